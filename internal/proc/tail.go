@@ -1,0 +1,82 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"sync"
+)
+
+// tailSize is how much of a stream's end is kept: enough for a stack trace, little enough for a
+// hundred servers.
+const tailSize = 8 << 10
+
+// tail reads a stream to its end, however much that is, and keeps the last of it.
+type tail struct {
+	source *os.File
+	line   func(string)
+	done   chan struct{}
+
+	mu   sync.Mutex
+	kept []byte // at most 2*tailSize, trimmed to tailSize when that is exceeded
+	cut  bool
+}
+
+func newTail(line func(string)) *tail {
+	return &tail{line: line, done: make(chan struct{})}
+}
+
+// read ends with the stream. It is its only reader.
+func (t *tail) read() {
+	defer close(t.done)
+	buf := make([]byte, tailSize)
+	var partial []byte
+	for {
+		n, err := t.source.Read(buf)
+		t.keep(buf[:n])
+		if t.line != nil {
+			partial = t.lines(append(partial, buf[:n]...))
+		}
+		if err != nil {
+			if t.line != nil && len(partial) > 0 {
+				t.line(string(partial))
+			}
+			return
+		}
+	}
+}
+
+// lines hands on whole lines, or what is too long to wait for its end, and returns the rest.
+func (t *tail) lines(b []byte) (rest []byte) {
+	for {
+		i := bytes.IndexByte(b, '\n')
+		switch {
+		case i >= 0:
+			t.line(string(bytes.TrimSuffix(b[:i], []byte{'\r'})))
+			b = b[i+1:]
+		case len(b) >= tailSize:
+			t.line(string(b[:tailSize]))
+			b = b[tailSize:]
+		default:
+			return append([]byte(nil), b...)
+		}
+	}
+}
+
+func (t *tail) keep(b []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b...)
+	if over := len(t.kept) - tailSize; over > tailSize {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+		t.cut = true
+	}
+}
+
+func (t *tail) text() (string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if over := len(t.kept) - tailSize; over > 0 {
+		return string(t.kept[over:]), true
+	}
+	return string(t.kept), t.cut
+}

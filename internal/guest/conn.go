@@ -1,0 +1,199 @@
+package guest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// ErrProtocol is what a guest that does not keep to docs/protocol.md makes of its channel. Errors
+// that wrap it say what was wrong and quote the beginning of the line.
+var ErrProtocol = errors.New("guest protocol violated")
+
+// ErrTooLong is returned for a message that does not fit into a line.
+var ErrTooLong = errors.New("message too long")
+
+// bufferSize is what a Conn keeps for reading, and up to which it gathers a message for one write:
+// a message of output is at most this long before encoding.
+const bufferSize = 64 << 10
+
+// A Conn reads and writes messages, one a line. Read may be called from one goroutine at a time, the
+// other methods from any number of them. A Conn starts no goroutine and needs no Close; closing the
+// stream below it ends a Read and a write that wait.
+type Conn struct {
+	max     int
+	r       *bufio.Reader
+	readErr error // what ended reading
+
+	mu       sync.Mutex // serialises writers; it guards the stream, and nothing else is done under it
+	w        io.Writer
+	buf      []byte
+	writeErr error // what ended writing, perhaps in the midst of a line
+}
+
+// NewConn returns a Conn over a stream whose lines have at most maxMessage bytes, in either direction.
+func NewConn(rw io.ReadWriter, maxMessage int) *Conn {
+	return &Conn{max: maxMessage, r: bufio.NewReaderSize(rw, bufferSize), w: rw}
+}
+
+// Read returns the next message. Its raw members are the caller's to keep. The error is io.EOF when
+// the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
+// message was not a legal one, and is the stream's own otherwise. Every error is final.
+func (c *Conn) Read() (Message, error) {
+	if c.readErr != nil {
+		return Message{}, c.readErr
+	}
+	line, err := c.readLine()
+	if err != nil {
+		c.readErr = err
+		return Message{}, err
+	}
+	m, err := parseMessage(line)
+	if err != nil {
+		c.readErr = fmt.Errorf("%w: %w: %.60q", ErrProtocol, err, line)
+		return Message{}, c.readErr
+	}
+	return m, nil
+}
+
+// readLine returns the next line without its newline. It holds at most twice what has arrived.
+func (c *Conn) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := c.r.ReadSlice('\n')
+		if len(line)+len(bytes.TrimSuffix(part, newline)) > c.max {
+			begin := slices.Concat(line[:min(len(line), 60)], part)
+			return nil, fmt.Errorf("%w: a line of more than %d bytes: %.60q", ErrProtocol, c.max, begin)
+		}
+		if cap(line)-len(line) < len(part) {
+			line = slices.Grow(line, max(len(line), len(part)))
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, fmt.Errorf("%w within a message", err)
+		default:
+			return nil, err
+		}
+	}
+}
+
+// Request sends a request.
+func (c *Conn) Request(id int64, method string, params any) error {
+	body, err := marshal(params)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", method, err)
+	}
+	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":`, id, method)
+	if err := c.write(head, body, tail); err != nil {
+		return fmt.Errorf("sending %s: %w", method, err)
+	}
+	return nil
+}
+
+// Notify sends a notification.
+func (c *Conn) Notify(method string, params any) error {
+	body, err := marshal(params)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", method, err)
+	}
+	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":`, method)
+	if err := c.write(head, body, tail); err != nil {
+		return fmt.Errorf("sending %s: %w", method, err)
+	}
+	return nil
+}
+
+// Respond answers a request of the guest's with a result, which is sent as it is. A result that
+// does not fit into a message is answered with an error instead: every request has an answer.
+func (c *Conn) Respond(id int64, result json.RawMessage) error {
+	if len(result) == 0 {
+		result = json.RawMessage("null")
+	}
+	if bytes.IndexByte(result, '\n') >= 0 {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, result); err != nil {
+			return c.RespondError(id, codeInternal, "the result is not JSON", ErrorData{})
+		}
+		result = compact.Bytes()
+	}
+	// The id comes first: the guest reads it from there when the result is beyond Python's reach.
+	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"result":`...)
+	err := c.write(head, result, tail)
+	if errors.Is(err, ErrTooLong) {
+		text := fmt.Sprintf("the result has %d bytes; at most %d fit into a message", len(result), c.max)
+		return c.RespondError(id, codeInternal, text, ErrorData{})
+	}
+	if err != nil {
+		return fmt.Errorf("answering request %d: %w", id, err)
+	}
+	return nil
+}
+
+// RespondError answers a request of the guest's with an error.
+func (c *Conn) RespondError(id int64, code int, message string, data ErrorData) error {
+	body, err := marshal(struct {
+		Code    int       `json:"code"`
+		Message string    `json:"message"`
+		Data    ErrorData `json:"data"`
+	}{code, message, data})
+	if err != nil {
+		return fmt.Errorf("encoding an error: %w", err)
+	}
+	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"error":`...)
+	if err := c.write(head, body, tail); err != nil {
+		return fmt.Errorf("answering request %d: %w", id, err)
+	}
+	return nil
+}
+
+var (
+	newline = []byte("\n")
+	tail    = []byte("}\n")
+)
+
+// write sends one line, given in parts so that a large one is not copied.
+func (c *Conn) write(parts ...[]byte) error {
+	size := -len(newline)
+	for _, part := range parts {
+		size += len(part)
+	}
+	if size > c.max {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, c.max)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if size <= bufferSize {
+		c.buf = c.buf[:0]
+		for _, part := range parts {
+			c.buf = append(c.buf, part...)
+		}
+		parts = [][]byte{c.buf}
+	}
+	for _, part := range parts {
+		if c.writeErr == nil {
+			_, c.writeErr = c.w.Write(part)
+		}
+	}
+	return c.writeErr
+}
+
+// marshal is json.Marshal without the escapes for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), newline), nil
+}

@@ -1,0 +1,214 @@
+package guest
+
+import "encoding/json"
+
+// ProtocolVersion is the version of the wire in docs/protocol.md. Host and guest ship in one
+// binary, so it changes freely; the guest refuses another one.
+const ProtocolVersion = 1
+
+// Methods the host sends.
+const (
+	MethodInitialize = "initialize" // request: Initialize -> Initialized
+	MethodRun        = "run"        // request: Run -> RunResult
+	MethodInterrupt  = "interrupt"  // notification: Interrupt
+	MethodCatalog    = "catalog"    // notification: CatalogUpdate
+)
+
+// Methods the guest sends.
+const (
+	MethodOutput   = "output"     // notification: Output
+	MethodDisplay  = "display"    // notification: Display
+	MethodToolCall = "tools/call" // request: ToolCall -> the upstream's CallToolResult, verbatim
+	MethodServer   = "server"     // request: ServerQuery -> Server with its tools
+	MethodSearch   = "search"     // request: SearchQuery -> SearchResult
+	MethodCancel   = "cancel"     // notification: Cancel
+)
+
+// Initialize is the first request of a session.
+type Initialize struct {
+	Version    int      `json:"version"`
+	Session    string   `json:"session"`
+	Stdin      bool     `json:"stdin"`          // descriptor 0 carries the caller's input; false: input() explains itself
+	Path       []string `json:"path,omitempty"` // appended to sys.path: the interpreter's site-packages
+	MaxMessage int      `json:"maxMessage"`     // bytes in one line, either direction
+}
+
+// Initialized answers Initialize.
+type Initialized struct {
+	Version int    `json:"version"`
+	Python  string `json:"python"` // "3.14.6"
+}
+
+// Run executes code. Runs of one session come one after the other.
+type Run struct {
+	Run      int      `json:"run"`      // counts from 1 within the session
+	Code     string   `json:"code"`     // Python source with top-level await
+	Filename string   `json:"filename"` // as tracebacks show it: "<run 3>" or a script's path
+	Argv     []string `json:"argv"`     // sys.argv
+	Script   bool     `json:"script"`   // a program, not a cell: no value of a last expression, __name__ == "__main__" all the same
+	// Selected are the real names of the servers this run may call; nil means every configured one.
+	Selected []string `json:"selected"`
+	// Catalog brings servers the guest has not seen in this version yet; see CatalogUpdate.
+	Catalog *CatalogUpdate `json:"catalog,omitempty"`
+}
+
+// A CatalogUpdate tells the guest about servers and their tools.
+type CatalogUpdate struct {
+	// Servers replaces the entries of the same name. An entry without Tools whose Loaded is false
+	// is configured but not started; the guest asks for it (MethodServer) on first use.
+	Servers []Server `json:"servers"`
+	// Removed names servers that are no longer configured.
+	Removed []string `json:"removed,omitempty"`
+}
+
+// Server is one MCP server as the guest knows it.
+type Server struct {
+	Name        string `json:"name"`  // as configured
+	Alias       string `json:"alias"` // legal Python name: mcp_<alias>
+	Description string `json:"description,omitempty"`
+	Cwd         string `json:"cwd,omitempty"`
+	Loaded      bool   `json:"loaded"`
+	Tools       []Tool `json:"tools,omitempty"`
+}
+
+// Tool is one tool, with what the guest needs to bind arguments and to document it.
+type Tool struct {
+	Name         string          `json:"name"`
+	Alias        string          `json:"alias"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Params       []Param         `json:"params"`            // in schema order, required ones first
+	Extra        bool            `json:"extra,omitempty"`   // the schema allows properties it does not name
+	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
+	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
+	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
+}
+
+// Param is one parameter of a tool.
+type Param struct {
+	Name        string          `json:"name"` // legal Python name
+	Key         string          `json:"key"`  // property name in the schema
+	Type        string          `json:"type"` // Python annotation
+	Required    bool            `json:"required"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Description string          `json:"description,omitempty"`
+}
+
+// RunStatus says how the guest's code ended, as the guest saw it.
+type RunStatus string
+
+// The ways a run ends inside the guest. Everything else (deadline, death) the host sees by itself.
+const (
+	RunOK          RunStatus = "ok"
+	RunError       RunStatus = "error"       // an uncaught exception
+	RunExit        RunStatus = "exit"        // SystemExit
+	RunInterrupted RunStatus = "interrupted" // the host's Interrupt ended it
+)
+
+// RunResult answers Run. Output and Display of the run were all sent before it.
+type RunResult struct {
+	Status RunStatus  `json:"status"`
+	Value  *Value     `json:"value,omitempty"` // of a last expression that is not None
+	Error  *RunFailed `json:"error,omitempty"`
+	Exit   *RunExited `json:"exit,omitempty"`
+	Notes  []string   `json:"notes,omitempty"` // things left behind, coroutines nobody awaited: one sentence each
+}
+
+// Value is a last expression's value.
+type Value struct {
+	Repr string          `json:"repr"`           // cut to a bound, with "… (N more characters)"
+	JSON json.RawMessage `json:"json,omitempty"` // the value itself where it is plain JSON and small enough
+}
+
+// RunFailed is an uncaught exception.
+type RunFailed struct {
+	Type      string `json:"type"`      // "ValueError"
+	Message   string `json:"message"`   // str(exception)
+	Traceback string `json:"traceback"` // the user's frames with their source lines, then "ValueError: x", no final newline
+}
+
+// RunExited is a SystemExit.
+type RunExited struct {
+	Code    int    `json:"code"`
+	Message string `json:"message,omitempty"` // sys.exit("why"): printed to stderr by Python, code 1
+}
+
+// Interrupt asks the guest to stop a run; KeyboardInterrupt is raised in it.
+type Interrupt struct {
+	Run    int    `json:"run"`
+	Reason string `json:"reason"` // "timeout" or "cancelled"
+}
+
+// Output is what the run printed, in order. Exactly one of Text and Base64 is set: Text when the
+// bytes are UTF-8.
+type Output struct {
+	Run    int    `json:"run"`
+	Stream string `json:"stream"` // "stdout" or "stderr"
+	Text   string `json:"text,omitempty"`
+	Base64 []byte `json:"base64,omitempty"`
+}
+
+// Display is an image (or other media) the run showed.
+type Display struct {
+	Run  int    `json:"run"`
+	MIME string `json:"mime"`
+	Data []byte `json:"data"` // base64 on the wire
+}
+
+// ToolCall asks the host to call a tool. A failure is an Error whose Data is ErrorData.
+type ToolCall struct {
+	Server    string          `json:"server"` // real name
+	Tool      string          `json:"tool"`   // real name
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// ServerQuery asks for one server's tools; the host starts it when it must.
+type ServerQuery struct {
+	Server string `json:"server"`
+	Load   bool   `json:"load"` // true: the run is about to call it; false: documentation only
+	// Fresh asks the server once more: code uses a tool that was not in its list.
+	Fresh bool `json:"fresh,omitempty"`
+}
+
+// SearchQuery asks for the tools that fit a query best, over every server the tenant allows.
+type SearchQuery struct {
+	Query string `json:"query"`
+	Limit int    `json:"limit"`
+}
+
+// SearchResult answers SearchQuery, best first.
+type SearchResult struct {
+	Matches []Match `json:"matches"`
+}
+
+// Match is a found tool.
+type Match struct {
+	Server      string `json:"server"`
+	ServerAlias string `json:"serverAlias"`
+	Tool        Tool   `json:"tool"`
+}
+
+// Cancel says that nobody waits any more for the guest's request ID.
+type Cancel struct {
+	ID int64 `json:"id"`
+}
+
+// Error codes in answers to the guest, beside JSON-RPC's own.
+const (
+	CodeToolFailed  = -32000 // the upstream answered with a JSON-RPC error; Data has its code and data
+	CodeUnavailable = -32001 // the server is unknown, not selected for this run, or did not start
+	CodeCancelled   = -32002 // the run ended or the guest cancelled the request
+	CodeTimeout     = -32003 // the upstream did not answer in its own time limit
+	CodeDenied      = -32004 // policy
+)
+
+// ErrorData is the data of an error answered to the guest.
+type ErrorData struct {
+	Server string          `json:"server,omitempty"`
+	Tool   string          `json:"tool,omitempty"`
+	Code   int64           `json:"code,omitempty"`   // the upstream's own code
+	Data   json.RawMessage `json:"data,omitempty"`   // the upstream's own data
+	Stderr string          `json:"stderr,omitempty"` // the server's last lines
+	Hint   string          `json:"hint,omitempty"`   // "did you mean …"
+}

@@ -1,0 +1,208 @@
+"""The channel to the host: requests from any thread or event loop, answers from a reader thread."""
+
+from .early import builtins as __builtins__
+
+import posix
+import sys
+from _thread import allocate_lock, start_new_thread
+from itertools import count
+
+from . import wire
+
+READ = 16 << 10  # bytes of a first read; doubled while a message is larger
+
+
+class RemoteError(Exception):
+    """The host answered with an error; docs/protocol.md lists the codes and what data holds."""
+
+    def __init__(self, code, message, data=None):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data or {}
+
+
+class Channel:
+    """JSON-RPC 2.0 with the host.
+
+    Requests may be made on any number of event loops, in plain functions, and in any thread. handlers are
+    called in the reader thread with a message's params, and at_end without; inbox gets the requests.
+    """
+
+    def __init__(self, fd, outbox, inbox, handlers, at_end):
+        self._fd = fd
+        self._outbox = outbox
+        self._inbox = inbox
+        self._handlers = handlers
+        self._at_end = at_end
+        self._next = count(1).__next__  # one C call: threads and signal handlers may ask at any moment
+        self._waiting = {}  # id -> what takes the answer
+        self.max_message = 64 << 20
+
+    def start(self):
+        posix.register_at_fork(after_in_child=self._in_child)
+        start_new_thread(self._read, ())
+
+    async def request(self, method, params):
+        """Ask the host; the result, or RemoteError. Cancelling the await cancels the request."""
+        try:
+            from asyncio import get_running_loop
+
+            loop = get_running_loop()
+        except RuntimeError:  # driven by hand or by another library: nothing else could run meanwhile
+            return self.request_sync(method, params)
+        future = loop.create_future()
+
+        def settle(answer):
+            if not future.done():
+                future.set_result(answer)
+
+        def take(answer):
+            try:
+                loop.call_soon_threadsafe(settle, answer)
+            except RuntimeError:
+                pass  # the loop was closed: nobody waits
+
+        ident = self._ask(method, params, take)
+        try:
+            answer = await future
+        finally:
+            self._forget(ident)
+        return _result(answer)
+
+    def request_sync(self, method, params):
+        """Ask the host and block the calling thread until it has answered."""
+        box = []
+        answered = allocate_lock()
+        answered.acquire()
+
+        def take(answer):
+            box.append(answer)
+            answered.release()
+
+        ident = self._ask(method, params, take)
+        try:
+            answered.acquire()
+        finally:
+            self._forget(ident)
+        return _result(box[0])
+
+    def notify(self, method, params):
+        self._outbox.send(self._line(b'{"jsonrpc":"2.0","method":%b,"params":%b}', method, params))
+
+    def answer(self, ident, result):
+        self._outbox.send(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (wire.dumps(ident), wire.dumps(result)))
+
+    def answer_error(self, ident, code, message):
+        error = wire.dumps({"code": code, "message": message})
+        self._outbox.send(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (wire.dumps(ident), error))
+
+    def _ask(self, method, params, take):
+        ident = self._next()
+        line = self._line(b'{"jsonrpc":"2.0","id":%d,"method":%%b,"params":%%b}' % ident, method, params)
+        self._waiting[ident] = take
+        try:
+            self._outbox.send(line)
+        except BaseException:
+            self._forget(ident)
+            raise
+        return ident
+
+    def _line(self, form, method, params):
+        if self._outbox.forked:
+            raise RuntimeError("a forked process has no connection to codemode; call tools in the parent process")
+        line = form % (wire.dumps(method), wire.dumps(params))
+        if len(line) >= self.max_message:
+            raise ValueError(f"a message of {len(line):,} bytes is too long: at most {self.max_message:,} bytes fit")
+        return line
+
+    def _forget(self, ident):
+        """Stop to wait; tells the host where it has not answered yet."""
+        if self._waiting.pop(ident, None) is not None and not self._outbox.forked:
+            self.notify("cancel", {"id": ident})
+
+    # The reader thread.
+
+    def _read(self):
+        try:
+            for line in self._lines():
+                self._dispatch(line)
+        finally:
+            self._at_end()
+
+    def _lines(self):
+        parts, size = [], READ
+        while True:
+            try:
+                data = posix.read(self._fd, size)
+            except OSError:
+                return
+            if not data:
+                return
+            size = min(2 * size, 1 << 20) if len(data) == size else max(size // 2, READ)
+            head, found, rest = data.partition(b"\n")
+            while found:
+                parts.append(head)
+                yield parts[0] if len(parts) == 1 else b"".join(parts)
+                parts = []
+                head, found, rest = rest.partition(b"\n")
+            if head:
+                parts.append(head)
+
+    def _dispatch(self, line):
+        try:
+            message = wire.loads(line)
+        except (ValueError, RecursionError, MemoryError) as error:
+            # Only an upstream's result can be out of Python's reach: too deep, too large.
+            take = self._waiting.pop(wire.answer_id(line), None)
+            if take is None:
+                raise
+            return take({"error": {"code": -32603, "message": f"the answer cannot be decoded: {error}"}})
+        method = message.get("method")
+        if method is None:
+            take = self._waiting.pop(message.get("id"), None)
+            if take is not None:
+                take(message)
+        elif "id" in message:
+            self._inbox.put(message)
+        elif method in self._handlers:
+            self._handlers[method](message.get("params") or {})
+
+    def _in_child(self):
+        try:
+            posix.close(self._fd)
+        except OSError:
+            pass  # the same descriptor as the outbox's
+        self._waiting.clear()
+
+
+def _result(answer):
+    error = answer.get("error")
+    if error is None:
+        return answer.get("result")
+    raise RemoteError(error.get("code"), error.get("message", ""), error.get("data"))
+
+
+def claim(argument):
+    """Take the channel's descriptors away from where user code expects its own.
+
+    Returns the descriptors to read and to write messages, and those to read what arrives at 1 and 2.
+    """
+    from .outbox import pipe_to
+
+    if argument == "stdio":
+        read, write = posix.dup(0), posix.dup(1)
+        for fd in (read, write):
+            posix.set_inheritable(fd, False)
+            posix.set_blocking(fd, True)
+        null = posix.open("/dev/null", posix.O_RDONLY)
+        posix.dup2(null, 0)
+        posix.close(null)
+        return read, write, pipe_to(1), pipe_to(2)
+    kind, *numbers = argument.split(":")
+    if kind != "fd" or len(numbers) != 3:
+        sys.exit(f"boot.py: channel {argument!r}: want fd:CHANNEL:STDOUT:STDERR or stdio")
+    channel, stdout, stderr = map(int, numbers)
+    for fd in (channel, stdout, stderr):
+        posix.set_inheritable(fd, False)
+    return channel, channel, stdout, stderr

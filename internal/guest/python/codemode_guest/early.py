@@ -1,0 +1,18 @@
+"""What the guest binds before user code can change it."""
+
+import builtins as _module
+import sys
+from _sitebuiltins import _Helper
+
+# The interpreter runs without site, which would have added these.
+_module.help = _Helper()
+_module.exit = _module.quit = sys.exit
+
+# A module whose globals hold this under the name __builtins__ looks its builtins up here and never
+# sees what user code does to the real module.
+builtins = dict(vars(_module))
+
+
+def restore():
+    """Undo what a run did to Python's builtins: the import system needs them, and so does the next run."""
+    vars(_module).update(builtins)

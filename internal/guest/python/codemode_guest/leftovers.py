@@ -1,0 +1,146 @@
+"""What a run leaves behind: threads, child processes, coroutines nobody awaited."""
+
+from .early import builtins as __builtins__
+
+import posix
+import sys
+from _thread import get_ident
+from _weakref import ref
+
+from . import frames
+
+_GRACE = 0.02  # seconds that threads may take to end, when they are about to
+
+# Their threads wait for work and take it from any run.
+_POOLS = ("/concurrent/futures/", "/multiprocessing/")
+
+
+class Leftovers:
+    """Each is named once: the run that leaves it is the one that can do something about it."""
+
+    def __init__(self):
+        self._threads = set()
+        self._children = set()
+
+    def threads(self):
+        """The threads that still run, as {id: frame}, and the names of the new ones worth telling.
+
+        The frame is what a thread is busy with: as long as it is on the thread's stack, what the thread prints
+        is not the next run's.
+        """
+        busy, names = _threads()
+        new = [key for key in names if key not in self._threads]
+        if new:
+            for _, thread in new:
+                if thread is not None:
+                    thread.join(_GRACE / len(new))
+            busy, names = _threads()
+        new = [name for key, name in names.items() if key not in self._threads]
+        self._threads = set(names)
+        return busy, new
+
+    def children(self):
+        """The names of new child processes that still run, and whether there are any."""
+        running = _children()
+        new = [f"{name} (pid {pid})" for pid, name in running.items() if pid not in self._children]
+        renew = not self._children.issuperset(running)
+        self._children = set(running)
+        return new, renew
+
+
+def _threads():
+    """The threads that still run: as {id: frame}, and those worth telling as {(id, Thread or None): name}.
+
+    The id alone would not do: the next thread may have that of one that has ended.
+    """
+    busy, names = {}, {}
+    active = getattr(sys.modules.get("threading"), "_active", {})
+    for ident, frame in sys._current_frames().items():
+        stack = list(frames.outward(frame))[::-1]
+        if ident == get_ident() or frames.is_ours(stack[0].f_code.co_filename):
+            continue
+        user = next((f for f in stack if frames.is_user(f.f_code.co_filename)), None)
+        if user is None and any(pool in f.f_code.co_filename for f in stack for pool in _POOLS):
+            continue
+        thread = active.get(ident)
+        busy[ident] = user or stack[0]
+        if user is not None or not getattr(thread, "daemon", True):
+            names[ident, thread] = thread.name if thread is not None else f"{user.f_code.co_name}()"
+    return busy, names
+
+
+def _children():
+    """The child processes that still run, as {pid: name}."""
+    try:
+        posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
+    except OSError:  # ECHILD, nearly always
+        return {}
+    tracker = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
+    found = {}
+    try:
+        for thread in posix.listdir("/proc/self/task"):
+            for pid in _read(f"/proc/self/task/{thread}/children").split():
+                name, _, rest = _read(f"/proc/{pid}/stat").partition("(")[2].rpartition(")")
+                if not rest.startswith(" Z") and int(pid) != getattr(tracker, "_pid", None):
+                    found[int(pid)] = name
+    except OSError:  # no /proc here, or the child has just ended
+        return found or {0: "of an unknown name"}
+    return found
+
+
+def _read(path):
+    fd = posix.open(path, posix.O_RDONLY)
+    try:
+        return posix.read(fd, 4096).decode("utf-8", "replace")
+    finally:
+        posix.close(fd)
+
+
+class Coroutines:
+    """Collects the coroutines that nobody awaited, in place of Python's RuntimeWarning."""
+
+    def __init__(self, hooks):
+        self._names = []
+        self._told = {}  # id -> reference to a coroutine that a note has named
+        hooks.after("warnings", self._on_import)
+
+    def _on_import(self, warnings):
+        # What the interpreter calls when a coroutine that never ran is destroyed (since 3.7).
+        warnings._warn_unawaited_coroutine = self.add
+
+    def begin(self):
+        self._names.clear()
+
+    def add(self, coroutine):
+        self._names.append(coroutine.__qualname__)
+
+    def end_run(self, variables):
+        """Notes, one for each name; variables are looked through for coroutines that wait in vain."""
+        names = dict.fromkeys(self._names)
+        notes = [f"`{name}()` was never awaited: write `await {name}(…)`" for name in names]
+        for variable, value in list(variables.items()):
+            if is_unawaited(value) and not self._was_told(value):
+                self._told[id(value)] = ref(value)
+                call = f"{variable} = await {value.__qualname__}(…)"
+                notes.append(f"`{variable}` holds a coroutine that was never awaited: write `{call}`")
+        return notes
+
+    def _was_told(self, coroutine):
+        told = self._told.get(id(coroutine))
+        return told is not None and told() is coroutine
+
+
+async def _sample():
+    pass
+
+
+_coroutine = _sample()
+_Coroutine = type(_coroutine)
+_coroutine.close()
+
+
+def is_unawaited(value):
+    """Whether a value is a coroutine that has not begun (inspect.getcoroutinestate without inspect)."""
+    if type(value) is not _Coroutine or value.cr_frame is None or value.cr_running:
+        return False
+    return value.cr_frame.f_lasti < 0 or not getattr(value, "cr_suspended", True)

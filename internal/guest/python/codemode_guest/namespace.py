@@ -1,0 +1,88 @@
+"""The module __main__ that user code runs in, and the names codemode puts there."""
+
+from .early import builtins as __builtins__
+
+import sys
+from _thread import allocate_lock
+
+from . import compiled
+
+# Names that come from the mcp package, besides mcp_<alias>: the package is imported when code uses one.
+MCP_NAMES = {"runtime", "LOADED_MCP_SERVERS", "save_tool"}
+
+
+class Namespace:
+    def __init__(self, channel, hooks, display):
+        self.module = type(sys)("__main__")
+        self.globals = vars(self.module)
+        self._channel = channel
+        self._given = {}  # what codemode put into globals
+        self._lock = allocate_lock()
+        self._state = None  # mcp._state, once somebody needs it
+        self._updates = []  # catalog updates it has not seen
+        self._selected = None
+        self._give({"display": display})
+        hooks.after("mcp._state", self._attach)
+
+    def begin(self, params):
+        """Make __main__ ready for a run: sys.modules and names that an earlier run may have taken away."""
+        sys.modules["__main__"] = self.module
+        self.globals["__name__"] = "__main__"
+        self.globals["__builtins__"] = sys.modules.get("builtins") or __builtins__
+        if params.get("script"):
+            self.globals["__file__"] = params["filename"]
+        sys.argv = list(params.get("argv") or [""])
+        self._selected = params.get("selected")
+        if params.get("catalog"):
+            self.update(params["catalog"])
+        if self._state is not None:
+            self._state.begin_run(self._selected)
+
+    def update(self, update):
+        """Take news of servers and tools; in the reader thread, too."""
+        with self._lock:
+            if self._state is None:
+                self._updates.append(update)
+                return
+        self._state.update(update)
+
+    def provide(self, code):
+        """Put the names into globals that a run's code is going to look for."""
+        names = set(compiled.names(code))
+        if "asyncio" in names and "asyncio" not in self.globals:
+            import asyncio
+
+            self._give({"asyncio": asyncio})
+        if any(name.startswith("mcp") for name in names) or not names.isdisjoint(MCP_NAMES):
+            self._give({"mcp": self._mcp() and sys.modules["mcp"], **self._state.namespace()})
+
+    def end_run(self):
+        return self._state.end_run() if self._state is not None else []
+
+    def suggest(self, name):
+        """What a misspelt name was meant to be, if a server's."""
+        if self._state is None and not self._updates:
+            return None
+        return self._mcp().suggest(name)
+
+    def _mcp(self):
+        if self._state is None:
+            import mcp._state
+        return self._state
+
+    def _attach(self, state):
+        state.attach(self._channel)
+        with self._lock:
+            updates, self._updates = self._updates, []
+            self._state = state
+        for update in updates:
+            state.update(update)
+        state.begin_run(self._selected)
+
+    def _give(self, names):
+        for name, value in names.items():
+            if name not in self.globals or self.globals[name] is self._given.get(name, self):
+                self.globals[name] = self._given[name] = value
+        for name in [n for n in self._given if n.startswith("mcp_") and n not in names]:
+            if self.globals.get(name) is self._given.pop(name):  # a server that is gone
+                del self.globals[name]

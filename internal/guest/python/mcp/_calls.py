@@ -1,0 +1,102 @@
+"""Calls of tools: from a Python call to the host and back to a value."""
+
+import sys
+from _weakref import ref
+
+from ._binding import bind, bind_dict
+from ._errors import MCPError, from_remote
+from ._values import value_of
+
+
+class Calls:
+    """Makes the coroutines that call tools, and knows which of them nobody awaited."""
+
+    def __init__(self, catalog):
+        self._catalog = catalog
+        self._unawaited = {}  # ticket -> (name, reference to the coroutine)
+
+    def by_alias(self, name, alias, args, kwargs, finish):
+        """Return a coroutine that calls a tool as a function. What is wrong with a call is raised at once, unless
+        the server has to be loaded first."""
+        server = self._catalog.callable(name)
+        label = f"mcp_{server.alias}.{alias}"
+        if not server.loaded:
+            return self._track(label, self._load_and_call, name, alias, args, kwargs, finish)
+        tool = tool_by_alias(server, alias)
+        return self._track(label, self._call, server, tool, bind(tool, args, kwargs), finish)
+
+    async def by_name(self, server, tool, arguments, finish):
+        """Call a tool by the real names, or the aliases; arguments are the schema's."""
+        server = await self._catalog.loaded(server)
+        if tool not in server.by_name and tool not in server.by_alias:
+            server = await self._catalog.relisted_async(server)  # it may be newer than the list
+        tool = tool_by_name(server, tool)
+        return await self._send(server, tool, bind_dict(tool, {} if arguments is None else arguments), finish)
+
+    def _track(self, label, function, *args):
+        ticket = object()
+        coroutine = function(ticket, *args)
+        coroutine.__name__ = label.rpartition(".")[2]
+        coroutine.__qualname__ = label
+        self._unawaited[ticket] = label, ref(coroutine)
+        return coroutine
+
+    async def _load_and_call(self, ticket, name, alias, args, kwargs, finish):
+        self._unawaited.pop(ticket, None)
+        server = await self._catalog.loaded(name)
+        tool = tool_by_alias(server, alias)
+        return await self._send(server, tool, bind(tool, args, kwargs), finish)
+
+    async def _call(self, ticket, server, tool, arguments, finish):
+        self._unawaited.pop(ticket, None)
+        return await self._send(server, tool, arguments, finish)
+
+    async def _send(self, server, tool, arguments, finish):
+        params = {"server": server.name, "tool": tool.name, "arguments": arguments}
+        try:
+            result = await self._catalog.channel.request("tools/call", params)
+        except Exception as error:
+            raise from_remote(error, server.name, tool.name, arguments) or error from None
+        return finish(result, server.name, tool, arguments)
+
+    def end_run(self):
+        """One note for each tool that was called and not awaited. Of coroutines in variables the runner tells."""
+        unawaited, self._unawaited = self._unawaited, {}
+        held = list(vars(sys.modules["__main__"]).values())
+        labels = []
+        for label, reference in unawaited.values():
+            coroutine = reference()  # None once it is destroyed
+            if coroutine is None or not any(value is coroutine for value in held):
+                labels.append(label)
+        return [f"`{label}()` was never awaited: write `await {label}(…)`" for label in dict.fromkeys(labels)]
+
+
+def tool_by_alias(server, name):
+    tool = server.by_alias.get(name) or server.by_name.get(name)
+    if tool is None:
+        raise no_tool(server, name, AttributeError)
+    return tool
+
+
+def tool_by_name(server, name):
+    tool = server.by_name.get(name) or server.by_alias.get(name)
+    if tool is None:
+        raise no_tool(server, name, MCPError)
+    return tool
+
+
+def no_tool(server, name, kind):
+    error = kind(f"server {server.name!r} has no tool {name!r}{server.hint(name)}")
+    if kind is AttributeError:
+        error.obj = server  # or Python would add a suggestion of its own
+    return error
+
+
+def value(result, server, tool, arguments):
+    """A finish that returns what code wants."""
+    return value_of(result, server, tool, arguments)
+
+
+def raw(result, server, tool, arguments):
+    """A finish that returns the untouched result."""
+    return result

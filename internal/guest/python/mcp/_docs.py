@@ -1,0 +1,74 @@
+"""Servers and tools described: for helpers, for help(), for inspect."""
+
+from ._values import AttrDict
+
+
+def metadata(server):
+    """What list_loaded_server_metadata says of a server."""
+    described = AttrDict(name=server.name, alias=server.alias, tools=[tool_metadata(tool) for tool in server.tools])
+    if server.cwd:
+        described["cwd"] = server.cwd
+    return described
+
+
+def tool_metadata(tool):
+    return AttrDict(
+        name=tool.name, alias=tool.alias, description=tool.description, input_schema=_schema(tool.input_schema)
+    )
+
+
+def doc(server_name, server_alias, tool, detail):
+    """What query_tool_docs and search_tool_docs say of a tool."""
+    described = AttrDict(
+        server=server_name,
+        serverAlias=server_alias,
+        tool=tool.name,
+        toolAlias=tool.alias,
+        description=tool.description,
+    )
+    if detail == "full":
+        described["inputSchema"] = _schema(tool.input_schema)
+        if tool.output_schema is not None:
+            described["outputSchema"] = _schema(tool.output_schema)
+        described["signature"] = tool.signature
+    return described
+
+
+def _schema(schema):
+    """A copy: what a program does to its documents must not reach the catalog."""
+    if isinstance(schema, dict):
+        return AttrDict((key, _schema(value)) for key, value in schema.items())
+    return [_schema(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def text(tool):
+    """The docstring of a tool's function."""
+    lines = [tool.description.strip()] if tool.description.strip() else []
+    if tool.params:
+        lines += ["", "Parameters:"] if lines else ["Parameters:"]
+        for param in tool.params:
+            about = " ".join((param.get("description") or "").split())
+            need = "" if param["required"] else ", optional"
+            lines.append(f"    {param['name']} ({param['type']}{need})" + (f": {about}" if about else ""))
+    return "\n".join(lines)
+
+
+def signature(tool):
+    """The inspect.Signature of a tool's function; annotations are strings."""
+    from inspect import Parameter, Signature
+
+    parameters = []
+    for param in tool.params:
+        default, annotation = Parameter.empty, param["type"]
+        if not param["required"]:
+            default = param.get("default")
+            if default is None and annotation != "Any" and not annotation.endswith("None"):
+                annotation += " | None"
+        kind = Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(Parameter(param["name"], kind, default=default, annotation=annotation))
+    if tool.extra:
+        name = "kwargs"
+        while name in tool.by_name:
+            name += "_"
+        parameters.append(Parameter(name, Parameter.VAR_KEYWORD))
+    return Signature(parameters, return_annotation=tool.returns)

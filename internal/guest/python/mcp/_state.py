@@ -1,0 +1,89 @@
+"""What the mcp package knows, and the functions by which the guest's runner keeps it so."""
+
+from ._calls import Calls
+from ._catalog import Catalog
+from ._names import listed, nearest
+from ._proxies import ServerModule, Servers
+
+# The functions of mcp.runtime.
+_HELPERS = frozenset(
+    "call_tool capability_summary describe_server discovered_servers list_loaded_server_metadata list_servers "
+    "list_servers_sync list_tools list_tools_sync query_tool_docs query_tool_docs_sync search_tool_docs "
+    "search_tool_docs_sync".split()
+)
+
+
+class Context:
+    """The catalog, the calls under way, and the one module of every server."""
+
+    def __init__(self):
+        self.catalog = Catalog()
+        self.calls = Calls(self.catalog)
+        self.servers = Servers(self)
+        self._modules = {}  # alias -> ServerModule
+
+    def module(self, server):
+        """Return the module of a _catalog.Server."""
+        module = self._modules.get(server.alias)
+        if module is None or module.__server__ != server.name:
+            module = self._modules[server.alias] = ServerModule(self, server)
+        return module
+
+
+context = Context()
+
+
+def attach(channel):
+    """Talk to the host through this channel; the first call of all."""
+    context.catalog.channel = channel
+
+
+def update(news):
+    """Take a guest.CatalogUpdate; in any thread."""
+    context.catalog.update(news)
+
+
+def begin_run(selected):
+    """A run begins that may call these servers; None: all."""
+    context.catalog.selected = None if selected is None else frozenset(selected)
+
+
+def end_run():
+    """Return a note for each thing that the run forgot."""
+    return context.calls.end_run()
+
+
+def loaded_servers():
+    return tuple(server.name for server in context.catalog.selectable() if server.loaded)
+
+
+def namespace():
+    """Return the names that user code finds in place."""
+    from . import runtime
+
+    names = {f"mcp_{server.alias}": context.module(server) for server in context.catalog.servers()}
+    return {**names, "mcp_servers": context.servers, "runtime": runtime, "LOADED_MCP_SERVERS": loaded_servers()}
+
+
+def suggest(name):
+    """Return what an undefined name was meant to be, as a phrase for its NameError; None for no idea."""
+    servers = context.catalog.servers()
+    names = [f"mcp_{server.alias}" for server in servers]
+    if name in names:  # configured after the run had begun
+        return f"`{name}` is new: run the code again"
+    if name.startswith("mcp"):
+        meant = nearest(name, [*names, "mcp_servers"])
+        return f"did you mean `{meant}`?" if meant else _there_are(names)
+    if name in _HELPERS:
+        return f"did you mean `runtime.{name}`?"
+    for server in servers:
+        if name in (server.name, server.alias):
+            return f"did you mean `mcp_{server.alias}`?"
+    calls = {tool.alias: server.call_form(tool.alias) for server in servers for tool in server.tools or ()}
+    meant = name if name in calls or len(name) < 4 else nearest(name, calls)
+    return f"did you mean `{calls[meant]}`?" if meant in calls else None
+
+
+def _there_are(names):
+    names = listed(names)
+    return f"there are {names}" if names else None

@@ -1,0 +1,122 @@
+"""From a CallToolResult to the value that code wants."""
+
+from ._errors import ToolError
+from ._media import Audio, Image, Resource
+
+
+class AttrDict(dict):
+    """A dict whose keys can also be read and set as attributes: issue.title. A dict's own methods come first."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        # No key answers for Python's own protocols: copy, pickle and numpy look for such names.
+        if name in self and not (name.startswith("__") and name.endswith("__")):
+            return self[name]
+        raise _no_attribute(self, name)
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+    def __delattr__(self, name):
+        if name not in self:
+            raise _no_attribute(self, name)
+        del self[name]
+
+    def __dir__(self):
+        return [*dict.__dir__(self), *(key for key in self if isinstance(key, str) and key.isidentifier())]
+
+    def copy(self):
+        return AttrDict(self)
+
+    def __reduce__(self):
+        return AttrDict, (dict(self),)
+
+
+def _no_attribute(value, name):
+    from ._names import listed, nearest
+
+    meant = nearest(name, [key for key in value if isinstance(key, str)])
+    if meant is not None:
+        hint = f"; did you mean {meant!r}?"
+    else:
+        names = listed(map(repr, value))
+        hint = f"; it has {names}" if names else ""
+    error = AttributeError(f"no key or attribute {name!r}{hint}")
+    error.obj = value  # or Python would add a suggestion of its own
+    return error
+
+
+def wrap(value):
+    """Make every dict within decoded JSON an AttrDict; lists are changed in place."""
+    top = [value]
+    todo = [top]
+    while todo:  # not recursive: the depth is the server's choice
+        box = todo.pop()
+        for key, item in box.items() if isinstance(box, dict) else enumerate(box):
+            if type(item) is dict:
+                item = box[key] = AttrDict(item)
+            if isinstance(item, (dict, list)):
+                todo.append(item)
+    return top[0]
+
+
+def value_of(result, server, tool, arguments):
+    """Return what a tool call returns; raise ToolError where the result says that it failed.
+
+    tool is the _catalog.Tool.
+    """
+    content = result.get("content") or []
+    if result.get("isError"):
+        message = "\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
+        message = message or f"{server}.{tool.name} failed and did not say why"
+        raise ToolError(message, server=server, tool=tool.name, arguments=arguments, content=wrap(content))
+    structured = result.get("structuredContent")
+    if structured is not None:
+        if tool.wrapped and isinstance(structured, dict) and list(structured) == ["result"]:
+            structured = structured["result"]
+        return wrap(structured)
+    values = [_block(block) for block in content]
+    if len(values) > 1:
+        return values
+    return values[0] if values else None
+
+
+def _block(block):
+    """The value of one content block; a block of a kind unknown here is its own value."""
+    kind = block.get("type")
+    if kind == "text":
+        return _parsed(block.get("text") or "")
+    if kind in ("image", "audio"):
+        make = Image if kind == "image" else Audio
+        return make(_decode(block.get("data")), block.get("mimeType") or "application/octet-stream")
+    if kind == "resource":
+        inner = block.get("resource") or {}
+        data = _decode(inner["blob"]) if isinstance(inner.get("blob"), str) else None
+        return Resource(inner.get("uri"), inner.get("mimeType"), text=inner.get("text"), data=data)
+    if kind == "resource_link":
+        about = {key: block.get(key) for key in ("name", "title", "description", "size")}
+        return Resource(block.get("uri"), block.get("mimeType"), **about)
+    return wrap(block)
+
+
+def _parsed(text):
+    """The value of a text that is a JSON object or array, else the text."""
+    start = text.lstrip(" \t\r\n")[:1]
+    if start != "{" and start != "[":
+        return text
+    import json  # imports re, 5 ms: most tools never get here
+
+    try:
+        return wrap(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _decode(data):
+    import binascii
+
+    try:
+        return binascii.a2b_base64(data or "")
+    except ValueError as error:
+        raise ValueError(f"the server sent data that is not base64: {error}") from None

@@ -1,0 +1,142 @@
+"""Find, describe and call the tools of MCP servers.
+
+Every helper sees all servers that are configured, loaded or not. Those that end in _sync work in plain
+functions and callbacks, too.
+"""
+
+from . import _docs
+from ._calls import tool_by_name, value
+from ._catalog import Tool
+from ._errors import MCPError, from_remote
+from ._state import context as _context
+
+__all__ = [
+    "MCPError",
+    "call_tool",
+    "capability_summary",
+    "describe_server",
+    "discovered_servers",
+    "list_loaded_server_metadata",
+    "list_servers",
+    "list_servers_sync",
+    "list_tools",
+    "list_tools_sync",
+    "query_tool_docs",
+    "query_tool_docs_sync",
+    "search_tool_docs",
+    "search_tool_docs_sync",
+]
+
+_MOST = 20  # documents of one search
+
+_catalog = _context.catalog
+
+
+def discovered_servers(detailed=False):
+    """Return the names of all configured servers; detailed: a {"name", "description"} of each."""
+    servers = _catalog.servers()
+    if not detailed:
+        return tuple(server.name for server in servers)
+    return tuple(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
+
+
+def list_servers_sync():
+    """Return the names of the servers that this run may call."""
+    return tuple(server.name for server in _catalog.selectable())
+
+
+async def list_servers():
+    """Return the names of the servers that this run may call."""
+    return list_servers_sync()
+
+
+def list_loaded_server_metadata():
+    """Return {"name", "alias", "tools", "cwd"} of every server that this run may call."""
+    names = [server.name for server in _catalog.selectable()]
+    return tuple(_docs.metadata(server) for server in _catalog.described_all(names))
+
+
+def describe_server(name):
+    """Return {"name", "alias", "tools", "cwd"} of one server that this run may call."""
+    return _docs.metadata(_catalog.described(_catalog.callable(name).name))
+
+
+def list_tools_sync(server):
+    """Return {"name", "alias", "description", "input_schema"} of each tool of a server."""
+    return [_docs.tool_metadata(tool) for tool in _catalog.described(server).tools]
+
+
+async def list_tools(server):
+    """Return {"name", "alias", "description", "input_schema"} of each tool of a server."""
+    await _catalog.described_async(server)
+    return list_tools_sync(server)
+
+
+def query_tool_docs_sync(server, tool=None, detail="summary"):
+    """Return the documents of a server's tools, or of one; detail="full" adds schemas and signature."""
+    _check(detail)
+    server = _catalog.described(server)
+    if tool is not None:
+        return _docs.doc(server.name, server.alias, tool_by_name(server, tool), detail)
+    return [_docs.doc(server.name, server.alias, tool, detail) for tool in server.tools]
+
+
+async def query_tool_docs(server, tool=None, detail="summary"):
+    """Return the documents of a server's tools, or of one; detail="full" adds schemas and signature."""
+    _check(detail)
+    await _catalog.described_async(server)
+    return query_tool_docs_sync(server, tool, detail)
+
+
+def search_tool_docs_sync(query, *, limit=5, detail="summary"):
+    """Return the documents of the tools that fit a query best, at most 20."""
+    try:
+        found = _catalog.channel.request_sync("search", _query(query, limit, detail))
+    except Exception as error:
+        raise from_remote(error) or error from None
+    return _found(found, detail)
+
+
+async def search_tool_docs(query, *, limit=5, detail="summary"):
+    """Return the documents of the tools that fit a query best, at most 20."""
+    try:
+        found = await _catalog.channel.request("search", _query(query, limit, detail))
+    except Exception as error:
+        raise from_remote(error) or error from None
+    return _found(found, detail)
+
+
+async def call_tool(server, tool, arguments=None):
+    """Call a tool by the real names of server and tool, with a dict of arguments; return its value."""
+    return await _context.calls.by_name(server, tool, arguments, value)
+
+
+def capability_summary():
+    """Return one paragraph on what this sandbox can do."""
+    servers = _catalog.selectable()
+    calls = " Each is an object: `await mcp_<alias>.<tool>(…)`, also `mcp_servers[\"name\"]`." if servers else ""
+    return (
+        f"Python with top-level await in a sandbox without network; variables persist within a session. "
+        f"MCP servers of this run: {', '.join(server.name for server in servers) or 'none'}.{calls} "
+        "`await runtime.search_tool_docs(\"what to do\")` finds tools, `await runtime.query_tool_docs(server)` lists "
+        "those of a server, help(mcp_<alias>.<tool>) explains one."
+    )
+
+
+def _check(detail):
+    if detail not in ("summary", "full"):
+        raise MCPError(f'detail must be "summary" or "full", not {detail!r}')
+
+
+def _query(query, limit, detail):
+    _check(detail)
+    if not isinstance(query, str):
+        raise MCPError(f"query must be a string, not {query!r}")
+    if not isinstance(limit, int):
+        raise MCPError(f"limit must be a number from 1 to {_MOST}, not {limit!r}")
+    return {"query": query, "limit": max(1, min(limit, _MOST))}
+
+
+def _found(found, detail):
+    matches = found.get("matches") or []
+    return [_docs.doc(match["server"], match["serverAlias"], Tool(match["tool"]), detail) for match in matches]

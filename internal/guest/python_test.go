@@ -1,0 +1,85 @@
+//go:build unix
+
+package guest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// interpreters returns the Python interpreters to test with: python3 and the newest there is.
+func interpreters(t testing.TB) []string {
+	t.Helper()
+	candidates := []string{"python3", "python3.14", "python3.13", "python3.12"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		unpacked, _ := filepath.Glob(filepath.Join(cache, "codemode", "python", "*", "bin", "python3"))
+		candidates = append(candidates, unpacked...)
+	}
+	var first, newest, newestVersion string
+	for _, candidate := range candidates {
+		const about = `import sys; print("%03d.%03d" % sys.version_info[:2], sys.executable)`
+		out, err := exec.CommandContext(t.Context(), candidate, "-I", "-S", "-c", about).Output()
+		version, path, ok := strings.Cut(strings.TrimSpace(string(out)), " ")
+		if err != nil || !ok {
+			continue // a shim without the interpreter behind it
+		}
+		if first == "" {
+			first = path
+		}
+		if version > newestVersion {
+			newest, newestVersion = path, version
+		}
+	}
+	if first == "" {
+		skip(t, "python", "no python3 on PATH")
+	}
+	return slices.Compact([]string{first, newest})
+}
+
+// skip skips a test for want of something, or fails it where CODEMODE_REQUIRE names that thing.
+func skip(t testing.TB, need, reason string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), need) {
+		t.Fatal("required by CODEMODE_REQUIRE: " + reason)
+	}
+	t.Skip(reason)
+}
+
+// TestPython runs the unit tests of the core, testdata/python/test_*.py, with every interpreter.
+func TestPython(t *testing.T) {
+	pythons := interpreters(t)
+	// The tests are copied here, for go test caches a result unless the test itself has read what it depends on.
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, Files()); err != nil {
+		t.Fatal(err)
+	}
+	tests, err := filepath.Glob("testdata/python/test_*.py")
+	if err != nil || len(tests) == 0 {
+		t.Fatal("no tests", err)
+	}
+	for _, test := range tests {
+		source, err := os.ReadFile(test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(test)), source, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, python := range pythons {
+		for _, test := range tests {
+			name := strings.TrimSuffix(filepath.Base(test), ".py")
+			t.Run(filepath.Base(python)+"/"+name, func(t *testing.T) {
+				cmd := exec.CommandContext(t.Context(), python, "-B", "-X", "dev", "-m", "unittest", "-b", name)
+				cmd.Dir = dir
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,100 @@
+import sys
+import types
+import unittest
+
+from codemode_guest.hooks import Hooks
+from codemode_guest.namespace import Namespace
+
+
+class State(types.ModuleType):
+    """The functions of mcp._state, and what they were told."""
+
+    def __init__(self):
+        super().__init__("mcp._state")
+        self.log = []
+        self.names = {"mcp_github": "proxy", "runtime": "helpers"}
+        for name in ("attach", "update", "begin_run"):
+            setattr(self, name, lambda argument, name=name: self.log.append((name, argument)))
+
+    def namespace(self):
+        return self.names
+
+    def suggest(self, name):
+        return f"did you mean {name}_?"
+
+
+class TestNamespace(unittest.TestCase):
+    def setUp(self):
+        self.main = sys.modules["__main__"]
+        self.addCleanup(sys.modules.__setitem__, "__main__", self.main)
+        self.addCleanup(setattr, sys, "argv", sys.argv)
+        self.hooks = Hooks()
+        self.names = Namespace("channel", self.hooks, "display")
+        self.state = State()
+
+    def import_mcp(self):
+        modules = {"mcp": types.ModuleType("mcp"), "mcp._state": self.state}
+        sys.modules.update(modules)
+        self.addCleanup(lambda: [sys.modules.pop(name, None) for name in modules])
+        self.names._attach(self.state)  # as the hook does
+
+    def begin(self, **params):
+        self.names.begin({"filename": "<run 1>", "selected": None, **params})
+
+    def provide(self, code):
+        self.names.provide(compile(code, "<run 1>", "exec"))
+        return self.names.globals
+
+    def test_main_is_a_real_module(self):
+        self.begin(argv=["a", "b"])
+        self.assertIs(sys.modules["__main__"], self.names.module)
+        self.assertEqual(self.names.globals["__name__"], "__main__")
+        self.assertEqual(sys.argv, ["a", "b"])
+        self.assertEqual(self.names.globals["display"], "display")
+        self.assertNotIn("__file__", self.names.globals)
+
+    def test_mcp_is_not_imported_for_code_that_does_not_name_it(self):
+        self.begin()
+        self.provide("x = 1\ndef f(): return os.path")
+        self.assertNotIn("mcp_github", self.names.globals)
+
+    def test_state_learns_what_came_before_it(self):
+        self.names.update({"servers": [1]})
+        self.begin(selected=["github"], catalog={"servers": [2]})
+        self.assertEqual(self.state.log, [])
+        self.import_mcp()
+        self.names.update({"servers": [3]})
+        updates = [("update", {"servers": [n]}) for n in (1, 2)]
+        self.assertEqual(
+            self.state.log,
+            [("attach", "channel"), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
+        )
+
+    def test_names_in_nested_functions(self):
+        self.begin()
+        self.import_mcp()
+        self.assertEqual(self.provide("def f():\n  def g(): return mcp_github")["mcp_github"], "proxy")
+
+    def test_names_of_the_user_stay(self):
+        self.begin()
+        self.import_mcp()
+        self.names.globals["runtime"] = "mine"
+        self.assertEqual(self.provide("runtime, mcp_github")["runtime"], "mine")
+        self.names.globals["mcp_github"] = "mine, too"
+        self.state.names = {"mcp_github": "new proxy"}
+        self.assertEqual(self.provide("mcp_github")["mcp_github"], "mine, too")
+
+    def test_servers_come_and_go(self):
+        self.begin()
+        self.import_mcp()
+        self.provide("mcp_github")
+        self.state.names = {"mcp_gitlab": "other"}
+        variables = self.provide("mcp_x")
+        self.assertNotIn("mcp_github", variables)
+        self.assertEqual(variables["mcp_gitlab"], "other")
+
+    def test_suggestions_only_where_there_are_servers(self):
+        self.begin()
+        self.assertIsNone(self.names.suggest("x"))
+        self.import_mcp()
+        self.assertEqual(self.names.suggest("x"), "did you mean x_?")

@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// trustCache refuses directories of the cache that others could have filled: what is in them is run, on
+// the host too. One that does not exist yet is fine.
+func trustCache(dirs ...string) error {
+	for _, dir := range dirs {
+		fi, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("checking cache directory %q: %w", dir, err)
+		}
+		if err := onlyOurs(dir, fi); err != nil {
+			return &UnavailableError{
+				Runtime: nativeName, Code: "cache", Step: "checking the cache before anything of it is run", Err: err,
+				Remedy: []string{"Set XDG_CACHE_HOME to a directory of your own."},
+			}
+		}
+	}
+	return nil
+}
+
+// makeCache makes the last of dirs, each of which lies in the one before. Whatever the umask, nobody else
+// can write there; somebody may have been faster, though.
+func makeCache(dirs ...string) error {
+	if err := os.MkdirAll(dirs[len(dirs)-1], 0o755); err != nil {
+		return err
+	}
+	return trustCache(dirs...)
+}
+
+// onlyOurs is an error if dir is not a directory that this user alone, or root, can write to.
+func onlyOurs(dir string, fi fs.FileInfo) error {
+	if !fi.IsDir() {
+		return fmt.Errorf("cache directory %q: %w", dir, syscall.ENOTDIR)
+	}
+	if uid, ok := ownerOf(fi); ok && uid != 0 && uid != os.Geteuid() {
+		return fmt.Errorf("cache directory %q belongs to another user (uid %d)", dir, uid)
+	}
+	if fi.Mode().Perm()&othersWrite != 0 {
+		return fmt.Errorf("cache directory %q can be written by others (mode %#o)", dir, fi.Mode().Perm())
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// wantUntrusted fails the test unless err says that the directory is not to be trusted, and why.
+func wantUntrusted(t *testing.T, err error, dir, why string) {
+	t.Helper()
+	var unavailable *UnavailableError
+	if !errors.As(err, &unavailable) || unavailable.Code != "cache" || len(unavailable.Remedy) == 0 {
+		t.Fatalf("error %v, want one with code cache and a remedy", err)
+	}
+	if !strings.Contains(err.Error(), strconv.Quote(dir)) || !strings.Contains(err.Error(), why) {
+		t.Errorf("error %v does not say about %q: %s", err, dir, why)
+	}
+}
+
+func TestTrustCache(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(dir string) error
+		why    string // "" for a directory that is fine
+	}{
+		"fine":           {func(string) error { return nil }, ""},
+		"readable":       {func(dir string) error { return os.Chmod(dir, 0o755) }, ""},
+		"missing":        {os.Remove, ""},
+		"group's":        {func(dir string) error { return os.Chmod(dir, 0o775) }, "can be written by others"},
+		"everybody's":    {func(dir string) error { return os.Chmod(dir, 0o1777) }, "can be written by others"},
+		"file":           {func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, "not a directory"},
+		"symbolic link":  {func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/usr", dir)) }, "not a directory"},
+		"dangling link":  {func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/nonexistent", dir)) }, "not a directory"},
+		"somebody's own": {func(dir string) error { return os.Chown(dir, 61234, 61234) }, "belongs to another user (uid 61234)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "codemode")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.change(dir); errors.Is(err, os.ErrPermission) {
+				skipWithout(t, "user", err.Error())
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := trustCache(dir); tt.why != "" {
+				wantUntrusted(t, err, dir, tt.why)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestUntrustedCacheIsNotUsed spoils each directory of a cache in turn: nothing of it is run or made.
+func TestUntrustedCacheIsNotUsed(t *testing.T) {
+	used := errors.New("the cache was used")
+	for _, spoiled := range []string{".", "python", "python/3.14.6-current", "python/interpreters", "guest"} {
+		t.Run(spoiled, func(t *testing.T) {
+			cache := t.TempDir()
+			dir := filepath.Join(cache, spoiled)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			switch spoiled {
+			case "guest":
+				guests := guestFiles{root: dir}
+				_, err = guests.dir(t.Context(), fstest.MapFS{"boot.py": {}}, &Python{})
+			case "python/interpreters":
+				_, err = PythonSource{CacheDir: cache}.inspect(t.Context(), os.Args[0])
+			default:
+				err = stub(filepath.Join(cache, "python"), func(string) error { return used }).ensure(t.Context())
+			}
+			wantUntrusted(t, err, dir, "can be written by others")
+		})
+	}
+}
+
+// TestGuestTreeOfAnother: a directory with the right name and files, that somebody else made.
+func TestGuestTreeOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		skipWithout(t, "user", "only root can give files away")
+	}
+	guests := guestFiles{root: filepath.Join(t.TempDir(), "guest")}
+	files := fstest.MapFS{"boot.py": {Data: []byte("x = 1\n")}}
+	py := embeddedPython(t)
+	dir, err := guests.dir(t.Context(), files, py)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, 61234, 61234); err != nil {
+		t.Fatal(err)
+	}
+	_, err = guests.dir(t.Context(), files, py)
+	wantUntrusted(t, err, dir, "belongs to another user (uid 61234)")
+}
+
+// TestCacheUnderAnyUmask: what is made must be trusted the next time.
+func TestCacheUnderAnyUmask(t *testing.T) {
+	py := embeddedPython(t)
+	for _, umask := range []int{0o000, 0o002, 0o077} {
+		base := t.TempDir()
+		old := syscall.Umask(umask)
+		guests := guestFiles{root: filepath.Join(base, "codemode", "guest")}
+		files := fstest.MapFS{"pkg/boot.py": {Data: []byte("x = 1\n")}}
+		_, err := guests.dir(t.Context(), files, py)
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := guests.dir(t.Context(), files, py); err != nil {
+			t.Errorf("umask %#o: %v", umask, err)
+		}
+		filepath.WalkDir(base, func(path string, e os.DirEntry, err error) error {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fi, err := e.Info(); err != nil || path != base && fi.Mode().Perm()&0o022 != 0 {
+				t.Errorf("umask %#o: %s has mode %v, %v", umask, path, fi.Mode(), err)
+			}
+			return nil
+		})
+	}
+}
+
+func TestGuestFilesPrune(t *testing.T) {
+	root := t.TempDir()
+	guests := guestFiles{root: root}
+	for name, age := range map[string]time.Duration{
+		"new": time.Hour, "old": unusedAfter + time.Hour,
+		tempPrefix + "being-written": time.Minute, tempPrefix + "dead": abandonedAfter + time.Minute,
+	} {
+		dir := filepath.Join(root, name)
+		then := time.Now().Add(-age)
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "boot.py"), nil, 0o644), os.Chtimes(dir, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guests.prune()
+	checkEntries(t, root, tempPrefix+"being-written", "new")
+}

@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestEffective(t *testing.T) {
+	good := Report{Runtime: "native", Method: "userns", Landlock: 7, Seccomp: true, Memory: "watchdog", Pids: "rlimit", CPUs: "none"}
+	with := func(change func(*Report)) Report {
+		r := good
+		change(&r)
+		return r
+	}
+	policy := func(change func(*Policy)) Policy {
+		p := DefaultPolicy()
+		if change != nil {
+			change(&p)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name     string
+		policy   Policy
+		report   Report
+		gaps     []string
+		accepted []string
+	}{
+		{"everything there", policy(nil), good, nil, nil},
+		{"no Landlock is no gap", policy(nil), with(func(r *Report) { r.Landlock = 0 }), nil, nil},
+		{"no seccomp", policy(nil), with(func(r *Report) { r.Seccomp = false }), []string{"isolation"}, nil},
+		{"an engine installs seccomp itself", policy(nil), with(func(r *Report) { r.Runtime, r.Seccomp = "podman", false }), nil, nil},
+		{"no namespaces", policy(nil), with(func(r *Report) { r.Method = "none" }), []string{"isolation"}, nil},
+		{"no memory", policy(nil), with(func(r *Report) { r.Memory = "none" }), []string{"memory"}, nil},
+		{"memory not asked for", policy(func(p *Policy) { p.Memory = 0 }), with(func(r *Report) { r.Memory = "none" }), nil, nil},
+		{"no pids", policy(nil), with(func(r *Report) { r.Pids = "none" }), []string{"pids"}, nil},
+		{"no pids, allowed", policy(func(p *Policy) { p.AllowGaps = []string{"pids"} }), with(func(r *Report) { r.Pids = "none" }), nil, []string{"pids"}},
+		{"another gap allowed", policy(func(p *Policy) { p.AllowGaps = []string{"memory"} }), with(func(r *Report) { r.Pids = "none" }), []string{"pids"}, nil},
+		{"cpus", policy(func(p *Policy) { p.CPUs = 1.5 }), good, []string{"cpus"}, nil},
+		{"cpus by cgroup", policy(func(p *Policy) { p.CPUs = 1.5 }), with(func(r *Report) { r.CPUs = "cgroup" }), nil, nil},
+		{
+			"reduced",
+			policy(func(p *Policy) { p.Isolation = IsolationReduced }),
+			with(func(r *Report) { r.Method, r.Pids = "none", "none" }),
+			nil,
+			[]string{"pids", "disk"},
+		},
+		{
+			"reduced does not allow memory",
+			policy(func(p *Policy) { p.Isolation = IsolationReduced }),
+			with(func(r *Report) { r.Method, r.Pids, r.Memory = "none", "none", "none" }),
+			[]string{"memory"},
+			[]string{"pids", "disk"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, gaps := Effective(tt.policy, tt.report)
+			if got := gapNames(gaps); !slices.Equal(got, tt.gaps) {
+				t.Errorf("gaps %v, want %v", got, tt.gaps)
+			}
+			if got := gapNames(e.Gaps); !slices.Equal(got, tt.accepted) {
+				t.Errorf("accepted %v, want %v", got, tt.accepted)
+			}
+			if e.Isolation != tt.policy.Isolation || e.Method != tt.report.Method {
+				t.Errorf("enforcement %+v does not say what it is of", e)
+			}
+		})
+	}
+}
+
+// TestEffectiveMeans: what was not asked for is not enforced, whatever a machine could do.
+func TestEffectiveMeans(t *testing.T) {
+	e, _ := Effective(Policy{Isolation: IsolationFull}, Report{Method: "userns", Memory: "cgroup", Pids: "cgroup", CPUs: "cgroup"})
+	if e.Memory != "none" || e.Pids != "none" || e.CPUs != "none" {
+		t.Errorf("a policy without limits is enforced as %+v", e)
+	}
+	p := DefaultPolicy()
+	e, _ = Effective(p, Report{Method: "userns", Memory: "cgroup", Pids: "rlimit"})
+	if e.Memory != "cgroup" || e.Pids != "rlimit" {
+		t.Errorf("%+v is enforced as %+v", p, e)
+	}
+}
+
+func gapNames(gaps []Gap) []string {
+	var names []string
+	for _, g := range gaps {
+		names = append(names, g.Name)
+	}
+	return names
+}

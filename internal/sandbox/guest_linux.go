@@ -1,0 +1,174 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"codemode/internal/sandbox/stage2"
+	"codemode/internal/sandbox/warden"
+
+	"golang.org/x/sys/unix"
+)
+
+// nativeSandbox is a running guest of the native runtime. Its tasks are the process's keeper, the
+// watchdog and the feeder of its input; all end with the process, and Close waits for them.
+type nativeSandbox struct {
+	channel  *channel
+	tails    [2]*os.File
+	enforced Enforcement
+	site     []string
+	group    *cgroup // nil without one
+
+	pid     int // as the host sees the process we started
+	process *os.Process
+	inner   atomic.Pointer[pidfd] // the guest itself, where it is not that process
+	input   *relay
+	warden  *warden.Warden // ends the guest when codemode has died; nil until it runs
+
+	settled chan struct{} // closed when the start is over, either way
+	cause   atomic.Int32  // ExitCause of the first kill
+	exit    Exit          // complete when done is closed
+	done    chan struct{}
+	tasks   sync.WaitGroup
+	closing sync.Once
+	undo    cleanup
+}
+
+func (s *nativeSandbox) Channel() io.ReadWriteCloser { return s.channel }
+func (s *nativeSandbox) BootArg() string             { return bootArg }
+func (s *nativeSandbox) SitePackages() []string      { return s.site }
+func (s *nativeSandbox) Done() <-chan struct{}       { return s.done }
+func (s *nativeSandbox) Exit() Exit                  { return s.exit }
+func (s *nativeSandbox) Enforced() Enforcement       { return s.enforced }
+
+func (s *nativeSandbox) Kill() { s.kill(ExitKilled) }
+
+// kill ends the guest for a cause; the first one counts. The guest is the first process of its pid
+// namespace, or alone: its death is everybody's.
+func (s *nativeSandbox) kill(cause ExitCause) {
+	s.cause.CompareAndSwap(int32(ExitSelf), int32(cause))
+	if inner := s.inner.Load(); inner != nil {
+		inner.kill()
+		return
+	}
+	_ = s.process.Kill() // it may have ended
+}
+
+// Close also returns what is left of the guest to the system.
+func (s *nativeSandbox) Close() error {
+	s.closing.Do(func() {
+		s.Kill()
+		<-s.done
+		s.free()
+	})
+	return nil
+}
+
+// free returns everything of a sandbox that has ended, or never began.
+func (s *nativeSandbox) free() {
+	if s.channel != nil {
+		s.channel.Close()
+	}
+	s.tasks.Wait()
+	if s.warden != nil {
+		s.warden.Stop()
+	}
+	closeFiles(s.tails[:]...)
+	if s.input != nil {
+		s.input.free()
+	}
+	if inner := s.inner.Load(); inner != nil {
+		inner.close()
+	}
+	if s.group != nil {
+		s.group.remove()
+	}
+	s.undo.run()
+}
+
+// ended records how the process ended. Nobody of the guest is alive: the kernel ends a pid namespace
+// before its first process can be waited for.
+func (s *nativeSandbox) ended(state *os.ProcessState) {
+	if inner := s.inner.Load(); inner != nil {
+		inner.wait()
+	}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok {
+		s.exit.Code, s.exit.Signal = exitStatus(ws, s.enforced.Method)
+	}
+	if s.exit.Signal == int(unix.SIGKILL) {
+		s.exit.Cause = ExitCause(s.cause.Load())
+		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() {
+			s.exit.Cause = ExitMemory
+		}
+	}
+	s.exit.Stdout, s.exit.Stderr = readTail(s.tails[0]), readTail(s.tails[1])
+	if s.input != nil {
+		s.input.stop()
+	}
+	close(s.done)
+}
+
+// exitStatus splits a wait status. bubblewrap reports a signal of its child as a shell does, which
+// cannot be told from such an exit code.
+func exitStatus(ws syscall.WaitStatus, method string) (code, signal int) {
+	if ws.Signaled() {
+		return 0, int(ws.Signal())
+	}
+	code = ws.ExitStatus()
+	if method == methodBwrap && code > 128 && code <= 128+64 {
+		return 0, code - 128
+	}
+	return code, 0
+}
+
+// findInner learns from bubblewrap who the guest is. Killing bubblewrap would end the guest as well, but
+// only some time later.
+func (s *nativeSandbox) findInner(info io.Reader) error {
+	var child struct {
+		PID int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(info).Decode(&child); err != nil {
+		return &stage2Error{stage2.Failure{Step: "starting bubblewrap", Text: endedEarly(nil)}}
+	}
+	inner, err := openChild(child.PID, s.pid)
+	if err != nil {
+		return fmt.Errorf("starting a sandbox: opening bubblewrap's child: %w", err)
+	}
+	s.inner.Store(inner)
+	return nil
+}
+
+// guard starts the guest's warden. The guest has no code of the user's before it runs.
+func (s *nativeSandbox) guard(pidfd int) (err error) {
+	s.warden, err = warden.Start(pidfd)
+	return err
+}
+
+// guardInner is guard for a guest that bubblewrap has started, if it has.
+func (s *nativeSandbox) guardInner() error {
+	if inner := s.inner.Load(); inner != nil {
+		return s.guard(inner.fd)
+	}
+	return nil
+}
+
+// watch starts what accompanies a running guest.
+func (s *nativeSandbox) watch(l *launch) {
+	if s.input != nil {
+		s.tasks.Go(s.input.run)
+	}
+	if l.enforced.Memory != meansWatchdog {
+		return
+	}
+	pid := s.pid
+	if inner := s.inner.Load(); inner != nil {
+		pid = inner.pid
+	}
+	w := newWatchdog(pid, l.spec.Policy.Memory, !l.alone)
+	s.tasks.Go(func() { w.run(s.done, func() { s.kill(ExitMemory) }) })
+}

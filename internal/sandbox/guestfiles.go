@@ -1,0 +1,186 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guestFiles keeps the trees of guests on disk, byte-compiled: written once, then mounted by every
+// sandbox. The name of a directory is a hash of what it holds, so nothing is ever changed in place.
+type guestFiles struct {
+	root string // the cache's directory for them
+
+	mu    sync.Mutex
+	known map[guestKey]guestTree
+}
+
+// maxKnown bounds what a caller that makes a new fs.FS for each start can have us remember.
+const maxKnown = 16
+
+// A guestKey identifies a tree without reading it again.
+type guestKey struct {
+	files fs.FS
+	tag   string
+}
+
+// A guestTree is a tree that has been read.
+type guestTree struct {
+	name  string // of its directory
+	files map[string][]byte
+}
+
+// dir returns the host directory that holds files, byte-compiled with py. It costs some stat calls once
+// the tree is there: a cache may be emptied at any time.
+func (g *guestFiles) dir(ctx context.Context, files fs.FS, py *Python) (string, error) {
+	tree, err := g.tree(files, py.Tag+" "+py.Version)
+	if err != nil {
+		return "", fmt.Errorf("reading the guest's files: %w", err)
+	}
+	dir := filepath.Join(g.root, tree.name)
+	if err := trustCache(filepath.Dir(g.root), g.root, dir); err != nil {
+		return "", err
+	}
+	if tree.complete(dir) {
+		return dir, nil
+	}
+	if err := g.write(ctx, dir, tree, py); err != nil {
+		return "", fmt.Errorf("writing the guest's files to %q: %w", dir, err)
+	}
+	return dir, nil
+}
+
+// tree reads and hashes files, once for each value that can be compared, as an embed.FS can.
+func (g *guestFiles) tree(files fs.FS, tag string) (guestTree, error) {
+	comparable := reflect.TypeOf(files).Comparable()
+	if comparable {
+		g.mu.Lock()
+		t, ok := g.known[guestKey{files, tag}]
+		g.mu.Unlock()
+		if ok {
+			return t, nil
+		}
+	}
+	t := guestTree{files: map[string][]byte{}}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n", tag)
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(files, path)
+		fmt.Fprintf(sum, "%q %d\n", path, len(b))
+		sum.Write(b)
+		t.files[path] = b
+		return err
+	})
+	if err != nil {
+		return guestTree{}, err
+	}
+	t.name = hex.EncodeToString(sum.Sum(nil)[:8])
+	if comparable {
+		g.mu.Lock()
+		if g.known == nil || len(g.known) == maxKnown {
+			g.known = map[guestKey]guestTree{}
+		}
+		g.known[guestKey{files, tag}] = t
+		g.mu.Unlock()
+	}
+	return t, nil
+}
+
+// complete tells whether dir has every file of the tree. The directory got its name when it was
+// finished, so a file is missing only when somebody cleaned up.
+func (t guestTree) complete(dir string) bool {
+	for path, b := range t.files {
+		fi, err := os.Stat(filepath.Join(dir, filepath.FromSlash(path)))
+		if err != nil || fi.Size() != int64(len(b)) {
+			return false
+		}
+	}
+	return len(t.files) > 0
+}
+
+// write makes dir. Two processes may do so at once; the first to rename wins, and both hold the same.
+func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Python) error {
+	if err := makeCache(filepath.Dir(g.root), g.root); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(g.root, tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	for path, b := range t.files {
+		name := filepath.Join(temp, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := py.Compile(ctx, temp); err != nil {
+		return err
+	}
+	if err := readableByAll(temp); err != nil {
+		return err
+	}
+	g.prune()
+	if err := os.Rename(temp, dir); err == nil || t.complete(dir) {
+		return nil
+	}
+	// What is in the way lost files. A sandbox that has it mounted keeps what it has.
+	old := temp + ".old"
+	defer os.RemoveAll(old)
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(temp, dir)
+}
+
+const (
+	// unusedAfter is how old a tree must be to be taken for an older version's. One that is needed after all is
+	// written again, and a sandbox that has it mounted keeps it.
+	unusedAfter = 7 * 24 * time.Hour
+
+	// abandonedAfter is how old a half-written tree must be for its maker to be dead: writing takes seconds.
+	abandonedAfter = 10 * time.Minute
+)
+
+// prune removes the trees of older versions, and what starts that were killed left half-written.
+func (g *guestFiles) prune() {
+	entries, _ := os.ReadDir(g.root)
+	for _, e := range entries {
+		limit := unusedAfter
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			limit = abandonedAfter
+		}
+		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > limit {
+			_ = os.RemoveAll(filepath.Join(g.root, e.Name()))
+		}
+	}
+}
+
+// readableByAll undoes a umask: where codemode is root, the guest is somebody else.
+func readableByAll(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if d.IsDir() {
+			mode = 0o755
+		}
+		return os.Chmod(path, mode)
+	})
+}

@@ -1,0 +1,149 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// inspectScript has an interpreter describe itself. It must run on every Python 3 that knows -I, so that
+// one that is too old can be named. Of a virtual environment only the site directories matter: guests
+// run the interpreter below it. getsitepackages knows Debian's dist-packages.
+const inspectScript = `
+import json, os, site, sys
+print(json.dumps({
+    "version": "%d.%d.%d" % sys.version_info[:3],
+    "new_enough": sys.version_info >= (3, 9),
+    "implementation": sys.implementation.name,
+    "tag": sys.implementation.cache_tag,
+    "executable": getattr(sys, "_base_executable", sys.executable),
+    "prefixes": [sys.base_prefix, sys.base_exec_prefix],
+    "stdlib": os.path.dirname(os.__file__),
+    "site_packages": site.getsitepackages(),
+}))
+`
+
+// inspectTimeout is ample for an interpreter on a cold disk.
+const inspectTimeout = 20 * time.Second
+
+// inspection is what inspectScript prints.
+type inspection struct {
+	Version        string   `json:"version"`
+	NewEnough      bool     `json:"new_enough"`
+	Implementation string   `json:"implementation"`
+	Tag            string   `json:"tag"`
+	Executable     string   `json:"executable"`
+	Prefixes       []string `json:"prefixes"`
+	Stdlib         string   `json:"stdlib"`
+	SitePackages   []string `json:"site_packages"`
+}
+
+// cachedInspection is an inspection in the cache, and what it was made of.
+type cachedInspection struct {
+	Of    string     `json:"of"`
+	About inspection `json:"about"`
+}
+
+// inspect returns what exe says about itself, from the cache if it is still the same program.
+func (s PythonSource) inspect(ctx context.Context, exe string) (inspection, error) {
+	of, err := fingerprint(exe)
+	if err != nil {
+		return inspection{}, err
+	}
+	name := sha256.Sum256([]byte(exe))
+	root := filepath.Join(s.CacheDir, "python")
+	dir := filepath.Join(root, "interpreters")
+	if err := trustCache(s.CacheDir, root, dir); err != nil {
+		return inspection{}, err
+	}
+	file := filepath.Join(dir, hex.EncodeToString(name[:8])+".json")
+	var cached cachedInspection
+	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &cached) == nil && cached.Of == of {
+		return cached.About, nil
+	}
+	about, err := runInspection(ctx, exe)
+	if err != nil {
+		return inspection{}, err
+	}
+	if data, err := json.Marshal(cachedInspection{of, about}); err == nil {
+		replaceFile(file, data) // without a cache the next start only takes longer
+	}
+	return about, nil
+}
+
+// runInspection asks the interpreter exe what it is, and refuses one that guests cannot use.
+func runInspection(ctx context.Context, exe string) (inspection, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, inspectTimeout,
+		fmt.Errorf("%q said nothing about itself for %v", exe, inspectTimeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, "-I", "-")
+	cmd.Stdin = strings.NewReader(inspectScript)
+	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
+	cmd.WaitDelay = time.Second // for what it may have left behind that holds its stdout
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); ctx.Err() != nil {
+		return inspection{}, context.Cause(ctx)
+	} else if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return inspection{}, fmt.Errorf("running %q: %w%s", exe, err, lastLine(stderr.String()))
+	} else if err != nil {
+		return inspection{}, explainStart(exe, err)
+	}
+	var about inspection
+	if err := json.Unmarshal(stdout.Bytes(), &about); err != nil {
+		return inspection{}, fmt.Errorf("%q does not answer as a python does: %w", exe, err)
+	}
+	switch {
+	case about.Implementation != "cpython":
+		return inspection{}, fmt.Errorf("%q is %s; guests need CPython", exe, about.Implementation)
+	case !about.NewEnough:
+		return inspection{}, fmt.Errorf("%q is Python %s; guests need 3.9 or newer", exe, about.Version)
+	}
+	return about, nil
+}
+
+// fingerprint changes when exe, or the virtual environment it belongs to, is replaced, and when this
+// package asks other questions.
+func fingerprint(exe string) (string, error) {
+	parts := []string{inspectScript}
+	for _, path := range []string{exe, filepath.Join(filepath.Dir(filepath.Dir(exe)), "pyvenv.cfg")} {
+		info, err := os.Stat(path)
+		if err != nil {
+			if path == exe {
+				return "", err
+			}
+			continue // not a virtual environment
+		}
+		parts = append(parts, realPath(path), fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// replaceFile writes data to path at once or not at all.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,303 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"codemode/internal/sandbox/seccomp"
+	"codemode/internal/sandbox/stage2"
+
+	"golang.org/x/sys/unix"
+)
+
+// bootArg is what the guest is told: its channel, and the pipes of its own output.
+const bootArg = "fd:3:4:5"
+
+// A launch is a sandbox being started: what the methods prepare, and how to undo it.
+type launch struct {
+	spec     Spec
+	py       *Python
+	dir      string // host directory of the guest's files
+	enforced Enforcement
+
+	cmd    *exec.Cmd
+	config stage2.Config
+	extra  []*os.File // descriptors from stage2.FirstFD on, closed once the child has them
+	undo   *cleanup   // run after the sandbox's end, or when there is none
+	site   []string   // site-packages as the guest sees them
+	alone  bool       // the guest has no namespaces
+	info   *os.File   // where bubblewrap says who its child is; nil without bubblewrap
+}
+
+// cleanup is a stack of things to undo.
+type cleanup []func()
+
+func (c *cleanup) add(f func()) { *c = append(*c, f) }
+
+func (c *cleanup) run() {
+	for len(*c) > 0 {
+		last := len(*c) - 1
+		f := (*c)[last]
+		*c = (*c)[:last]
+		f()
+	}
+}
+
+// pass hands the child a descriptor, and returns its number there.
+func (l *launch) pass(f *os.File) int {
+	l.extra = append(l.extra, f)
+	return stage2.FirstFD + len(l.extra) - 1
+}
+
+// launch starts a guest by the method in enforced. An error leaves nothing behind.
+func (n *native) launch(ctx context.Context, spec Spec, py *Python, dir string, enforced Enforcement) (_ *nativeSandbox, err error) {
+	s := &nativeSandbox{enforced: enforced, settled: make(chan struct{}), done: make(chan struct{})}
+	l := &launch{spec: spec, py: py, dir: dir, enforced: enforced, undo: &s.undo}
+	defer func() {
+		closeFiles(l.extra...)
+		if err != nil {
+			s.free()
+		}
+	}()
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	s.site = l.site
+	if s.group, err = n.groups.limit(l); err != nil {
+		return nil, err
+	}
+	pipes, err := openStdio(spec.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	s.channel, s.tails, s.input = pipes.channel, pipes.tails, pipes.input
+	err = s.start(ctx, l, pipes)
+	return s, err
+}
+
+// prepare fills in the command and the configuration of the second stage.
+func (l *launch) prepare() error {
+	l.config = stage2.Config{
+		Env:    guestEnv(l.py, l.spec.Env),
+		Limits: guestLimits(l.spec.Policy, l.enforced),
+	}
+	switch l.enforced.Method {
+	case methodUserns:
+		return l.prepareUserns()
+	case methodBwrap:
+		return l.prepareBwrap()
+	case methodNone:
+		return l.prepareReduced()
+	}
+	return fmt.Errorf("starting a sandbox: unknown method %q", l.enforced.Method)
+}
+
+// argv is the guest's command line: isolated from environment and user, without site, unbuffered.
+func (l *launch) argv(exe, dir string) []string {
+	return []string{exe, "-I", "-S", "-u", "-X", "utf8", bootPath(dir, l.spec.Boot), bootArg}
+}
+
+// encode finishes the configuration, when the guest's pid is known.
+func (l *launch) encode(pid int) ([]byte, error) {
+	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog}
+	if l.alone {
+		opts.Alone = uint32(pid)
+	}
+	filter, err := seccomp.Filter(runtime.GOARCH, opts)
+	if err != nil {
+		return nil, &UnavailableError{Runtime: nativeName, Code: "architecture", Step: "building the system call filter", Err: err}
+	}
+	l.config.Filter = seccomp.Encode(filter)
+	return json.Marshal(l.config)
+}
+
+// minData is what the Go runtime of the second stage may need of its own under the guest's limits.
+const minData = 512 << 20
+
+// guestLimits are the rlimits of the guest.
+func guestLimits(p Policy, e Enforcement) []stage2.Limit {
+	limits := []stage2.Limit{
+		{Name: "core", Resource: unix.RLIMIT_CORE},
+		{Name: "msgqueue", Resource: unix.RLIMIT_MSGQUEUE},
+		{Name: "memlock", Resource: unix.RLIMIT_MEMLOCK, Cur: 64 << 10, Max: 64 << 10},
+		{Name: "sigpending", Resource: unix.RLIMIT_SIGPENDING, Cur: 128, Max: 128},
+		// Every thread's stack is this large, and counts as data.
+		{Name: "stack", Resource: unix.RLIMIT_STACK, Cur: 2 << 20, Max: 8 << 20},
+	}
+	add := func(name string, resource int, n int64) {
+		if n > 0 {
+			limits = append(limits, stage2.Limit{Name: name, Resource: resource, Cur: uint64(n), Max: uint64(n)})
+		}
+	}
+	add("fsize", unix.RLIMIT_FSIZE, p.FileSize)
+	add("nofile", unix.RLIMIT_NOFILE, int64(p.OpenFiles))
+	if e.Memory == meansWatchdog && p.Memory > 0 {
+		// For a program that asks for far too much at once, which no watchdog is fast enough for. It
+		// counts address space, touched or not, so it is wider than the limit. RLIMIT_AS would count
+		// what is only reserved, too: at 512 MB glibc's arenas leave 14 threads and 1 MB of heap.
+		add("data", unix.RLIMIT_DATA, max(2*p.Memory, minData))
+	}
+	if e.Pids == meansRlimit {
+		add("nproc", unix.RLIMIT_NPROC, int64(p.Processes))
+	}
+	return limits
+}
+
+// start starts the process of l and waits until it is Python. The caller frees s when it fails.
+func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) error {
+	defer pipes.closeGuest()
+	configR, configW, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("starting a sandbox: %w", err)
+	}
+	defer closeFiles(configR, configW)
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("starting a sandbox: %w", err)
+	}
+	defer closeFiles(statusR, statusW)
+	l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr = pipes.guest[0], pipes.guest[1], pipes.guest[2]
+	l.cmd.ExtraFiles = append([]*os.File{pipes.guestChannel, s.tails[0], s.tails[1], configR, statusW}, l.extra...)
+	var pidfd int
+	l.cmd.SysProcAttr.PidFD = &pidfd
+	if err := s.spawn(l.cmd); err != nil {
+		return diagnoseSpawn(l, err)
+	}
+	defer unix.Close(pidfd)
+	pipes.closeGuest()
+	closeFiles(configR, statusW)
+	closeFiles(l.extra...) // so that the end of each is seen
+
+	guarded := make(chan error, 1)
+	if l.info == nil { // who the guest is, is known: its warden starts beside it
+		s.tasks.Go(func() { guarded <- s.guard(pidfd) })
+	}
+	stop := context.AfterFunc(ctx, s.Kill)
+	err = s.handshake(l, configW, statusR)
+	if l.info != nil {
+		guarded <- s.guardInner()
+	}
+	if gerr := <-guarded; err == nil {
+		err = gerr
+	}
+	if !stop() {
+		err = fmt.Errorf("starting a sandbox: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		s.watch(l)
+	}
+	close(s.settled)
+	if err != nil {
+		s.Kill()
+		<-s.done
+		return diagnoseStage2(l, err, s.exit.Stderr)
+	}
+	return nil
+}
+
+// handshake sends the configuration, and waits for the second stage to become Python or to say why not.
+func (s *nativeSandbox) handshake(l *launch, config, status *os.File) error {
+	if l.info != nil {
+		// Before the guest may run, and so may end.
+		if err := s.findInner(l.info); err != nil {
+			return err
+		}
+	}
+	b, err := l.encode(s.pid)
+	if err != nil {
+		return err
+	}
+	_, werr := config.Write(b)
+	config.Close()
+	answer, err := io.ReadAll(io.LimitReader(status, 64<<10))
+	if err != nil {
+		return fmt.Errorf("starting a sandbox: %w", err)
+	}
+	ready := len(answer) > 0 && answer[0] == stage2.Ready
+	if ready {
+		answer = answer[1:]
+	}
+	if len(answer) > 0 {
+		failure := new(stage2.Failure)
+		if err := json.Unmarshal(answer, failure); err != nil {
+			return fmt.Errorf("starting a sandbox: reading the second stage's answer %q: %w", answer, err)
+		}
+		return &stage2Error{*failure}
+	}
+	if !ready {
+		return &stage2Error{stage2.Failure{Step: "starting the second stage", Text: endedEarly(werr)}}
+	}
+	return nil
+}
+
+func endedEarly(err error) string {
+	if err != nil {
+		return "it ended early: " + err.Error()
+	}
+	return "it ended early"
+}
+
+// A stage2Error is a failure of the second stage.
+type stage2Error struct{ stage2.Failure }
+
+func (e *stage2Error) Error() string { return e.Step + ": " + e.Text }
+
+func (e *stage2Error) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return syscall.Errno(e.Errno)
+}
+
+// spawn starts cmd on a thread that lives as long as the child: the child's death signal is sent when
+// its parent's thread ends (golang/go#27505). It returns when the child runs, or could not be started.
+func (s *nativeSandbox) spawn(cmd *exec.Cmd) error {
+	started := make(chan error)
+	s.tasks.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			s.pid, s.process = cmd.Process.Pid, cmd.Process
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		if s.enforced.Method == methodBwrap {
+			endGroup(s.pid)
+		}
+		_ = cmd.Wait() // its state says more than the error
+		<-s.settled
+		s.ended(cmd.ProcessState)
+	})
+	return <-started
+}
+
+// endGroup waits for the end of a process that leads a group, and ends who is left of the group.
+// A bubblewrap that is killed while it starts leaves a child that waits for it for ever. The number is the
+// group's for certain as long as nobody has taken the leader's exit status.
+func endGroup(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	_ = unix.Kill(-pid, unix.SIGKILL) // nobody is left, as a rule
+}
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

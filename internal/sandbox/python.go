@@ -1,0 +1,98 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Bind is a host file or directory and the path at which the guest sees it, read-only.
+type Bind struct {
+	Host, Inside string
+}
+
+// Python is an interpreter that is ready to be used by a guest. It is a value to read: it holds no
+// process, lock or descriptor, and need not be closed.
+type Python struct {
+	Exe          string   // the interpreter, as the guest sees it
+	Version      string   // "3.14.6"
+	Tag          string   // what its bytecode files are called by: "cpython-314"
+	Binds        []Bind   // everything of it that the guest must see
+	SitePackages []string // as the guest sees them, in the order sys.path should have them
+	Embedded     bool     // it is the one this binary carries
+	Env          []string // what it needs in the guest's environment
+}
+
+// PythonSource says which interpreter guests use and where files about it are kept.
+type PythonSource struct {
+	// CacheDir is codemode's cache directory; the source keeps to its "python" directory.
+	CacheDir string
+
+	// Interpreter is another interpreter than the embedded one: a path to a python3, a virtual
+	// environment, or a bare name. Empty means the embedded one.
+	Interpreter string
+
+	// LookPath finds a bare name; nil means that bare names are refused.
+	LookPath func(name string) (string, error)
+
+	// Progress is told how far unpacking is; nil is fine. Calls do not overlap.
+	Progress func(done, total int, what string)
+}
+
+// Python returns the interpreter, which the first call on a machine has to prepare: the embedded one
+// is unpacked, another one is run once to ask what it is. Later calls, in whichever process, cost
+// microseconds, so call it for every start rather than keeping the answer: a cache that was emptied
+// meanwhile is filled again.
+func (s PythonSource) Python(ctx context.Context) (*Python, error) {
+	if s.Interpreter != "" {
+		return s.interpreter(ctx)
+	}
+	return s.embedded(ctx)
+}
+
+// Verify walks the embedded distribution and says whether files of it were lost or changed since it
+// was unpacked. Removing the directory that the error names repairs it.
+func (py *Python) Verify() error {
+	if !py.Embedded {
+		return nil
+	}
+	dir := py.hostPath(embeddedDir)
+	want, err := os.ReadFile(filepath.Join(dir, markerName))
+	if err != nil {
+		return fmt.Errorf("checking python in %q: %w", dir, err)
+	}
+	got, err := listing(dir)
+	if err != nil {
+		return fmt.Errorf("checking python in %q: %w", dir, err)
+	}
+	if got != string(want) {
+		return fmt.Errorf("python in %q is not as it was unpacked", dir)
+	}
+	return nil
+}
+
+// hostPath is where the host has what the guest sees at inside.
+func (py *Python) hostPath(inside string) string {
+	for _, b := range py.Binds {
+		if rest, ok := cutDir(inside, b.Inside); ok {
+			return filepath.Join(b.Host, rest)
+		}
+	}
+	return inside
+}
+
+// cutDir returns what follows dir in path, and whether path is dir or lies below it.
+func cutDir(path, dir string) (rest string, ok bool) {
+	if path == dir || dir == "/" {
+		return strings.TrimPrefix(path, dir), true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func (s PythonSource) progress(done, total int, what string) {
+	if s.Progress != nil {
+		s.Progress(done, total, what)
+	}
+}

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// compileScript reads a file to compile and the name its tracebacks show, two lines each, and answers
+// with one line. Bytecode with an unchecked hash is valid whatever modification time a mount shows.
+// End of input ends it, so it never outlives codemode.
+const compileScript = `
+import sys, py_compile
+mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+lines = (line.rstrip("\n") for line in sys.stdin)
+for path in lines:
+    py_compile.compile(path, dfile=next(lines), doraise=True, invalidation_mode=mode)
+    print(flush=True)
+`
+
+// Compile byte-compiles every .py file below dir, a host directory, with this interpreter. The
+// bytecode lands in the __pycache__ directories beside the files.
+func (py *Python) Compile(ctx context.Context, dir string) error {
+	return compileTree(ctx, py.hostPath(py.Exe), dir, "", func(int, int) {})
+}
+
+// compileTree is Compile by the interpreter at exe, which need not be in its final place. Tracebacks
+// name the files as if dir were shown. step is told how many of how many files are done.
+func compileTree(ctx context.Context, exe, dir, shown string, step func(done, total int)) error {
+	files, err := pythonFiles(dir)
+	if err != nil {
+		return fmt.Errorf("byte-compiling %q: %w", dir, err)
+	}
+	todo := make(chan string)
+	done := make(chan struct{})
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(todo)
+		for _, f := range files {
+			select {
+			case todo <- f:
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		for n := range files {
+			select {
+			case <-done:
+				step(n+1, len(files))
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+		}
+		return nil
+	})
+	for range min(runtime.GOMAXPROCS(0), 4, len(files)) {
+		g.Go(func() error { return compileFiles(gctx, exe, dir, shown, todo, done) })
+	}
+	err = g.Wait()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("byte-compiling %q: %w", dir, err)
+	}
+	return nil
+}
+
+// compileFiles has one interpreter process compile the files it takes from todo.
+func compileFiles(ctx context.Context, exe, dir, shown string, todo <-chan string, done chan<- struct{}) error {
+	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-c", compileScript)
+	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return explainStart(exe, err)
+	}
+	answers := bufio.NewReader(out)
+	for rel := range todo {
+		_, err = fmt.Fprintf(in, "%s\n%s\n", filepath.Join(dir, rel), filepath.Join(shown, rel))
+		if err == nil {
+			_, err = answers.ReadString('\n')
+		}
+		if err != nil {
+			break // it has ended; Wait and stderr know why
+		}
+		select {
+		case done <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
+	in.Close()
+	if werr := cmd.Wait(); werr != nil {
+		err = werr
+	}
+	if err != nil {
+		return fmt.Errorf("running %q: %w%s", exe, err, lastLine(stderr.String()))
+	}
+	return nil
+}
+
+// pythonFiles lists the .py files below dir, relative to it.
+func pythonFiles(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".py") {
+			rel, _ := filepath.Rel(dir, path) // path begins with dir
+			files = append(files, rel)
+		}
+		return err
+	})
+	return files, err
+}
+
+// lastLine is the last line of an interpreter's stderr, to end an error with: of a traceback it is
+// the one that says what happened.
+func lastLine(stderr string) string {
+	stderr = strings.TrimSpace(stderr)
+	if stderr == "" {
+		return ""
+	}
+	return ": " + stderr[strings.LastIndexByte(stderr, '\n')+1:]
+}

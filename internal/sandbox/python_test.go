@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if testCache != "" {
+		os.RemoveAll(testCache)
+	}
+	os.Exit(code)
+}
+
+// testCache is a cache that all tests of the package share, because filling it takes seconds.
+var testCache string
+
+var unpackOnce = sync.OnceValues(func() (*Python, error) {
+	dir, err := os.MkdirTemp("", "codemode-test-")
+	if err != nil {
+		return nil, err
+	}
+	testCache = dir
+	return PythonSource{CacheDir: dir}.Python(context.Background())
+})
+
+// embeddedPython returns the embedded interpreter, unpacked in a cache that lasts as long as the tests.
+func embeddedPython(t testing.TB) *Python {
+	t.Helper()
+	if embeddedRelease == "" {
+		t.Skip("no embedded python on this system")
+	}
+	py, err := unpackOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return py
+}
+
+// skipWithout skips the test for want of what, or fails it where CODEMODE_REQUIRE says it must be there.
+func skipWithout(t testing.TB, what, reason string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), what) {
+		t.Fatalf("%s is required: %s", what, reason)
+	}
+	t.Skip(reason)
+}
+
+// runOnHost runs code with py as it lies on the host, without any sandbox.
+func runOnHost(t *testing.T, py *Python, code string) string {
+	t.Helper()
+	cmd := exec.Command(py.hostPath(py.Exe), "-I", "-S", "-c", code)
+	cmd.Env = []string{"LANG=C.UTF-8"}
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestEmbeddedPython(t *testing.T) {
+	py := embeddedPython(t)
+	if py.Exe != "/opt/codemode/python/bin/python3.14" || py.Tag != "cpython-314" || !py.Embedded {
+		t.Errorf("got %+v", py)
+	}
+	for name, code := range map[string]string{
+		"version":    `import sys; print(sys.version.split()[0] == "` + py.Version + `")`,
+		"tag":        `import sys; print(sys.implementation.cache_tag == "` + py.Tag + `")`,
+		"modules":    `import asyncio, bz2, ctypes, curses, dbm, decimal, hashlib, lzma, multiprocessing, pdb, readline, sqlite3, ssl, sysconfig, unittest, uuid, zlib; print(sysconfig.get_config_vars() != {})`,
+		"subprocess": `import subprocess, sys; print(subprocess.check_output([sys.executable, "-c", "print(True)"], text=True).strip())`,
+		"links":      `import os, sys; d = os.path.dirname(sys.executable); print(sorted(os.listdir(d)) == ["python", "python3", "python3.14"] and os.readlink(d + "/python3") == "python3.14")`,
+		"names":      `import importlib.util as u, json, marshal; print(marshal.loads(open(u.cache_from_source(json.__file__), "rb").read()[16:]).co_filename == "/opt/codemode/python/lib/python3.14/json/__init__.py")`,
+		"bytecode":   `import pydoc, importlib.util as u; print(open(u.cache_from_source(pydoc.__file__), "rb").read(8)[4:] == bytes([1, 0, 0, 0]))`,
+		"no pip":     `import importlib.util as u; print(not any(map(u.find_spec, ["pip", "ensurepip", "tkinter", "idlelib", "_testcapi"])))`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := runOnHost(t, py, code); got != "True" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestEmbeddedReleaseIsGoMods(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := "github.com/kluctl/go-embed-python v0.0.0-" + embeddedRelease + "\n"
+	if embeddedRelease != "" && !strings.Contains(string(mod), line) {
+		t.Errorf("go.mod has no line %q: embeddedRelease names another release than the one in the binary", line)
+	}
+}
+
+func TestEmbeddedSize(t *testing.T) {
+	const most = 60 << 20
+	dir := embeddedPython(t).hostPath(embeddedDir)
+	if size := treeSize(dir); size > most {
+		t.Errorf("the distribution takes %d MiB, want at most %d", size>>20, most>>20)
+	}
+	filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := os.FileMode(0o444); info.Mode()&want != want || (e.IsDir() && info.Mode()&0o111 != 0o111) {
+			t.Errorf("%s: mode %v: a guest with another user id cannot read it", path, info.Mode())
+		}
+		return nil
+	})
+}
+
+func TestVerify(t *testing.T) {
+	py := embeddedPython(t)
+	if err := py.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	runOnHost(t, py, "import asyncio, json, doctest") // must not write bytecode of its own
+	if err := py.Verify(); err != nil {
+		t.Errorf("after use: %v", err)
+	}
+	extra := filepath.Join(py.hostPath(embeddedDir), "lib", "extra.py")
+	if err := os.WriteFile(extra, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(extra)
+	if err := py.Verify(); err == nil {
+		t.Error("a file that was added is not noticed")
+	}
+}
+
+func TestCompile(t *testing.T) {
+	py := embeddedPython(t)
+	dir := t.TempDir()
+	write := func(name, code string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(code), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("boot.py", "x = 1\n")
+	write("pkg/__init__.py", "def f(): raise ValueError\n")
+	write("pkg/data.txt", "not python")
+	if err := py.Compile(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"__pycache__/boot.cpython-314.pyc", "pkg/__pycache__/__init__.cpython-314.pyc"} {
+		code, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if flags := code[4:8]; !slices.Equal(flags, []byte{1, 0, 0, 0}) {
+			t.Errorf("%s: flags %v, want an unchecked hash", name, flags)
+		}
+		if strings.Contains(string(code), dir) {
+			t.Errorf("%s shows the host's path %s", name, dir)
+		}
+	}
+
+	write("pkg/bad.py", "def f(:\n")
+	if err := py.Compile(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "SyntaxError") {
+		t.Errorf("got error %v, want one that names the directory and the syntax error", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(os.ErrDeadlineExceeded)
+	if err := py.Compile(ctx, dir); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got error %v, want the cause of the cancellation", err)
+	}
+	if err := py.Compile(t.Context(), t.TempDir()); err != nil {
+		t.Errorf("an empty directory: %v", err)
+	}
+}
+
+func TestCutDir(t *testing.T) {
+	for _, test := range []struct {
+		path, dir, rest string
+		ok              bool
+	}{
+		{"/usr", "/usr", "", true},
+		{"/usr/lib/x", "/usr", "lib/x", true},
+		{"/usrlocal", "/usr", "/usrlocal", false},
+		{"/", "/usr", "/", false},
+		{"/etc", "/", "etc", true},
+	} {
+		rest, ok := cutDir(test.path, test.dir)
+		if rest != test.rest || ok != test.ok {
+			t.Errorf("cutDir(%q, %q) = %q, %v; want %q, %v", test.path, test.dir, rest, ok, test.rest, test.ok)
+		}
+	}
+}
+
+func BenchmarkEmbeddedPython(b *testing.B) {
+	embeddedPython(b)
+	s := PythonSource{CacheDir: testCache}
+	for b.Loop() {
+		if _, err := s.Python(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"codemode/internal/sandbox/stage2"
+)
+
+// prepareReduced does without namespaces: one process on the host, confined by Landlock and by a
+// stricter system call filter. It sees that files exist, writes to two directories of the host's disk,
+// and shares the host's pids and network namespace, of which the filter leaves it nothing.
+func (l *launch) prepareReduced() error {
+	sweepReduced()
+	base, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", reducedPrefix, os.Getpid()))
+	if err != nil {
+		return fmt.Errorf("making the guest's directories: %w", err)
+	}
+	l.undo.add(func() { os.RemoveAll(base) })
+	tmp, work := filepath.Join(base, "tmp"), filepath.Join(base, "workspace")
+	for _, d := range []string{tmp, work} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return fmt.Errorf("making the guest's directories: %w", err)
+		}
+	}
+	l.cmd = secondStage()
+	if os.Geteuid() == 0 {
+		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
+		for _, d := range []string{base, tmp, work} {
+			if err := os.Chown(d, guestID, guestID); err != nil {
+				return fmt.Errorf("making the guest's directories: %w", err)
+			}
+		}
+	}
+	l.alone = true
+	l.config.RequireLandlock = true
+	l.config.Dir = work
+	l.config.Argv = l.argv(l.py.hostPath(l.py.Exe), l.dir)
+	l.config.Env = replaceEnv(l.config.Env, map[string]string{"HOME": work, "TMPDIR": tmp, "MPLCONFIGDIR": tmp})
+	l.config.Landlock = stage2.Landlock{
+		Write:   []string{tmp, work},
+		Devices: l.devices(),
+	}
+	for _, b := range guestBinds(l.py, l.dir) {
+		l.config.Landlock.Execute = append(l.config.Landlock.Execute, b.Host)
+	}
+	for _, p := range l.py.SitePackages {
+		l.site = append(l.site, l.py.hostPath(p))
+	}
+	return nil
+}
+
+// reducedPrefix begins the names of directories of guests; codemode's pid follows.
+const reducedPrefix = "codemode-guest-"
+
+// sweepReduced removes the directories of a codemode that was killed before it could.
+func sweepReduced() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), reducedPrefix+"*-*")) // the pattern is sound
+	for _, d := range dirs {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(d), reducedPrefix), "-")
+		if processGone(pid) {
+			_ = os.RemoveAll(d) // it may be somebody else's
+		}
+	}
+}
+
+// replaceEnv gives variables of env other values.
+func replaceEnv(env []string, values map[string]string) []string {
+	out := make([]string, len(env))
+	for i, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if v, ok := values[name]; ok {
+			e = name + "=" + v
+		}
+		out[i] = e
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"codemode/internal/sandbox/stage2"
+)
+
+// guestID is the user and group of every guest, as it sees itself: nobody.
+const guestID = 65534
+
+// systemPaths are what programs of the host need to run: a shell, the dynamic loader, libraries. Users'
+// own (/usr/local, /opt, /home) are not among them.
+var systemPaths = []string{
+	"/bin", "/lib", "/lib32", "/lib64",
+	"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64",
+	"/usr/share/zoneinfo",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime",
+	"/etc/fonts", "/etc/matplotlibrc", // Debian's matplotlib does not start without the latter
+	"/nix/store", "/run/current-system",
+}
+
+// A hostView is the part of the host every guest sees.
+type hostView struct {
+	binds    []Bind
+	symlinks []stage2.Symlink
+}
+
+// host looks once: a system does not move its libraries while it runs.
+var host = sync.OnceValue(func() hostView {
+	var v hostView
+	for _, p := range systemPaths {
+		fi, err := os.Lstat(p)
+		if err != nil {
+			continue
+		}
+		if fi.Mode()&os.ModeSymlink == 0 {
+			v.binds = append(v.binds, Bind{Host: p, Inside: p})
+			continue
+		}
+		// Merged /usr: the link is made anew, its target is one of the others.
+		if target, err := os.Readlink(p); err == nil {
+			v.symlinks = append(v.symlinks, stage2.Symlink{Target: target, Inside: p})
+		}
+	}
+	return v
+})
+
+// guestBinds are the host's paths, the interpreter's and the guest's files, sorted, without those that
+// another shows already.
+func guestBinds(py *Python, dir string) []Bind {
+	binds := slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir}})
+	slices.SortStableFunc(binds, func(a, b Bind) int { return strings.Compare(a.Inside, b.Inside) })
+	var kept []Bind
+	for _, b := range binds {
+		if !slices.ContainsFunc(kept, func(k Bind) bool { return shows(k, b) }) {
+			kept = append(kept, b)
+		}
+	}
+	return kept
+}
+
+// shows tells whether k makes b superfluous.
+func shows(k, b Bind) bool {
+	rest, ok := cutDir(b.Inside, k.Inside)
+	return ok && filepath.Join(k.Host, rest) == b.Host
+}
+
+// devices are the host's that a guest may use.
+func (l *launch) devices() []string {
+	devices := []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}
+	if l.hasZero() {
+		devices = append(devices, "/dev/zero")
+	}
+	return devices
+}
+
+// hasZero tells whether a guest has /dev/zero. A shared mapping of it is memory that outlasts its pages'
+// unmapping, which no watchdog would see.
+func (l *launch) hasZero() bool { return l.enforced.Memory != meansWatchdog }
+
+// coverDevices has bubblewrap, whose /dev is always the same, cover what the guest may not use.
+func (l *launch) coverDevices() []string {
+	if l.hasZero() {
+		return nil
+	}
+	return []string{"--dev-bind", "/dev/null", "/dev/zero"}
+}
+
+// rootFiles are made anew, so that nothing of the host's users shows.
+func rootFiles() []stage2.File {
+	return []stage2.File{
+		{Inside: "/etc/passwd", Content: fmt.Sprintf("sandbox:x:%d:%d::/workspace:/bin/sh\n", guestID, guestID)},
+		{Inside: "/etc/group", Content: fmt.Sprintf("sandbox:x:%d:\n", guestID)},
+		{Inside: "/etc/hosts", Content: "127.0.0.1 localhost\n"},
+	}
+}
+
+// landlockRules repeats what the mounts say, in case one of them is undone.
+func landlockRules(binds []Bind) stage2.Landlock {
+	l := stage2.Landlock{
+		Read:    []string{"/"},
+		Write:   []string{"/tmp", "/workspace", "/dev/shm"},
+		Devices: []string{"/dev"},
+	}
+	for _, b := range binds {
+		l.Execute = append(l.Execute, b.Inside)
+	}
+	return l
+}
+
+// guestEnv is the whole environment of a guest; nothing of codemode's own is in it. Settings that begin
+// with PYTHON are for child processes: the guest itself is isolated from them.
+func guestEnv(py *Python, added []string) []string {
+	env := []string{
+		"PATH=/usr/bin:/bin:/run/current-system/sw/bin",
+		"HOME=/workspace",
+		"TMPDIR=/tmp",
+		"LANG=C.UTF-8",
+		"PYTHONUNBUFFERED=1",
+		"PYTHONIOENCODING=utf-8",
+		"PYTHONDONTWRITEBYTECODE=1",
+		"MPLBACKEND=Agg",
+		"MPLCONFIGDIR=/tmp",
+		// glibc reserves address space per thread, which counts against the memory limit.
+		"MALLOC_ARENA_MAX=2",
+		// OpenBLAS starts a thread per core, which counts against the process limit.
+		fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", min(runtime.NumCPU(), 8)),
+	}
+	return slices.Concat(env, py.Env, added)
+}

@@ -1,0 +1,189 @@
+// Package sandbox is where a guest runs: it starts one isolated Python process tree and ends it.
+//
+// It owns the runtimes (native; podman and docker later), the embedded Python distribution and the
+// decision what a machine can enforce. It never knows MCP or what the guest's messages mean, and it
+// never starts anything with less isolation than the [Policy] says unless the caller allowed that
+// gap by name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process,
+// mount, cgroup or file of it is left.
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// A Runtime is a way to run a guest. It is an interface because there are several, for choosing;
+// it is not meant for implementations elsewhere.
+type Runtime interface {
+	// Name is "native", "podman" or "docker".
+	Name() string
+
+	// Probe reports what this machine lets the runtime enforce. The first call may start a sandbox
+	// and take tens of milliseconds; later ones answer from memory. An *UnavailableError says why the
+	// runtime cannot be used at all and what to do about it.
+	Probe(ctx context.Context) (Report, error)
+
+	// Start starts a guest. ctx bounds the start only. It fails with *UnavailableError where the
+	// runtime cannot be used, with *GapError where the policy cannot be enforced.
+	Start(ctx context.Context, spec Spec) (Sandbox, error)
+}
+
+// Spec says what to start.
+type Spec struct {
+	Session string // label for people: process titles, logs
+	Tenant  string
+	Files   fs.FS    // the guest's tree, read-only at GuestDir
+	Boot    string   // file under GuestDir that the interpreter runs
+	Env     []string // added to the runtime's own small environment
+	Stdin   *os.File // the guest's descriptor 0; nil is an empty one. Start does not close it
+	Policy  Policy
+}
+
+// GuestDir is where Spec.Files appear inside every sandbox.
+const GuestDir = "/codemode"
+
+// A Sandbox is one running guest. It is born running, ends once (by itself, by Kill or by Close),
+// and is dead for good. All methods may be called from any goroutine.
+type Sandbox interface {
+	// Channel is the stream to the guest's boot code. Reads end with io.EOF when the guest is gone.
+	Channel() io.ReadWriteCloser
+
+	// BootArg is what the guest was told about its channel ("fd:3:4:5", "stdio"); for logs.
+	BootArg() string
+
+	// SitePackages are directories, as the guest sees them, that its sys.path should end with.
+	SitePackages() []string
+
+	// Done is closed when every process of the sandbox has ended.
+	Done() <-chan struct{}
+
+	// Exit says how the guest ended. It must only be called after Done is closed.
+	Exit() Exit
+
+	// Kill ends every process of the sandbox at once and returns without waiting.
+	Kill()
+
+	// Close kills what is still running, waits for it and frees everything. It is idempotent.
+	Close() error
+
+	// Enforced is what is in force for this sandbox.
+	Enforced() Enforcement
+}
+
+// Exit is how a guest ended.
+type Exit struct {
+	Code   int       // exit code, when Signal is 0
+	Signal int       // number of the signal that ended the guest's first process
+	Cause  ExitCause // who ended it
+	Stdout []byte    // last bytes the guest wrote to descriptors 1 and 2 that it never sent, at most 64 KiB each
+	Stderr []byte
+}
+
+// ExitCause says who ended a guest.
+type ExitCause int
+
+// The causes of an exit.
+const (
+	ExitSelf   ExitCause = iota // by itself: os._exit, a crash
+	ExitKilled                  // by Kill or Close
+	ExitMemory                  // the memory limit
+)
+
+// Policy is what the guest may use. The zero value of a field means no limit of that kind, except
+// Isolation. It is a value: print it, compare it, copy it.
+type Policy struct {
+	Memory      int64   // bytes, all processes and tmpfs together
+	Processes   int     // processes and threads
+	CPUs        float64 // cores
+	OpenFiles   int     // descriptors per process
+	FileSize    int64   // bytes in one file
+	TmpSize     int64   // bytes in /tmp
+	WorkSize    int64   // bytes in /workspace
+	Isolation   Isolation
+	AllowGaps   []string // names of gaps the user accepts; see Gap.Name
+	Interpreter string   // sandbox.python: another interpreter than the embedded one
+}
+
+// DefaultPolicy is contract.md's: 512 MB, 128 processes.
+func DefaultPolicy() Policy {
+	return Policy{
+		Memory: 512 << 20, Processes: 128, OpenFiles: 256, FileSize: 256 << 20,
+		TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: IsolationFull,
+	}
+}
+
+// Isolation is how the guest is walled in.
+type Isolation string
+
+// IsolationFull is namespaces, a root of its own, Landlock and seccomp. IsolationReduced is Landlock
+// and seccomp alone, for machines that forbid user namespaces; only on the user's explicit word.
+const (
+	IsolationFull    Isolation = "full"
+	IsolationReduced Isolation = "reduced"
+)
+
+// Report is what a machine offers a runtime.
+type Report struct {
+	Runtime  string        `json:"runtime"`
+	Version  string        `json:"version"`  // engine or kernel
+	Method   string        `json:"method"`   // how namespaces are made: "userns", "bwrap", "none"
+	Landlock int           `json:"landlock"` // ABI, 0 when absent
+	Seccomp  bool          `json:"seccomp"`
+	Proc     bool          `json:"proc"`   // a private /proc can be mounted
+	Memory   string        `json:"memory"` // "cgroup", "watchdog", "none"
+	Pids     string        `json:"pids"`   // "cgroup", "rlimit", "none"
+	CPUs     string        `json:"cpus"`   // "cgroup", "none"
+	Rootless bool          `json:"rootless"`
+	Python   string        `json:"python"` // interpreter on the host: path or "embedded 3.14.6"
+	Start    time.Duration `json:"start"`  // how long the probe's sandbox took
+}
+
+// Enforcement is a policy as it is enforced: the policy, and by which means.
+type Enforcement struct {
+	Runtime   string    `json:"runtime"`
+	Isolation Isolation `json:"isolation"`
+	Method    string    `json:"method"`
+	Memory    string    `json:"memory"`
+	Pids      string    `json:"pids"`
+	CPUs      string    `json:"cpus"`
+	Gaps      []Gap     `json:"gaps,omitempty"` // those the user accepted
+}
+
+// A Gap is something a policy asks for and a machine cannot enforce.
+type Gap struct {
+	Name   string `json:"name"`   // for sandbox.allow_gaps: "memory", "pids", "cpus", "isolation", …
+	Detail string `json:"detail"` // one sentence
+}
+
+// GapError is returned when a policy cannot be enforced here.
+type GapError struct {
+	Runtime string
+	Gaps    []Gap
+}
+
+func (e *GapError) Error() string {
+	s := fmt.Sprintf("runtime %q cannot enforce what was asked", e.Runtime)
+	for _, g := range e.Gaps {
+		s += "; " + g.Name + ": " + g.Detail
+	}
+	return s
+}
+
+// UnavailableError says why a runtime cannot be used on this machine.
+type UnavailableError struct {
+	Runtime string
+	Code    string   // stable, for tests and doctor: "userns-apparmor", "userns-sysctl", "userns-limit", "container", "no-landlock", "not-linux", "python", …
+	Step    string   // what was being done
+	Err     error    // the cause; its errno is part of the message
+	Remedy  []string // what to do, each a sentence or a command
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("runtime %q is not available: %s: %v", e.Runtime, e.Step, e.Err)
+}
+
+func (e *UnavailableError) Unwrap() error { return e.Err }

@@ -1,0 +1,5 @@
+# tries: to change the root
+# must: held: EPERM
+from attempt import refused_call
+
+refused_call("chroot", b"/workspace")

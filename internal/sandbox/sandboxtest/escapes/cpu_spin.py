@@ -1,0 +1,4 @@
+# tries: to compute for ever
+# must: killed: by the clock
+while True:
+    pass

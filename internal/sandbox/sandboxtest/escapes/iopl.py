@@ -1,0 +1,5 @@
+# tries: to reach the machine's ports
+# must: held: EPERM
+from attempt import refused_call
+
+refused_call("iopl", 3)

@@ -1,0 +1,5 @@
+# tries: to be spared when memory runs out
+# must: held: EACCES, or no /proc
+from attempt import refused
+
+refused(lambda: open("/proc/self/oom_score_adj", "w").write("-1000"))

@@ -1,0 +1,6 @@
+# tries: to fill codemode's memory with output
+# must: killed: its pipe is full and nobody but the guest reads it
+import os
+
+while True:
+    os.write(1, b"A" * 65536)

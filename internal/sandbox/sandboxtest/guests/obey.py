@@ -1,0 +1,163 @@
+"""Does the one thing that CODEMODE_TEST_DO says, and tells the host on its channel."""
+
+import os
+
+# Before anything is imported that opens files of its own.
+inherited = []
+for fd in range(6, 256):
+    try:
+        os.fstat(fd)
+        inherited.append(fd)
+    except OSError:
+        pass
+
+import ctypes  # noqa: E402
+import json  # noqa: E402
+import socket  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+
+source = channel = int(sys.argv[1].split(":")[1]) if sys.argv[1].startswith("fd:") else 1
+if channel == 1:
+    source = 0
+
+
+def tell(**answer):
+    os.write(channel, json.dumps(answer).encode() + b"\n")
+
+
+def allocate():
+    blocks = []
+    while True:
+        try:
+            blocks.append(bytearray(b"x") * (4 << 20))
+        except MemoryError:
+            time.sleep(60)  # the limit is to end it, not this program
+
+
+def close_everything():
+    os.closerange(0, 256)
+    time.sleep(3600)
+
+
+def crash():
+    ctypes.string_at(0)
+
+
+def daemons(marker):
+    ready, started = os.pipe()
+    os.set_inheritable(started, True)
+    code = "import os, time; os.write(%d, b'.'); time.sleep(3600)" % started
+    for _ in range(3):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", code, marker])
+            os._exit(0)
+    for _ in range(3):
+        os.wait()
+        os.read(ready, 1)
+    tell(ready=True)
+    os.read(source, 1)  # until the host has looked
+
+
+def flood():
+    os.set_blocking(1, False)
+    try:
+        while True:
+            os.write(1, b"x" * 4096)
+    except BlockingIOError:
+        os.read(4, 4096)
+    os.write(1, b"end")
+    hang()
+
+
+def forks():
+    children = []
+    try:
+        while len(children) < 100:
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(3600)
+            children.append(pid)
+    except OSError:
+        pass
+    tell(forks=len(children))
+
+
+def hang():
+    tell(ready=True)
+    while True:
+        time.sleep(3600)
+
+
+def read_input():
+    count = 0
+    while data := os.read(0, 1 << 16):
+        count += len(data)
+    tell(bytes=count)
+
+
+def read_own_output():
+    os.write(1, b"one")
+    os.write(2, b"two")
+    _, _, out, err = sys.argv[1].split(":")
+    tell(stdout=os.read(int(out), 100).decode(), stderr=os.read(int(err), 100).decode())
+
+
+def say_and_crash():
+    os.write(1, b"to stdout\n")
+    os.write(2, b"to stderr\n")
+    crash()
+
+
+def shell(*words):
+    import subprocess
+
+    tell(out=subprocess.run(" ".join(words), shell=True, capture_output=True, text=True).stdout)
+
+
+def sockets():
+    made = []
+    for family in ("AF_INET", "AF_INET6"):
+        try:
+            sock = socket.socket(getattr(socket, family), socket.SOCK_STREAM)
+            sock.settimeout(2)
+            sock.connect(("1.1.1.1" if family == "AF_INET" else "2606:4700:4700::1111", 80))
+            made.append(family)
+        except OSError:
+            pass
+    tell(made=made)
+
+
+def write():
+    written = []
+    for path in ("/x", "/etc/x", "/usr/x", "/usr/bin/x", "/codemode/x", __file__, os.__file__, sys.executable):
+        try:
+            with open(path, "ab"):
+                written.append(path)
+        except OSError:
+            pass
+    tell(written=written)
+
+
+name, *words = os.environ["CODEMODE_TEST_DO"].split(" ")
+actions = {
+    "allocate": allocate,
+    "close-everything": close_everything,
+    "daemons": daemons,
+    "descriptors": lambda: tell(foreign=inherited),
+    "environment": lambda: tell(**os.environ),
+    "exit": lambda code: os._exit(int(code)),
+    "flood": flood,
+    "forks": forks,
+    "hang": hang,
+    "read-input": read_input,
+    "read-own-output": read_own_output,
+    "say-and-crash": say_and_crash,
+    "segfault": crash,
+    "shell": shell,
+    "sockets": sockets,
+    "write": write,
+}
+actions[name](*words)

@@ -1,0 +1,140 @@
+package seccomp
+
+// Errors a filter answers with; the same numbers on both architectures.
+const (
+	eperm  = 1
+	eacces = 13
+	enosys = 38
+)
+
+// Constants of the checked arguments, the same on both architectures.
+const (
+	afUnix     = 1
+	sockStream = 1
+	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
+
+	solSocket      = 1
+	soSndbuf       = 7
+	soRcvbuf       = 8
+	soSndbufForce  = 32
+	soRcvbufForce  = 33
+	perQuery       = 0xffffffff
+	cloneThread    = 0x00010000
+	cloneNamespace = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+
+	tiocsti   = 0x5412
+	tioclinux = 0x541c
+	tioccons  = 0x541d
+	fiosetown = 0x8901
+	siocspgrp = 0x8902
+
+	fSetOwn   = 8
+	fSetSig   = 10
+	fSetOwnEx = 15
+	fSetLease = 1024
+	fNotify   = 1026
+
+	mapShared    = 0x01 // also a bit of MAP_SHARED_VALIDATE, and not of MAP_PRIVATE
+	mapAnonymous = 0x20
+)
+
+// prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox
+// would outlive a codemode that is killed. Nor PR_SET_DUMPABLE, which hides a process's memory from the
+// watchdog.
+var prctls = []uint32{
+	2,          // PR_GET_PDEATHSIG
+	3,          // PR_GET_DUMPABLE
+	15,         // PR_SET_NAME
+	16,         // PR_GET_NAME
+	21,         // PR_GET_SECCOMP
+	23,         // PR_CAPBSET_READ
+	27,         // PR_GET_SECUREBITS
+	29,         // PR_SET_TIMERSLACK
+	30,         // PR_GET_TIMERSLACK
+	36,         // PR_SET_CHILD_SUBREAPER
+	37,         // PR_GET_CHILD_SUBREAPER
+	39,         // PR_GET_NO_NEW_PRIVS
+	41,         // PR_SET_THP_DISABLE
+	42,         // PR_GET_THP_DISABLE
+	66,         // PR_GET_MDWE
+	0x53564d41, // PR_SET_VMA
+}
+
+// checks adds the rules for calls whose arguments decide.
+func checks(p *program, opts Options) {
+	if opts.Watched {
+		// Such memory stays when its pages are unmapped: it is then in no process's figures.
+		p.rule("mmap", arg(3), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
+	} else {
+		p.rule("mmap", ret(retAllow))
+	}
+	// Files of the cache belong to the user: a lease stops who else opens them, and a notice tells who does.
+	p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)
+	// Unix sockets alone: asyncio and multiprocessing need them, and no other family stays inside the
+	// network namespace for certain (AF_VSOCK reaches the hypervisor).
+	for _, name := range []string{"socket", "socketpair"} {
+		p.rule(name, oneOf(0, eacces, afUnix)...)
+	}
+	// Memory held in socket buffers is outside every rlimit.
+	p.rule("setsockopt",
+		arg(1), jeq(solSocket, 0, 5),
+		arg(2), jeq(soSndbuf, 4, 0), jeq(soRcvbuf, 3, 0), jeq(soSndbufForce, 2, 0), jeq(soRcvbufForce, 1, 0),
+		ret(retAllow), ret(errno(eperm)))
+	p.rule("clone", arg(0), jset(cloneNamespace, 0, 1), ret(errno(eperm)), ret(retAllow))
+	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
+	p.rule("clone3", ret(errno(enosys)))
+	// A descriptor of a terminal must not become a keyboard.
+	p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
+	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
+	p.rule("prctl", oneOf(0, eperm, prctls...)...)
+}
+
+// aloneRules adds the rules for a guest without namespaces: there is no pid, mount, network or IPC
+// namespace, and Landlock mediates neither metadata nor, before ABI 9, connecting to path sockets.
+func aloneRules(p *program, pid uint32) {
+	for _, name := range []string{
+		"fork", "vfork", // one process: nothing survives it, and its limits are the sandbox's
+		"tkill", "rt_sigqueueinfo", "pidfd_open", "pidfd_send_signal", "setpriority", "setpgid", "setsid",
+		"chmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
+		"utime", "utimes", "utimensat", "futimesat",
+		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+		"sendmsg", "sendmmsg", // their addresses are behind a pointer
+	} {
+		p.rule(name, ret(errno(eperm)))
+	}
+	for _, name := range []string{"socket", "connect", "bind", "listen", "accept", "accept4"} {
+		p.rule(name, ret(errno(eacces)))
+	}
+	p.rule("clone", arg(0), jset(cloneThread, 0, 1), ret(retAllow), ret(errno(eperm)))
+	p.rule("socketpair",
+		arg(0), jeq(afUnix, 0, 4),
+		arg(1), and(sockType), jeq(sockStream, 0, 1), ret(retAllow), ret(errno(eacces)))
+	p.rule("sendto", arg(4), jeq(0, 0, 3), argHigh(4), jeq(0, 0, 1), ret(retAllow), ret(errno(eacces)))
+	for _, name := range []string{"kill", "tgkill", "rt_tgsigqueueinfo"} {
+		p.rule(name, oneOf(0, eperm, pid)...)
+	}
+	for _, name := range []string{"prlimit64", "sched_setaffinity"} {
+		p.rule(name, oneOf(0, eperm, 0, pid)...)
+	}
+	// An owner of a descriptor gets its SIGIO: a signal to anybody.
+	p.rule("fcntl", noneOf(1, eperm, fSetOwn, fSetSig, fSetOwnEx, fSetLease, fNotify)...)
+	p.rule("ioctl", noneOf(1, eperm, fiosetown, siocspgrp, tiocsti, tioclinux, tioccons)...)
+}
+
+// oneOf allows a call when the low half of argument i is one of ks, else it fails with e.
+func oneOf(i, e uint32, ks ...uint32) []Insn {
+	return match(i, errno(e), retAllow, ks)
+}
+
+// noneOf is the opposite of oneOf.
+func noneOf(i, e uint32, ks ...uint32) []Insn {
+	return match(i, retAllow, errno(e), ks)
+}
+
+func match(i, other, found uint32, ks []uint32) []Insn {
+	body := []Insn{arg(i)}
+	for n, k := range ks {
+		body = append(body, jeq(k, uint8(len(ks)-n), 0))
+	}
+	return append(body, ret(other), ret(found))
+}

@@ -1,0 +1,276 @@
+package seccomp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// data is struct seccomp_data: what the kernel hands a filter.
+type data struct {
+	nr   uint32
+	arch uint32
+	args [6]uint64
+}
+
+func (d data) bytes() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, d.nr)
+	b = binary.LittleEndian.AppendUint32(b, d.arch)
+	b = binary.LittleEndian.AppendUint64(b, 0) // instruction pointer
+	for _, a := range d.args {
+		b = binary.LittleEndian.AppendUint64(b, a)
+	}
+	return b
+}
+
+// run interprets a filter: the part of classic BPF that filters here use.
+func run(prog []Insn, d data) (uint32, error) {
+	mem, acc := d.bytes(), uint32(0)
+	for pc := 0; pc < len(prog); pc++ {
+		in := prog[pc]
+		branch := func(yes bool) {
+			if yes {
+				pc += int(in.Jt)
+			} else {
+				pc += int(in.Jf)
+			}
+		}
+		switch in.Code {
+		case opLoad:
+			acc = binary.LittleEndian.Uint32(mem[in.K:])
+		case opAnd:
+			acc &= in.K
+		case opJeq:
+			branch(acc == in.K)
+		case opJge:
+			branch(acc >= in.K)
+		case opJset:
+			branch(acc&in.K != 0)
+		case opRet:
+			return in.K, nil
+		default:
+			return 0, fmt.Errorf("instruction %d: unknown code %#x", pc, in.Code)
+		}
+	}
+	return 0, fmt.Errorf("fell off the end")
+}
+
+func number(t *testing.T, goarch, name string) uint32 {
+	t.Helper()
+	for _, c := range calls {
+		if c.name == name {
+			if n := arches[goarch].number(c); n != none {
+				return uint32(n)
+			}
+		}
+	}
+	t.Fatalf("%s has no call %q", goarch, name)
+	return 0
+}
+
+const (
+	aEPERM  = retErrno | eperm
+	aEACCES = retErrno | eacces
+	aENOSYS = retErrno | enosys
+)
+
+// TestEveryCall runs every row of the table, and every number around it, through both filters.
+func TestEveryCall(t *testing.T) {
+	for goarch, a := range arches {
+		prog, err := Filter(goarch, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[uint32]verdict{}
+		for _, c := range calls {
+			if n := a.number(c); n != none {
+				want[uint32(n)] = c.verdict
+			}
+		}
+		for nr := uint32(0); nr < 1024; nr++ {
+			got, err := run(prog, data{nr: nr, arch: a.audit})
+			if err != nil {
+				t.Fatalf("%s: call %d: %v", goarch, nr, err)
+			}
+			switch want[nr] {
+			case allow:
+				if got != retAllow {
+					t.Errorf("%s: call %d = %#x, want it allowed", goarch, nr, got)
+				}
+			case refuse:
+				if got != aEPERM {
+					t.Errorf("%s: call %d = %#x, want EPERM", goarch, nr, got)
+				}
+			case 0:
+				if got != aENOSYS {
+					t.Errorf("%s: call %d = %#x, want ENOSYS", goarch, nr, got)
+				}
+			}
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	const pid = 4711
+	type args = [6]uint64
+	for _, tt := range []struct {
+		call  string
+		args  args
+		want  uint32 // of a guest with namespaces
+		alone uint32 // of one without
+	}{
+		{"socket", args{1}, retAllow, aEACCES},
+		{"socket", args{2}, aEACCES, aEACCES},         // AF_INET
+		{"socket", args{40}, aEACCES, aEACCES},        // AF_VSOCK
+		{"socket", args{1<<32 | 2}, aEACCES, aEACCES}, // the kernel reads an int
+		{"socketpair", args{1, 1 | 0x80800}, retAllow, retAllow},
+		{"socketpair", args{1, 2}, retAllow, aEACCES}, // SOCK_DGRAM can be reconnected
+		{"socketpair", args{16, 1}, aEACCES, aEACCES},
+		{"setsockopt", args{0, 1, 7}, aEPERM, aEPERM},  // SO_SNDBUF
+		{"setsockopt", args{0, 1, 33}, aEPERM, aEPERM}, // SO_RCVBUFFORCE
+		{"setsockopt", args{0, 1, 2}, retAllow, retAllow},
+		{"setsockopt", args{0, 6, 7}, retAllow, retAllow},
+		{"clone", args{17}, retAllow, aEPERM},
+		{"clone", args{0x3d0f00}, retAllow, retAllow}, // a thread, as glibc makes it
+		{"clone", args{0x10000000 | 17}, aEPERM, aEPERM},
+		{"clone", args{0x00020000 | 17}, aEPERM, aEPERM},
+		{"clone3", args{}, aENOSYS, aENOSYS},
+		{"ioctl", args{0, 0x5412}, aEPERM, aEPERM},
+		{"ioctl", args{0, 0xdead00005412}, aEPERM, aEPERM}, // CVE-2023-28100: high bits set
+		{"ioctl", args{0, 0x541c}, aEPERM, aEPERM},
+		{"ioctl", args{0, 0x5401}, retAllow, retAllow},
+		{"ioctl", args{0, 0x8901}, retAllow, aEPERM}, // FIOSETOWN
+		{"personality", args{0xffffffff}, retAllow, retAllow},
+		{"personality", args{0x0040000}, aEPERM, aEPERM},
+		{"prctl", args{1, 0}, aEPERM, aEPERM}, // PR_SET_PDEATHSIG
+		{"prctl", args{15}, retAllow, retAllow},
+		{"prctl", args{22}, aEPERM, aEPERM}, // PR_SET_SECCOMP
+		{"kill", args{1}, retAllow, aEPERM},
+		{"kill", args{pid}, retAllow, retAllow},
+		{"tgkill", args{pid, 5}, retAllow, retAllow},
+		{"prlimit64", args{0}, retAllow, retAllow},
+		{"prlimit64", args{1}, retAllow, aEPERM},
+		{"sendto", args{3, 0, 0, 0, 0, 0}, retAllow, retAllow},
+		{"sendto", args{3, 0, 0, 0, 0x7f0000000000, 16}, retAllow, aEACCES},
+		{"connect", args{3}, retAllow, aEACCES},
+		{"fcntl", args{3, 8}, retAllow, aEPERM},
+		{"fcntl", args{3, 3}, retAllow, retAllow},
+		{"fcntl", args{3, 1024}, aEPERM, aEPERM}, // F_SETLEASE
+		{"fcntl", args{3, 1026}, aEPERM, aEPERM}, // F_NOTIFY
+		{"fcntl", args{3, 1031}, retAllow, retAllow},
+		{"prctl", args{4, 0}, aEPERM, aEPERM}, // PR_SET_DUMPABLE
+		{"shmget", args{}, aEPERM, aEPERM},
+		{"semtimedop", args{}, aEPERM, aEPERM},
+		{"inotify_add_watch", args{}, aEPERM, aEPERM},
+		{"mmap", args{0, 4096, 3, 0x21}, retAllow, retAllow},
+		{"fchmodat", args{}, retAllow, aEPERM},
+		{"mount", args{}, aEPERM, aEPERM},
+		{"io_uring_setup", args{}, aEPERM, aEPERM},
+	} {
+		for goarch, a := range arches {
+			for alone, want := range map[uint32]uint32{0: tt.want, pid: tt.alone} {
+				prog, err := Filter(goarch, Options{Alone: alone})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := run(prog, data{nr: number(t, goarch, tt.call), arch: a.audit, args: tt.args})
+				if err != nil || got != want {
+					t.Errorf("%s: %s(%#x) alone=%d: %#x, %v; want %#x", goarch, tt.call, tt.args, alone, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+func TestWatched(t *testing.T) {
+	for flags, want := range map[uint64]uint32{
+		0x01:           retAllow, // a shared mapping of a file
+		0x02:           retAllow,
+		0x22:           retAllow, // memory of the process's own
+		0x21:           aEPERM,
+		0x4021:         aEPERM, // MAP_NORESERVE
+		0x23:           aEPERM, // MAP_SHARED_VALIDATE
+		0xdead00000021: aEPERM,
+	} {
+		for goarch, a := range arches {
+			for _, alone := range []uint32{0, 4711} {
+				prog, err := Filter(goarch, Options{Alone: alone, Watched: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				call := data{nr: number(t, goarch, "mmap"), arch: a.audit, args: [6]uint64{0, 4096, 3, flags}}
+				if got, err := run(prog, call); got != want || err != nil {
+					t.Errorf("%s: mmap with flags %#x: %#x, %v; want %#x", goarch, flags, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+func TestForeignABIs(t *testing.T) {
+	for _, tt := range []struct {
+		goarch string
+		data   data
+	}{
+		{"amd64", data{nr: 39, arch: 0x40000003}},          // int 0x80
+		{"amd64", data{nr: x32Bit | 39, arch: 0xc000003e}}, // x32
+		{"arm64", data{nr: 172, arch: 0x40000028}},         // 32-bit ARM
+		{"arm64", data{nr: 172, arch: 0xc000003e}},
+	} {
+		prog, err := Filter(tt.goarch, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := run(prog, tt.data); got != retKill || err != nil {
+			t.Errorf("%s: %+v = %#x, %v; want it killed", tt.goarch, tt.data, got, err)
+		}
+	}
+}
+
+func TestUnknownArchitecture(t *testing.T) {
+	if _, err := Filter("mips", Options{}); err == nil || !strings.Contains(err.Error(), `"mips"`) {
+		t.Errorf("Filter(mips) = %v, want an error that names it", err)
+	}
+}
+
+// TestNumbers compares the table with the numbers golang.org/x/sys/unix was generated with, for
+// both architectures on either.
+func TestNumbers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "golang.org/x/sys/unix").Output()
+	if err != nil {
+		t.Skipf("finding the source of golang.org/x/sys/unix: %v", err)
+	}
+	line := regexp.MustCompile(`SYS_(\w+)\s*=\s*(\d+)`)
+	for goarch, a := range arches {
+		src, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "zsysnum_linux_"+goarch+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]int{}
+		for _, m := range line.FindAllStringSubmatch(string(src), -1) {
+			known[strings.ToLower(m[1])], _ = strconv.Atoi(m[2])
+		}
+		for _, c := range calls {
+			want, ok := known[c.name]
+			if !ok {
+				want = none
+			}
+			if got := int(a.number(c)); got != want {
+				t.Errorf("%s: %s = %d, want %d", goarch, c.name, got, want)
+			}
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	got := Encode([]Insn{{Code: 0x0102, Jt: 3, Jf: 4, K: 0x05060708}})
+	if want := "\x02\x01\x03\x04\x08\x07\x06\x05"; string(got) != want {
+		t.Errorf("Encode = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,83 @@
+package stage2
+
+// Name is the argument that makes an executable which imports this package a second stage: as its
+// own name, or as its only argument where the starter cannot choose the name.
+const Name = "codemode-sandbox-init"
+
+// Descriptors of the second stage. The first six are the guest's as they are.
+const (
+	KeepFDs  = 6 // 0 to 5 survive execve
+	ConfigFD = 6 // a Config as JSON, until its end
+	StatusFD = 7 // Ready and, unless execve closed it, a Failure as JSON
+	FirstFD  = 8 // mount trees that Bind.FD counts from
+)
+
+// Ready is written to StatusFD when only execve is left to do.
+const Ready = '+'
+
+// Config is what the parent tells the second stage.
+type Config struct {
+	Argv []string // of the guest; Argv[0] is the interpreter's path inside
+	Env  []string
+	Dir  string // working directory of the guest
+
+	// Root is the file system to build; nil where somebody else has built it, or nobody will.
+	Root *Root
+
+	// DropBounds empties the capability bounding set, which takes a capability to do.
+	DropBounds bool
+
+	Landlock        Landlock
+	RequireLandlock bool
+
+	Filter []byte // seccomp program
+	Limits []Limit
+}
+
+// Root describes the guest's file system: a tmpfs with read-only binds.
+type Root struct {
+	Binds    []Bind   // sorted by Inside
+	Devices  []string // the host's, shown where they are
+	Symlinks []Symlink
+	Files    []File
+	TmpSize  int64 // bytes, 0 for no limit of its own
+	WorkSize int64
+	Proc     bool // try to mount a private /proc
+}
+
+// A Bind shows a host file or directory, read-only.
+type Bind struct {
+	Host   string
+	Inside string
+	Tree   int  // descriptor of a detached mount of Host that the parent opened, or 0
+	Dir    bool // Host is a directory
+}
+
+// A Symlink is made in the root.
+type Symlink struct{ Target, Inside string }
+
+// A File is made in the root.
+type File struct{ Inside, Content string }
+
+// Landlock says below which directories, as the guest sees them, it may do what. Paths that do not
+// exist are skipped; nothing else is allowed.
+type Landlock struct {
+	Read    []string // read and list
+	Execute []string // and execute
+	Write   []string // read, list, write, make and remove; never execute
+	Devices []string // read and write the file itself
+}
+
+// A Limit is an rlimit.
+type Limit struct {
+	Name     string
+	Resource int
+	Cur, Max uint64
+}
+
+// A Failure is why a second stage gave up.
+type Failure struct {
+	Step  string // what it was doing, in gerund
+	Errno int    // 0 when it was no system call
+	Text  string
+}

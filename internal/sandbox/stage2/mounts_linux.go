@@ -1,0 +1,258 @@
+package stage2
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// scaffold is where the new root is mounted while it is built. Every Linux has it, and what it
+	// hides is not needed.
+	scaffold = "/tmp"
+
+	rootSize, rootInodes = 1 << 20, 1024
+	shmSize, shmInodes   = 16 << 20, 256
+	tmpInodes            = 4096
+	workInodes           = 16384
+
+	guestMount    = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	readOnlyMount = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+)
+
+// buildRoot makes the guest's file system in a new mount namespace and moves into it.
+func buildRoot(r *Root) error {
+	if err := step(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), "making mounts private"); err != nil {
+		return err
+	}
+	forbidNamespaces()
+	trees, err := openTrees(r.Binds)
+	if err != nil {
+		return err
+	}
+	devs := openDevices(r.Devices)
+	err = mountTmpfs(scaffold, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, rootSize, rootInodes, 0o755)
+	if err != nil {
+		return err
+	}
+	if err := step(os.Chdir(scaffold), "entering the new root"); err != nil {
+		return err
+	}
+	// The guest's own directories come first, so that a bind below one of them is seen.
+	if err := guestDirs(r); err != nil {
+		return err
+	}
+	for i, b := range r.Binds {
+		if err := attach(b, trees[i]); err != nil {
+			return err
+		}
+	}
+	if err := fillRoot(r); err != nil {
+		return err
+	}
+	if err := buildDev(devs); err != nil {
+		return err
+	}
+	if r.Proc {
+		if err := mountProc(); err != nil {
+			return err
+		}
+	}
+	return enterRoot()
+}
+
+// forbidNamespaces lets the guest's user namespace create no further ones, independently of seccomp.
+// It is written through the host's /proc, since the limit is that of the writer's namespace. It may fail:
+// AlmaLinux 9.8 answers EACCES (containers/bubblewrap#798, 2026).
+func forbidNamespaces() {
+	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+}
+
+// openTrees opens the sources while the host's root is still there.
+func openTrees(binds []Bind) ([]int, error) {
+	trees := make([]int, len(binds))
+	for i, b := range binds {
+		if b.Tree != 0 {
+			trees[i] = b.Tree
+			continue
+		}
+		fd, err := unix.OpenTree(unix.AT_FDCWD, b.Host, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return nil, step(err, "opening mount %q", b.Host)
+		}
+		if err := step(makeReadOnly(fd), "making %q read-only", b.Host); err != nil {
+			return nil, err
+		}
+		trees[i] = fd
+	}
+	return trees, nil
+}
+
+// makeReadOnly sets the attributes of a detached mount and of those below it.
+func makeReadOnly(fd int) error {
+	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount})
+}
+
+// OpenTree opens a detached, read-only copy of the mount at path. A privileged parent does it for
+// directories that the guest's user may not reach, such as a cache below /root.
+func OpenTree(path string) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("opening mount %q: %w", path, err)
+	}
+	if err := makeReadOnly(fd); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("making mount %q read-only: %w", path, err)
+	}
+	return fd, nil
+}
+
+// attach moves a tree to its place in the new root, the working directory.
+func attach(b Bind, tree int) error {
+	rel := strings.TrimPrefix(b.Inside, "/")
+	if err := makePoint(rel, b.Dir); err != nil {
+		return step(err, "making mount point %q", b.Inside)
+	}
+	err := unix.MoveMount(tree, "", unix.AT_FDCWD, rel, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	unix.Close(tree)
+	return step(err, "mounting %q", b.Inside)
+}
+
+// makePoint makes what a mount can be attached to, unless it is there.
+func makePoint(rel string, dir bool) error {
+	if dir {
+		return os.MkdirAll(rel, 0o755)
+	}
+	if err := os.MkdirAll(path.Dir(rel), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(rel, os.O_CREATE|os.O_RDONLY, 0o444)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// guestDirs mounts what the guest may write to.
+func guestDirs(r *Root) error {
+	for _, d := range []struct {
+		rel    string
+		size   int64
+		inodes int
+	}{{"tmp", r.TmpSize, tmpInodes}, {"workspace", r.WorkSize, workInodes}} {
+		if err := step(os.Mkdir(d.rel, 0o755), "making %q", "/"+d.rel); err != nil {
+			return err
+		}
+		if err := mountTmpfs(d.rel, guestMount, d.size, d.inodes, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillRoot makes the symbolic links and files of the root itself.
+func fillRoot(r *Root) error {
+	for _, l := range r.Symlinks {
+		rel := strings.TrimPrefix(l.Inside, "/")
+		if err := os.MkdirAll(path.Dir(rel), 0o755); err != nil {
+			return step(err, "making link %q", l.Inside)
+		}
+		if err := os.Symlink(l.Target, rel); err != nil && !errors.Is(err, os.ErrExist) {
+			return step(err, "making link %q", l.Inside)
+		}
+	}
+	for _, f := range r.Files {
+		rel := strings.TrimPrefix(f.Inside, "/")
+		if err := os.MkdirAll(path.Dir(rel), 0o755); err != nil {
+			return step(err, "making file %q", f.Inside)
+		}
+		if err := os.WriteFile(rel, []byte(f.Content), 0o444); err != nil && !errors.Is(err, os.ErrExist) {
+			return step(err, "making file %q", f.Inside)
+		}
+	}
+	return nil
+}
+
+// openDevices opens devices of the host; one that is missing is left out.
+func openDevices(devices []string) map[string]int {
+	trees := map[string]int{}
+	for _, d := range devices {
+		if fd, err := unix.OpenTree(unix.AT_FDCWD, d, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC); err == nil {
+			trees[d] = fd
+		}
+	}
+	return trees
+}
+
+// buildDev makes a read-only /dev with those devices and a small /dev/shm.
+func buildDev(trees map[string]int) error {
+	if err := step(os.Mkdir("dev", 0o755), "making /dev"); err != nil {
+		return err
+	}
+	if err := mountTmpfs("dev", unix.MS_NOSUID|unix.MS_NOEXEC, 64<<10, 32, 0o755); err != nil {
+		return err
+	}
+	for name, fd := range trees {
+		attrs := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, attrs); err != nil {
+			return step(err, "restricting device %q", name)
+		}
+		if err := attach(Bind{Inside: name}, fd); err != nil {
+			return err
+		}
+	}
+	for link, target := range map[string]string{"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"} {
+		if err := step(os.Symlink("/proc/self/fd"+target, "dev/"+link), "making /dev/%s", link); err != nil {
+			return err
+		}
+	}
+	if err := step(os.Mkdir("dev/shm", 0o755), "making /dev/shm"); err != nil {
+		return err
+	}
+	if err := mountTmpfs("dev/shm", guestMount, shmSize, shmInodes, 0o700); err != nil {
+		return err
+	}
+	return step(setReadOnly("dev"), "making /dev read-only")
+}
+
+// mountProc mounts a /proc that shows the guest's own processes and nothing of the machine. Where the
+// host's /proc is masked, as in most containers, the kernel refuses ("mount too revealing"): Python does
+// without.
+func mountProc() error {
+	if err := step(os.Mkdir("proc", 0o755), "making /proc"); err != nil {
+		return err
+	}
+	err := unix.Mount("proc", "proc", "proc", guestMount, "subset=pid")
+	if err != nil && !errors.Is(err, unix.EPERM) {
+		return step(err, "mounting /proc")
+	}
+	return nil
+}
+
+// enterRoot makes the working directory the root, and forgets the host's.
+func enterRoot() error {
+	if err := step(unix.PivotRoot(".", "."), "changing the root"); err != nil {
+		return err
+	}
+	if err := step(unix.Unmount(".", unix.MNT_DETACH), "detaching the old root"); err != nil {
+		return err
+	}
+	return step(setReadOnly("/"), "making the root read-only")
+}
+
+func setReadOnly(dir string) error {
+	return unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+func mountTmpfs(dir string, flags uintptr, size int64, inodes int, mode os.FileMode) error {
+	opts := "mode=" + strconv.FormatUint(uint64(mode), 8) + ",nr_inodes=" + strconv.Itoa(inodes)
+	if size > 0 {
+		opts += ",size=" + strconv.FormatInt(size, 10)
+	}
+	return step(unix.Mount("tmpfs", dir, "tmpfs", flags, opts), "mounting a tmpfs on %q", dir)
+}

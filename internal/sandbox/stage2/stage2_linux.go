@@ -1,0 +1,142 @@
+package stage2
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// exitFailed is the exit status of a second stage that gave up; its parent reads the reason.
+const exitFailed = 125
+
+func init() {
+	if !invoked(os.Args) {
+		return
+	}
+	// Privileges, Landlock and seccomp are a thread's own, and the one that calls execve is the guest.
+	runtime.LockOSThread()
+	err := run()
+	report(err)
+	os.Exit(exitFailed)
+}
+
+// invoked tells whether args are those of a second stage. Through bwrap the executable is a descriptor
+// and cannot be given a name.
+func invoked(args []string) bool {
+	switch len(args) {
+	case 1:
+		return args[0] == Name
+	case 2:
+		return args[1] == Name && strings.HasPrefix(args[0], "/proc/self/fd/")
+	}
+	return false
+}
+
+// A stepError is an error of a named step.
+type stepError struct {
+	step string
+	err  error
+}
+
+func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// step names what err stopped.
+func step(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &stepError{fmt.Sprintf(format, args...), err}
+}
+
+// run does every step in order and ends in execve.
+func run() error {
+	c, err := readConfig()
+	if err != nil {
+		return err
+	}
+	yieldMemory()
+	if c.Root != nil {
+		if err := buildRoot(c.Root); err != nil {
+			return err
+		}
+		// Cosmetic: a container's seccomp profile may refuse it.
+		_ = unix.Sethostname([]byte("sandbox"))
+	}
+	if err := step(unix.Chdir(c.Dir), "entering %q", c.Dir); err != nil {
+		return err
+	}
+	if err := dropPrivileges(c.DropBounds); err != nil {
+		return err
+	}
+	if err := restrictPaths(c.Landlock, c.RequireLandlock); err != nil {
+		return err
+	}
+	// Go leaves descriptors open that its own parent had left open.
+	if err := step(unix.CloseRange(KeepFDs, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors"); err != nil {
+		return err
+	}
+	if err := installFilter(c.Filter); err != nil {
+		return err
+	}
+	// Last, because some would hurt the Go runtime; the filter allows the call.
+	if err := setLimits(c.Limits); err != nil {
+		return err
+	}
+	// An end of the status without this byte is a second stage that was killed.
+	if _, err := unix.Write(StatusFD, []byte{Ready}); err != nil {
+		return step(err, "telling the parent")
+	}
+	return step(syscall.Exec(c.Argv[0], c.Argv, c.Env), "executing %q", c.Argv[0])
+}
+
+func readConfig() (*Config, error) {
+	// Both descriptors are the parent's promise; they must not reach the guest.
+	unix.CloseOnExec(ConfigFD)
+	unix.CloseOnExec(StatusFD)
+	f := os.NewFile(ConfigFD, "config")
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, step(err, "reading the configuration")
+	}
+	var c Config
+	// A parent that dies while it writes leaves half an object.
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, step(err, "decoding the configuration")
+	}
+	// A parent that died before the death signal was set leaves a pipe without a reader.
+	poll := []unix.PollFd{{Fd: StatusFD}}
+	if _, err := unix.Poll(poll, 0); err == nil && poll[0].Revents&unix.POLLERR != 0 {
+		return nil, step(unix.EPIPE, "looking for the parent")
+	}
+	return &c, nil
+}
+
+// report tells the parent why there will be no guest.
+func report(err error) {
+	f := Failure{Step: "starting", Text: err.Error()}
+	var se *stepError
+	if errors.As(err, &se) {
+		f.Step, f.Text = se.step, se.err.Error()
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		f.Errno = int(errno)
+	}
+	b, _ := json.Marshal(f)        // of two strings and a number
+	_, _ = unix.Write(StatusFD, b) // nobody is left to tell
+}
+
+// yieldMemory offers the guest first to a kernel that runs out of memory. It is a courtesy to the host,
+// done while the host's /proc is still there, and its failure costs the guest nothing.
+func yieldMemory() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+}

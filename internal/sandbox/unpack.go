@@ -1,0 +1,193 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	// embeddedDir is where guests see the embedded distribution, so that the path of a user's cache
+	// never shows in a traceback.
+	embeddedDir = "/opt/codemode/python"
+
+	// markerName is the file that says an unpacked distribution is whole. Its modification time is
+	// when the distribution was last used, to within usedEvery.
+	markerName = ".complete"
+
+	// tempPrefix begins the names of directories that nobody may trust. They are made, renamed and
+	// removed under the lock, so whoever holds it knows that their makers are dead.
+	tempPrefix = ".tmp-"
+
+	usedEvery  = 24 * time.Hour
+	keepUnused = 7 * 24 * time.Hour // another version of codemode may be running from it
+
+	lockRetry = 50 * time.Millisecond
+)
+
+// embedded returns the embedded interpreter, unpacked in the cache.
+func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
+	version, _, _ := strings.Cut(embeddedRelease, "-")
+	root := filepath.Join(s.CacheDir, "python")
+	d := distribution{
+		dir:      filepath.Join(root, version+"-"+embeddedKey()),
+		extract:  extractEmbedded,
+		progress: s.progress,
+	}
+	if err := d.ensure(ctx); err != nil {
+		return nil, err
+	}
+	return &Python{
+		Exe:      embeddedExe(embeddedDir),
+		Version:  version,
+		Tag:      "cpython-" + majorMinor(version, ""),
+		Binds:    []Bind{{Host: d.dir, Inside: embeddedDir}},
+		Embedded: true,
+	}, nil
+}
+
+// embeddedExe is the interpreter of the embedded distribution whose root is dir.
+func embeddedExe(dir string) string {
+	version, _, _ := strings.Cut(embeddedRelease, "-")
+	return filepath.Join(dir, "bin", "python"+majorMinor(version, "."))
+}
+
+// majorMinor is "3", sep, "14" for "3.14.6".
+func majorMinor(version, sep string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], sep)
+}
+
+// embeddedKey tells apart what different builds of codemode would unpack.
+func embeddedKey() string {
+	h := sha256.Sum256([]byte(strings.Join(append([]string{embeddedRelease, runtime.GOARCH, embeddedDir}, unneeded...), "\n")))
+	return hex.EncodeToString(h[:4])
+}
+
+// A distribution is a Python unpacked below the cache.
+type distribution struct {
+	dir      string
+	extract  func(dir string) error // writes the distribution to an empty directory
+	progress func(done, total int, what string)
+}
+
+// ensure returns when the distribution is in place.
+func (d distribution) ensure(ctx context.Context) error {
+	root := filepath.Dir(d.dir)
+	cache := filepath.Dir(root)
+	if err := trustCache(cache, root, d.dir); err != nil {
+		return err
+	}
+	if info, err := os.Stat(d.marker()); err == nil {
+		if now := time.Now(); now.Sub(info.ModTime()) > usedEvery {
+			os.Chtimes(d.marker(), now, now) // a read-only cache keeps no dates, and needs none
+			tidyIfIdle(root, d.dir)
+		}
+		return nil
+	}
+	if err := makeCache(cache, root); err != nil {
+		return fmt.Errorf("making the cache directory %q for python: %w", root, err)
+	}
+	lock, err := d.lock(ctx, root)
+	if err != nil {
+		return fmt.Errorf("locking the cache directory %q: %w", root, err)
+	}
+	defer lock.Close()
+	if _, err := os.Stat(d.marker()); err == nil {
+		return nil // another process was faster
+	}
+	if err := d.build(ctx, root); err != nil {
+		return fmt.Errorf("unpacking python into %q (needs 160 MB while it runs): %w", root, err)
+	}
+	return nil
+}
+
+func (d distribution) marker() string { return filepath.Join(d.dir, markerName) }
+
+// lock waits for the lock of the directory root.
+func (d distribution) lock(ctx context.Context, root string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(root, ".lock"))
+	got, err := lock.TryLock()
+	if err == nil && !got {
+		d.progress(0, 100, "waiting for another codemode to unpack python")
+		if _, err = lock.TryLockContext(ctx, lockRetry); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// build unpacks beside the final place and renames. The lock is held.
+func (d distribution) build(ctx context.Context, root string) error {
+	removeTemps(root)
+	tmp, err := os.MkdirTemp(root, tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer tidy(root, d.dir)
+	tree := filepath.Join(tmp, "tree") // extracting leaves a lock file beside it
+	if err := d.fill(ctx, tree); err != nil {
+		return err
+	}
+	if err := discard(d.dir); err != nil { // one that has lost its marker
+		return err
+	}
+	return os.Rename(tree, d.dir)
+}
+
+// tidy removes temporary directories, and distributions other than current that nobody has used for a
+// while. The lock is held. What cannot be removed costs only space, and is tried again another day.
+func tidy(root, current string) {
+	removeTemps(root)
+	markers, _ := filepath.Glob(filepath.Join(root, "*", markerName)) // the pattern is well-formed
+	for _, m := range markers {
+		dir := filepath.Dir(m)
+		info, err := os.Stat(m)
+		if err == nil && dir != current && time.Since(info.ModTime()) > keepUnused {
+			discard(dir)
+		}
+	}
+}
+
+func removeTemps(root string) {
+	entries, _ := os.ReadDir(root) // nothing to remove in what cannot be read
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			os.RemoveAll(filepath.Join(root, e.Name()))
+		}
+	}
+}
+
+// tidyIfIdle is tidy, unless another process is at work in root.
+func tidyIfIdle(root, current string) {
+	lock := flock.New(filepath.Join(root, ".lock"))
+	defer lock.Close()
+	if got, err := lock.TryLock(); err == nil && got {
+		tidy(root, current)
+	}
+}
+
+// discard removes dir such that it is never there by halves. No dir is fine.
+func discard(dir string) error {
+	tmp := filepath.Join(filepath.Dir(dir), tempPrefix+filepath.Base(dir))
+	if err := os.Rename(dir, tmp); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return os.RemoveAll(tmp)
+}

@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// unneeded is what no guest needs of the embedded distribution, as patterns of paths in it: installers,
+// headers, the library for programs that embed Python (the interpreter itself is linked statically),
+// Tk, and Python's own tests.
+var unneeded = []string{
+	"bin/idle*", "bin/pip*", "bin/pydoc*", "bin/python*-config", "bin/2to3*",
+	"include", "share",
+	"lib/libpython*", "lib/libtcl*", "lib/libtk*", "lib/tcl*", "lib/tk*", "lib/itcl*", "lib/thread*", "lib/pkgconfig",
+	"lib/python*/config-*", "lib/python*/ensurepip", "lib/python*/idlelib", "lib/python*/lib2to3",
+	"lib/python*/site-packages", "lib/python*/test", "lib/python*/tkinter", "lib/python*/turtle.py",
+	"lib/python*/turtledemo", "lib/python*/venv",
+	"lib/python*/lib-dynload/_*test*", "lib/python*/lib-dynload/_tkinter*", "lib/python*/lib-dynload/xx*",
+}
+
+const (
+	unpackedSize = 151e6           // bytes of the whole distribution; only for showing progress
+	showEvery    = time.Second / 5 // how often progress is shown
+	unpackShare  = 60              // percent of the time that unpacking takes; compiling takes the rest
+)
+
+// fill makes a whole distribution in dir, which does not exist yet: unpacked, pruned, byte-compiled,
+// durable and, last, marked.
+func (d distribution) fill(ctx context.Context, dir string) error {
+	if err := d.unpack(dir); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := prune(dir); err != nil {
+		return err
+	}
+	err := compileTree(ctx, embeddedExe(dir), dir, embeddedDir, func(done, total int) {
+		d.progress(unpackShare+(100-unpackShare)*done/total, 100, "compiling python")
+	})
+	if err != nil {
+		return err
+	}
+	if err := openModes(dir); err != nil {
+		return err
+	}
+	sum, err := listing(dir)
+	if err != nil {
+		return err
+	}
+	if err := syncTree(dir); err != nil {
+		return fmt.Errorf("writing %q to disk: %w", dir, err)
+	}
+	return os.WriteFile(filepath.Join(dir, markerName), []byte(sum), 0o644)
+}
+
+// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived.
+func (d distribution) unpack(dir string) error {
+	stop := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		tick := time.NewTicker(showEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				d.progress(int(min(1, float64(treeSize(dir))/unpackedSize)*unpackShare), 100, "unpacking python")
+			case <-stop:
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer close(stop)
+	d.progress(0, 100, "unpacking python")
+	return d.extract(dir)
+}
+
+// prune removes what is unneeded below dir, and makes the copies of the interpreter into links again.
+func prune(dir string) error {
+	for _, pattern := range unneeded {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if err := os.RemoveAll(f); err != nil {
+				return err
+			}
+		}
+	}
+	exe := embeddedExe(dir)
+	for _, name := range []string{"python", "python3"} {
+		link := filepath.Join(filepath.Dir(exe), name)
+		if err := os.Remove(link); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Base(exe), link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openModes lets every user read the tree, whatever the umask: a guest may have another user id.
+func openModes(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Type() == fs.ModeSymlink {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if e.IsDir() || info.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		return os.Chmod(path, mode)
+	})
+}
+
+// listing is a digest of the names, sizes and modes of everything below dir but the marker.
+func listing(dir string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir || e.Name() == markerName {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		size := info.Size()
+		if e.IsDir() {
+			size = 0 // differs from file system to file system
+		}
+		fmt.Fprintf(h, "%v %d %q\n", info.Mode(), size, strings.TrimPrefix(path, dir))
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// treeSize is the size of what is below dir by now.
+func treeSize(dir string) (size int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil // it is being written to: what is missing now counts next time
+	})
+	return size
+}

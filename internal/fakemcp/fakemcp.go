@@ -1,0 +1,156 @@
+// Package fakemcp is an MCP server for tests, with misbehaviours that can be asked for by name.
+//
+// It is linked into test binaries alone, which become the server by calling [Main]: with testscript.Main as a
+// command of its own, or from TestMain. The well-behaved part is the SDK's server; what the SDK cannot do
+// wrong is raw JSON-RPC between it and the streams. It owns its process's streams and ends with them.
+package fakemcp
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// options are the flags; each is a way to be.
+type options struct {
+	name         string
+	tools        int
+	pages        int
+	banner       bool
+	say          string
+	chatty       int
+	hang         string
+	exitAtStart  int
+	ignoreTerm   bool
+	ignoreEOF    bool
+	spawnChild   bool
+	listChanged  bool
+	garbage      bool
+	startDelay   time.Duration
+	oddNames     bool
+	schemaZoo    bool
+	modern       bool
+	onlyInit     bool
+	starts       string
+	deaf         bool
+	closeOnStart bool
+	listing      string
+}
+
+func parse(args []string) (o options, err error) {
+	fs := flag.NewFlagSet("fakemcp", flag.ContinueOnError)
+	fs.StringVar(&o.name, "name", "fake", "serverInfo.name")
+	fs.IntVar(&o.tools, "tools", 0, "also serve `N` tools tool_1 … tool_N")
+	fs.IntVar(&o.pages, "pages", 0, "list `N` tools a page")
+	fs.BoolVar(&o.banner, "banner", false, "print a greeting and blank lines to stdout")
+	fs.StringVar(&o.say, "say", "", "write `TEXT` to stderr at start, $VAR expanded")
+	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
+	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
+	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
+	fs.BoolVar(&o.ignoreTerm, "ignore-term", false, "ignore SIGTERM")
+	fs.BoolVar(&o.ignoreEOF, "ignore-eof", false, "keep running when stdin ends")
+	fs.BoolVar(&o.spawnChild, "spawn-child", false, "start a grandchild in a session of its own that ignores every signal it can")
+	fs.BoolVar(&o.listChanged, "list-changed", false, "send list_changed right after initialize")
+	fs.BoolVar(&o.garbage, "garbage", false, "print lines that are no messages before each answer")
+	fs.DurationVar(&o.startDelay, "start-delay", 0, "wait before answering initialize")
+	fs.BoolVar(&o.oddNames, "odd-names", false, "list tools with names that are hard to write in Python")
+	fs.BoolVar(&o.schemaZoo, "schema-zoo", false, "list tools with unusual schemas")
+	fs.BoolVar(&o.modern, "modern", false, "refuse initialize: revision 2026-07-28 alone")
+	fs.BoolVar(&o.onlyInit, "only-initialize", false, "exit when the first message is not initialize")
+	fs.StringVar(&o.starts, "starts", "", "append a line to `FILE` at start")
+	fs.BoolVar(&o.deaf, "deaf", false, "stop reading stdin once initialized and listed")
+	fs.BoolVar(&o.closeOnStart, "close-stdout", false, "close stdout at start and stay")
+	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
+	err = fs.Parse(args)
+	return o, err
+}
+
+// Main is the server's main function. args are without the program's name.
+func Main(args []string) int {
+	o, err := parse(args)
+	if err != nil {
+		return 2
+	}
+	if err := prepare(o); err != nil {
+		fmt.Fprintln(os.Stderr, "fakemcp:", err)
+		return 1
+	}
+	if o.exitAtStart >= 0 {
+		fmt.Fprintln(os.Stderr, "fakemcp: cannot start")
+		return o.exitAtStart
+	}
+	if o.closeOnStart {
+		os.Stdout.Close()
+		forever()
+	}
+	in, out := io.Pipe()
+	p := &peer{options: o, out: os.Stdout, toSDK: out}
+	go p.read(os.Stdin)
+	err = newServer(o).Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: p, MaxLineLength: -1})
+	if o.ignoreEOF {
+		forever()
+	}
+	if err != nil && !strings.Contains(err.Error(), "EOF") {
+		fmt.Fprintln(os.Stderr, "fakemcp:", err)
+		return 1
+	}
+	return 0
+}
+
+// prepare does what happens before the first message.
+func prepare(o options) error {
+	if o.starts != "" {
+		f, err := os.OpenFile(o.starts, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(f, os.Getpid())
+		f.Close()
+	}
+	if o.ignoreTerm {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if o.say != "" {
+		fmt.Fprintln(os.Stderr, os.ExpandEnv(o.say))
+	}
+	if o.chatty > 0 {
+		line := strings.Repeat("chatter ", 16) + "\n"
+		for n := 0; n < o.chatty; n += len(line) {
+			fmt.Fprint(os.Stderr, line)
+		}
+		fmt.Fprintln(os.Stderr, "end of chatter")
+	}
+	if o.banner {
+		fmt.Print("Fake MCP server v1.0\n\n   \nlistening on stdio [ready]\n{not json\n")
+	}
+	if o.spawnChild {
+		return spawnChild()
+	}
+	return nil
+}
+
+// forever keeps the process; a mere select{} would be found out as a deadlock.
+func forever() {
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, syscall.Signal(0x3f))
+	<-never
+}
+
+// raw is a message of any kind.
+type raw struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
+}

@@ -1,0 +1,64 @@
+package fakemcp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// oddNames are tool names that are legal on the wire and hard in Python.
+var oddNames = []string{
+	"list_tools", "class", "a-b", "a_b", "x", "X", "日本", "", strings.Repeat("n", 300),
+	"import", "1st", "with space", "dots.and/slashes", "__init__", "TOOLS", "raw", "None",
+}
+
+// schemaZoo are tool definitions as careless servers send them, in their own order and with their own members.
+var schemaZoo = []string{
+	`{"name":"no_schema"}`,
+	`{"name":"null_schema","inputSchema":null}`,
+	`{"name":"true_schema","inputSchema":true}`,
+	`{"name":"empty","description":"","inputSchema":{}}`,
+	`{"inputSchema":{"type":"object","properties":{"b":{"type":"integer","default":1e2},"a":{"type":["string","null"]}},"required":["b"]},"name":"order","x-unknown":{"z":1,"a":1.0}}`,
+	`{"name":"refs","inputSchema":{"type":"object","properties":{"p":{"$ref":"#/$defs/P"}},"$defs":{"P":{"type":"object","properties":{"self":{"$ref":"#/$defs/P"}}}}}}`,
+	`{"name":"unions","inputSchema":{"type":"object","properties":{"v":{"anyOf":[{"type":"string"},{"type":"number"}]},"e":{"enum":["a",1,null,true]},"c":{"const":"x"}}}}`,
+	`{"name":"odd_params","inputSchema":{"type":"object","properties":{"class":{"type":"string"},"a-b":{"type":"string"},"":{"type":"string"},"self":{"type":"string"}},"required":["class"]}}`,
+	`{"name":"top_any_of","inputSchema":{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}}`,
+	`{"name":"list_type","inputSchema":{"type":"object","properties":{"l":{"type":"array","items":{"type":"array","items":{"type":"integer"}}},"m":{"type":"object","additionalProperties":{"type":"number"}}},"additionalProperties":false}}`,
+	`{"name":"bad_types","description":5,"inputSchema":{"type":"objekt","properties":[],"required":"a"}}`,
+	`{"name":"output","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"r":{"type":"array","items":{"type":"string"}}}},"annotations":{"readOnlyHint":true}}`,
+}
+
+func oddTools(o options) json.RawMessage {
+	var tools []string
+	if o.oddNames {
+		for _, name := range oddNames {
+			quoted, _ := json.Marshal(name)
+			tools = append(tools, `{"name":`+string(quoted)+`,"inputSchema":{"type":"object"}}`)
+		}
+	}
+	if o.schemaZoo {
+		tools = append(tools, schemaZoo...)
+	}
+	return json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]}`)
+}
+
+// endless is a page of a list that does not end, except in one of the ways a client may refuse it for.
+func endless(how, cursor string) json.RawMessage {
+	tool, count, next := `{"name":"t","inputSchema":{"type":"object"}}`, 1, cursor+"x"
+	switch how {
+	case "cycle": // a, b, a, b, …
+		next = map[string]string{"": "a", "a": "b", "b": "a"}[cursor]
+	case "bytes":
+		tool = `{"name":"t","description":"` + strings.Repeat("d", 16<<20) + `"}`
+	case "tools":
+		count = 5_000
+	}
+	tools := strings.TrimSuffix(strings.Repeat(tool+",", count), ",")
+	return json.RawMessage(`{"tools":[` + tools + `],"nextCursor":"` + next + `"}`)
+}
+
+// OddNames are the names of the tools that -odd-names lists.
+func OddNames() []string { return slices.Clone(oddNames) }
+
+// SchemaZoo are the definitions that -schema-zoo lists, byte for byte.
+func SchemaZoo() []string { return slices.Clone(schemaZoo) }

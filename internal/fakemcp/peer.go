@@ -1,0 +1,165 @@
+package fakemcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// peer sits between the streams and the SDK's server, and does what that would not.
+type peer struct {
+	options options
+	toSDK   *io.PipeWriter
+
+	mu  sync.Mutex // one line at a time
+	out io.Writer
+}
+
+// read hands on the client's messages, except those it answers, loses or dies of itself.
+func (p *peer) read(in io.Reader) {
+	r := bufio.NewReaderSize(in, 1<<16)
+	for first := true; ; first = false {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			p.toSDK.CloseWithError(io.EOF)
+			return
+		}
+		var m raw
+		if err := json.Unmarshal(line, &m); err != nil {
+			fmt.Fprintln(os.Stderr, "fakemcp: not a message:", err)
+			continue
+		}
+		if first && p.options.onlyInit && m.Method != "initialize" {
+			os.Exit(7)
+		}
+		if p.intercept(m) {
+			continue
+		}
+		if _, err := p.toSDK.Write(line); err != nil {
+			return
+		}
+		if m.Method == "notifications/initialized" && p.options.listChanged {
+			p.send(raw{Method: "notifications/tools/list_changed"})
+		}
+	}
+}
+
+// intercept says whether a message has been dealt with.
+func (p *peer) intercept(m raw) bool {
+	var params struct {
+		Name      string          `json:"name"`
+		Cursor    string          `json:"cursor"`
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &params)
+	o := p.options
+	switch {
+	case m.Method == "initialize" && o.modern:
+		p.send(raw{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"Method not found"}`)})
+		return true
+	case m.Method == o.hang, m.Method == "tools/call" && o.hang == "call":
+		return true
+	case m.Method == "initialize":
+		time.Sleep(o.startDelay)
+	case m.Method == "tools/list" && (o.oddNames || o.schemaZoo):
+		p.send(raw{ID: m.ID, Result: oddTools(o)})
+		return true
+	case m.Method == "tools/list" && o.listing != "":
+		p.send(raw{ID: m.ID, Result: endless(o.listing, params.Cursor)})
+		return true
+	case m.Method == "tools/call" && (o.oddNames || o.schemaZoo):
+		p.send(raw{ID: m.ID, Result: textResult(fmt.Sprintf("%q %s", params.Name, params.Arguments))})
+		return true
+	case m.Method == "tools/call" && o.deaf:
+		forever()
+	case m.Method == "tools/call":
+		return p.call(m.ID, params.Name, params.Arguments, params.Meta.ProgressToken)
+	}
+	return false
+}
+
+// call plays the tools whose answers the SDK would not send.
+func (p *peer) call(id json.RawMessage, tool string, args, token json.RawMessage) bool {
+	switch tool {
+	case "crash":
+		fmt.Fprintln(os.Stderr, "fakemcp: crashing as told")
+		os.Exit(3)
+	case "nan":
+		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"x":NaN}}}`, id))
+	case "verbatim": // answers with its argument "result", byte for byte, result first
+		var a struct{ Result string }
+		_ = json.Unmarshal(args, &a)
+		p.line(fmt.Sprintf(`{"result":%s,"jsonrpc":"2.0","id":%s}`, a.Result, id))
+	case "refuse":
+		p.send(raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)})
+	case "arguments": // the arguments as they came over the wire
+		p.send(raw{ID: id, Result: textResult(string(args))})
+	case "steps": // 10 times 50 ms, with progress
+		go func() {
+			for i := range 10 {
+				time.Sleep(50 * time.Millisecond)
+				p.send(raw{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(
+					`{"progressToken":%s,"progress":%d,"total":10}`, token, i+1))})
+			}
+			p.send(raw{ID: id, Result: textResult("done")})
+		}()
+	case "large": // answers with 5 MiB, one call after the other
+		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("x", 5<<20)))
+	case "nag": // asks without end, and reads no answer
+		for i := 1; ; i++ {
+			p.send(raw{ID: json.RawMessage(fmt.Sprint(i)), Method: "ping"})
+		}
+	case "eof": // closes stdout and stays
+		os.Stdout.Close()
+	default:
+		return false
+	}
+	return true
+}
+
+func textResult(text string) json.RawMessage {
+	b, _ := json.Marshal(map[string]any{"content": []any{map[string]string{"type": "text", "text": text}}})
+	return b
+}
+
+func (p *peer) send(m raw) {
+	m.Version = "2.0"
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	p.line(string(b))
+}
+
+func (p *peer) line(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.out, s)
+}
+
+// Write takes the SDK's messages, each whole.
+func (p *peer) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.options.garbage {
+		fmt.Fprint(p.out, "\n", "WARN something happened\n", `{"level":"info","msg":"structured log"}`, "\n", "[1,2,3]\n", `"text"`, "\n",
+			`{"jsonrpc":"2.0","id":99999,"result":{}}`, "\n", strings.Repeat("[", 3000), "\n", "\x00\xff\xfe\n")
+	}
+	if _, err := p.out.Write(bytes.TrimRight(b, "\n")); err != nil {
+		return 0, err
+	}
+	_, err := io.WriteString(p.out, "\n")
+	return len(b), err
+}
+
+// Close is called by the SDK when the session ends.
+func (p *peer) Close() error { return nil }

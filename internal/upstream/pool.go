@@ -1,0 +1,150 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"codemode/internal/config"
+)
+
+// Options is what a pool is made from. Zero durations mean no limit.
+type Options struct {
+	Servers      []config.Server
+	Lookup       func(string) (string, bool) // the user's environment
+	StartTimeout time.Duration               // until a server has answered initialize and tools/list
+	CallTimeout  time.Duration               // of one call, from its start or its last progress
+	MaxMessage   int                         // bytes in one message of a server; 0 is 64 MiB
+	Log          *slog.Logger
+	Version      string // codemode's, for clientInfo
+
+	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
+	// for it, so it must not call Close.
+	OnToolsChanged func(server string)
+}
+
+// Pool is the servers of one tenant. Its methods may be called from any goroutine.
+type Pool struct {
+	opts    Options
+	servers map[string]*server // never changes
+	ctx     context.Context    // ends with Close
+	end     context.CancelCauseFunc
+	work    sync.WaitGroup // one for every goroutine of the pool's servers
+}
+
+// ErrUnknownServer is a name that is not configured.
+var ErrUnknownServer = errors.New("unknown server")
+
+var errClosed = errors.New("codemode is shutting down")
+
+const defaultMaxMessage = 64 << 20
+
+// NewPool returns a pool that has started nothing yet. Close it.
+func NewPool(opts Options) *Pool {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Lookup == nil {
+		opts.Lookup = func(string) (string, bool) { return "", false }
+	}
+	if opts.MaxMessage <= 0 {
+		opts.MaxMessage = defaultMaxMessage
+	}
+	p := &Pool{opts: opts, servers: make(map[string]*server, len(opts.Servers))}
+	p.ctx, p.end = context.WithCancelCause(context.Background())
+	for _, c := range opts.Servers {
+		p.servers[c.Name] = &server{pool: p, config: c, log: opts.Log.With("server", c.Name)}
+	}
+	return p
+}
+
+// Tools returns the definitions of a server's tools as the server sent them, starting it when that is
+// needed. The caller must not change them.
+func (p *Pool) Tools(ctx context.Context, name string) ([]json.RawMessage, error) {
+	s, err := p.server(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.tools(ctx)
+}
+
+// Refresh has the next Tools ask the server again, for a caller that expects a tool it has not seen: the
+// notice that a list has changed may come later than the answer that speaks of a new tool.
+func (p *Pool) Refresh(name string) {
+	if s, err := p.server(name); err == nil {
+		s.update(func(st *serverState) { st.stale = true })
+	}
+}
+
+// Call calls a tool and returns the server's CallToolResult as it sent it. args is a JSON object; nothing
+// is an empty one. When ctx ends, Call returns its cause at once and tells the server.
+func (p *Pool) Call(ctx context.Context, name, tool string, args json.RawMessage) (json.RawMessage, error) {
+	s, err := p.server(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.call(ctx, tool, args)
+}
+
+func (p *Pool) server(name string) (*server, error) {
+	if s, ok := p.servers[name]; ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%w %q", ErrUnknownServer, name)
+}
+
+// Close fails the calls under way, stops every server and waits for that. It is idempotent.
+func (p *Pool) Close() error {
+	for _, s := range p.servers {
+		s.close()
+	}
+	p.end(errClosed)
+	p.work.Wait()
+	return nil
+}
+
+// timeoutError is a deadline of this package's. It is a context.DeadlineExceeded to those who ask.
+type timeoutError struct {
+	what  string
+	limit time.Duration
+}
+
+func (e *timeoutError) Error() string        { return fmt.Sprintf("%s took longer than %v", e.what, e.limit) }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// withLimit is ctx with a deadline, unless limit is 0.
+func withLimit(ctx context.Context, what string, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, limit, &timeoutError{what, limit})
+}
+
+// A future is a value that one goroutine makes and any number wait for.
+type future[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+func newFuture[T any]() *future[T] { return &future[T]{done: make(chan struct{})} }
+
+func (f *future[T]) resolve(value T, err error) {
+	f.value, f.err = value, err
+	close(f.done)
+}
+
+func (f *future[T]) wait(ctx context.Context) (T, error) {
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		var zero T
+		return zero, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,267 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"codemode/internal/config"
+)
+
+// server is one configured server, whether it runs or not.
+//
+// It is stopped, starting, or live. The first who needs it moves it from stopped to starting, its own
+// goroutine (run) moves it on to live and, when the session has ended, back to stopped. That goroutine owns
+// the process from its start to its end. Once close was called nothing starts any more.
+type server struct {
+	pool   *Pool
+	config config.Server
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	state serverState // only in update
+}
+
+type serverState struct {
+	closed   bool
+	starting *future[*session] // while the server starts
+	live     *session          // while it runs
+	failures failures
+
+	tools   []json.RawMessage // what the last listing brought
+	stale   bool              // the server said that they have changed
+	listing *future[[]json.RawMessage]
+
+	notify    bool // OnToolsChanged has still to be called
+	notifying bool // its goroutine runs
+}
+
+// update is the only way to the state. Goroutines are started inside it, and only when it is not closed, so
+// that Close waits for all of them.
+func (s *server) update(f func(*serverState)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.state)
+}
+
+func (s *server) close() {
+	s.update(func(st *serverState) { st.closed = true })
+}
+
+// acquire returns the live session, starting the server when that is needed. However many ask, it is
+// started once, and none of them can spoil it for the others by leaving.
+func (s *server) acquire(ctx context.Context) (*session, error) {
+	for {
+		var (
+			live     *session
+			starting *future[*session]
+			refusal  error
+			pause    time.Duration
+		)
+		s.update(func(st *serverState) {
+			switch {
+			case st.closed:
+				refusal = errClosed
+			case st.live != nil:
+				live = st.live
+			case st.starting != nil:
+				starting = st.starting
+			default:
+				if pause = st.failures.pause(time.Now()); pause > 0 {
+					refusal = s.refusal(st.failures, pause)
+					return
+				}
+				st.starting = newFuture[*session]()
+				starting = st.starting
+				s.pool.work.Go(func() { s.run(starting) })
+			}
+		})
+		switch {
+		case live != nil:
+			return live, nil
+		case starting != nil:
+			return starting.wait(ctx)
+		case pause == 0 || !worthWaiting(ctx, pause):
+			return nil, refusal
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refusal is the answer while a server that keeps failing is left alone.
+func (s *server) refusal(f failures, pause time.Duration) *StartError {
+	err := *f.last
+	err.Err = fmt.Errorf("%d failures in a row, next try in %v; the last: %w",
+		f.count, pause.Round(100*time.Millisecond), f.last.Err)
+	return &err
+}
+
+// run is the life of one process of the server.
+func (s *server) run(starting *future[*session]) {
+	sess, err := s.start()
+	s.update(func(st *serverState) {
+		st.starting = nil
+		switch {
+		case err != nil:
+			st.failures.add(err, time.Now())
+		case !st.closed:
+			st.live = sess
+			if st.tools != nil && !slices.EqualFunc(st.tools, sess.tools, equalJSON) {
+				s.announce(st)
+			}
+			st.tools = sess.tools
+		}
+	})
+	if err != nil {
+		s.log.Debug("server did not start", "error", err)
+		starting.resolve(nil, err)
+		return
+	}
+	starting.resolve(sess, nil)
+	select {
+	case <-sess.conn.broken:
+	case <-s.pool.ctx.Done():
+	}
+	end := sess.stop(s.pool.ctx)
+	s.update(func(st *serverState) {
+		st.live = nil
+		if !st.closed {
+			st.failures.lived(time.Since(sess.began))
+			st.failures.add(end, time.Now())
+		}
+	})
+	if s.pool.ctx.Err() == nil {
+		s.log.Warn("server ended by itself", "how", sess.end)
+	}
+	close(sess.ended)
+}
+
+func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+
+// start starts the server and lists its tools, within the start timeout.
+func (s *server) start() (*session, *StartError) {
+	ctx, cancel := withLimit(s.pool.ctx, "starting the server", s.pool.opts.StartTimeout)
+	defer cancel()
+	s.update(func(st *serverState) { st.stale = false })
+	sess, err := startSession(ctx, s, legacyProtocol)
+	if err != nil && refusesInitialize(err) {
+		sess, err = startSession(ctx, s, newestProtocol)
+	}
+	return sess, err
+}
+
+// tools returns the tools of the live session.
+func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
+	sess, err := s.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		tools   []json.RawMessage
+		listing *future[[]json.RawMessage]
+	)
+	s.update(func(st *serverState) {
+		switch {
+		case st.listing != nil:
+			listing = st.listing
+		case st.live != sess: // it has ended since; what it had is still the best answer
+			tools = sess.tools
+		case !st.stale || st.closed:
+			tools = st.tools
+		default:
+			st.stale = false // a change from now on makes it so again
+			st.listing = newFuture[[]json.RawMessage]()
+			listing = st.listing
+			s.pool.work.Go(func() { s.list(sess, listing) })
+		}
+	})
+	if listing == nil {
+		return tools, nil
+	}
+	return listing.wait(ctx)
+}
+
+// list lists the tools of a live session again.
+func (s *server) list(sess *session, listing *future[[]json.RawMessage]) {
+	ctx, cancel := withLimit(s.pool.ctx, "tools/list", s.pool.opts.StartTimeout)
+	defer cancel()
+	tools, err := sess.listTools(ctx)
+	if err != nil {
+		if sess.conn.isLost() {
+			<-sess.ended // run sees to it
+			err = fmt.Errorf("the server ended: %w", sess.end)
+		}
+		err = sess.startError(ctx, "tools/list", err)
+	}
+	s.update(func(st *serverState) {
+		st.listing = nil
+		switch {
+		case err != nil:
+			st.stale = true
+		case st.live == sess:
+			st.tools = tools
+		}
+	})
+	listing.resolve(tools, err)
+}
+
+// toolsChanged is called when the server says that its tools have changed.
+func (s *server) toolsChanged() {
+	s.update(func(st *serverState) {
+		st.stale = true
+		if st.live != nil { // nobody has seen the tools of one that still starts
+			s.announce(st)
+		}
+	})
+}
+
+// announce has OnToolsChanged called; a server that floods us with changes gets one call at a time.
+// It is called in update.
+func (s *server) announce(st *serverState) {
+	if s.pool.opts.OnToolsChanged == nil || st.closed {
+		return
+	}
+	st.notify = true
+	if !st.notifying {
+		st.notifying = true
+		s.pool.work.Go(s.notifyAll)
+	}
+}
+
+func (s *server) notifyAll() {
+	for {
+		var more bool
+		s.update(func(st *serverState) {
+			more = st.notify
+			st.notify, st.notifying = false, more
+		})
+		if !more {
+			return
+		}
+		s.pool.opts.OnToolsChanged(s.config.Name)
+	}
+}
+
+// call calls a tool in the live session. When the session turns out to have ended before the call was
+// sent, the server is started again for it; a call that may have had an effect is never repeated.
+func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+	for range 2 {
+		sess, err := s.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := sess.call(ctx, tool, args)
+		if !errors.Is(err, errNotSent) {
+			return result, err
+		}
+	}
+	return nil, &CallError{Server: s.config.Name, Tool: tool, Crashed: true, Err: errNotSent}
+}

@@ -1,0 +1,269 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"codemode/internal/proc"
+)
+
+// session is one process of a server and the MCP session with it. The server's run goroutine stops it.
+type session struct {
+	server  *server
+	process *proc.Process
+	conn    *conn
+	client  *mcp.ClientSession
+	secrets *redactor
+	tools   []json.RawMessage // as listed at the start
+	began   time.Time
+	ended   chan struct{} // closed when the process is gone and the server knows it
+	end     error         // how the process ended; set before ended is closed
+}
+
+// The revisions of the protocol that are tried, in this order.
+//
+// Left to itself, the SDK (v1.8) opens with the server/discover of 2026-07-28 and falls back to initialize when
+// that is refused. A server written before need not refuse it: it may ignore a method it does not know, or
+// end. By revision 2025-11-25 "the initialization phase MUST be the first interaction"
+// (https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle, its source read November 2026). So
+// initialize comes first, and the newer way only for a server that refuses it; that one is started afresh.
+const (
+	legacyProtocol = "2025-11-25"
+	newestProtocol = "2026-07-28"
+)
+
+// Grace for each step of ending a process: a healthy server's, one that has closed its output or never got
+// through its start.
+const (
+	stopGrace   = 2 * time.Second
+	brokenGrace = 250 * time.Millisecond
+)
+
+// refusesInitialize says whether a start failed because the server answers initialize with an error that a
+// server of the newest revision alone would give.
+func refusesInitialize(err *StartError) bool {
+	var wire *jsonrpc.Error
+	if err.Step != "initialize" || !errors.As(err, &wire) {
+		return false
+	}
+	switch wire.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion:
+		return true
+	}
+	return false
+}
+
+// startSession starts the process, initializes the session and lists the tools.
+func startSession(ctx context.Context, s *server, protocol string) (*session, *StartError) {
+	sess := &session{server: s, secrets: newRedactor(s.config), began: time.Now(), ended: make(chan struct{})}
+	spec, err := s.spec(sess.secrets)
+	if err == nil {
+		spec.StderrLine = sess.logStderr
+		sess.process, err = proc.Start(ctx, spec)
+	}
+	if err != nil {
+		return nil, sess.startError(ctx, "starting", err)
+	}
+	s.log.Debug("server started", "pid", sess.process.Pid())
+	sess.conn = newConn(sess.process, s.pool.opts.MaxMessage, s.log, sess.secrets)
+	sess.conn.newest = protocol == newestProtocol
+	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
+	})
+	step := "initialize"
+	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+	if err == nil {
+		step = "tools/list"
+		sess.tools, err = sess.listTools(ctx)
+	}
+	if err != nil {
+		lost := sess.conn.isLost()
+		sess.shut(brokenGrace)
+		if lost && ctx.Err() == nil {
+			err = fmt.Errorf("the server ended: %w", exit(sess.process))
+		}
+		return nil, sess.startError(ctx, step, err)
+	}
+	return sess, nil
+}
+
+// startError is the *StartError of a start, or of a listing, that brought err. The process, if there is one,
+// may still run.
+func (sess *session) startError(ctx context.Context, step string, err error) *StartError {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.error(err)}
+	if sess.process != nil {
+		e.Stderr = sess.stderr()
+	}
+	return e
+}
+
+// exit is how an ended process ended, in words even when it ended well.
+func exit(p *proc.Process) error {
+	if err := p.Err(); err != nil {
+		return err
+	}
+	return errors.New("exit status 0")
+}
+
+// stop ends the session: at once for its calls, with the grace it deserves for the process. What it returns is why
+// the server would be left alone for a while.
+func (sess *session) stop(ctx context.Context) *StartError {
+	grace := stopGrace
+	if sess.conn.isBroken() {
+		grace = brokenGrace
+	}
+	if ctx.Err() != nil {
+		sess.conn.cancelAll(context.Cause(ctx))
+	}
+	sess.shut(grace)
+	sess.end = exit(sess.process)
+	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr()}
+}
+
+// shut ends the process and every goroutine of the session.
+func (sess *session) shut(grace time.Duration) {
+	_ = sess.process.Stop(grace)
+	sess.conn.finish()
+	if sess.client != nil {
+		_ = sess.client.Close()
+	}
+}
+
+func (sess *session) stderr() string {
+	text, cut := sess.process.Stderr()
+	return sess.secrets.tail(text, cut)
+}
+
+func (sess *session) logStderr(line string) {
+	log := sess.server.log
+	if log.Enabled(context.Background(), slog.LevelDebug) {
+		log.Debug("stderr", "line", sess.secrets.text(line))
+	}
+}
+
+// What a listing may have: a careless server never says which page is the last.
+const (
+	maxPages   = 1000
+	maxTools   = 20_000
+	maxListing = 64 << 20 // bytes of all pages
+)
+
+// listTools returns the definitions of all pages as the server sent them.
+func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
+	tools := []json.RawMessage{}
+	params := &mcp.ListToolsParams{}
+	seen, size := map[string]bool{"": true}, 0
+	for range maxPages {
+		slot := &slot{}
+		_, err := sess.client.ListTools(withSlot(ctx, slot), params)
+		page, wire := sess.conn.take(slot)
+		switch {
+		case wire != nil && isMethodNotFound(wire):
+			return tools, nil // a server without tools
+		case wire != nil:
+			return nil, wire
+		case page == nil:
+			return nil, err
+		}
+		if size += len(page); size > maxListing {
+			return nil, fmt.Errorf("the list of tools has more than %d bytes", maxListing)
+		}
+		answer := gjson.ParseBytes(page)
+		if !answer.Get("tools").IsArray() {
+			return nil, errors.New(`the answer has no list "tools"`)
+		}
+		for _, t := range answer.Get("tools").Array() {
+			if t.IsObject() {
+				tools = append(tools, json.RawMessage(t.Raw))
+			}
+		}
+		if len(tools) > maxTools {
+			return nil, fmt.Errorf("more than %d tools", maxTools)
+		}
+		next := answer.Get("nextCursor").String()
+		if next == "" {
+			return tools, nil
+		}
+		if seen[next] {
+			return nil, fmt.Errorf("the cursor %.100q comes for the second time", next)
+		}
+		seen[next] = true
+		params = &mcp.ListToolsParams{Cursor: next}
+	}
+	return nil, fmt.Errorf("more than %d pages", maxPages)
+}
+
+func isMethodNotFound(err error) bool {
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire) && wire.Code == jsonrpc.CodeMethodNotFound
+}
+
+// errNotSent is a call that never left because the session had ended.
+var errNotSent = errors.New("the server ended before the call was sent")
+
+// call calls a tool.
+func (sess *session) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slot := &slot{cancel: cancel}
+	slot.limit(sess.server.pool.opts.CallTimeout, fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
+	params := &mcp.CallToolParams{Name: tool, Arguments: wellFormed(args)}
+	params.SetProgressToken(int(sess.conn.expect(slot)))
+	_, err := sess.client.CallTool(withSlot(ctx, slot), params)
+	result, refusal := sess.conn.take(slot)
+	switch {
+	case result != nil:
+		return result, nil
+	case refusal != nil:
+		return nil, sess.callError(tool, refusal)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case isMalformed(err):
+		return nil, sess.callError(tool, errors.New("the arguments are not valid JSON"))
+	case err == nil || !sess.conn.isBroken():
+		return nil, sess.callError(tool, err)
+	}
+	select {
+	case <-sess.ended:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if !slot.sent {
+		return nil, errNotSent
+	}
+	e := sess.callError(tool, fmt.Errorf("the server ended during the call: %w", sess.end))
+	e.Crashed, e.Stderr = true, sess.stderr()
+	return nil, e
+}
+
+// isMalformed says whether the arguments were no JSON.
+func isMalformed(err error) bool {
+	var marshal *json.MarshalerError
+	return errors.As(err, &marshal)
+}
+
+// callError is the error of a call, without secrets.
+func (sess *session) callError(tool string, err error) *CallError {
+	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.error(err)}
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		e.Code = wire.Code
+		e.Data = []byte(sess.secrets.text(string(wire.Data)))
+	}
+	return e
+}

@@ -1,0 +1,58 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// slot is where the answer to one request goes, past the SDK. The SDK hands the caller's context to
+// [conn.Write]; the slot travels in it, so that the connection learns which request it belongs to. The
+// answer's bytes land in the slot while the SDK gets a stand-in: nothing is decoded that is only
+// handed on, and nothing is lost that the SDK has no field for.
+type slot struct {
+	cancel context.CancelCauseFunc // ends the call; nil where there is nothing to end
+	token  int64                   // of its progress notifications
+
+	sent bool // the connection has taken the request; for the caller's goroutine alone
+
+	// Guarded by the connection's mutex.
+	result json.RawMessage
+	err    error // the server's error, a *jsonrpc.Error, or what is wrong with its answer
+
+	timer    *time.Timer
+	timeout  time.Duration
+	deadline time.Time // progress cannot move the timeout past this
+}
+
+type slotKey struct{}
+
+func withSlot(ctx context.Context, s *slot) context.Context {
+	return context.WithValue(ctx, slotKey{}, s)
+}
+
+func slotOf(ctx context.Context) *slot {
+	s, _ := ctx.Value(slotKey{}).(*slot)
+	return s
+}
+
+// maxExtension is how many times the call timeout a call may last that keeps reporting progress:
+// "implementations SHOULD always enforce a maximum timeout, regardless of progress notifications"
+// (https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts, its source read November 2026).
+const maxExtension = 20
+
+// limit cancels the call when neither its answer nor progress comes for the duration.
+func (s *slot) limit(d time.Duration, what string) {
+	if d <= 0 {
+		return
+	}
+	s.timeout, s.deadline = d, time.Now().Add(maxExtension*d)
+	s.timer = time.AfterFunc(d, func() { s.cancel(&timeoutError{what, d}) })
+}
+
+// progress is called with the connection's mutex held, so never after the slot was taken.
+func (s *slot) progress() {
+	if s.timer != nil {
+		s.timer.Reset(min(s.timeout, time.Until(s.deadline)))
+	}
+}

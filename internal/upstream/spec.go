@@ -1,0 +1,108 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"codemode/internal/proc"
+)
+
+// depthVariable counts how many codemodes are above a process, so that one that is configured as its own
+// server ends the chain.
+const (
+	depthVariable = "CODEMODE_DEPTH"
+	maxDepthOfUs  = 3
+)
+
+// spec says how to start the server: its entry, expanded, on top of the base environment. What it
+// expands is secret from then on.
+func (s *server) spec(secrets *redactor) (proc.Spec, error) {
+	c := s.config
+	if c.URL != "" {
+		return proc.Spec{}, errors.New("it is reached by URL; only stdio servers, those with a command, are supported")
+	}
+	if c.Command == "" {
+		return proc.Spec{}, errors.New("its entry has no command")
+	}
+	lookup := s.pool.opts.Lookup
+	depth, err := nextDepth(lookup)
+	if err != nil {
+		return proc.Spec{}, err
+	}
+	x := &expander{lookup: lookup, secrets: secrets}
+	env := environment(lookup)
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		value := x.expand(c.Env[name])
+		secrets.add(value)
+		setEnv(env, name, value)
+	}
+	setEnv(env, depthVariable, depth)
+	spec := proc.Spec{Dir: x.home(x.expand(c.Cwd))}
+	command := x.home(x.expand(c.Command))
+	for _, arg := range c.Args {
+		spec.Args = append(spec.Args, x.expand(arg))
+	}
+	secrets.build()
+	if x.err != nil {
+		return proc.Spec{}, x.err
+	}
+	if spec.Dir == "" {
+		spec.Dir = neutralDir(lookup)
+	}
+	for name, value := range env {
+		if strings.ContainsRune(name+value, 0) {
+			return proc.Spec{}, fmt.Errorf("the environment variable %q has a NUL in it", name)
+		}
+		spec.Env = append(spec.Env, name+"="+value)
+	}
+	slices.Sort(spec.Env)
+	spec.Path, err = findProgram(command, spec.Dir, env)
+	return spec, err
+}
+
+// nextDepth is the depth variable's value for a child.
+func nextDepth(lookup func(string) (string, bool)) (string, error) {
+	value, _ := lookup(depthVariable)
+	depth, _ := strconv.Atoi(value)
+	if depth >= maxDepthOfUs {
+		return "", fmt.Errorf("codemode runs %d levels deep in itself already (%s=%d); is it its own server?", depth, depthVariable, depth)
+	}
+	return strconv.Itoa(depth + 1), nil
+}
+
+// neutralDir is where a server starts that does not say where: the home directory, which nobody else
+// can put files into that npx or uv would believe, as they could in the temporary directory.
+func neutralDir(lookup func(string) (string, bool)) string {
+	if home, ok := homeDir(lookup); ok {
+		if info, err := os.Stat(home); err == nil && info.IsDir() {
+			return home
+		}
+	}
+	return string(filepath.Separator)
+}
+
+// findProgram finds a command in the PATH of the server's own environment; with a separator in it, it is
+// a path, seen from the server's directory.
+func findProgram(command, dir string, env map[string]string) (string, error) {
+	if strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator) {
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(dir, command)
+		}
+		return executable(command, env)
+	}
+	for _, d := range filepath.SplitList(env["PATH"]) {
+		if !filepath.IsAbs(d) {
+			continue // "." and "" are how strangers' programs get run
+		}
+		if path, err := executable(filepath.Join(d, command), env); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("command %q was not found in PATH", command)
+}

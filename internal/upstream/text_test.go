@@ -1,0 +1,324 @@
+package upstream
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"codemode/internal/config"
+)
+
+func TestWellFormed(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"a":"plain"}`, `{"a":"plain"}`},
+		{`"\ud83d\ude00"`, `"\ud83d\ude00"`},
+		{`"\uD83D\uDE00"`, `"\uD83D\uDE00"`},
+		{`"\ud83d"`, `"\ufffd"`},
+		{`"\ude00\ud83d"`, `"\ufffd\ufffd"`},
+		{`"\ud83d\ud83d\ude00"`, `"\ufffd\ud83d\ude00"`},
+		{`"\ud83dx\ude00"`, `"\ufffdx\ufffd"`},
+		{`"\\ud83d"`, `"\\ud83d"`},
+		{`"\\\ud83d"`, `"\\\ufffd"`},
+		{`"\n\ud83d\"\u00e9"`, `"\n\ufffd\"\u00e9"`},
+		{`"\ud83d`, `"\ufffd`},
+		{`"\ud8`, `"\ud8`},
+		{"\"\xff\"", `"` + "\ufffd" + `"`},
+	} {
+		if got := string(wellFormed(json.RawMessage(c.in))); got != c.want {
+			t.Errorf("wellFormed(%s) is %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func FuzzWellFormed(f *testing.F) {
+	f.Add(`{"a":"\ud83d\\\ude00"}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := wellFormed(json.RawMessage(s))
+		if json.Valid([]byte(s)) && !json.Valid(got) {
+			t.Errorf("%q became %q", s, got)
+		}
+		if again := wellFormed(got); string(again) != string(got) {
+			t.Errorf("%q became %q, then %q", s, got, again)
+		}
+	})
+}
+
+func TestParseEnvelope(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want envelope
+		err  error
+	}{
+		{`{"jsonrpc":"2.0","id":7,"result":{"a": [1] }}`, envelope{id: 7, result: `{"a": [1] }`}, nil},
+		{`{"result":{"id":8},"jsonrpc":"2.0","id":7}`, envelope{id: 7, result: `{"id":8}`}, nil},
+		{`{"id":7,"error":{"code":1},"result":null}`, envelope{id: 7, err: `{"code":1}`, result: "null"}, nil},
+		{`{"id":7,"error":null,"result":{}}`, envelope{id: 7, result: "{}"}, nil},
+		{`{"method":"ping","id":"a"}`, envelope{method: "ping"}, nil},
+		{`{"id":7,"result":{"x":NaN}}`, envelope{id: 7, result: `{"x":NaN}`}, errInvalid},
+		{`{"method":"ping","id":7,"params":NaN}`, envelope{}, errInvalid},
+		{`[1]`, envelope{}, errNotObject},
+		{``, envelope{}, errNotObject},
+		{`{"id":7,"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, envelope{}, errDepth},
+		{`{"id":7,"result":"` + strings.Repeat("[", 2000) + `\"["}`, envelope{id: 7, result: `"` + strings.Repeat("[", 2000) + `\"["`}, nil},
+		{"{\"id\":7,\"result\":\"\xff\"}", envelope{id: 7, result: `"` + "\ufffd" + `"`}, nil},
+	} {
+		got, err := parseEnvelope(c.line)
+		if !errors.Is(err, c.err) || err == nil && got != c.want || got.id != c.want.id {
+			t.Errorf("parseEnvelope(%.60s) is %.100v, %v, want %.100v, %v", c.line, got, err, c.want, c.err)
+		}
+	}
+}
+
+// Whatever a server sends, it costs at most its own message.
+func FuzzParseEnvelope(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	f.Add(`{"id":1e400,"error":"x"}`)
+	f.Add(`{"a\"":"\\`)
+	f.Fuzz(func(t *testing.T, line string) {
+		env, err := parseEnvelope(line)
+		if err == nil && env.result != "" && !json.Valid([]byte(env.result)) {
+			t.Errorf("%q has the result %q", line, env.result)
+		}
+		if env.err != "" {
+			_ = wireError(env.err).Error()
+		}
+	})
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", 200<<10)
+	in := "one\n\n  two \r\n" + long + "\nlast\nwithout end"
+	for name, r := range map[string]io.Reader{
+		"at once": strings.NewReader(in), "in halves": iotest.HalfReader(strings.NewReader(in)),
+	} {
+		lines := newLineReader(r, 1<<20)
+		for _, want := range []string{"one", "", "two", long, "last"} {
+			if got, err := lines.next(); got != want || err != nil {
+				t.Errorf("%s: the line is %.20q, %v, want %.20q", name, got, err, want)
+			}
+		}
+		if got, err := lines.next(); got != "" || err != io.EOF {
+			t.Errorf("%s: the end is %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	x := strings.Repeat("x", 150<<10)
+	for _, c := range []struct {
+		line string
+		id   int64
+	}{
+		{`{"jsonrpc":"2.0","id":12,"result":"` + x + `"}`, 12},
+		{`{"result":{"x":"` + x + `"},"jsonrpc":"2.0","id":12}`, 12},
+		{`{"result":{"x":"` + x + `"},"jsonrpc":"2.0"}`, 0},
+		{x, 0},
+	} {
+		lines := newLineReader(strings.NewReader(c.line+"\nnext\n"), 100<<10)
+		_, err := lines.next()
+		var long *longLineError
+		if !errors.As(err, &long) || long.id != c.id {
+			t.Errorf("%.30s: the error is %+v, want id %d", c.line, err, c.id)
+		}
+		if got, err := lines.next(); got != "next" || err != nil {
+			t.Errorf("%.30s: the next line is %q, %v", c.line, got, err)
+		}
+	}
+}
+
+func TestRedactor(t *testing.T) {
+	r := newRedactor(config.Server{
+		Env: map[string]string{
+			"TOKEN": "abcdef123", "LONGER": "abcdef123-and-more", "SHORT": "true!", "SIX": "sixsix",
+			"KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----", "QUOTED": `pass"word`,
+		},
+		Headers: map[string]string{"Authorization": "Bearer xyzzy"},
+	})
+	for _, c := range []struct{ in, want string }{
+		{"token abcdef123.", "token ***."},
+		{"abcdef123-and-more", "***"},
+		{"true!", "true!"},
+		{"sixsix", "***"},
+		{"only MIIEvQIBADANBg of it", "only *** of it"},
+		{`{"p":"pass\"word"}`, `{"p":"***"}`},
+		{"Bearer xyzzy", "***"},
+	} {
+		if got := r.text(c.in); got != c.want {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+	}
+	for _, c := range []struct{ in, want string }{
+		{"def123\nwhole abcdef123 line\n", "whole *** line"},
+		{"def123 " + strings.Repeat("y", 100), strings.Repeat("y", 100)[:len("def123 ")+100-r.longest()]},
+		{"def123", ""},
+	} {
+		if got := r.tail(c.in, true); got != c.want {
+			t.Errorf("the tail %q became %q, want %q", c.in, got, c.want)
+		}
+	}
+	cause := io.ErrUnexpectedEOF
+	err := r.error(&StartError{Server: "abcdef123", Step: "x", Err: cause})
+	var start *StartError
+	if strings.Contains(err.Error(), "abcdef") || !errors.Is(err, cause) || !errors.As(err, &start) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// user is an environment for tests.
+func user(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+func TestExpand(t *testing.T) {
+	x := &expander{
+		lookup:  user(map[string]string{"A": "aaa", "EMPTY": "", "HOME": "/home/u", "USERPROFILE": "/home/u"}),
+		secrets: newRedactor(config.Server{}),
+	}
+	for _, c := range []struct{ in, want, err string }{
+		{"plain $A {A}", "plain $A {A}", ""},
+		{"${A}-${A}", "aaa-aaa", ""},
+		{"${env:A}", "aaa", ""},
+		{"${A:-b}", "aaa", ""},
+		{"${B:-b}", "b", ""},
+		{"${env:B:-b c}", "b c", ""},
+		{"${B:-}", "", ""},
+		{"${EMPTY}", "", ""},
+		{"${EMPTY:-b}", "b", ""},
+		{"${1} ${A%b} ${A", "${1} ${A%b} ${A", ""},
+		{"${B}", "", "variable B is not set"},
+		{"${env:B}", "", "variable B is not set"},
+		{"${input:api-key}", "", "${input:api-key} can only be asked for by VS Code"},
+	} {
+		x.err = nil
+		if got := x.expand(c.in); got != c.want {
+			t.Errorf("%s became %q, want %q", c.in, got, c.want)
+		}
+		if c.err == "" && x.err != nil || c.err != "" && (x.err == nil || !strings.Contains(x.err.Error(), c.err)) {
+			t.Errorf("%s: the error is %v, want %q", c.in, x.err, c.err)
+		}
+	}
+	for in, want := range map[string]string{"~": "/home/u", "~/x": "/home/u/x", "~x": "~x", "/~": "/~"} {
+		if got := x.home(in); got != want {
+			t.Errorf("%s became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSpec(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are Unix ones")
+	}
+	home := t.TempDir()
+	program := filepath.Join(home, "bin", "server")
+	for _, dir := range []string{"bin", "work", "elsewhere"} {
+		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{program, filepath.Join(home, "work", "local")} {
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{
+		"HOME": home, "PATH": "/nowhere:" + filepath.Join(home, "bin"), "LANG": "C", "AWS_SECRET_ACCESS_KEY": "not-for-servers",
+		"CODEMODE_X": "own", "TOKEN": "expanded-secret", "LC_ALL": "() { :; }", "HTTPS_PROXY": "http://proxy",
+	}
+	for _, c := range []struct {
+		name    string
+		server  config.Server
+		depth   string
+		path    string
+		dir     string
+		args    []string
+		env     map[string]string // besides PATH, HOME, LANG, HTTPS_PROXY and CODEMODE_DEPTH
+		wantErr string
+	}{
+		{name: "from PATH", server: config.Server{Command: "server"}, path: program, dir: home},
+		{name: "home", server: config.Server{Command: "~/bin/server", Cwd: "~/work"}, path: program, dir: home + "/work"},
+		{name: "relative to cwd", server: config.Server{Command: "./local", Cwd: "${HOME}/work"}, path: home + "/work/local", dir: home + "/work"},
+		{
+			name: "expanded", path: program, dir: home, args: []string{"--key=expanded-secret", "~", "$TOKEN"}, env: map[string]string{"KEY": "expanded-secret!"},
+			server: config.Server{Command: "${X:-server}", Args: []string{"--key=${TOKEN}", "~", "$TOKEN"}, Env: map[string]string{"KEY": "${env:TOKEN}!"}},
+		},
+		{name: "its own PATH", server: config.Server{Command: "local", Env: map[string]string{"PATH": home + "/work"}}, path: home + "/work/local", dir: home},
+		{name: "no dot in PATH", server: config.Server{Command: "local", Cwd: home + "/work", Env: map[string]string{"PATH": ".::bin"}}, wantErr: `"local" was not found in PATH`},
+		{name: "deep", depth: "2", server: config.Server{Command: "server"}, path: program, dir: home},
+		{name: "too deep", depth: "3", server: config.Server{Command: "server"}, wantErr: "CODEMODE_DEPTH=3"},
+		{name: "NUL", server: config.Server{Command: "server", Env: map[string]string{"A": "b\x00c"}}, wantErr: `"A" has a NUL`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			own := maps.Clone(vars)
+			if c.depth != "" {
+				own[depthVariable] = c.depth
+			}
+			p := NewPool(Options{Servers: []config.Server{c.server}, Lookup: user(own)})
+			secrets := newRedactor(c.server)
+			spec, err := p.servers[""].spec(secrets)
+			if c.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
+					t.Errorf("the error is %v, want %q", err, c.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spec.Path != c.path || spec.Dir != c.dir || !slices.Equal(spec.Args, c.args) {
+				t.Errorf("it starts %q %q in %q", spec.Path, spec.Args, spec.Dir)
+			}
+			want := map[string]string{"HOME": home, "LANG": "C", "PATH": vars["PATH"], "HTTPS_PROXY": "http://proxy", depthVariable: "1"}
+			if c.depth == "2" {
+				want[depthVariable] = "3"
+			}
+			maps.Copy(want, c.server.Env)
+			maps.Copy(want, c.env)
+			got := map[string]string{}
+			for _, kv := range spec.Env {
+				k, v, _ := strings.Cut(kv, "=")
+				got[k] = v
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("its environment is %q, want %q", got, want)
+			}
+			if masked := secrets.text("expanded-secret " + home); c.name == "expanded" && masked != "*** "+home {
+				t.Errorf("masked, it is %q", masked)
+			}
+		})
+	}
+}
+
+func TestEnvironmentOfServer(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "not-for-servers")
+	t.Setenv("CODEMODE_ANYTHING", "own")
+	dir := t.TempDir()
+	s := fake("stub")
+	s.Env = map[string]string{"MINE": "${NOT_SET:-fallback}"}
+	s.Cwd = dir
+	f := newPool(t, nil, s)
+	env := strings.Split(f.text("stub", "env", `{}`), "\n")
+	for _, kv := range []string{"MINE=fallback", "CODEMODE_DEPTH=1", "PATH=" + os.Getenv("PATH")} {
+		if !slices.Contains(env, kv) {
+			t.Errorf("%s is missing", kv)
+		}
+	}
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "AWS_") || strings.HasPrefix(kv, "CODEMODE_ANYTHING") {
+			t.Errorf("it has %s", kv)
+		}
+	}
+	if got := f.text("stub", "cwd", `{}`); got != dir {
+		t.Errorf("it runs in %q, want %q", got, dir)
+	}
+}

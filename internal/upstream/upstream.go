@@ -1,0 +1,39 @@
+// Package upstream is the user's MCP servers while they run: it starts, shares, calls and stops them.
+//
+// It owns the server processes and the MCP sessions with them, one of each per server however many
+// ask. It never decides whether a tool may be called (bridge does) and never interprets a result: what
+// a server answers to tools/call and tools/list is handed on byte for byte. A [Pool] is closed by whoever
+// made it; when Close returns no server process is left.
+package upstream
+
+import (
+	"fmt"
+)
+
+// StartError says why a server could not be used.
+type StartError struct {
+	Server string
+	Step   string // "starting" (also while it is left alone after failures), "initialize", "tools/list"
+	Err    error
+	Stderr string // the last lines it wrote, redacted
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("server %q: %s: %v", e.Server, e.Step, e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// CallError says why a call brought no result. A result whose isError is true is not a CallError.
+type CallError struct {
+	Server, Tool string
+	Code         int64  // the server's JSON-RPC error code, 0 when there was none
+	Data         []byte // the server's JSON-RPC error data
+	Crashed      bool   // the server went away while the call was under way
+	Err          error
+	Stderr       string // the server's last lines, redacted; only when it crashed
+}
+
+func (e *CallError) Error() string { return e.Err.Error() }
+
+func (e *CallError) Unwrap() error { return e.Err }

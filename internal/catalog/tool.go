@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Server is one MCP server with its tools, ready to be documented.
+type Server struct {
+	Name        string `json:"name"`  // as configured
+	Alias       string `json:"alias"` // legal Python name: mcp_<alias>
+	Description string `json:"description,omitempty"`
+	Tools       []Tool `json:"tools,omitempty"`
+}
+
+// Tool is one tool, with what is needed to document it and to bind its arguments.
+type Tool struct {
+	Name         string          `json:"name"`
+	Alias        string          `json:"alias"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Params       []Param         `json:"params"`            // in schema order, required ones first
+	Extra        bool            `json:"extra,omitempty"`   // the schema allows properties it does not name
+	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
+	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
+	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
+}
+
+// Param is one parameter of a tool.
+type Param struct {
+	Name        string          `json:"name"` // legal Python name
+	Key         string          `json:"key"`  // property name in the schema
+	Type        string          `json:"type"` // Python annotation; one that accepts null is "Any", "None" or ends with "| None"
+	Required    bool            `json:"required"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Description string          `json:"description,omitempty"`
+}
+
+// NewServer documents a server from the entries of its tools/list answer, as it sent them. An entry without a
+// name is left out, and so is a second one of the same name: neither can be called.
+func NewServer(name, alias, description string, tools []json.RawMessage) Server {
+	s := Server{Name: name, Alias: alias, Description: description}
+	names := make([]string, 0, len(tools))
+	seen := map[string]bool{}
+	for _, raw := range tools {
+		entry := gjson.ParseBytes(raw)
+		toolName := entry.Get("name")
+		if !gjson.ValidBytes(raw) || toolName.Type != gjson.String || seen[toolName.Str] {
+			continue
+		}
+		seen[toolName.Str] = true
+		names = append(names, toolName.Str)
+		s.Tools = append(s.Tools, newTool(entry))
+	}
+	aliases := toolAliases(names)
+	for i := range s.Tools {
+		t := &s.Tools[i]
+		t.Alias = aliases[t.Name]
+		t.Signature = signature(t)
+	}
+	return s
+}
+
+// newTool reads one entry of tools/list, all but what depends on the alias.
+func newTool(entry gjson.Result) Tool {
+	t := Tool{
+		Name:        entry.Get("name").Str,
+		Description: text(entry, "description", "title", "annotations.title"),
+		InputSchema: json.RawMessage("{}"),
+		Params:      []Param{},
+		Returns:     "Any",
+	}
+	if in := entry.Get("inputSchema"); in.Exists() && in.Type != gjson.Null {
+		t.InputSchema = json.RawMessage(in.Raw)
+	}
+	t.Params, t.Extra = parameters(gjson.ParseBytes(t.InputSchema))
+	if out := entry.Get("outputSchema"); out.IsObject() {
+		t.OutputSchema = json.RawMessage(out.Raw)
+		t.Returns, t.Wrapped = returns(out)
+	}
+	return t
+}
+
+// text returns the first of the named members that is a string with something in it.
+func text(entry gjson.Result, paths ...string) string {
+	for _, path := range paths {
+		if v := entry.Get(path); v.Type == gjson.String && v.Str != "" {
+			return v.Str
+		}
+	}
+	return ""
+}
+
+// returns reads an output schema: the annotation of the value a call returns, and whether the server wraps
+// it. FastMCP and the official Python SDK wrap what is no object as {"result": X}; only the former marks it,
+// with "x-fastmcp-wrap-result": true (seen in schemas both produce, 2026-11).
+func returns(schema gjson.Result) (annotation string, wrapped bool) {
+	properties := member(schema, "properties")
+	result := member(properties, "result")
+	if !result.Exists() {
+		return annotate(schema, schema), false
+	}
+	inner := annotate(schema, result)
+	count := 0
+	properties.ForEach(func(_, _ gjson.Result) bool { count++; return count < 2 })
+	required := requiredKeys(schema)
+	object := inner == "dict" || strings.HasPrefix(inner, "dict[") && !acceptsNull(inner)
+	primitive := count == 1 && required["result"] && !object
+	if marked := member(schema, "x-fastmcp-wrap-result"); marked.Type == gjson.True || primitive {
+		return inner, true
+	}
+	return annotate(schema, schema), false
+}

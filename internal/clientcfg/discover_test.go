@@ -1,0 +1,141 @@
+package clientcfg
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"codemode/internal/config"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestDiscoverOrder(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	named := write(t, filepath.Join(other, "named.json"), `{"mcpServers": {"a": {"command": "named"}}}`)
+	write(t, filepath.Join(dir, "2.json"), `{"mcpServers": {"c": {"command": "second"}, "d": {"command": "second"}}}`)
+	write(t, filepath.Join(dir, "1.json"), `{"mcpServers": {"b": {"command": "first"}, "c": {"command": "first"}}}`)
+	write(t, filepath.Join(dir, "3.json"), `{`)
+	write(t, filepath.Join(dir, "notes.txt"), `{`)
+	found := Discover(config.Servers{
+		Files: []string{named, filepath.Join(other, "none.json")},
+		Dir:   dir,
+		Own: map[string]config.Server{
+			"b": {Name: "b", Command: "own", Source: "config.toml"},
+			"a": {Name: "a", Command: "own", Source: "config.toml"},
+		},
+	})
+	var got []string
+	for _, s := range found.Servers {
+		got = append(got, s.Name+"="+s.Command)
+	}
+	if want := []string{"a=named", "b=own", "c=first", "d=second"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("servers %v, want %v", got, want)
+	}
+	wantProblems := []string{
+		"none.json\": no such file", "3.json\": line 1, column 2",
+		`server "a" is hidden`, `server "b" is hidden`, `server "c" is hidden`,
+	}
+	if len(found.Problems) != len(wantProblems) {
+		t.Fatalf("problems %v", found.Problems)
+	}
+	for _, want := range wantProblems {
+		if !hasProblem(found.Problems, want) {
+			t.Errorf("no problem says %q in %v", want, found.Problems)
+		}
+	}
+}
+
+func hasProblem(problems []Problem, text string) bool {
+	for _, p := range problems {
+		if strings.Contains(p.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDiscoverNothing(t *testing.T) {
+	found := Discover(config.Servers{Dir: filepath.Join(t.TempDir(), "none")})
+	if found.Servers != nil || found.Problems != nil || found.Skipped != nil {
+		t.Errorf("got %+v", found)
+	}
+}
+
+func TestServersWithAURL(t *testing.T) {
+	found := Discover(config.Servers{Own: map[string]config.Server{
+		"far": {Name: "far", URL: "https://s3cret@x", Source: "config.toml"},
+		"off": {Name: "off", URL: "https://s3cret@x", Source: "config.toml", Disabled: true},
+	}})
+	if len(found.Servers) != 2 || len(found.Problems) != 1 {
+		t.Fatalf("got %v, %v", found.Servers, found.Problems)
+	}
+	const want = `reading servers file "config.toml": server "far" has a "url"; only servers with a "command" can be used yet`
+	if got := found.Problems[0].Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSelfReferences(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		line string // command and arguments, separated by |
+		self bool
+	}{
+		{"codemode", "x", true},
+		{"mcp-server-code-execution-mode", "x", true},
+		{"x", "codemode", true},
+		{"x", "/usr/local/bin/codemode|serve", true},
+		{"x", `C:\Tools\codemode.exe|serve`, true},
+		{"x", "go|run|./cmd/codemode|serve", true},
+		{"x", "uvx|codemode", true},
+		{"x", "npx|-y|codemode@latest", true},
+		{"x", "env|-u|HOME|A=b|codemode|serve", true},
+		{"x", "sh|-c|exec codemode serve", true},
+		{"x", "bash|-lc|cd /tmp && A=1 codemode serve 2>>log", true},
+		{"x", "sh|-c|codemode serve >&2; true", true},
+		{"x", "env|sh|-c|'codemode' serve", true},
+		{"x", "docker|run|-i|ghcr.io/someone/codemode|serve", true},
+		{"x", "uvx|--from|git+https://github.com/elusznik/mcp-server-code-execution-mode|run", true},
+		{"x", "uv|run|--directory|/home/a/x|python|-m|mcp_server_code_execution_mode", true},
+		{"x", "python3|/opt/mcp_server_code_execution_mode.py", true},
+
+		{"docker", "docker|mcp|gateway|run", false},
+		{"files", "npx|-y|@modelcontextprotocol/server-filesystem|/home/a/codemode", false},
+		{"x", "codemodel", false},
+		{"x", "uvx|--from|codemode-tools|other", false},
+		{"x", "sh|-c|echo codemode", false},
+		{"x", "sh|script.sh", false},
+		{"x", "env", false},
+		{"x", "uv|run", false},
+	} {
+		words := strings.Split(tt.line, "|")
+		s := config.Server{Name: tt.name, Command: words[0], Args: words[1:]}
+		if reason := selfReference(s); (reason != "") != tt.self {
+			t.Errorf("%s: %s: reason %q, want self %v", tt.name, tt.line, reason, tt.self)
+		}
+	}
+}
+
+func TestSkippedAreListed(t *testing.T) {
+	own := map[string]config.Server{
+		"me":     {Name: "me", Command: "codemode", Args: []string{"serve"}},
+		"docker": {Name: "docker", Command: "docker", Args: []string{"mcp", "gateway", "run"}},
+	}
+	found := Discover(config.Servers{Own: own})
+	if len(found.Servers) != 1 || len(found.Skipped) != 1 || found.Skipped[0].Server.Name != "me" || found.Skipped[0].Reason == "" {
+		t.Errorf("got %+v", found)
+	}
+	found = Discover(config.Servers{Own: own, AllowSelf: true})
+	if len(found.Servers) != 2 || len(found.Skipped) != 0 {
+		t.Errorf("allowed, but got %+v", found)
+	}
+}

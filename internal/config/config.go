@@ -1,0 +1,72 @@
+// Package config is codemode's own settings: one koanf, layered from defaults, config.toml,
+// environment and flags, and the Server type.
+//
+// It is the only reader of CODEMODE_* and MCP_BRIDGE_* variables. It never reads an AI client's
+// files (clientcfg does), never expands the ${VAR} of a server (upstream does, when it starts one) and
+// starts nothing. Values are plain data; nothing needs closing.
+package config
+
+import (
+	"time"
+)
+
+// Config is every setting, resolved. The tags are the names of the table in keys.go.
+type Config struct {
+	Sandbox Sandbox `koanf:"sandbox"`
+	Run     Run     `koanf:"run"`
+	Exec    Exec    `koanf:"exec"`
+	Output  Output  `koanf:"output"`
+	Servers Servers `koanf:"mcp"` // [servers.NAME] are the servers themselves
+	Log     Log     `koanf:"log"`
+}
+
+// Sandbox says where and how code runs.
+type Sandbox struct {
+	Runtime     string        `koanf:"runtime"`    // "auto", "native", "podman", "docker", or a path to an engine's CLI
+	Order       []string      `koanf:"order"`      // what auto tries
+	Isolation   string        `koanf:"isolation"`  // "full" or "reduced"
+	Python      string        `koanf:"python"`     // another interpreter than the embedded one
+	AllowGaps   []string      `koanf:"allow_gaps"` // names of limits the user agrees to do without
+	Memory      int64         `koanf:"memory"`     // bytes
+	Pids        int           `koanf:"pids"`
+	CPUs        float64       `koanf:"cpus"`      // 0 is no limit
+	TmpSize     int64         `koanf:"tmp_size"`  // bytes
+	WorkSize    int64         `koanf:"work_size"` // bytes
+	Image       string        `koanf:"image"`
+	User        string        `koanf:"user"` // uid:gid inside a container
+	IdleTimeout time.Duration `koanf:"idle_timeout"`
+}
+
+// Run bounds one run.
+type Run struct {
+	Timeout    time.Duration `koanf:"timeout"`     // a run's deadline when the call names none
+	MaxTimeout time.Duration `koanf:"max_timeout"` // ceiling; a larger request is clamped to it
+	Grace      time.Duration `koanf:"grace"`       // between the interrupt and the kill
+}
+
+// Exec is for `codemode exec` alone.
+type Exec struct {
+	Timeout time.Duration `koanf:"timeout"` // 0 is none, as in python3
+}
+
+// Output says how results look.
+type Output struct {
+	Mode  string `koanf:"mode"`  // "compact", "toon" or "json"
+	Limit int64  `koanf:"limit"` // bytes of stdout and of stderr that go to the model
+	Keep  int64  `koanf:"keep"`  // bytes of one run's output kept readable as a resource
+}
+
+// Servers says where MCP servers are found and how they are started.
+type Servers struct {
+	Files        []string          `koanf:"files"`         // more files of servers (MCP_SERVERS_CONFIG, --servers-file)
+	Dir          string            `koanf:"dir"`           // folder whose *.json are read, ~/MCPs
+	AllowSelf    bool              `koanf:"allow_self"`    // keep entries that look like codemode itself
+	Own          map[string]Server `koanf:"-"`             // [servers.NAME] of config.toml
+	StartTimeout time.Duration     `koanf:"start_timeout"` // until a server has answered initialize and tools/list
+	CallTimeout  time.Duration     `koanf:"call_timeout"`  // of one tool call
+}
+
+// Log is what goes to stderr.
+type Log struct {
+	Level string `koanf:"level"` // "debug", "info", "warn" or "error"
+}

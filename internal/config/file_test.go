@@ -1,0 +1,135 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestFileServers(t *testing.T) {
+	file := writeFile(t, `
+[servers.memory]
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-memory"]
+env = { TOKEN = "${TOKEN}", PORT = 3000 }
+
+[servers."my-server"]
+url = "https://example.com/mcp"
+headers.Authorization = "Bearer ${KEY}"
+disabled = true
+`)
+	c, err := Load(Source{File: file})
+	want := map[string]Server{
+		"memory": {
+			Name: "memory", Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-memory"},
+			Env: map[string]string{"TOKEN": "${TOKEN}", "PORT": "3000"}, Source: file,
+		},
+		"my-server": {
+			Name: "my-server", URL: "https://example.com/mcp", Disabled: true,
+			Headers: map[string]string{"Authorization": "Bearer ${KEY}"}, Source: file,
+		},
+	}
+	if err != nil || !reflect.DeepEqual(c.Servers.Own, want) {
+		t.Errorf("got  %v, %v\nwant %v", c.Servers.Own, err, want)
+	}
+}
+
+func TestFileProblems(t *testing.T) {
+	for name, tt := range map[string]struct{ text, want string }{
+		"syntax":        {"[run]\ntimeout = = 3\n", "line 2, column 11: "},
+		"unknown key":   {"[run]\n\ntimout = 3\n", `line 3: unknown key "run.timout"`},
+		"unknown table": {"\n[sandbx]\nmemory = 3\n", `line 2: unknown key "sandbx"`},
+		"top level":     {"memory = 3\n", `line 1: unknown key "memory"`},
+		"inline":        {"sandbox = { pids = 3,  memori = 4 }\n", `line 1: unknown key "sandbox.memori"`},
+		"server field":  {"[servers.a]\ncommand = 'a'\ncomand = 'b'\n", `line 3: unknown key "servers.a.comand"`},
+		"server type":   {"[servers.a]\ncommand = 'a'\nargs = 'b'\n", `line 3: server "a": "args" must be a list of texts`},
+		"server empty":  {"\n[servers.a]\n", `line 2: server "a" has neither "command" nor "url"`},
+		"server scalar": {"[servers]\na = 1\n", `line 2: server "a" is not a table`},
+		"bad value":     {"[sandbox]\n\nmemory = true\n", `:3: sandbox.memory "true" cannot be used: write bytes`},
+		"wrong shape":   {"[sandbox.memory]\nx = 1\n", `:1: sandbox.memory "map[x:1]" cannot be used`},
+		"list for one":  {"[sandbox]\nmemory = [1]\n", `:2: sandbox.memory "[1]" cannot be used`},
+	} {
+		file := writeFile(t, tt.text)
+		_, err := Load(Source{File: file})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: got %v\nwant it to name the file and say %s", name, err, tt.want)
+		}
+	}
+}
+
+func TestUnknownKeyKnowsItsNeighbours(t *testing.T) {
+	_, err := Load(Source{File: writeFile(t, "[run]\ntimout = 3\n")})
+	var unknown *UnknownKeyError
+	if !errors.As(err, &unknown) {
+		t.Fatalf("got %v", err)
+	}
+	if want := []string{"run.timeout", "run.max_timeout", "run.grace"}; !reflect.DeepEqual(unknown.Known, want) {
+		t.Errorf("got %v, want %v", unknown.Known, want)
+	}
+}
+
+func TestErrorsKeepSecrets(t *testing.T) {
+	_, err := Load(Source{File: writeFile(t, "[servers.a]\ncommand = ['s3cret']\nenv = { K = ['s3cret'] }\n")})
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+	s := Server{Name: "a", Source: "f", Args: []string{"s3cret"}, Env: map[string]string{"K": "s3cret"}, URL: "https://u:s3cret@x"}
+	if text := s.String() + s.LogValue().String(); strings.Contains(text, "s3cret") {
+		t.Errorf("a server shows a secret: %s", text)
+	}
+}
+
+func TestWhichFile(t *testing.T) {
+	file := writeFile(t, "[sandbox]\npids = 15\n")
+	dir, base := filepath.Split(file)
+	for name, src := range map[string]Source{
+		"--config":        {File: file},
+		"relative":        {File: base, Dir: dir},
+		"CODEMODE_CONFIG": {Lookup: env("CODEMODE_CONFIG=" + file)},
+	} {
+		if c, err := Load(src); err != nil || c.Sandbox.Pids != 15 {
+			t.Errorf("%s: got %v, %v", name, c.Sandbox.Pids, err)
+		}
+	}
+	missing := filepath.Join(dir, "none.toml")
+	if _, err := Load(Source{File: missing}); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a named file that is missing: %v", err)
+	}
+	if _, err := Load(Source{Lookup: env("XDG_CONFIG_HOME=" + dir)}); err != nil {
+		t.Errorf("no config.toml in the usual place: %v", err)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	for _, tt := range []struct {
+		goos string
+		env  []string
+		want Paths
+	}{
+		{"linux", []string{"HOME=/h"}, Paths{"/h", "/h/.config/codemode", "/h/.cache/codemode", "/h/.local/state/codemode"}},
+		{"linux", []string{"HOME=/h", "XDG_CACHE_HOME=/c", "XDG_STATE_HOME=rel"}, Paths{"/h", "/h/.config/codemode", "/c/codemode", "/h/.local/state/codemode"}},
+		{"linux", nil, Paths{}},
+		{"linux", []string{"HOME=rel", "XDG_CONFIG_HOME=rel"}, Paths{}},
+		{"darwin", []string{"HOME=/h"}, Paths{"/h", "/h/Library/Application Support/codemode", "/h/Library/Caches/codemode", "/h/Library/Application Support/codemode/state"}},
+		{"windows", []string{"USERPROFILE=/u", "APPDATA=/r", "LOCALAPPDATA=/l"}, Paths{"/u", "/r/codemode", "/l/codemode/cache", "/l/codemode/state"}},
+	} {
+		if got := FindPaths(env(tt.env...), tt.goos); got != tt.want {
+			t.Errorf("%s %v:\n got %+v\nwant %+v", tt.goos, tt.env, got, tt.want)
+		}
+	}
+}
+
+func TestDocsNameEveryKey(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Docs() {
+		if d.Text == "" || d.Forms == "" || seen[d.Name] {
+			t.Errorf("%q has no text, no forms, or is there twice", d.Name)
+		}
+		seen[d.Name] = true
+		if !strings.HasPrefix(d.Variables[0], "CODEMODE_") {
+			t.Errorf("%q has no variable of its own: %v", d.Name, d.Variables)
+		}
+	}
+}

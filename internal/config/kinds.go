@@ -1,0 +1,203 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is what a setting may be. All layers share it: config.toml's native values are taken as the text
+// a user would have written elsewhere.
+type kind struct {
+	forms string // for people: what is accepted
+	list  string // separator of a list's items in a variable; empty for a single value
+	parse func(text string, at place) (value any, ok bool)
+}
+
+// place is where a value was written; it decides what a relative path means.
+type place struct {
+	dir  string // of config.toml, or where codemode was started
+	home string
+}
+
+// value turns what a layer holds into the setting's Go value.
+func (k kind) value(raw any, at place) (any, bool) {
+	items, isList := raw.([]any)
+	switch {
+	case k.list == "" && isList:
+		return nil, false
+	case k.list == "":
+		return k.item(raw, at)
+	case !isList:
+		for part := range strings.SplitSeq(fmt.Sprint(raw), k.list) {
+			items = append(items, strings.TrimSpace(part))
+		}
+	}
+	list := []string{}
+	for _, item := range items {
+		if item == "" {
+			continue
+		}
+		v, ok := k.item(item, at)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v.(string))
+	}
+	return list, true
+}
+
+func (k kind) item(raw any, at place) (any, bool) {
+	switch raw.(type) {
+	case string, bool, int64, float64:
+		return k.parse(strings.TrimSpace(fmt.Sprint(raw)), at)
+	}
+	return nil, false
+}
+
+var text = kind{forms: "text", parse: func(s string, _ place) (any, bool) { return s, true }}
+
+func oneOf(words ...string) kind {
+	return kind{
+		forms: strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1],
+		parse: func(s string, _ place) (any, bool) {
+			s = strings.ToLower(s)
+			return s, slices.Contains(words, s)
+		},
+	}
+}
+
+var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}
+
+// logLevel takes Python's names too, which is what the Python original's users write.
+var logLevel = kind{forms: "debug, info, warn or error", parse: func(s string, _ place) (any, bool) {
+	s = strings.ToLower(s)
+	switch s {
+	case "warning":
+		return "warn", true
+	case "critical", "fatal":
+		return "error", true
+	}
+	return s, slices.Contains([]string{"debug", "info", "warn", "error"}, s)
+}}
+
+var boolean = kind{forms: "1, true, yes or on; 0, false, no or off", parse: func(s string, _ place) (any, bool) {
+	switch strings.ToLower(s) {
+	case "1", "true", "yes", "on":
+		return true, true
+	case "0", "false", "no", "off":
+		return false, true
+	}
+	return nil, false
+}}
+
+// countFrom is a whole number with a floor.
+func countFrom(least int) kind {
+	return kind{forms: fmt.Sprintf("a whole number from %d on", least), parse: func(s string, _ place) (any, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= least
+	}}
+}
+
+var number = kind{forms: "a number such as 1 or 1.5; 0 is no limit", parse: func(s string, _ place) (any, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && f >= 0 && !math.IsInf(f, 1)
+}}
+
+// duration is a time or none; deadline must be some time.
+var (
+	duration = kind{forms: "30, 30s or 2m", parse: func(s string, _ place) (any, bool) { return parseDuration(s) }}
+	deadline = kind{forms: "a time above 0, such as 30, 30s or 2m", parse: func(s string, _ place) (any, bool) {
+		d, ok := parseDuration(s)
+		return d, ok && d > 0
+	}}
+)
+
+// parseDuration takes plain numbers as seconds.
+func parseDuration(s string) (time.Duration, bool) {
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		d := f * float64(time.Second)
+		return time.Duration(d), d >= 0 && d < math.MaxInt64
+	}
+	d, err := time.ParseDuration(strings.ToLower(s))
+	return d, err == nil && d >= 0
+}
+
+// Units are powers of 1024 whatever they are called, as in docker-run(1).
+var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?$`)
+
+var size = kind{forms: "bytes, or 512k, 512m, 1g, 1GiB", parse: func(s string, _ place) (any, bool) {
+	m := sizePattern.FindStringSubmatch(strings.ToLower(s))
+	if m == nil {
+		return nil, false
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	shift := map[string]int{"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[m[2]]
+	n *= float64(int64(1) << shift)
+	return int64(n), err == nil && n >= 1 && n < math.MaxInt64
+}}
+
+// sizeFrom is a size with a floor, which is written as a user would.
+func sizeFrom(least string) kind {
+	floor, _ := size.parse(least, place{})
+	return kind{forms: size.forms + ", at least " + least, parse: func(s string, at place) (any, bool) {
+		v, ok := size.parse(s, at)
+		return v, ok && v.(int64) >= floor.(int64)
+	}}
+}
+
+var userPattern = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+
+var userGroup = kind{forms: "uid:gid, such as 65534:65534", parse: func(s string, _ place) (any, bool) {
+	return s, userPattern.MatchString(s)
+}}
+
+// path is a file or folder; what is relative is so to where it was written.
+var path = kind{forms: "a path", parse: func(s string, at place) (any, bool) { return at.resolve(s), true }}
+
+var files = kind{
+	forms: "paths, separated by " + strconv.Quote(string(filepath.ListSeparator)),
+	list:  string(filepath.ListSeparator), parse: path.parse,
+}
+
+// program is a path, or a bare name to be found in PATH.
+var program = kind{forms: "a path or the name of a program", parse: func(s string, at place) (any, bool) {
+	if !isPath(s) {
+		return s, true
+	}
+	return at.resolve(s), true
+}}
+
+// runtimeName and runtimeOrder take the container engines too, which users of the Python original name:
+// that they come later is said by who chooses the runtime.
+var runtimeName = kind{
+	forms: "auto or native",
+	parse: func(s string, at place) (any, bool) {
+		if isPath(s) {
+			return at.resolve(s), true
+		}
+		return oneOf("auto", "native", "podman", "docker").parse(s, at)
+	},
+}
+
+var runtimeOrder = kind{forms: "names separated by commas: native", list: ",", parse: oneOf("native", "podman", "docker").parse}
+
+func isPath(s string) bool {
+	return strings.HasPrefix(s, "~") || strings.ContainsRune(s, '/') || strings.ContainsRune(s, filepath.Separator)
+}
+
+// resolve makes a path absolute. The empty path stays empty.
+func (at place) resolve(s string) string {
+	if rest, ok := strings.CutPrefix(s, "~"); ok && at.home != "" && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+		return filepath.Join(at.home, rest)
+	}
+	if s == "" || filepath.IsAbs(s) {
+		return s
+	}
+	return filepath.Join(at.dir, s)
+}

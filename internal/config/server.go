@@ -1,0 +1,157 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// Server is an MCP server of the user's, as configured, before any ${VAR} is expanded.
+type Server struct {
+	Name        string            // as the user wrote it
+	Description string            // the entry's own, else its file's
+	Command     string            // stdio: the program
+	Args        []string          //
+	Env         map[string]string // stdio: added to the documented base environment
+	Cwd         string            // stdio: where it starts; empty is a neutral directory
+	URL         string            // HTTP transports; kept, not served yet
+	Headers     map[string]string
+	Disabled    bool
+	Source      string // file the entry came from, for people
+}
+
+// String names the server without anything that could be secret.
+func (s Server) String() string { return "server " + s.Name + " (" + s.Source + ")" }
+
+// LogValue keeps env values, headers, arguments and URLs out of logs.
+func (s Server) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("name", s.Name), slog.String("source", s.Source))
+}
+
+// ServerFields are the fields of an entry that mean something to codemode.
+var ServerFields = []string{"command", "args", "env", "cwd", "description", "url", "headers", "disabled"}
+
+// A FieldError says what is wrong with a server's entry. It never holds a value: those may be secret.
+type FieldError struct {
+	Server string
+	Field  string // empty when the entry as a whole is meant
+	Want   string
+}
+
+func (e *FieldError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("server %q %s", e.Server, e.Want)
+	}
+	return fmt.Sprintf("server %q: %q must be %s", e.Server, e.Field, e.Want)
+}
+
+// NewServer makes a server from the fields of its entry, as JSON or TOML decode them; fields it does not
+// know are ignored. Every error is a *FieldError. Numbers and booleans are taken as their text where
+// text belongs, because people write "PORT": 3000.
+func NewServer(name string, fields map[string]any) (Server, error) {
+	e := entry{server: name, fields: fields}
+	s := Server{
+		Name:        name,
+		Description: e.text("description"),
+		Command:     e.text("command"),
+		Args:        e.list("args"),
+		Env:         e.table("env"),
+		Cwd:         e.text("cwd"),
+		URL:         e.text("url"),
+		Headers:     e.table("headers"),
+		Disabled:    e.truth("disabled"),
+	}
+	switch {
+	case e.err != nil:
+		return Server{}, e.err
+	case name == "":
+		return Server{}, &FieldError{Server: name, Want: "has no name"}
+	case s.Command == "" && s.URL == "":
+		return Server{}, &FieldError{Server: name, Want: `has neither "command" nor "url"`}
+	}
+	return s, nil
+}
+
+// entry reads fields and remembers the first that is wrong.
+type entry struct {
+	server string
+	fields map[string]any
+	err    error
+}
+
+func (e *entry) wrong(field, want string) {
+	if e.err == nil {
+		e.err = &FieldError{Server: e.server, Field: field, Want: want}
+	}
+}
+
+func (e *entry) text(field string) string {
+	v, ok := e.fields[field]
+	if !ok || v == nil {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		e.wrong(field, "text")
+	}
+	return s
+}
+
+func (e *entry) truth(field string) bool {
+	v, ok := e.fields[field]
+	if !ok || v == nil {
+		return false
+	}
+	b, ok := v.(bool)
+	if !ok {
+		e.wrong(field, "true or false")
+	}
+	return b
+}
+
+func (e *entry) list(field string) []string {
+	v, ok := e.fields[field]
+	if !ok || v == nil {
+		return nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		e.wrong(field, "a list of texts")
+	}
+	list := make([]string, 0, len(items))
+	for _, item := range items {
+		s, ok := scalar(item)
+		if !ok {
+			e.wrong(field, "a list of texts")
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (e *entry) table(field string) map[string]string {
+	v, ok := e.fields[field]
+	if !ok || v == nil {
+		return nil
+	}
+	items, ok := v.(map[string]any)
+	if !ok {
+		e.wrong(field, "a table of texts")
+	}
+	table := make(map[string]string, len(items))
+	for name, item := range items {
+		s, ok := scalar(item)
+		if !ok {
+			e.wrong(field, "a table of texts")
+		}
+		table[name] = s
+	}
+	return table
+}
+
+func scalar(v any) (string, bool) {
+	switch v.(type) {
+	case nil, map[string]any, []any:
+		return "", false
+	}
+	return fmt.Sprint(v), true
+}

@@ -1,0 +1,60 @@
+package bridge
+
+import "fmt"
+
+// Bounds of what a result says besides output. The guest keeps to smaller ones by itself, but the user's code
+// shares its process.
+const (
+	maxText       = 32 << 10  // bytes of an error, or of a value's repr
+	maxValue      = 256 << 10 // bytes of a value as JSON
+	maxDepth      = 100       // levels of it: clients that parse by recursion give up at some
+	maxNotes      = 32
+	maxNote       = 2 << 10  // bytes of a note
+	maxImages     = 64       // of one run
+	maxImageBytes = 20 << 20 // of all of them: what a model can take in is far less
+	maxTools      = 64       // counted by name in a receipt
+	maxToolName   = 256      // bytes
+)
+
+// clip shortens a text to its beginning and its end.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	half := limit / 2
+	head, tail := cutEnd([]byte(s[:half])), cutStart([]byte(s[len(s)-half:]))
+	return fmt.Sprintf("%s [… %d bytes left out …] %s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// clipNotes shortens each note, and leaves out those that are too many.
+func clipNotes(notes []string) []string {
+	var clipped []string
+	for i, n := range notes {
+		if i == maxNotes {
+			return append(clipped, fmt.Sprintf("… and %d more", len(notes)-i))
+		}
+		clipped = append(clipped, Visible(clip(n, maxNote)))
+	}
+	return clipped
+}
+
+// deep reports whether valid JSON is nested deeper than maxDepth.
+func deep(value []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,143 @@
+// Package bridge is one run and everything it needs: sessions, the runner, and the MCP face over them.
+//
+// It owns the live sandboxes (one per session), the upstream pool and the mapping from a run to an
+// [Outcome]. It never prints and never reads the environment. [Bridge.Close] ends every session and
+// every server and waits for them.
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/sandbox"
+	"codemode/internal/upstream"
+)
+
+// Options is what a bridge is made from. Nothing is started or probed until code must run.
+type Options struct {
+	Config   config.Config
+	Servers  []config.Server
+	Runtime  sandbox.Runtime
+	Log      *slog.Logger
+	Version  string
+	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
+	StateDir string                      // where large outputs are kept while they are readable; empty is the system's temporary directory
+}
+
+// Bridge runs code for one tenant.
+type Bridge struct {
+	opts    Options
+	log     *slog.Logger
+	servers *servers
+	files   fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
+
+	closing context.Context // ends when Close begins
+	end     context.CancelCauseFunc
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	closed   bool
+	work     sync.WaitGroup // one for every session still ending
+}
+
+// maxSessions bounds the sandboxes of one bridge: names are chosen by the agent, memory is the user's.
+const maxSessions = 16
+
+var errClosed = errors.New("codemode is shutting down")
+
+// New returns a bridge. Close it.
+func New(opts Options) *Bridge {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
+	b.closing, b.end = context.WithCancelCause(context.Background())
+	b.servers = newServers(opts.Servers, b.catalogChanged)
+	b.servers.pool = upstream.NewPool(upstream.Options{
+		Servers:        opts.Servers,
+		Lookup:         opts.Lookup,
+		StartTimeout:   opts.Config.Servers.StartTimeout,
+		CallTimeout:    opts.Config.Servers.CallTimeout,
+		Log:            opts.Log,
+		Version:        opts.Version,
+		OnToolsChanged: b.servers.forget,
+	})
+	return b
+}
+
+// Close ends every session and every server. Runs under way end as cancelled.
+func (b *Bridge) Close() error {
+	b.end(errClosed)
+	b.mu.Lock()
+	b.closed = true
+	all := make([]*session, 0, len(b.sessions))
+	for _, s := range b.sessions {
+		all = append(all, s)
+	}
+	b.sessions = map[string]*session{}
+	b.mu.Unlock()
+	for _, s := range all {
+		s.close()
+	}
+	b.work.Wait()
+	return b.servers.pool.Close()
+}
+
+// session returns the session of that name, making it when there is none. When there are too many
+// it ends the one that has been idle longest.
+func (b *Bridge) session(name string) (*session, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errClosed
+	}
+	if s, ok := b.sessions[name]; ok {
+		return s, nil
+	}
+	if len(b.sessions) >= maxSessions {
+		oldest := b.longestIdle()
+		if oldest == nil {
+			return nil, errTooManySessions
+		}
+		delete(b.sessions, oldest.name)
+		b.work.Go(oldest.close)
+	}
+	s := newSession(b, name)
+	b.sessions[name] = s
+	return s, nil
+}
+
+var errTooManySessions = errors.New("16 sessions are running code already; end one or use one of them")
+
+// longestIdle is called with b.mu held.
+func (b *Bridge) longestIdle() *session {
+	var oldest *session
+	for _, s := range b.sessions {
+		if at, idle := s.idleSince(); idle {
+			if oldest == nil {
+				oldest = s
+			} else if t, _ := oldest.idleSince(); at.Before(t) {
+				oldest = s
+			}
+		}
+	}
+	return oldest
+}
+
+// catalogChanged tells every live guest what has changed about a server it knows.
+func (b *Bridge) catalogChanged(server string) {
+	b.mu.Lock()
+	all := make([]*session, 0, len(b.sessions))
+	for _, s := range b.sessions {
+		all = append(all, s)
+	}
+	b.mu.Unlock()
+	for _, s := range all {
+		s.serverChanged(context.Background(), server)
+	}
+}

@@ -1,0 +1,188 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// case 5: the deadline ends whatever runs. What has been printed is there, and the text says whether the variables
+// are.
+func TestDeadlineCases(t *testing.T) {
+	k := newKit(t, nil)
+	const endless = "collections.deque(itertools.repeat(1), maxlen=0)" // C code that looks for no signal
+	stubborn := func(line string) string {
+		return "while True:\n    try:\n        " + line + "\n    except BaseException:\n        pass"
+	}
+	for _, c := range []struct {
+		name, code string
+		survives   bool
+	}{
+		{"case 5 busy loop", "while True: pass", true},
+		{"case 5 sleep", "time.sleep(999)", true},
+		{"case 5 await", "await asyncio.sleep(999)", true},
+		{"case 5 endless C call", endless, false},
+		{"case 5 busy loop that catches everything", stubborn("while True: pass"), false},
+		{"case 5 sleep that catches everything", stubborn("time.sleep(999)"), false},
+		{"case 5 endless C call that catches everything", stubborn(endless), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Now()
+			out := k.run(Request{
+				Session: t.Name(), Timeout: 300 * time.Millisecond,
+				Code: "import collections, itertools, time\nx = 41\nprint('before')\n" + c.code,
+			})
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			text := "status: timeout\nexit: 124\nbefore\nerror: timeout after 0.3 s; "
+			next := "41"
+			if c.survives {
+				text += "the session's variables are still there"
+			} else {
+				text += "the code did not stop within 0.3 s, so Python was killed; the session's variables are lost"
+				next = "gone\nnote: this is a fresh Python: the variables of earlier runs are gone because the last run ended it"
+			}
+			// What follows is where it was stopped.
+			if got := out.compact(); got != text && !(c.survives && strings.HasPrefix(got, text+"\n") && strings.HasSuffix(got, "\nKeyboardInterrupt")) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, text)
+			}
+			want(t, k.run(Request{Session: t.Name(), Code: "print(x if 'x' in globals() else 'gone')"}).compact(), next)
+		})
+	}
+}
+
+// case 6: the caller leaves; the nested call ends at the server, too, and the session lives.
+func TestCancelledRun(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	want(t, k.text("x = 41; await mcp_fake.echo(message='up')"), "result: 'up'")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan Outcome, 1)
+	go func() {
+		ended <- k.Run(ctx, Request{
+			Code:    "print('calling')\nawait mcp_fake.slow(ms=60000)",
+			Timeout: 30 * time.Second,
+		})
+	}()
+	k.waitForLog("fakemcp: slow is under way")
+	cancel()
+	out := <-ended
+	contains(t, out.compact(), "status: cancelled\nexit: 130\ncalling\nerror: cancelled; the session's variables are still there\n", "KeyboardInterrupt")
+	k.waitForLog("fakemcp: slow was cancelled")
+	want(t, k.text("x, await mcp_fake.echo(message='again')"), "result: (41, 'again')")
+}
+
+// case 16: however the interpreter ends, the result names it.
+func TestEndCases(t *testing.T) {
+	k := newKit(t, func(o *Options) { o.Config.Sandbox.Memory = 96 << 20 })
+	const lost = "; the session's variables are lost"
+	for _, c := range []struct{ name, code, want string }{
+		{"case 16 exit", "import sys; sys.exit()", "success"},
+		{"case 16 exit 3", "import sys; sys.exit(3)", "status: error\nexit: 3"},
+		{"case 16 exit why", "import sys; sys.exit('why')", "status: error\nexit: 1\nerror: why"},
+		{
+			"case 16 _exit", "import os\nprint('out')\nos._exit(4)",
+			"status: error\nexit: 4\nout\nerror: Python ended before the code was done (exit code 4)" + lost,
+		},
+		{
+			"case 16 _exit 0", "import os; os._exit(0)",
+			"status: error\nerror: Python ended before the code was done (exit code 0)" + lost,
+		},
+		{
+			"case 16 segfault", "import ctypes\nprint('out')\nctypes.string_at(0)",
+			"status: error\nexit: 139\nout\nerror: Python was killed by signal 11 (segmentation fault)" + lost,
+		},
+		{
+			"case 16 memory", "x = [bytearray(4 << 20) for _ in range(200)]",
+			"status: error\nexit: 137\nerror: out of memory (limit 96 MB)" + lost,
+		},
+		{
+			"case 16 memory of children", "import os\nfor _ in range(6):\n    if os.fork() == 0:\n        x = bytearray(40 << 20)\n        while True: pass\nos.wait()",
+			"status: error\nexit: 137\nerror: out of memory (limit 96 MB)" + lost,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := k.run(Request{Session: t.Name(), Code: c.code, Timeout: 20 * time.Second})
+			want(t, out.compact(), c.want)
+			want(t, k.run(Request{Session: "other", Code: "1"}).compact(), "result: 1")
+		})
+	}
+	for _, code := range []string{
+		"os.dup2(0, 2); os.closerange(3, 256)",
+		"socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)\nwhile True: pass",
+	} {
+		t.Run("case 16 closed channel", func(t *testing.T) {
+			// Python ends because of it; whether that or the closed channel is seen first is up to the kernel.
+			out := k.run(Request{Session: t.Name(), Code: "import os, socket\nprint('out')\n" + code})
+			if out.Status != StatusError || !out.Lost || string(out.Stdout.Head) != "out\n" {
+				t.Errorf("%s", out.compact())
+			}
+		})
+	}
+	t.Run("case 16 abort", func(t *testing.T) {
+		// The kernel keeps SIGABRT from the first process of a namespace; abort() goes on to an illegal access then.
+		out := k.run(Request{Session: t.Name(), Code: "import os; os.abort()"})
+		if out.Signal != 6 && out.Signal != 11 || out.ExitCode != 128+out.Signal {
+			t.Errorf("signal %d: %s", out.Signal, out.compact())
+		}
+	})
+}
+
+// case 17: what is left behind is told by name, and does not disturb the next run.
+func TestLeftoverCases(t *testing.T) {
+	k := newKit(t, nil)
+	for _, c := range []struct{ name, code, note string }{
+		{"case 17 task", "async def ticker():\n    while True:\n        await asyncio.sleep(0.001)\n        print('stale')\n" +
+			"task = asyncio.create_task(ticker())\nawait asyncio.sleep(0)", "task ticker"},
+		{"case 17 thread", "import threading, time\ndef work():\n    while True:\n        time.sleep(0.001)\n        print('stale')\n" +
+			"threading.Thread(target=work, name='worker').start()", "thread worker"},
+		{"case 17 child process", "import subprocess\nchild = subprocess.Popen(['sh', '-c', 'while :; do sleep 0.01; echo stale; done'])", "child process sh"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := k.run(Request{Session: t.Name(), Code: c.code})
+			if out.Status != StatusSuccess || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], c.note) {
+				t.Errorf("notes %q: %s", out.Notes, out.compact())
+			}
+			for i := range 3 {
+				out := k.run(Request{Session: t.Name(), Code: fmt.Sprintf("import time; time.sleep(0.03); print(%d)", i)})
+				want(t, out.compact(), fmt.Sprint(i))
+			}
+		})
+	}
+}
+
+// case 7: a client that goes away in the middle of a call ends everything, which is not an error; newKit proves that
+// nothing is left.
+func TestClientVanishes(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-spawn-child", "-ignore-term"))
+	clientIn, serverOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverIn, clientOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clientIn.Close()
+	defer serverIn.Close()
+	served := make(chan error, 1)
+	go func() { served <- k.Serve(t.Context(), serverIn, serverOut) }()
+	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":`+
+		`"import subprocess\nsubprocess.Popen(['sleep', '999'])\nawait mcp_fake.complain(message='in the call')\nawait mcp_fake.slow(ms=100000)"}}}`)
+	k.waitForLog("in the call")
+	clientOut.Close()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Errorf("serving: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("serve does not end")
+	}
+}

@@ -1,0 +1,208 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"codemode/internal/guest"
+)
+
+// dispatch does what the guest asks and returns the answer as a step of its own, so that a guest that
+// does not read holds up only its answers.
+func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() error {
+	switch m.Method {
+	case guest.MethodToolCall:
+		return l.toolCall(ctx, t, m)
+	case guest.MethodServer:
+		return l.describe(ctx, t, m)
+	default:
+		return l.search(ctx, t, m)
+	}
+}
+
+func (l *live) refuse(id int64, code int, message string, data guest.ErrorData) func() error {
+	return func() error { return l.conn.RespondError(id, code, message, data) }
+}
+
+// cancelled is the answer to a request that was ended before the host began with it.
+func (l *live) cancelled(id int64, err error) func() error {
+	return func() error { return l.conn.RespondError(id, guest.CodeCancelled, err.Error(), guest.ErrorData{}) }
+}
+
+// What a request may ask with. Arguments are bounded by the message alone.
+const (
+	maxAskedName = 512     // bytes of a server's or a tool's name
+	maxQuery     = 4 << 10 // bytes of a search
+)
+
+// tooLong refuses, before anything is done with it, what cannot be meant.
+func (l *live) tooLong(id int64, method, what, text string, limit int) func() error {
+	message := fmt.Sprintf("%s: the %s has %d bytes; at most %d are allowed", method, what, len(text), limit)
+	return l.refuse(id, -32602, message, guest.ErrorData{})
+}
+
+// toolCall calls a tool. The result travels as the server sent it.
+func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() error {
+	var c guest.ToolCall
+	if err := json.Unmarshal(m.Params, &c); err != nil {
+		return l.refuse(m.ID, -32602, "tools/call: "+err.Error(), guest.ErrorData{})
+	}
+	switch {
+	case len(c.Server) > maxAskedName:
+		return l.tooLong(m.ID, "tools/call", "server's name", c.Server, maxAskedName)
+	case len(c.Tool) > maxAskedName:
+		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
+	}
+	r, ok := l.mayCall(c.Server)
+	if !ok {
+		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
+		return l.refuse(m.ID, code, message, data)
+	}
+	if len(c.Arguments) == 0 {
+		c.Arguments = json.RawMessage("{}")
+	}
+	r.called(c.Server, c.Tool)
+	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+	if err == nil {
+		err = t.hold(len(result))
+	} else {
+		err = causeOf(ctx, err)
+	}
+	if err != nil {
+		code, message, data := explain(c.Server, c.Tool, err)
+		if t.hold(len(message)+len(data.Data)) != nil {
+			message, data.Data = clip(message, maxText), nil
+		}
+		return l.refuse(m.ID, code, message, data)
+	}
+	return func() error { return l.conn.Respond(m.ID, result) }
+}
+
+// causeOf prefers the reason a context ended over what its end made fail.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// mayCall reports whether the run under way may call a server.
+func (l *live) mayCall(server string) (*run, bool) {
+	r := l.underWay()
+	if r == nil {
+		return nil, false
+	}
+	c, ok := l.bridge.servers.find(server)
+	if !ok || c.Name != server {
+		return nil, false
+	}
+	if r.req.Servers == nil {
+		return r, true
+	}
+	for _, name := range r.req.Servers {
+		if s, ok := l.bridge.servers.find(name); ok && s.Name == server {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+// whyNot ends a sentence about a server that the run under way may not call.
+func (l *live) whyNot(server string) string {
+	if c, ok := l.bridge.servers.find(server); !ok || c.Name != server {
+		return l.bridge.nearest(server)
+	}
+	r := l.underWay()
+	if r == nil {
+		return "; no run is under way"
+	}
+	return "; this run was given " + strings.Join(r.req.Servers, ", ")
+}
+
+// underWay is the run under way, nil between runs.
+func (l *live) underWay() *run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
+
+// called counts a call for the receipt.
+func (r *run) called(server, tool string) {
+	name := clip(server+"."+tool, maxToolName)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, counted := r.calls[name]; !counted && len(r.calls) >= maxTools {
+		name = "other tools"
+	}
+	if !r.over {
+		r.calls[name]++
+	}
+}
+
+// describe answers with one server and its tools, starting it when needed.
+func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() error {
+	var q guest.ServerQuery
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return l.refuse(m.ID, -32602, "server: "+err.Error(), guest.ErrorData{})
+	}
+	if len(q.Server) > maxAskedName {
+		return l.tooLong(m.ID, "server", "server's name", q.Server, maxAskedName)
+	}
+	c, ok := l.bridge.servers.find(q.Server)
+	if _, may := l.mayCall(c.Name); !ok || q.Load && !may {
+		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
+		return l.refuse(m.ID, code, message, data)
+	}
+	load := l.bridge.servers.load
+	if q.Fresh {
+		load = l.bridge.servers.relist
+	}
+	entry, err := load(ctx, c)
+	if err != nil {
+		code, message, data := explain(c.Name, "", causeOf(ctx, err))
+		return l.refuse(m.ID, code, message, data)
+	}
+	if q.Load {
+		l.mu.Lock()
+		l.told[c.Name] = mark{loaded: true, epoch: l.bridge.servers.epochOf(c.Name)}
+		l.mu.Unlock()
+	} else {
+		entry.Loaded = false
+	}
+	return l.respondOwn(ctx, t, m.ID, func() any { return entry })
+}
+
+// search answers with the tools that fit best. A run is told of the servers that were left out.
+func (l *live) search(ctx context.Context, t *task, m guest.Message) func() error {
+	var q guest.SearchQuery
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return l.refuse(m.ID, -32602, "search: "+err.Error(), guest.ErrorData{})
+	}
+	if len(q.Query) > maxQuery {
+		return l.tooLong(m.ID, "search", "query", q.Query, maxQuery)
+	}
+	if late := l.bridge.servers.await(ctx); len(late) > 0 {
+		if r := l.underWay(); r != nil {
+			r.tell("the search did not see the tools of " + strings.Join(late, ", ") + ": not started yet")
+		}
+	}
+	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.servers.search(q) })
+}
+
+// respondOwn is an answer that the host makes itself, when it is its turn: such answers may be large, and none of them
+// waits for anything but the guest.
+func (l *live) respondOwn(ctx context.Context, t *task, id int64, answer func() any) func() error {
+	if err := t.describe(ctx); err != nil {
+		return l.cancelled(id, err)
+	}
+	result, err := json.Marshal(answer())
+	if err == nil {
+		err = t.hold(len(result))
+	}
+	if err != nil {
+		return l.refuse(id, -32603, err.Error(), guest.ErrorData{})
+	}
+	return func() error { return l.conn.Respond(id, result) }
+}

@@ -1,0 +1,201 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// However much a guest has to say, the result stays of a size that a client and a model can take. The user's code
+// shares its process with the guest's own, so all of this can come from a run.
+func TestHostileGuestIsBounded(t *testing.T) {
+	large := strings.Repeat("x", 8<<20)
+	for name, send := range map[string]func(g *scriptedGuest, run int){
+		"repr": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, large)
+		},
+		"value": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"x","json":[%q]}}}`, run, large)
+		},
+		"traceback": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"error","error":{"traceback":%q}}}`, run, large)
+		},
+		"exit": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"exit","exit":{"code":1,"message":%q}}}`, run, large)
+		},
+		"refusal": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":%q}}`, run, large)
+		},
+		"one note": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%q]}}`, run, large)
+		},
+		"notes": func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%s"y"]}}`, run, strings.Repeat(`"x",`, 1<<20))
+		},
+		"displays": func(g *scriptedGuest, run int) {
+			for range 20_000 {
+				g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+		},
+		"images": func(g *scriptedGuest, run int) {
+			for range 20_000 {
+				g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"iVBORw0KGgo="}}`)
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+		},
+		"tools": func(g *scriptedGuest, run int) {
+			go g.drain()
+			for i := range 5_000 {
+				g.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"server":"fake","tool":"tool %d %s","arguments":{}}}`, i+1, i, strings.Repeat("x", 100))
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := &scripted{t: t, script: func(g *scriptedGuest) {
+				if id, _, ok := g.run(); ok {
+					send(g, id)
+					g.drain()
+				}
+			}}
+			k := newKitOn(t, rt, nil, fake("fake"))
+			result := k.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second}).CallToolResult("compact")
+			if size := len(mustJSON(result)); size > 300<<10 {
+				t.Errorf("the result has %d bytes", size)
+			}
+		})
+	}
+}
+
+// A guest that asks and reads nothing costs the host a bounded amount of memory, whatever the answers are.
+func TestGuestThatDoesNotRead(t *testing.T) {
+	if raced {
+		t.Skip("it measures memory, and the race detector's own would count; it runs without -race")
+	}
+	for name, c := range map[string]struct {
+		requests int
+		request  string // with %d for its id
+		full     func(b *backlog) bool
+	}{
+		"calls": {
+			1_000, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"server":"fake","tool":"large"}}`,
+			func(b *backlog) bool { return b.held > hardBacklog-6<<20 && len(b.atWork) == maxAtWork },
+		},
+		"server": {
+			16_000, `{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"fake"}}`,
+			func(b *backlog) bool { return len(b.describing) == maxDescribing && len(b.atWork) == maxAtWork },
+		},
+		"search": {
+			16_000, `{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"tool","limit":20}}`,
+			func(b *backlog) bool { return len(b.describing) == maxDescribing && len(b.atWork) == maxAtWork },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := make(chan struct{})
+			rt := &scripted{t: t, script: func(g *scriptedGuest) {
+				if _, _, ok := g.run(); !ok {
+					return
+				}
+				for i := range c.requests {
+					g.send(c.request, i+1)
+				}
+				close(sent)
+				<-g.box.done
+			}}
+			k := newKitOn(t, rt, nil, fake("fake", "-tools", "2000"))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan Outcome, 1)
+			go func() { ended <- k.Run(ctx, Request{Code: "x", Timeout: time.Minute}) }()
+			<-sent
+			s, err := k.session(defaultSession)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			b := s.live.backlog
+			s.mu.Unlock()
+			k.eventually("the backlog is full", func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return c.full(b)
+			})
+			var m runtime.MemStats
+			runtime.GC() // what is held counts, not what a busy machine has yet to collect
+			runtime.ReadMemStats(&m)
+			t.Logf("heap: %d MiB in use, %d MiB of the system", m.HeapAlloc>>20, m.HeapSys>>20)
+			if m.HeapAlloc > 512<<20 {
+				t.Errorf("the heap has %d MiB", m.HeapAlloc>>20)
+			}
+			cancel()
+			if out := <-ended; out.Status != StatusCancelled {
+				t.Errorf("%s", out.compact())
+			}
+		})
+	}
+}
+
+// What cannot be meant is refused before anything is done with it.
+func TestOverlongRequests(t *testing.T) {
+	for name, params := range map[string]string{
+		"tools/call: the server's name has": `{"server":%q,"tool":"x","arguments":{}}`,
+		"tools/call: the tool's name has":   `{"server":"fake","tool":%q,"arguments":{}}`,
+		"server: the server's name has":     `{"server":%q}`,
+		"search: the query has":             `{"query":%q,"limit":5}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			method, _, _ := strings.Cut(name, ":")
+			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+				id, _, ok := g.run()
+				if !ok {
+					return
+				}
+				g.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":`+params+`}`, method, strings.Repeat("x", 8<<20))
+				refused := g.next()["error"].(map[string]any)
+				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, id, fmt.Sprint(refused["code"], " ", refused["message"]))
+				g.drain()
+			})
+			out := b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second})
+			if !strings.HasPrefix(out.Repr, "-32602 "+name) {
+				t.Errorf("%s", out.compact())
+			}
+		})
+	}
+}
+
+// The largest message is let through, alone.
+func TestLargestMessagePassesTheGate(t *testing.T) {
+	g := newGate()
+	if !g.admit(maxMessage) || g.admit(maxMessage) || !g.admit(1<<10) {
+		t.Error("one message of the largest size must pass, a second must wait, and a small one need not")
+	}
+	g.leave(maxMessage)
+	if !g.admit(maxMessage) {
+		t.Error("after the first has left, the second must pass")
+	}
+}
+
+// Clients that parse by recursion choke on a value nested deeply; they get its repr.
+func TestDeepValue(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + `"]}\"[{"` + strings.Repeat("]", n) }
+	for depth, kept := range map[int]bool{maxDepth: true, maxDepth + 1: false, 5_000: false} {
+		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+			if id, _, ok := g.run(); ok {
+				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"its repr","json":%s}}}`, id, nested(depth))
+				g.drain()
+			}
+		})
+		got := string(b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second}).payload().Result)
+		want := `"its repr"`
+		if kept {
+			want = nested(depth)
+		}
+		if got != want {
+			t.Errorf("depth %d: %.60s, want %.60s", depth, got, want)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package bridge
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Nothing a guest sends stops or hangs the bridge: the run ends in an outcome that names what happened, and
+// the next run works.
+func TestHostileGuest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		send   func(g *scriptedGuest, run int)
+		status Status
+		says   string
+	}{
+		{"hangs up", func(*scriptedGuest, int) {}, StatusError, "ended before the code was done"},
+		{"not JSON", func(g *scriptedGuest, _ int) { g.send("hello"); g.drain() }, StatusError, "broke codemode's channel"},
+		{"not an object", func(g *scriptedGuest, _ int) { g.send("[1,2]"); g.drain() }, StatusError, "broke codemode's channel"},
+		{"an answer nobody asked for", func(g *scriptedGuest, _ int) {
+			g.send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+			g.drain()
+		}, StatusError, "request 99, which nobody made"},
+		{"an unknown request", func(g *scriptedGuest, _ int) {
+			g.send(`{"jsonrpc":"2.0","id":1,"method":"host/exec","params":{}}`)
+			g.drain()
+		}, StatusError, "unknown request"},
+		{"an unknown notification, then the answer", func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","method":"grease","params":{}}`)
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.drain()
+		}, StatusSuccess, "success"},
+		{"a line without end", func(g *scriptedGuest, _ int) {
+			chunk := strings.Repeat("x", 1<<20)
+			for range 80 {
+				if _, err := g.conn.Write([]byte(chunk)); err != nil {
+					return
+				}
+			}
+			g.drain()
+		}, StatusError, "broke codemode's channel"},
+		{"deep nesting", func(g *scriptedGuest, _ int) {
+			g.send("%s", strings.Repeat(`{"a":[`, 200_000))
+			g.drain()
+		}, StatusError, "broke codemode's channel"},
+		{"output for another run", func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","method":"output","params":{"run":77,"stream":"stdout","text":"stray"}}`)
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.drain()
+		}, StatusSuccess, "success"},
+		{"output of the wrong type", func(g *scriptedGuest, _ int) {
+			g.send(`{"jsonrpc":"2.0","method":"output","params":"x"}`)
+			g.drain()
+		}, StatusError, "broke codemode's channel"},
+		{"a call for a server that is not there", func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"server":"nope","tool":"x","arguments":{}}}`)
+			answer := g.next()
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, answer["error"].(map[string]any)["message"])
+			g.drain()
+		}, StatusSuccess, "Server 'nope' is not available"},
+		{"an answer of the wrong shape", func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":[]}`, run)
+			g.drain()
+		}, StatusError, "reading the guest's result"},
+		{"an image that is none", func(g *scriptedGuest, run int) {
+			g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.drain()
+		}, StatusSuccess, "no such image"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first := true
+			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+				id, _, ok := g.run()
+				if !ok {
+					return
+				}
+				if first {
+					first = false
+					c.send(g, id)
+					return
+				}
+				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"fine"}}}`, id)
+				g.drain()
+			})
+			out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second})
+			if out.Status != c.status || !strings.Contains(out.compact(), c.says) {
+				t.Errorf("status %s: %s", out.Status, out.compact())
+			}
+			if c.status == StatusSuccess {
+				return // the session lives on with a script that has nothing more to say
+			}
+			if out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second, Session: "another"}); out.Repr != "fine" {
+				t.Errorf("the next run: %s", out.compact())
+			}
+		})
+	}
+}
+
+// A guest that ignores the interrupt is killed after the grace period; one that reads nothing at all, too.
+func TestGuestThatDoesNotStop(t *testing.T) {
+	for name, script := range map[string]func(*scriptedGuest){
+		"ignores the interrupt": func(g *scriptedGuest) {
+			if _, _, ok := g.run(); ok {
+				g.drain()
+			}
+		},
+		"reads nothing": func(g *scriptedGuest) { <-g.box.done },
+		"floods": func(g *scriptedGuest) {
+			g.run()
+			for {
+				if _, err := g.conn.Write([]byte(`{"jsonrpc":"2.0","method":"output","params":{"run":1,"stream":"stdout","text":"flood\n"}}` + "\n")); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := scriptedBridge(t, script)
+			out := b.Run(t.Context(), Request{Code: strings.Repeat("#", 1<<20), Timeout: 200 * time.Millisecond})
+			if out.Status != StatusTimeout || !out.Lost {
+				t.Errorf("%s", out.compact())
+			}
+		})
+	}
+}
+
+func TestCancelledRunSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+		for {
+			id, _, ok := g.run()
+			if !ok {
+				return
+			}
+			cancel()
+			if m := g.next(); m["method"] != "interrupt" {
+				return
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"interrupted"}}`, id)
+		}
+	})
+	out := b.Run(ctx, Request{Code: "x", Timeout: 10 * time.Second})
+	if out.Status != StatusCancelled || !strings.Contains(out.Error, "still there") {
+		t.Errorf("%s", out.compact())
+	}
+	if out := b.Run(ctx, Request{Code: "x"}); out.Status != StatusCancelled {
+		t.Errorf("a run whose caller has gone: %s", out.compact())
+	}
+}
+
+// Closing the bridge in the middle of a run ends the run.
+func TestCloseEndsARun(t *testing.T) {
+	running := make(chan struct{})
+	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+		if _, _, ok := g.run(); ok {
+			close(running)
+			g.drain()
+		}
+	})
+	ended := make(chan Outcome, 1)
+	go func() { ended <- b.Run(context.Background(), Request{Code: "x", Timeout: time.Minute}) }()
+	<-running
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-ended; out.Status != StatusCancelled {
+		t.Errorf("%s", out.compact())
+	}
+	if out := b.Run(t.Context(), Request{Code: "x"}); out.Status == StatusSuccess || out.Err == nil {
+		t.Errorf("a run after Close: %s", out.compact())
+	}
+}
+
+func TestIdleSandboxEnds(t *testing.T) {
+	b, rt := scriptedBridge(t, func(g *scriptedGuest) {
+		for {
+			id, _, ok := g.run()
+			if !ok {
+				return
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+		}
+	})
+	b.opts.Config.Sandbox.IdleTimeout = time.Millisecond
+	b.Run(t.Context(), Request{Code: "x"})
+	s, err := b.session("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stopped.Wait() // the timer has fired and its work is done
+	out := b.Run(t.Context(), Request{Code: "x"})
+	if rt.starts != 2 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "idle") {
+		t.Errorf("%d starts, notes %q", rt.starts, out.Notes)
+	}
+}
+
+func TestTooManySessions(t *testing.T) {
+	b, rt := scriptedBridge(t, func(g *scriptedGuest) {
+		for {
+			id, _, ok := g.run()
+			if !ok {
+				return
+			}
+			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+		}
+	})
+	for i := range maxSessions + 3 {
+		if out := b.Run(t.Context(), Request{Code: "x", Session: string(rune('a' + i))}); out.Status != StatusSuccess {
+			t.Fatalf("session %d: %s", i, out.compact())
+		}
+	}
+	b.mu.Lock()
+	n := len(b.sessions)
+	b.mu.Unlock()
+	if n != maxSessions || rt.starts != maxSessions+3 {
+		t.Errorf("%d sessions after %d starts", n, rt.starts)
+	}
+}

@@ -1,0 +1,315 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"codemode/internal/guest"
+	"codemode/internal/sandbox"
+)
+
+// live is one guest while its sandbox is up. One goroutine reads its channel; every request it makes is
+// answered from a goroutine of its own, under a gate that bounds what they hold and a backlog that bounds what is
+// done for them. It dies once: by itself, by
+// kill, or because it broke the protocol. close waits for all of it.
+type live struct {
+	bridge  *Bridge
+	session string
+	box     sandbox.Sandbox
+	conn    *guest.Conn
+	ctx     context.Context // ends when the guest is gone
+	end     context.CancelCauseFunc
+	greeted chan struct{}  // closed when initialize has been sent
+	gone    chan struct{}  // closed when the reader has ended: nothing more will come
+	work    sync.WaitGroup // the reader and every answer under way
+	gate    *gate
+	backlog *backlog
+	ids     atomic.Int64
+
+	mu      sync.Mutex
+	pending map[int64]chan guest.Message      // our requests without an answer yet
+	calls   map[int64]context.CancelCauseFunc // the guest's requests under way
+	run     *run                              // the run under way, nil between runs
+	told    map[string]mark                   // servers as the guest knows them
+	broken  error                             // how the guest broke the protocol
+}
+
+func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
+	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
+		Session: session, Files: b.files, Boot: "boot.py",
+		Stdin: req.Stdin, Policy: policy(b.opts.Config.Sandbox),
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &live{
+		bridge: b, session: session, box: box,
+		conn:    guest.NewConn(box.Channel(), maxMessage),
+		greeted: make(chan struct{}), gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
+		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
+		told: map[string]mark{},
+	}
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	l.work.Go(l.read)
+	// The run is sent right behind; a guest that refuses the version answers and is gone.
+	_, send := l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
+	l.work.Go(func() { // not waited for: a guest that reads nothing must not hold up a deadline
+		defer close(l.greeted)
+		if err := send(); err != nil {
+			l.kill(err)
+		}
+	})
+	return l, nil
+}
+
+func (l *live) alive() bool {
+	select {
+	case <-l.gone:
+		return false
+	case <-l.box.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the guest at once; whoever waits for it sees gone.
+func (l *live) kill(cause error) {
+	l.end(cause)
+	l.box.Kill()
+}
+
+// close ends the guest and everything done for it. Nothing is left when it returns.
+func (l *live) close() {
+	l.end(errRunOver)
+	if err := l.box.Close(); err != nil {
+		l.bridge.log.Warn("closing a sandbox", "session", l.session, "error", err)
+	}
+	l.work.Wait()
+}
+
+// request prepares a request: where its answer will arrive, and the step that sends it.
+func (l *live) request(method string, params any) (answer <-chan guest.Message, send func() error) {
+	id := l.ids.Add(1)
+	c := make(chan guest.Message, 1)
+	l.mu.Lock()
+	l.pending[id] = c
+	l.mu.Unlock()
+	return c, func() error { return l.conn.Request(id, method, params) }
+}
+
+// read is the only reader of the guest's channel.
+func (l *live) read() {
+	defer close(l.gone)
+	for {
+		m, err := l.conn.Read()
+		if err == nil {
+			err = l.handle(m)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, io.EOF) && l.ctx.Err() == nil {
+			l.mu.Lock()
+			l.broken = err
+			l.mu.Unlock()
+			l.bridge.log.Warn("guest broke the protocol", "session", l.session, "error", err)
+		}
+		l.end(errRunOver)
+		l.box.Kill() // also when it only closed its end: nobody can talk to it any more
+		return
+	}
+}
+
+// handle takes one message of the guest's. An error ends the guest.
+func (l *live) handle(m guest.Message) error {
+	if m.Method == "" {
+		return l.answered(m)
+	}
+	switch m.Method {
+	case guest.MethodOutput:
+		return l.output(m.Params)
+	case guest.MethodDisplay:
+		return l.display(m.Params)
+	case guest.MethodCancel:
+		var c guest.Cancel
+		if json.Unmarshal(m.Params, &c) == nil {
+			l.cancel(c.ID)
+		}
+		return nil
+	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch:
+		return l.serve(m)
+	}
+	if m.IsRequest() {
+		return fmt.Errorf("%w: unknown request %q", guest.ErrProtocol, m.Method)
+	}
+	return nil // an unknown notification is ignored
+}
+
+// answered delivers the guest's answer to one of our requests.
+func (l *live) answered(m guest.Message) error {
+	l.mu.Lock()
+	answer, ok := l.pending[m.ID]
+	delete(l.pending, m.ID)
+	l.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("%w: an answer to request %d, which nobody made", guest.ErrProtocol, m.ID)
+	}
+	answer <- m
+	return nil
+}
+
+// serve answers a request of the guest's from a goroutine of its own.
+func (l *live) serve(m guest.Message) error {
+	size := len(m.Params)
+	if err := l.gate.enter(l.ctx, size); err != nil {
+		return io.EOF // the guest is being ended
+	}
+	ctx, cancel := context.WithCancelCause(l.callContext())
+	l.mu.Lock()
+	_, twice := l.calls[m.ID]
+	l.calls[m.ID] = cancel
+	l.mu.Unlock()
+	if twice {
+		cancel(nil)
+		l.gate.leave(size)
+		return fmt.Errorf("%w: request id %d twice", guest.ErrProtocol, m.ID)
+	}
+	l.work.Go(func() {
+		defer l.gate.leave(size)
+		defer cancel(nil)
+		task, err := l.backlog.begin(ctx)
+		var respond func() error
+		if err != nil {
+			respond = l.cancelled(m.ID, err)
+		} else {
+			defer task.end()
+			respond = l.dispatch(ctx, task, m)
+		}
+		l.mu.Lock()
+		delete(l.calls, m.ID)
+		l.mu.Unlock()
+		if err := respond(); err != nil && l.ctx.Err() == nil {
+			l.bridge.log.Debug("answering the guest", "session", l.session, "error", err)
+		}
+	})
+	return nil
+}
+
+// callContext is what a request of the guest's lives in: its run, or between runs the guest.
+func (l *live) callContext() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run != nil {
+		return l.run.ctx
+	}
+	return l.ctx
+}
+
+func (l *live) cancel(id int64) {
+	l.mu.Lock()
+	cancel := l.calls[id]
+	l.mu.Unlock()
+	if cancel != nil {
+		cancel(errGuestCancelled)
+	}
+}
+
+// notify sends a notification without waiting for a guest that may not be reading.
+func (l *live) notify(method string, params any) {
+	l.work.Go(func() {
+		if err := l.conn.Notify(method, params); err != nil && l.ctx.Err() == nil {
+			l.bridge.log.Debug("telling the guest", "session", l.session, "method", method, "error", err)
+		}
+	})
+}
+
+// setRun makes r the run that output and calls belong to.
+func (l *live) setRun(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.run = r
+}
+
+func (l *live) currentRun(n int) *run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run == nil || l.run.n != n {
+		return nil
+	}
+	return l.run
+}
+
+// output adds what the guest printed to its run. What comes for a run that is over is dropped.
+func (l *live) output(params json.RawMessage) error {
+	var o guest.Output
+	if err := json.Unmarshal(params, &o); err != nil {
+		return fmt.Errorf("%w: output: %v", guest.ErrProtocol, err)
+	}
+	if r := l.currentRun(o.Run); r != nil {
+		data := o.Base64
+		if data == nil {
+			data = []byte(o.Text)
+		}
+		r.print(o.Stream, data)
+	}
+	return nil
+}
+
+func (l *live) display(params json.RawMessage) error {
+	var d guest.Display
+	if err := json.Unmarshal(params, &d); err != nil {
+		return fmt.Errorf("%w: display: %v", guest.ErrProtocol, err)
+	}
+	if r := l.currentRun(d.Run); r != nil {
+		r.show(d.MIME, d.Data)
+	}
+	return nil
+}
+
+// catalog is what this guest must be told before a run: every server that is new to it or has changed.
+func (l *live) catalog(selected []string) *guest.CatalogUpdate {
+	var update guest.CatalogUpdate
+	for _, c := range l.bridge.servers.all {
+		entry, now := l.bridge.servers.view(c, selected)
+		l.mu.Lock()
+		before, told := l.told[c.Name]
+		l.told[c.Name] = now
+		l.mu.Unlock()
+		if !told || before != now {
+			update.Servers = append(update.Servers, entry)
+		}
+	}
+	if len(update.Servers) == 0 {
+		return nil
+	}
+	return &update
+}
+
+// refresh tells the guest the new tools of a server it knows.
+func (l *live) refresh(ctx context.Context, name string) {
+	l.mu.Lock()
+	before, told := l.told[name]
+	l.mu.Unlock()
+	c, ok := l.bridge.servers.find(name)
+	if !ok || !told || before.epoch < 0 {
+		return
+	}
+	if _, err := l.bridge.servers.load(ctx, c); err != nil {
+		return // its next use says why
+	}
+	var selected []string
+	if !before.loaded {
+		selected = []string{}
+	}
+	entry, now := l.bridge.servers.view(c, selected)
+	l.mu.Lock()
+	l.told[name] = now
+	l.mu.Unlock()
+	l.notify(guest.MethodCatalog, guest.CatalogUpdate{Servers: []guest.Server{entry}})
+}

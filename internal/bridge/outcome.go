@@ -1,0 +1,122 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"codemode/internal/sandbox"
+)
+
+// Status is how a run ended, in the words results use.
+type Status string
+
+// The statuses of contract.md.
+const (
+	StatusSuccess         Status = "success"
+	StatusError           Status = "error"
+	StatusTimeout         Status = "timeout"
+	StatusCancelled       Status = "cancelled"
+	StatusValidationError Status = "validation_error"
+)
+
+// Ending is what ended the code, for whoever shows an outcome as the program's own end.
+type Ending int
+
+// The endings of a run.
+const (
+	EndNormal    Ending = iota // it came to its end
+	EndException               // an uncaught exception: Error is the traceback
+	EndExit                    // sys.exit with something else than success: Error is its message, if it had one
+	EndSelf                    // the interpreter ended at once, as by os._exit
+	EndSignal                  // a signal ended the interpreter
+	EndStopped                 // codemode stopped it: deadline, cancellation, a limit, a broken channel
+)
+
+// Outcome is what came of a run: the one value that both faces, MCP and the terminal, are made from.
+type Outcome struct {
+	Status   Status
+	Ended    Ending
+	ExitCode int // of the program, as a shell would see it: 128+n for a signal
+	Signal   int // number of the signal that killed the interpreter
+	Stdout   Text
+	Stderr   Text
+	Value    json.RawMessage // a last expression's value, where it is plain JSON
+	Repr     string          // its repr
+	Images   []Image
+	Error    string   // what ended it: the traceback, or a sentence
+	Lost     bool     // the session's variables went with it
+	Notes    []string // what else the caller should know, a sentence each
+	Servers  []string // the servers named for this run
+	Timeout  time.Duration
+	Session  string
+	Run      int
+	Receipt  Receipt
+	// Err is why codemode itself could not run the code; the program never started or was not to
+	// blame. nil in every other case.
+	Err error
+}
+
+// Image is a picture a run showed.
+type Image struct {
+	MIME string
+	Data []byte
+}
+
+// Receipt says what a run did.
+type Receipt struct {
+	Runtime   string         `json:"runtime,omitempty"`
+	Isolation string         `json:"isolation,omitempty"` // only when it is not full
+	Gaps      []string       `json:"gaps,omitempty"`      // limits the user agreed to do without
+	StartMS   int64          `json:"startMs,omitempty"`   // sandbox and servers, before the code began
+	RunMS     int64          `json:"runMs"`
+	Calls     int            `json:"calls,omitempty"`
+	ByTool    map[string]int `json:"byTool,omitempty"`
+}
+
+func receiptFor(e sandbox.Enforcement) Receipt {
+	r := Receipt{Runtime: e.Runtime}
+	if e.Isolation != sandbox.IsolationFull {
+		r.Isolation = string(e.Isolation)
+	}
+	for _, g := range e.Gaps {
+		r.Gaps = append(r.Gaps, g.Name)
+	}
+	return r
+}
+
+func invalid(format string, args ...any) Outcome {
+	return Outcome{Status: StatusValidationError, ExitCode: 2, Error: fmt.Sprintf(format, args...)}
+}
+
+func notRun(err error) Outcome {
+	return Outcome{Status: StatusError, ExitCode: 125, Error: err.Error(), Err: err} // as of docker-run(1)
+}
+
+// died is the outcome of a run whose interpreter went away by itself or for its memory.
+func died(e sandbox.Exit, memory int64) Outcome {
+	out := Outcome{Status: StatusError, Lost: true}
+	switch {
+	case e.Cause == sandbox.ExitMemory:
+		out.Ended, out.ExitCode = EndStopped, 137
+		out.Error = fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
+	case e.Signal != 0:
+		out.Ended, out.Signal, out.ExitCode = EndSignal, e.Signal, 128+e.Signal
+		out.Error = fmt.Sprintf("Python was killed by signal %d%s", e.Signal, signalWord(e.Signal))
+	default:
+		out.Ended, out.ExitCode = EndSelf, e.Code
+		out.Error = fmt.Sprintf("Python ended before the code was done (exit code %d)", e.Code)
+	}
+	return out
+}
+
+// signalWord explains the signals a program brings on itself; numbers are Linux's, signal(7).
+func signalWord(n int) string {
+	if w, ok := map[int]string{
+		4: "illegal instruction", 6: "abort", 7: "bus error", 8: "arithmetic error",
+		9: "kill", 11: "segmentation fault", 15: "terminate", 25: "file size limit", 31: "forbidden system call",
+	}[n]; ok {
+		return " (" + w + ")"
+	}
+	return ""
+}

@@ -1,0 +1,441 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"codemode/internal/catalog"
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/sandbox"
+)
+
+// Request is code to run.
+type Request struct {
+	Code     string
+	Filename string   // as tracebacks show it; empty is "<run N>"
+	Argv     []string // sys.argv
+	Servers  []string // the servers the code may call; nil is all of them, loaded on use
+	Timeout  time.Duration
+	Session  string // empty is the default one
+	Script   bool   // a program rather than a cell: the value of a last expression is not wanted
+	Stdin    *os.File
+
+	// Output, when set, gets what is printed as it is printed, and the outcome carries none of it.
+	// Display gets images the same way. Both are called from one goroutine.
+	Output  func(stream string, data []byte)
+	Display func(mime string, data []byte)
+}
+
+// defaultSession is the session of a request that names none.
+const defaultSession = "default"
+
+// run is one execution of code: what it printed, showed and called so far.
+type run struct {
+	n   int
+	req Request
+	ctx context.Context // parent of every call it makes; ends with the run
+	end context.CancelCauseFunc
+
+	mu             sync.Mutex
+	stdout, stderr *recorder
+	images         []Image
+	imageBytes     int
+	notes          []string
+	calls          map[string]int
+	over           bool // the outcome has been made: what still comes is too late
+}
+
+// errStillStarting is why a run began without a server it named.
+var errStillStarting = errors.New("a server named for this run is still starting")
+
+// Run runs code and says what came of it. It returns when the code has ended or been stopped, with the
+// session ready for its next run. Ending ctx cancels the run.
+func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
+	if req.Session == "" {
+		req.Session = defaultSession
+	}
+	selected, bad := b.selected(req.Servers)
+	if bad != nil {
+		return *bad
+	}
+	s, err := b.session(req.Session)
+	if err != nil {
+		return notRun(err)
+	}
+	if err := s.begin(ctx); err != nil {
+		if errors.Is(err, errClosed) {
+			return notRun(err)
+		}
+		return Outcome{Status: StatusCancelled, ExitCode: 130, Session: req.Session, Error: "cancelled before it began: an earlier run of this session was still under way"}
+	}
+	defer s.end()
+	out := s.run(ctx, req, selected)
+	out.Session, out.Servers = req.Session, req.Servers
+	return out
+}
+
+// selected resolves the servers a request names, by real name or alias.
+func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
+	if names == nil {
+		return nil, nil
+	}
+	list := make([]config.Server, 0, len(names))
+	for _, name := range names {
+		c, ok := b.servers.find(name)
+		if !ok {
+			out := invalid("servers: there is no server %q%s", name, b.nearest(name))
+			out.Err = &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.names())}
+			return nil, &out
+		}
+		if !slices.ContainsFunc(list, func(s config.Server) bool { return s.Name == c.Name }) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// UnknownServerError is returned for a server that is not configured.
+type UnknownServerError struct {
+	Name    string
+	Nearest string // the configured name that looks most like it, or empty
+}
+
+func (e *UnknownServerError) Error() string { return fmt.Sprintf("unknown server %q", e.Name) }
+
+// nearest ends a sentence about an unknown server.
+func (b *Bridge) nearest(name string) string {
+	if near := catalog.Suggest(name, b.servers.names()); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if all := b.servers.names(); len(all) > 0 && len(all) <= 12 {
+		return "; there are " + strings.Join(all, ", ")
+	}
+	return ""
+}
+
+// run does one run; the caller has the turn.
+func (s *session) run(ctx context.Context, req Request, selected []config.Server) Outcome {
+	began := time.Now()
+	notes, l, err := s.prepare(ctx, req, selected)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Outcome{Status: StatusCancelled, ExitCode: 130, Error: "cancelled before it began"}
+		}
+		return notRun(err)
+	}
+	r := s.newRun(l, req)
+	r.notes = notes
+	l.setRun(r)
+	started := time.Now()
+	out := s.await(ctx, l, r, names(selected))
+	r.end(errRunOver)
+	l.setRun(nil)
+	s.fill(&out, r)
+	receipt := receiptFor(l.box.Enforced())
+	receipt.StartMS, receipt.RunMS = started.Sub(began).Milliseconds(), time.Since(started).Milliseconds()
+	receipt.ByTool = out.Receipt.ByTool
+	for _, n := range receipt.ByTool {
+		receipt.Calls += n
+	}
+	out.Receipt = receipt
+	if !l.alive() {
+		s.drop("the last run ended it")
+	}
+	return out
+}
+
+func names(list []config.Server) []string {
+	if list == nil {
+		return nil
+	}
+	n := make([]string, 0, len(list))
+	for _, c := range list {
+		n = append(n, c.Name)
+	}
+	return n
+}
+
+// prepare brings up the sandbox and the named servers side by side. A server that does not start costs
+// a note; its calls will say why.
+func (s *session) prepare(ctx context.Context, req Request, selected []config.Server) (notes []string, l *live, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.bridge.closing, func() { cancel(errClosed) })()
+	var failed []error
+	var wg sync.WaitGroup
+	if len(selected) > 0 {
+		wg.Go(func() {
+			// Nobody waits longer for servers than for the code; they go on starting, and calls wait for them.
+			patience, enough := ctx, context.CancelFunc(func() {})
+			if req.Timeout > 0 {
+				patience, enough = context.WithTimeoutCause(ctx, req.Timeout, errStillStarting)
+			}
+			defer enough()
+			_, failed = s.bridge.servers.loadAll(patience, selected)
+		})
+	}
+	l, err = s.guest(ctx, req)
+	wg.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	for _, f := range failed {
+		notes = append(notes, f.Error())
+	}
+	if note := s.lostNote(); note != "" {
+		notes = append(notes, note)
+	}
+	return notes, l, err
+}
+
+func (s *session) newRun(l *live, req Request) *run {
+	s.mu.Lock()
+	n := s.runs
+	s.mu.Unlock()
+	c := s.bridge.opts.Config.Output
+	r := &run{
+		n: n, req: req, calls: map[string]int{},
+		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
+		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
+	}
+	r.ctx, r.end = context.WithCancelCause(l.ctx)
+	return r
+}
+
+// await sends the run and waits for the one thing that ends it.
+func (s *session) await(ctx context.Context, l *live, r *run, selected []string) Outcome {
+	filename := r.req.Filename
+	if filename == "" {
+		filename = fmt.Sprintf("<run %d>", r.n)
+	}
+	message := guest.Run{
+		Run: r.n, Code: r.req.Code, Filename: filename, Argv: r.req.Argv, Script: r.req.Script,
+		Selected: selected, Catalog: l.catalog(selected),
+	}
+	answer, send := l.request(guest.MethodRun, message)
+	l.work.Go(func() { // a guest that does not read must not hold up the deadline
+		<-l.greeted
+		if err := send(); err != nil {
+			l.kill(err)
+		}
+	})
+	var deadline <-chan time.Time
+	if r.req.Timeout > 0 {
+		t := time.NewTimer(r.req.Timeout)
+		defer t.Stop()
+		deadline = t.C
+	}
+	select {
+	case m := <-answer:
+		return s.finished(r, m)
+	case <-l.gone:
+		return s.died(l, r, answer)
+	case <-deadline:
+		return s.interrupt(l, r, answer, "timeout")
+	case <-ctx.Done():
+		return s.interrupt(l, r, answer, "cancelled")
+	}
+}
+
+// interrupt stops a run that has had its time: softly, and after the grace period for good.
+func (s *session) interrupt(l *live, r *run, answer <-chan guest.Message, reason string) Outcome {
+	l.notify(guest.MethodInterrupt, guest.Interrupt{Run: r.n, Reason: reason})
+	// The guest cancels what it no longer waits for, and code that cleans up may call tools. Calls that still hold
+	// up the end are ended in time.
+	defer time.AfterFunc(s.bridge.opts.Config.Run.Grace/2, func() { r.end(errRunOver) }).Stop()
+	out := Outcome{Status: StatusTimeout, Ended: EndStopped, ExitCode: 124, Timeout: r.req.Timeout}
+	out.Error = "timeout after " + seconds(r.req.Timeout)
+	if reason == "cancelled" {
+		out = Outcome{Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled"}
+	}
+	grace := time.NewTimer(s.bridge.opts.Config.Run.Grace)
+	defer grace.Stop()
+	select {
+	case m := <-answer:
+		f := s.finished(r, m)
+		if f.Status == StatusSuccess && reason == "timeout" {
+			f.Notes = append(f.Notes, out.Error+" came as it ended")
+			return f
+		}
+		out.Error += "; the session's variables are still there"
+		if f.Error != "" { // where it was stopped
+			out.Error += "\n" + f.Error
+		}
+		return out
+	case <-l.gone:
+		out.Error += "; Python ended with it"
+	case <-grace.C:
+		l.kill(errRunOver)
+		<-l.gone
+		out.Error += fmt.Sprintf("; the code did not stop within %s, so Python was killed", seconds(s.bridge.opts.Config.Run.Grace))
+	}
+	out.Lost = true
+	<-l.box.Done()
+	r.leftover(l)
+	return out
+}
+
+// seconds writes a duration as people do: 30 s, 0.5 s.
+func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
+
+// finished turns the guest's own account of a run into an outcome.
+func (s *session) finished(r *run, m guest.Message) Outcome {
+	if m.Error != nil {
+		return notRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
+	}
+	var g guest.RunResult
+	if err := json.Unmarshal(m.Result, &g); err != nil {
+		return notRun(fmt.Errorf("reading the guest's result: %w", err))
+	}
+	out := Outcome{Status: StatusSuccess, Notes: g.Notes}
+	switch g.Status {
+	case guest.RunOK:
+		if g.Value != nil {
+			out.Repr, out.Value = g.Value.Repr, g.Value.JSON
+		}
+	case guest.RunExit:
+		if g.Exit != nil && (g.Exit.Code != 0 || g.Exit.Message != "") {
+			out.Status, out.Ended = StatusError, EndExit
+			out.ExitCode, out.Error = g.Exit.Code&0xff, g.Exit.Message
+		}
+	default: // an exception, also the KeyboardInterrupt of an interrupt that came from the code itself
+		out.Status, out.Ended, out.ExitCode = StatusError, EndException, 1
+		if g.Status == guest.RunInterrupted || g.Error != nil && g.Error.Type == "KeyboardInterrupt" {
+			out.ExitCode = 130 // what a shell shows of a program that SIGINT has ended
+		}
+		if g.Error != nil {
+			out.Error = g.Error.Traceback
+		}
+	}
+	return out
+}
+
+// died says what ended a guest that went away in the middle of a run.
+func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
+	select {
+	case m := <-answer: // it answered with its last breath
+		return s.finished(r, m)
+	default:
+	}
+	<-l.box.Done()
+	r.leftover(l)
+	l.mu.Lock()
+	broken := l.broken
+	l.mu.Unlock()
+	if errors.Is(context.Cause(l.ctx), errClosed) {
+		return Outcome{Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled: " + errClosed.Error(), Lost: true}
+	}
+	exit := l.box.Exit()
+	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
+	switch {
+	case broken != nil:
+		stopped.Error = "the code broke codemode's channel and was stopped: " + broken.Error()
+		return stopped
+	case exit.Cause == sandbox.ExitKilled: // by the reader, because the guest had closed its end
+		stopped.Error = "the code closed codemode's channel and was stopped"
+		return stopped
+	}
+	return died(exit, s.bridge.opts.Config.Sandbox.Memory)
+}
+
+// leftover takes what a dead guest had written but never sent.
+func (r *run) leftover(l *live) {
+	exit := l.box.Exit()
+	r.print("stdout", exit.Stdout)
+	r.print("stderr", exit.Stderr)
+}
+
+// fill adds to an outcome what the run printed, showed, called and has to say.
+func (s *session) fill(out *Outcome, r *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	out.Run = r.n
+	out.Notes = append(r.notes, out.Notes...)
+	out.Images, out.Receipt.ByTool = r.images, r.calls
+	out.Stdout, out.Stderr = r.stdout.finish(), r.stderr.finish()
+	for stream, t := range map[string]Text{"stdout": out.Stdout, "stderr": out.Stderr} {
+		if t.spill != nil {
+			t.spill.run, t.spill.stream = r.n, stream
+		}
+	}
+	s.keep(out.Stdout, out.Stderr)
+}
+
+func (r *run) print(stream string, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.over:
+	case r.req.Output != nil:
+		r.req.Output(stream, data)
+	case stream == "stderr":
+		r.stderr.write(data)
+	default:
+		r.stdout.write(data)
+	}
+}
+
+// show adds an image, if it is one.
+func (r *run) show(mime string, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.over:
+	case !isImage(mime, data):
+		r.note("something displayed as %.40q is no such image and was left out", mime)
+	case r.req.Display != nil:
+		r.req.Display(mime, data)
+	case r.imageBytes+len(data) > maxImageBytes:
+		r.note("an image of %d bytes was left out: a run may show %d bytes", len(data), maxImageBytes)
+	case len(r.images) == maxImages:
+		r.note("an image was left out: a run may show %d", maxImages)
+	default:
+		r.imageBytes += len(data)
+		r.images = append(r.images, Image{MIME: mime, Data: data})
+	}
+}
+
+// tell notes what the caller should know.
+func (r *run) tell(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note("%s", text)
+}
+
+// note adds what the caller should know, unless there is too much of that. r.mu is held.
+func (r *run) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(r.notes) <= maxNotes && !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// isImage compares data with what its type begins with, so that nothing else travels as an image.
+func isImage(mime string, data []byte) bool {
+	switch mime {
+	case "image/png":
+		return bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
+	case "image/jpeg":
+		return bytes.HasPrefix(data, []byte("\xff\xd8\xff"))
+	case "image/gif":
+		return bytes.HasPrefix(data, []byte("GIF8"))
+	case "image/webp":
+		return len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+	case "image/svg+xml":
+		return bytes.Contains(data[:min(len(data), 1024)], []byte("<svg"))
+	}
+	return false
+}

@@ -1,0 +1,255 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"codemode/internal/config"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serve connects an MCP client to the bridge, as an application does.
+func (k *kit) serve() *mcp.ClientSession {
+	k.t.Helper()
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- k.Serve(context.Background(), serverIn, serverOut) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, nil)
+	if err != nil {
+		k.t.Fatalf("connecting: %v", err)
+	}
+	k.t.Cleanup(func() {
+		_ = session.Close()
+		if err := <-served; err != nil {
+			k.t.Errorf("serving: %v", err)
+		}
+	})
+	return session
+}
+
+// call calls run_python and returns the text of its result.
+func (k *kit) call(session *mcp.ClientSession, arguments map[string]any) (string, *mcp.CallToolResult) {
+	k.t.Helper()
+	result, err := session.CallTool(k.t.Context(), &mcp.CallToolParams{Name: "run_python", Arguments: arguments})
+	if err != nil {
+		k.t.Errorf("calling run_python: %v", err)
+		return "", &mcp.CallToolResult{}
+	}
+	return result.Content[0].(*mcp.TextContent).Text, result
+}
+
+// The answer to tools/list is the same bytes however many servers there are, and costs no process.
+func TestToolListIsConstant(t *testing.T) {
+	answer := func(servers ...config.Server) string {
+		k := newKit(t, nil, servers...)
+		tools, err := k.serve().ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tools.Tools) != 1 {
+			t.Errorf("%d tools", len(tools.Tools))
+		}
+		text, err := json.Marshal(tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	none := answer()
+	many := answer(crowd(100, "-exit-at-start", "1")...)
+	if none != many {
+		t.Errorf("without servers:\n%s\nwith a hundred:\n%s", none, many)
+	}
+}
+
+// crowd is many servers.
+func crowd(n int, args ...string) []config.Server {
+	var servers []config.Server
+	for i := range n {
+		servers = append(servers, fake(fmt.Sprintf("server-%d", i), args...))
+	}
+	return servers
+}
+
+// case 1: run_python with servers, again and again.
+func TestServeAgainAndAgain(t *testing.T) {
+	k := newKit(t, nil, fake("fake"), fake("other"))
+	client := k.serve()
+	for i := range 20 {
+		text, result := k.call(client, map[string]any{
+			"servers": []string{"fake"},
+			"code":    fmt.Sprintf("print(await mcp_fake.echo(message='hello %d'))", i),
+		})
+		want(t, text, fmt.Sprintf("hello %d", i))
+		if result.IsError {
+			t.Errorf("call %d: isError", i)
+		}
+	}
+	text, _ := k.call(client, map[string]any{"servers": []string{"fake"}, "code": "await runtime.call_tool('other', 'echo', {'message': 'x'})"})
+	contains(t, text, "Server 'other' is not available")
+	// The same session, another choice: what is loaded follows the call.
+	text, _ = k.call(client, map[string]any{"servers": []string{"other"}, "code": "LOADED_MCP_SERVERS, await mcp_other.echo(message='x')"})
+	want(t, text, "result: (('other',), 'x')")
+	// None named: loaded on first use.
+	text, _ = k.call(client, map[string]any{"code": "await mcp_fake.echo(message='x') + await mcp_servers['other'].echo(message='y')"})
+	want(t, text, "result: 'xy'")
+	// An empty list is none.
+	text, _ = k.call(client, map[string]any{"servers": []string{}, "code": "await mcp_servers['fake'].echo(message='x')"})
+	contains(t, text, "Server 'fake' is not available")
+}
+
+// case 3: calls of one session at the same moment run one after the other, and their outputs are not mixed.
+func TestServeOneSessionAtOnce(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	client := k.serve()
+	k.call(client, map[string]any{"code": "busy = 0"})
+	var calls sync.WaitGroup
+	for i := range 8 {
+		calls.Go(func() {
+			text, _ := k.call(client, map[string]any{"code": fmt.Sprintf(
+				"assert not busy\nbusy = 1\nfor _ in range(20):\n    print(%d)\n    await mcp_fake.slow(ms=1)\nbusy = 0", i)})
+			want(t, text, strings.TrimSuffix(strings.Repeat(fmt.Sprintln(i), 20), "\n"))
+		})
+	}
+	calls.Wait()
+}
+
+// case 4: calls of different sessions run side by side: each of these ends only after the other has begun.
+func TestServeSessionsSideBySide(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	client := k.serve()
+	code := "await mcp_fake.grow()\nwhile len(await runtime.list_tools('fake')) < before + 2:\n    await asyncio.sleep(0.01)\nprint(me)"
+	before, _ := k.call(client, map[string]any{"session": "a", "code": "print(len(await runtime.list_tools('fake')))"})
+	var calls sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		calls.Go(func() {
+			text, _ := k.call(client, map[string]any{"session": name, "code": fmt.Sprintf("before, me = %s, %q\n%s", before, name, code)})
+			want(t, text, name)
+		})
+	}
+	calls.Wait()
+	text, _ := k.call(client, map[string]any{"session": "c", "code": "me"})
+	contains(t, text, "NameError: name 'me' is not defined")
+}
+
+// case 6: the client cancels a call.
+func TestServeCancelledByClient(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	client := k.serve()
+	k.call(client, map[string]any{"code": "x = 41"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := client.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{
+			"code": "await mcp_fake.slow(ms=60000)",
+		}})
+		ended <- err
+	}()
+	k.waitForLog("fakemcp: slow is under way")
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a cancelled call was answered")
+	}
+	k.waitForLog("fakemcp: slow was cancelled")
+	text, _ := k.call(client, map[string]any{"code": "x"})
+	want(t, text, "result: 41")
+}
+
+// A client that does not speak MCP ends the server, which says why: nobody else can.
+func TestServeSaysWhatItHeard(t *testing.T) {
+	for said, warned := range map[string]bool{
+		"hello\n":                     true,
+		"Content-Length: 2\r\n\r\n{}": true,
+		"{}\n":                        true,
+		`{"jsonrpc":"1.0","id":1,"method":"x"}` + "\n": true,
+		"":            false,
+		"\n":          false,
+		`{"jsonrpc":`: false, // the client went away
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n": false,
+	} {
+		k := newKitOn(t, &scripted{t: t}, nil)
+		in, client := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(client, said)
+			client.Close()
+		}()
+		if err := k.Serve(t.Context(), in, discard{io.Discard}); err != nil {
+			t.Errorf("%q: %v", said, err)
+		}
+		if got := strings.Contains(k.log.String(), `level=WARN msg="client sent something that is not JSON-RPC"`); got != warned {
+			t.Errorf("%q: warned is %v, want %v:\n%s", said, got, warned, k.log.String())
+		}
+		in.Close()
+	}
+}
+
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
+// What is wrong with a call is told by the field's name, and nothing runs. case 23
+func TestServeValidation(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	client := k.serve()
+	code := "raise SystemExit('it ran')"
+	for _, c := range []struct {
+		arguments map[string]any
+		want      string
+	}{
+		{map[string]any{}, "code: is missing or blank; give Python source"},
+		{map[string]any{"code": " \n\t"}, "code: is missing or blank; give Python source"},
+		{map[string]any{"code": 5}, "code: must be a string of Python source"},
+		{map[string]any{"code": code, "servers": "fake"}, `servers: must be a list of server names, such as ["github"]`},
+		{map[string]any{"code": code, "servers": []string{"fkae"}}, `servers: there is no server "fkae"; did you mean "fake"?`},
+		{map[string]any{"code": code, "timeout": 0}, "timeout: must be a whole number of seconds from 1 to 60"},
+		{map[string]any{"code": code, "timeout": -1}, "timeout: must be a whole number of seconds from 1 to 60"},
+		{map[string]any{"code": code, "timeout": "5"}, "timeout: must be a whole number of seconds from 1 to 60"},
+		{map[string]any{"code": code, "timeout": 2.5}, "timeout: must be a whole number of seconds from 1 to 60"},
+		{map[string]any{"code": code, "session": "../x"}, "session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash"},
+	} {
+		text, result := k.call(client, c.arguments)
+		want(t, text, "status: validation_error\nexit: 2\nerror: "+c.want)
+		content, _ := result.StructuredContent.(map[string]any)
+		if !result.IsError || content["status"] != "validation_error" {
+			t.Errorf("isError %v, structuredContent %v", result.IsError, result.StructuredContent)
+		}
+	}
+	text, result := k.call(client, map[string]any{"code": "print(1)", "timeout": 5.0})
+	want(t, text, "1")
+	if result.IsError {
+		t.Error("a timeout of 5.0 is an error")
+	}
+	text, _ = k.call(client, map[string]any{"code": "print(1)", "timeout": 1_000_000_000})
+	want(t, text, "1\nnote: timeout 1e+09 s is more than the limit, so 60 s applied")
+}
+
+// The snippet that users of the Python original know prints exactly its lines.
+func TestServeSeed(t *testing.T) {
+	k := newKit(t, nil, fake("stub"))
+	client := k.serve()
+	for _, servers := range []any{[]string{"stub"}, nil} {
+		text, _ := k.call(client, map[string]any{"servers": servers, "code": "" +
+			"from mcp import runtime\n" +
+			"print(\"Discovered:\", runtime.discovered_servers())\n" +
+			"print(\"Loaded metadata:\", runtime.list_loaded_server_metadata())\n" +
+			"print(\"Selectable via RPC:\", await runtime.list_servers())"})
+		lines := strings.Split(text, "\n")
+		if len(lines) != 3 {
+			t.Fatalf("%d lines: %s", len(lines), text)
+		}
+		want(t, lines[0], "Discovered: ('stub',)")
+		want(t, lines[2], "Selectable via RPC: ('stub',)")
+		if !strings.HasPrefix(lines[1], "Loaded metadata: ({'name': 'stub', 'alias': 'stub', 'tools': [{'name': '") || !strings.HasSuffix(lines[1], "}]},)") {
+			t.Errorf("%s", lines[1])
+		}
+		contains(t, lines[1], "{'name': 'echo', 'alias': 'echo', 'description': 'Echo the provided message', 'input_schema': {")
+	}
+}

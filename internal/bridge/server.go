@@ -1,0 +1,136 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// runPython is the one tool. Its definition is a constant: it never names a server, so that it costs the
+// model the same few tokens however many there are, and prompt caches keep it.
+var runPython = &mcp.Tool{
+	Name: "run_python",
+	Description: "Run Python in a sandbox. Top-level await works; variables persist. Every MCP server is an object: " +
+		"`await mcp_<server>.<tool>(...)`. Find tools with `await runtime.search_tool_docs(\"what\")`, " +
+		"`runtime.discovered_servers()`, `await runtime.query_tool_docs(\"server\")`. " +
+		"Returns what is printed, a last expression's value, and images shown.",
+	InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+		`"code":{"type":"string"},` +
+		`"servers":{"type":"array","items":{"type":"string"},"description":"load only these"},` +
+		`"timeout":{"type":"integer","minimum":1,"description":"seconds"},` +
+		`"session":{"type":"string"}},"required":["code"]}`),
+}
+
+// Serve answers MCP over the given streams until the client goes away, which is not an error, or ctx ends.
+// It answers initialize before it does anything else: sandbox and servers start when code needs them.
+func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: b.opts.Version}, &mcp.ServerOptions{
+		Logger: slog.New(quiet{b.log.Handler()}), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+	})
+	s.AddTool(runPython, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return b.call(ctx, req.Params.Arguments).CallToolResult(b.opts.Config.Output.Mode), nil
+	})
+	b.addResources(s)
+	first := &firstLine{ReadCloser: in}
+	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: first, Writer: out, MaxLineLength: maxMessage}, nil)
+	if err != nil {
+		return fmt.Errorf("serving MCP: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		_ = session.Close()
+		<-ended
+		return context.Cause(ctx)
+	}
+	// The SDK reports a client that left in the middle of a call as an error of its own; to us every way
+	// the stream can end is the client's good right.
+	if line := first.foreign.Load(); line != nil && err != nil {
+		b.log.Warn("client sent something that is not JSON-RPC", "line", *line, "error", err)
+		return nil
+	}
+	b.log.Debug("client went away", "error", err)
+	return nil
+}
+
+// call is one call of run_python, from its arguments as the client sent them.
+func (b *Bridge) call(ctx context.Context, arguments json.RawMessage) Outcome {
+	req, notes, err := b.parse(arguments)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	out := b.Run(ctx, req)
+	out.Notes = append(notes, out.Notes...)
+	return out
+}
+
+// parse checks the arguments of a call. A field's name is the first word of every error.
+func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, err error) {
+	var a struct{ Code, Servers, Timeout, Session json.RawMessage }
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return req, nil, errors.New("arguments: must be an object")
+	}
+	if given(a.Code) {
+		if json.Unmarshal(a.Code, &req.Code) != nil {
+			return req, nil, errors.New("code: must be a string of Python source")
+		}
+	}
+	if strings.TrimSpace(req.Code) == "" {
+		return req, nil, errors.New("code: is missing or blank; give Python source")
+	}
+	if given(a.Servers) {
+		req.Servers = []string{}
+		if json.Unmarshal(a.Servers, &req.Servers) != nil {
+			return req, nil, errors.New(`servers: must be a list of server names, such as ["github"]`)
+		}
+	}
+	if given(a.Session) {
+		if json.Unmarshal(a.Session, &req.Session) != nil || !sessionName(req.Session) {
+			return req, nil, errors.New("session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash")
+		}
+	}
+	req.Timeout, notes, err = b.timeout(a.Timeout)
+	return req, notes, err
+}
+
+func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
+
+func sessionName(s string) bool {
+	if s == "" || s[0] == '.' || s[0] == '-' || utf8.RuneCountInString(s) > 64 {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
+	})
+}
+
+// timeout resolves the timeout of a call: whole seconds, clamped to the ceiling.
+func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
+	limits := b.opts.Config.Run
+	if !given(v) {
+		return limits.Timeout, nil, nil
+	}
+	var n float64
+	ceiling := limits.MaxTimeout.Seconds()
+	if json.Unmarshal(v, &n) != nil || n != math.Trunc(n) || n < 1 {
+		return 0, nil, fmt.Errorf("timeout: must be a whole number of seconds from 1 to %g", ceiling)
+	}
+	if n > ceiling {
+		return limits.MaxTimeout, []string{fmt.Sprintf("timeout %g s is more than the limit, so %g s applied", n, ceiling)}, nil
+	}
+	return time.Duration(n) * time.Second, nil, nil
+}

@@ -1,0 +1,296 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"codemode/internal/catalog"
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/upstream"
+)
+
+// servers is what the bridge knows of the user's servers: their names and aliases from the start, their
+// tools once someone asked. It is the only place where upstream's definitions become the guest's.
+type servers struct {
+	pool     *upstream.Pool
+	changed  func(server string) // a server some guest may know has other tools now
+	all      []config.Server     // in the order of configuration
+	alias    map[string]string   // name -> alias
+	patience time.Duration       // searchPatience, but in tests
+
+	mu    sync.Mutex
+	known map[string]*known
+	index *catalog.Catalog // of what is known; nil after a change
+	epoch map[string]int   // grows when a server's tools change, so that a listing that began before is not kept
+}
+
+// known is a server whose tools have been listed.
+type known struct {
+	server guest.Server
+	docs   catalog.Server
+	epoch  int
+}
+
+func newServers(all []config.Server, changed func(string)) *servers {
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return &servers{
+		all: all, alias: catalog.Aliases(names), changed: changed, patience: searchPatience,
+		known: map[string]*known{}, epoch: map[string]int{},
+	}
+}
+
+// find returns the configured server of that name or, failing that, alias.
+func (s *servers) find(name string) (config.Server, bool) {
+	for _, c := range s.all {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	for _, c := range s.all {
+		if s.alias[c.Name] == name {
+			return c, true
+		}
+	}
+	return config.Server{}, false
+}
+
+func (s *servers) names() []string {
+	names := make([]string, 0, len(s.all))
+	for _, c := range s.all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// entry is a server as the guest sees it before its tools are known.
+func (s *servers) entry(c config.Server) guest.Server {
+	return guest.Server{Name: c.Name, Alias: s.alias[c.Name], Description: c.Description, Cwd: c.Cwd}
+}
+
+// peek returns what is known of a server without starting it.
+func (s *servers) peek(name string) (guest.Server, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k, ok := s.known[name]; ok {
+		return k.server, true
+	}
+	return guest.Server{}, false
+}
+
+// mark says which version of a server a guest has been told.
+type mark struct {
+	loaded bool
+	epoch  int
+}
+
+// view is a server as a run sees it: with its tools once they are known, loaded when the run may call it.
+func (s *servers) view(c config.Server, selected []string) (guest.Server, mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.known[c.Name]
+	if !ok {
+		return s.entry(c), mark{epoch: -1}
+	}
+	g := k.server
+	g.Loaded = selected == nil || slices.Contains(selected, c.Name)
+	return g, mark{g.Loaded, k.epoch}
+}
+
+// epochOf is the version of a server's tools.
+func (s *servers) epochOf(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch[name]
+}
+
+// load returns a server with its tools, starting it when that is needed.
+func (s *servers) load(ctx context.Context, c config.Server) (guest.Server, error) {
+	if g, ok := s.peek(c.Name); ok {
+		return g, nil
+	}
+	s.mu.Lock()
+	epoch := s.epoch[c.Name]
+	s.mu.Unlock()
+	raw, err := s.pool.Tools(ctx, c.Name)
+	if err != nil {
+		return guest.Server{}, err
+	}
+	k := s.describe(c, raw)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k.epoch = epoch; s.epoch[c.Name] == epoch {
+		s.known[c.Name], s.index = k, nil
+	}
+	return k.server, nil
+}
+
+// describe makes both forms of a server's documentation from the tool definitions it sent.
+func (s *servers) describe(c config.Server, raw []json.RawMessage) *known {
+	e := s.entry(c)
+	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw)
+	e.Loaded = true
+	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
+	for _, t := range docs.Tools {
+		e.Tools = append(e.Tools, guestTool(t))
+	}
+	return &known{server: e, docs: docs}
+}
+
+func guestTool(t catalog.Tool) guest.Tool {
+	g := guest.Tool{
+		Name: t.Name, Alias: t.Alias, Description: t.Description,
+		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+		Params: make([]guest.Param, 0, len(t.Params)), Extra: t.Extra,
+		Returns: t.Returns, Wrapped: t.Wrapped, Signature: t.Signature,
+	}
+	for _, p := range t.Params {
+		g.Params = append(g.Params, guest.Param(p))
+	}
+	return g
+}
+
+// forget is called by the pool when a server's tools have changed.
+func (s *servers) forget(name string) {
+	if s.drop(name) {
+		s.changed(name)
+	}
+}
+
+// drop makes the next load ask the pool; it reports whether the server's tools were known.
+func (s *servers) drop(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, had := s.known[name]
+	delete(s.known, name)
+	s.index = nil
+	s.epoch[name]++
+	return had
+}
+
+// relist is load, but asks the server for its tools once more.
+func (s *servers) relist(ctx context.Context, c config.Server) (guest.Server, error) {
+	s.pool.Refresh(c.Name)
+	s.drop(c.Name)
+	return s.load(ctx, c)
+}
+
+// loadAll loads the named servers side by side. A server that fails costs only itself.
+func (s *servers) loadAll(ctx context.Context, list []config.Server) (loaded []guest.Server, failed []error) {
+	type answer struct {
+		server guest.Server
+		err    error
+	}
+	answers := make([]answer, len(list))
+	var wg sync.WaitGroup
+	for i, c := range list {
+		wg.Go(func() {
+			g, err := s.load(ctx, c)
+			answers[i] = answer{g, err}
+		})
+	}
+	wg.Wait()
+	for _, a := range answers {
+		if a.err != nil {
+			failed = append(failed, a.err)
+			continue
+		}
+		loaded = append(loaded, a.server)
+	}
+	return loaded, failed
+}
+
+// searchPatience is how long a search waits for servers to start: one that hangs must not cost a run its time.
+// They go on starting, for the next search.
+const searchPatience = 10 * time.Second
+
+var errPatience = errors.New("the search did not wait any longer")
+
+// await starts every server that nobody has asked yet. late are those that took too long.
+func (s *servers) await(ctx context.Context) (late []string) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errPatience)
+	defer cancel()
+	s.loadAll(ctx, s.all) // a server that does not start has no tools to find; its own use says why
+	if ctx.Err() != nil {
+		late = s.unknown()
+	}
+	return late
+}
+
+// search looks in the tools of every server that is known.
+func (s *servers) search(q guest.SearchQuery) (result guest.SearchResult) {
+	found := s.snapshot().Search(q.Query, min(max(q.Limit, 1), 20))
+	result.Matches = make([]guest.Match, 0, len(found))
+	for _, m := range found {
+		result.Matches = append(result.Matches, guest.Match{
+			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.Tool),
+		})
+	}
+	return result
+}
+
+// unknown names the servers whose tools are not known.
+func (s *servers) unknown() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.all {
+		if _, ok := s.known[c.Name]; !ok {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// snapshot is the catalog of everything known. Its index takes longer to make than to ask, so it is kept until
+// something changes.
+func (s *servers) snapshot() *catalog.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index == nil {
+		docs := make([]catalog.Server, 0, len(s.known))
+		for _, c := range s.all {
+			if k, ok := s.known[c.Name]; ok {
+				docs = append(docs, k.docs)
+			}
+		}
+		s.index = catalog.New(docs)
+	}
+	return s.index
+}
+
+// unavailable is the answer to a call for a server this run cannot use.
+func unavailable(server, hint string) (int, string, guest.ErrorData) {
+	return guest.CodeUnavailable, fmt.Sprintf("Server '%s' is not available", server), guest.ErrorData{Server: server, Hint: hint}
+}
+
+// explain turns an upstream's failure into the error the guest gets.
+func explain(server, tool string, err error) (int, string, guest.ErrorData) {
+	data := guest.ErrorData{Server: server, Tool: tool}
+	var start *upstream.StartError
+	var call *upstream.CallError
+	switch {
+	case errors.As(err, &start):
+		data.Stderr = start.Stderr
+		return guest.CodeUnavailable, start.Error(), data
+	case errors.As(err, &call):
+		data.Code, data.Stderr = call.Code, call.Stderr
+		if json.Valid(call.Data) {
+			data.Data = call.Data
+		}
+		return guest.CodeToolFailed, call.Error(), data
+	case errors.Is(err, context.DeadlineExceeded):
+		return guest.CodeTimeout, err.Error(), data
+	case errors.Is(err, context.Canceled), errors.Is(err, errRunOver), errors.Is(err, errGuestCancelled):
+		return guest.CodeCancelled, err.Error(), data
+	default:
+		return guest.CodeToolFailed, err.Error(), data
+	}
+}

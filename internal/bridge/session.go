@@ -1,0 +1,235 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/sandbox"
+)
+
+// A session is a name under which variables persist. It begins without a sandbox, gets one at its first
+// run, loses it when the guest dies, is killed or has been idle too long, and gets a fresh one at the
+// next run. Its runs come one after the other, in the order they asked. After close nothing is left.
+type session struct {
+	bridge *Bridge
+	name   string
+	turn   chan struct{} // holds one token; whoever has it may run
+
+	mu      sync.Mutex
+	live    *live       // nil when no sandbox is up
+	runs    int         // counts runs over all sandboxes of the session
+	spills  []Text      // large outputs still readable, newest last
+	idle    *time.Timer // stops the sandbox; nil while a run is under way
+	since   time.Time   // end of the last run
+	closed  bool
+	lost    string // why the variables of earlier runs are gone; told once
+	stopped sync.WaitGroup
+}
+
+// keptOutputs is how many large outputs of a session stay readable.
+const keptOutputs = 16
+
+func newSession(b *Bridge, name string) *session {
+	s := &session{bridge: b, name: name, turn: make(chan struct{}, 1), since: time.Now()}
+	s.turn <- struct{}{}
+	return s
+}
+
+// begin waits for the session's turn. The caller calls end when it returned nil.
+func (s *session) begin(ctx context.Context) error {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		s.turn <- struct{}{}
+		return errClosed
+	}
+	s.runs++
+	if s.idle != nil && s.idle.Stop() {
+		s.stopped.Done()
+	}
+	s.idle = nil
+	return nil
+}
+
+// end gives the turn back and lets the sandbox go when nobody comes for it in time.
+func (s *session) end() {
+	s.mu.Lock()
+	s.since = time.Now()
+	if after := s.bridge.opts.Config.Sandbox.IdleTimeout; s.live != nil && !s.closed && after > 0 {
+		s.stopped.Add(1)
+		s.idle = time.AfterFunc(after, s.expire)
+	}
+	s.mu.Unlock()
+	s.turn <- struct{}{}
+}
+
+// expire ends an idle sandbox, unless a run has come between.
+func (s *session) expire() {
+	defer s.stopped.Done()
+	select {
+	case <-s.turn:
+	default:
+		return
+	}
+	s.drop("it was idle for " + s.bridge.opts.Config.Sandbox.IdleTimeout.String())
+	s.turn <- struct{}{}
+}
+
+// idleSince reports since when nothing has run; false while something does.
+func (s *session) idleSince() (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since, len(s.turn) == 1
+}
+
+// guest returns the live guest, starting one when there is none.
+func (s *session) guest(ctx context.Context, req Request) (*live, error) {
+	s.mu.Lock()
+	l := s.live
+	s.mu.Unlock()
+	if l != nil && l.alive() {
+		return l, nil
+	}
+	if l != nil {
+		s.drop("Python had ended")
+	}
+	l, err := startLive(ctx, s.bridge, s.name, req)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.live = l
+	}
+	s.mu.Unlock()
+	if closed { // while it was starting; close waits for our turn and has not seen it
+		l.close()
+		return nil, errClosed
+	}
+	return l, nil
+}
+
+// drop ends the sandbox and remembers why its variables are gone.
+func (s *session) drop(why string) {
+	s.mu.Lock()
+	l := s.live
+	s.live = nil
+	if l != nil {
+		s.lost = why
+	}
+	s.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+}
+
+// lostNote says, once, that this run does not see the variables of earlier ones.
+func (s *session) lostNote() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why := s.lost
+	s.lost = ""
+	if why == "" {
+		return ""
+	}
+	return "this is a fresh Python: the variables of earlier runs are gone because " + why
+}
+
+// keep makes a large output readable as a resource, and lets the oldest go.
+func (s *session) keep(texts ...Text) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range texts {
+		if t.spill != nil {
+			s.spills = append(s.spills, t)
+		}
+	}
+	for len(s.spills) > keptOutputs {
+		s.spills[0].spill.close()
+		s.spills = s.spills[1:]
+	}
+}
+
+// kept finds a kept output.
+func (s *session) kept(run int, stream string) (*spill, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.spills {
+		if t.spill.run == run && t.spill.stream == stream {
+			return t.spill, true
+		}
+	}
+	return nil, false
+}
+
+// serverChanged brings a guest that knows the server up to date.
+func (s *session) serverChanged(ctx context.Context, name string) {
+	s.mu.Lock()
+	l := s.live
+	s.mu.Unlock()
+	if l != nil {
+		l.refresh(ctx, name)
+	}
+}
+
+// close ends the sandbox and waits for a run under way, which ends as cancelled.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closed = true
+	l := s.live
+	if s.idle != nil && s.idle.Stop() {
+		s.stopped.Done()
+	}
+	s.idle = nil
+	s.mu.Unlock()
+	if l != nil {
+		l.kill(errClosed)
+	}
+	<-s.turn // the run under way sees its guest die and ends
+	s.drop("")
+	s.stopped.Wait()
+	s.mu.Lock()
+	for _, t := range s.spills {
+		t.spill.close()
+	}
+	s.spills = nil
+	s.mu.Unlock()
+	s.turn <- struct{}{} // whoever still waits for a turn finds the session closed
+}
+
+// policy is the sandbox policy a configuration asks for.
+func policy(c config.Sandbox) sandbox.Policy {
+	p := sandbox.DefaultPolicy()
+	p.Memory, p.Processes, p.CPUs = c.Memory, c.Pids, c.CPUs
+	p.TmpSize, p.WorkSize = c.TmpSize, c.WorkSize
+	p.Isolation = sandbox.Isolation(c.Isolation)
+	p.AllowGaps = c.AllowGaps
+	p.Interpreter = c.Python
+	return p
+}
+
+// maxMessage is the longest line of the guest's channel, and with it the largest argument or result.
+const maxMessage = 64 << 20
+
+var (
+	errRunOver        = errors.New("the run has ended")
+	errGuestCancelled = errors.New("cancelled")
+)
+
+// initialize is the first message of every guest.
+func initialize(session string, stdin bool, box sandbox.Sandbox) guest.Initialize {
+	return guest.Initialize{
+		Version: guest.ProtocolVersion, Session: session, Stdin: stdin,
+		Path: box.SitePackages(), MaxMessage: maxMessage,
+	}
+}

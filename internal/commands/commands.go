@@ -1,0 +1,138 @@
+// Package commands is the command line: its words, its flags, its exit codes.
+//
+// It owns the process's edges, which reach it as an [Env], and it is the only place where errors from
+// below become messages and hints. It decides nothing about running code (bridge does) and knows no other
+// way into the program than [Main], which closes what a command has opened before it returns.
+package commands
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v3"
+)
+
+// Main runs the command that env.Args name and returns the process's exit code.
+func Main(ctx context.Context, env Env) int {
+	ui := newUI(env)
+	err := table(env, ui).Run(ctx, env.Args)
+	return ui.report(err)
+}
+
+// table is every command, in the order people read them.
+func table(env Env, ui *ui) *cli.Command {
+	root := &cli.Command{
+		Name:  "codemode",
+		Usage: "run Python in a sandbox, with your MCP servers as its functions",
+		Commands: []*cli.Command{
+			execCommand(env, ui),
+			serveCommand(env, ui),
+			versionCommand(env),
+			helpCommand(),
+		},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}},
+		Metadata: examples(
+			`codemode exec -c 'print(sum(range(10)))'`,
+			`codemode exec script.py --limit 5 < data.json`,
+			`claude mcp add codemode -- codemode serve`,
+		),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			switch {
+			case cmd.Bool("version"):
+				return printVersion(env.Stdout, false)
+			case cmd.Args().Present():
+				return unknownCommand(cmd, cmd.Args().First())
+			}
+			return &usageError{msg: "which command?", hints: []string{"see: codemode help"}}
+		},
+		Writer:                          env.Stdout,
+		ErrWriter:                       env.Stderr,
+		Reader:                          env.Stdin,
+		HideHelpCommand:                 true, // ours is in the table
+		EnableShellCompletion:           true,
+		ConfigureShellCompletionCommand: describeCompletion,
+		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // Main reports
+	}
+	_ = root.Walk(func(c *cli.Command) error {
+		c.OnUsageError = flagError
+		c.DisableSliceFlagSeparator = true
+		return nil
+	})
+	return root
+}
+
+// describeCompletion puts the library's completion command among ours.
+func describeCompletion(c *cli.Command) {
+	c.Hidden = false
+	c.Usage = "print a completion script for bash, zsh, fish or pwsh"
+	c.ArgsUsage = "SHELL"
+	c.Description = "The script completes commands and flags. Load it when the shell starts."
+	c.Metadata = examples(
+		`source <(codemode completion bash)         # in ~/.bashrc`,
+		`source <(codemode completion zsh)          # in ~/.zshrc`,
+		`codemode completion fish > ~/.config/fish/completions/codemode.fish`,
+		`codemode completion pwsh > codemode.ps1    # and run it from $PROFILE`,
+	)
+	c.OnUsageError = flagError
+	shells := map[string]bool{}
+	for _, shell := range c.Commands {
+		shells[shell.Name] = true
+		shell.Hidden = true
+		shell.OnUsageError = flagError
+		if shell.Name == "bash" {
+			shell.Action = withBashFallback(shell.Action)
+		}
+	}
+	c.Action = func(_ context.Context, cmd *cli.Command) error {
+		if name := cmd.Args().First(); name != "" {
+			return &usageError{msg: "unknown shell " + quote(name), hints: []string{"there are bash, zsh, fish and pwsh"}}
+		}
+		return &usageError{msg: "for which shell?", hints: []string{"there are bash, zsh, fish and pwsh"}}
+	}
+}
+
+// bashFallback stands in for a function of the package bash-completion, which not everybody has. The
+// library's script needs its variables and no more (urfave/cli v3.14: autocomplete/bash_autocomplete).
+const bashFallback = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
+  _get_comp_words_by_ref() {
+    words=("${COMP_WORDS[@]}")
+    cword=$COMP_CWORD
+    cur=${COMP_WORDS[COMP_CWORD]}
+    prev=${COMP_WORDS[COMP_CWORD-1]}
+  }
+fi
+
+`
+
+func withBashFallback(script cli.ActionFunc) cli.ActionFunc {
+	return func(ctx context.Context, cmd *cli.Command) error {
+		if _, err := io.WriteString(cmd.Root().Writer, bashFallback); err != nil {
+			return err
+		}
+		return script(ctx, cmd)
+	}
+}
+
+func helpCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "help",
+		Usage:     "show the commands, or how to use one",
+		ArgsUsage: "[COMMAND]",
+		Metadata:  examples("codemode help exec", "codemode exec --help"),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			root := cmd.Root()
+			name := cmd.Args().First()
+			if name == "" {
+				return printHelp(root.Writer, root)
+			}
+			if c := root.Command(name); c != nil {
+				return printHelp(root.Writer, c)
+			}
+			return unknownCommand(root, name)
+		},
+	}
+}
+
+// errQuiet ends a command whose message is out already.
+var errQuiet = errors.New("")

@@ -1,0 +1,81 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+// Manual is docs/cli.md: every command, setting and exit code, from the tables the program itself uses.
+func Manual() string {
+	var b strings.Builder
+	b.WriteString("# The command line\n\n" +
+		"Generated from the command table; `go test . -run Docs -fix` writes it again.\n")
+	b.WriteString(section("codemode", "help"))
+	root := table(Env{}, &ui{})
+	for _, name := range append(commandNames(root), "completion") {
+		b.WriteString(section("codemode "+name, "help", name))
+	}
+	b.WriteString(exitCodeDocs)
+	b.WriteString(settingDocs())
+	return b.String()
+}
+
+// section is what a help command prints.
+func section(title string, args ...string) string {
+	var out strings.Builder
+	env := Env{Args: append([]string{"codemode"}, args...), Stdout: &out, Stderr: &out}
+	_ = table(env, &ui{}).Run(context.Background(), env.Args) // writes to memory
+	return fmt.Sprintf("\n## %s\n\n```\n%s```\n", title, out.String())
+}
+
+func commandNames(root *cli.Command) (names []string) {
+	for _, c := range visible(root) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+const exitCodeDocs = `
+## Exit codes
+
+| command | code | meaning |
+|---|---|---|
+| every | 0 | done |
+| every | 1 | failed |
+| every | 2 | the command line cannot be meant; nothing was done |
+| exec | 0 … 255 | what the program ended with: 1 for an uncaught exception, n for ` + "`sys.exit(n)`" + `, 128+n for signal n |
+| exec | 124 | the deadline |
+| exec | 125 | codemode could not run the program: no sandbox, bad settings, unknown server |
+| exec | 130, 131, 143 | codemode was interrupted, or told to end |
+| serve | 0 | the client went away, or codemode was told to end |
+`
+
+func settingDocs() string {
+	var b strings.Builder
+	b.WriteString("\n## Settings\n\n" +
+		"Each comes from its default, `config.toml`, the environment and the command line; the later wins, and of\n" +
+		"two variables the first. `config.toml` is the file that `--config` or `CODEMODE_CONFIG` names, else\n" +
+		"`$XDG_CONFIG_HOME/codemode/config.toml` or `~/.config/codemode/config.toml` (macOS: `~/Library/Application\n" +
+		"Support/codemode`, Windows: `%APPDATA%\\codemode`). An empty variable means the default.\n\n" +
+		"| setting | default | what it is | forms | variables | flag |\n|---|---|---|---|---|---|\n")
+	for _, d := range config.Docs() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n",
+			d.Name, code(d.Default), d.Text, d.Forms, "`"+strings.Join(d.Variables, "` `")+"`", code(d.Flag))
+	}
+	b.WriteString("\nServers of your own are tables of it:\n\n```toml\n[servers.memory]\ncommand = \"npx\"\n" +
+		"args = [\"-y\", \"@modelcontextprotocol/server-memory\"]\nenv = { MEMORY_FILE_PATH = \"${HOME}/memory.json\" }\n```\n\n" +
+		"They may have " + strings.Join(config.ServerFields, ", ") + ".\n")
+	return b.String()
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}

@@ -1,0 +1,37 @@
+package commands
+
+import (
+	"io"
+	"os"
+)
+
+// Env is the process's edges. No other package touches them.
+type Env struct {
+	Args    []string // the program's name first
+	Stdin   *os.File
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Lookup  func(string) (string, bool)
+	Environ []string // NAME=VALUE
+	Dir     string   // where the program was started
+}
+
+// ProcessEnv is the environment of this process.
+func ProcessEnv() Env {
+	dir, _ := os.Getwd() // one that is gone leaves relative paths relative
+	return Env{
+		Args:    os.Args,
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Lookup:  os.LookupEnv,
+		Environ: os.Environ(),
+		Dir:     dir,
+	}
+}
+
+// get returns a variable, empty when it is not set.
+func (e Env) get(name string) string {
+	v, _ := e.Lookup(name)
+	return v
+}

@@ -1,0 +1,227 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+
+	"codemode/internal/bridge"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+func execCommand(env Env, ui *ui) *cli.Command {
+	one := 1
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run a Python program in the sandbox",
+		ArgsUsage: "SCRIPT|-|-c CODE [ARG...]",
+		Description: "What follows the script belongs to it; after -c CODE, flags before the first\n" +
+			"argument are still codemode's. It ends as the program does; 124 is the\n" +
+			"deadline, 125 that codemode could not run it.",
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "c", Usage: "`CODE` to run instead of a script; - as script is stdin", Local: true},
+			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
+			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else a temporary folder named on stderr", Local: true},
+			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
+		}, settingFlags("timeout", "servers-file", "runtime", "python", "memory")...), configFlag()),
+		Metadata: examples(
+			`codemode exec -c 'print(sum(range(10)))'`,
+			`echo '[1,2,3]' | codemode exec script.py --limit 5`,
+			`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`,
+		),
+		StopOnNthArg: &one,
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			p, err := readProgram(env, cmd)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			return runExec(ctx, env, ui, cmd, p)
+		},
+	}
+}
+
+// runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
+func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
+	c, err := load(env, cmd)
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
+	for _, unknown := range config.UnknownVariables(env.Environ) {
+		ui.warn(unknown.Error(), hintsFor(unknown)...)
+	}
+	found, err := discover(env, cmd, c)
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
+	for _, problem := range found.Problems {
+		ui.warn(problem.Error())
+	}
+	pictures, err := newImages(env, cmd.String("out"))
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
+	b, err := newBridge(env, c, found.Servers, execLog(env, c.Log.Level), ui.busy)
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer ignoreBrokenPipe()()
+	// The first Ctrl-C interrupts the program, which may clean up; the second ends it.
+	defer watchSignals(func(s *signalled) { cancel(s) }, func() { _ = b.Close() })()
+
+	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel}
+	req := bridge.Request{
+		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
+		Timeout: c.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
+	}
+	if cmd.IsSet("server") {
+		req.Servers = cmd.StringSlice("server")
+	}
+	if cmd.Bool("json") {
+		req.Output = nil
+	}
+	out := b.Run(ctx, req)
+	if out.Err != nil {
+		out.ExitCode = exitNotRun // whatever kept it from running, this is how exec ends
+	}
+	if cmd.Bool("json") {
+		show.print("stdout", append(out.JSON(), '\n'))
+	}
+	err = finish(ui, cmd, out, context.Cause(ctx))
+	if closing := b.Close(); closing != nil {
+		ui.warn(closing.Error())
+	}
+	return err
+}
+
+// execLog keeps quiet unless the user is looking for something: what matters to a program's user is said
+// in the outcome.
+func execLog(env Env, level string) *slog.Logger {
+	if level != "debug" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return newLog(env, level)
+}
+
+// finish says what there is to say about an outcome, and ends as the program did.
+func finish(ui *ui, cmd *cli.Command, out bridge.Outcome, cause error) error {
+	ui.done()
+	for _, note := range out.Notes {
+		ui.warn(note)
+	}
+	var sig *signalled
+	var unwritten *writeError
+	switch {
+	case out.Err != nil:
+		return &exitError{exitNotRun, out.Err}
+	case errors.As(cause, &sig):
+		return exit(exitSignal + int(sig.number))
+	case errors.Is(cause, errNoReader):
+		return exit(exitSignal + int(syscall.SIGPIPE))
+	case errors.As(cause, &unwritten):
+		return unwritten
+	case out.Status == bridge.StatusTimeout:
+		return &exitError{exitDeadline, fmt.Errorf("stopped at the deadline of %v", out.Timeout)}
+	case out.Status == bridge.StatusError && !cmd.Bool("json"):
+		ui.failure(out)
+	}
+	return exit(out.ExitCode)
+}
+
+// failure shows what ended a program as python3 would: a traceback, sys.exit's message, nothing for a
+// mere exit code. What Python could not have said itself is codemode's to say.
+func (u *ui) failure(out bridge.Outcome) {
+	switch {
+	case out.Ended == bridge.EndSelf || out.Error == "":
+	case out.Ended == bridge.EndException:
+		u.raw(traceback(out.Error) + "\n")
+	case out.Ended == bridge.EndExit:
+		u.raw(out.Error + "\n")
+	default:
+		u.error(out.Error)
+	}
+}
+
+var syntaxError = regexp.MustCompile(`\n(Syntax|Indentation|Tab)Error: .*$`)
+
+// chained are the lines between an exception and the one that followed from it.
+var chained = regexp.MustCompile(`(?m)^(?:During handling of the above exception, another exception occurred|` +
+	`The above exception was the direct cause of the following exception):\n\n`)
+
+// traceback puts the line before each traceback that python3 has there and results for models go without.
+// There is none where the program's own syntax is wrong: what is shown then is a place, not a call.
+func traceback(text string) string {
+	const header = "Traceback (most recent call last):\n"
+	ownSyntax := syntaxError.MatchString(text) && strings.Count(text, "  File \"") == 1
+	if ownSyntax || strings.HasPrefix(text, header) {
+		return text
+	}
+	return header + chained.ReplaceAllString(text, "${0}"+header)
+}
+
+// printer is where a program's output goes while it runs.
+type printer struct {
+	env    Env
+	ui     *ui
+	images *images
+	cancel context.CancelCauseFunc
+
+	mu sync.Mutex
+}
+
+// errNoReader cancels a run whose output nobody reads any more.
+var errNoReader = errors.New("nobody reads the output")
+
+// writeError cancels a run whose output cannot be written.
+type writeError struct {
+	stream string
+	err    error
+}
+
+func (e *writeError) Error() string { return fmt.Sprintf("writing standard %s: %v", e.stream, e.err) }
+
+// unwritable is why a run is cancelled when its output cannot be written.
+func unwritable(stream string, err error) error {
+	for _, broken := range brokenPipe {
+		if errors.Is(err, broken) {
+			return errNoReader
+		}
+	}
+	return &writeError{stream, cause(err)}
+}
+
+// print passes on what the program printed, byte for byte.
+func (p *printer) print(stream string, data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ui.done()
+	to, name := p.env.Stdout, "output"
+	if stream == "stderr" {
+		to, name = p.env.Stderr, "error"
+	}
+	if _, err := to.Write(data); err != nil {
+		p.cancel(unwritable(name, err))
+	}
+}
+
+// image shows or saves an image, and says where it is.
+func (p *printer) image(mime string, data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, err := p.images.show(mime, data)
+	switch {
+	case err != nil:
+		p.ui.warn(err.Error())
+	case name != "":
+		p.ui.note("image", name)
+	}
+}

@@ -1,0 +1,59 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// run is one start of the program, without a process.
+func run(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	env := Env{
+		Args: append([]string{"codemode"}, args...), Stdout: &out, Stderr: &errs, Dir: ".",
+		Lookup: func(string) (string, bool) { return "", false },
+	}
+	code = Main(context.Background(), env)
+	return code, out.String(), errs.String()
+}
+
+// TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had.
+func TestHelpFitsAScreen(t *testing.T) {
+	names := append(commandNames(table(Env{}, &ui{})), "completion")
+	for _, name := range append(names, "") {
+		args := []string{"help"}
+		if name != "" {
+			args = append(args, name)
+		}
+		code, text, _ := run(args...)
+		if code != 0 || text == "" {
+			t.Fatalf("help %s: code %d, %q", name, code, text)
+		}
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if len(lines) > 24 {
+			t.Errorf("help %s has %d lines", name, len(lines))
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > 80 {
+				t.Errorf("help %s is wider than 80 columns: %s", name, line)
+			}
+		}
+		_, examples, ok := strings.Cut(text, "\nexamples:\n")
+		if !ok || strings.Contains(examples, "\n\n") || !strings.Contains(examples, "codemode") {
+			t.Errorf("help %s does not end with examples:\n%s", name, text)
+		}
+	}
+}
+
+// TestEveryFlagIsDescribed holds that no flag has a value without a name, or no words.
+func TestEveryFlagIsDescribed(t *testing.T) {
+	for _, c := range table(Env{}, &ui{}).Commands {
+		for _, line := range flagLines(c) {
+			if fields := strings.Fields(line); len(fields) < 3 || strings.Contains(line, "`") {
+				t.Errorf("%s: %q", c.Name, line)
+			}
+		}
+	}
+}

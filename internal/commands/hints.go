@@ -1,0 +1,75 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"codemode/internal/bridge"
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/upstream"
+)
+
+// hintsFor says what to do about an error. Packages below return typed errors; this is the only place
+// that knows what a user of the command line can do.
+func hintsFor(err error) []string {
+	var (
+		usage       *usageError
+		unavailable *sandbox.UnavailableError
+		gap         *sandbox.GapError
+		server      *bridge.UnknownServerError
+		start       *upstream.StartError
+		key         *config.UnknownKeyError
+		variable    *config.UnknownVariableError
+		file        *config.FileError
+		ceiling     *config.CeilingError
+	)
+	switch {
+	case errors.As(err, &usage):
+		return usage.hints
+	case errors.As(err, &unavailable):
+		return unavailable.Remedy
+	case errors.As(err, &gap):
+		return []string{gapHint(gap)}
+	case errors.As(err, &server):
+		return serverHints(server)
+	case errors.As(err, &start) && start.Stderr != "":
+		return []string{"its last words: " + lastLine(start.Stderr)}
+	case errors.As(err, &key):
+		if hints := didYouMean(key.Key, key.Known); hints != nil {
+			return hints
+		}
+		return []string{"there are " + strings.Join(key.Known, ", ")}
+	case errors.As(err, &variable):
+		return didYouMean(variable.Name, variable.Known)
+	case errors.As(err, &file) && errors.Is(err, fs.ErrPermission):
+		return []string{"if HOME is the home of another user, as after su or sudo, set it to yours"}
+	case errors.Is(err, errNoCache):
+		return []string{"set HOME, or XDG_CACHE_HOME and XDG_CONFIG_HOME, to absolute paths"}
+	case errors.As(err, &ceiling):
+		return []string{"raise the limit with CODEMODE_RUN_MAX_TIMEOUT, or run.max_timeout in config.toml"}
+	}
+	return nil
+}
+
+func gapHint(gap *sandbox.GapError) string {
+	names := make([]string, len(gap.Gaps))
+	for i, g := range gap.Gaps {
+		names[i] = g.Name
+	}
+	return fmt.Sprintf("to do without: CODEMODE_SANDBOX_ALLOW_GAPS=%s", strings.Join(names, ","))
+}
+
+func serverHints(e *bridge.UnknownServerError) []string {
+	if e.Nearest != "" {
+		return []string{"did you mean " + quote(e.Nearest) + "?"}
+	}
+	return []string{`servers are read from ~/MCPs/*.json, MCP_SERVERS_CONFIG, --servers-file and [servers.NAME] in config.toml`}
+}
+
+func lastLine(s string) string {
+	s = strings.TrimRight(s, "\n")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}

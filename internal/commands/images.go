@@ -1,0 +1,150 @@
+package commands
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// images shows the images of a program: inline where stdout is a terminal that can, else as files.
+type images struct {
+	dir    string // where they are saved; empty until the first one is, when no folder was named
+	named  bool
+	inline func(mime string, data []byte) string // the terminal's escape sequence; nil when it has none
+	stdout io.Writer
+	count  int
+}
+
+// newImages finds out at once when a folder that was named cannot be used.
+func newImages(env Env, dir string) (*images, error) {
+	s := &images{dir: dir, named: dir != "", stdout: env.Stdout}
+	if s.named && !filepath.IsAbs(dir) {
+		s.dir = filepath.Join(env.Dir, dir)
+	}
+	if isTerminal(env.Stdout) {
+		s.inline = inlineProtocol(env)
+	}
+	if !s.named {
+		return s, nil
+	}
+	if err := writable(s.dir); err != nil {
+		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
+	}
+	return s, nil
+}
+
+// writable makes a folder, and a file in it that goes away again.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return cause(err)
+	}
+	f, err := os.CreateTemp(dir, ".codemode-")
+	if err != nil {
+		return cause(err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// cause drops the path from a file error, for messages that name it as the user did.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// show puts an image on the terminal, or into a file whose name it returns; a named folder gets it in any case.
+func (s *images) show(mime string, data []byte) (name string, err error) {
+	shown := false
+	if s.inline != nil {
+		if sequence := s.inline(mime, data); sequence != "" {
+			_, err := io.WriteString(s.stdout, sequence+"\n")
+			shown = err == nil
+		}
+	}
+	if shown && !s.named {
+		return "", nil
+	}
+	return s.save(mime, data)
+}
+
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+}
+
+// save writes an image to a file of its own; it never overwrites one.
+func (s *images) save(mime string, data []byte) (string, error) {
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "codemode-images-")
+		if err != nil {
+			return "", fmt.Errorf("saving an image: %w", err)
+		}
+		s.dir = dir
+	}
+	for {
+		s.count++
+		name := filepath.Join(s.dir, fmt.Sprintf("image-%d%s", s.count, extensions[mime]))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			_, err = f.Write(data)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return "", fmt.Errorf("saving an image: %w", err)
+		}
+		return name, nil
+	}
+}
+
+// inlineProtocol tells from the environment how the terminal shows images, if it does. Inside tmux and
+// screen TERM is theirs, and they do not pass images on.
+func inlineProtocol(env Env) func(mime string, data []byte) string {
+	terminal, program := env.get("TERM"), env.get("TERM_PROGRAM")
+	switch {
+	case strings.HasPrefix(terminal, "tmux"), strings.HasPrefix(terminal, "screen"):
+		return nil
+	case program == "iTerm.app", program == "WezTerm":
+		return iterm2
+	case terminal == "xterm-kitty", terminal == "xterm-ghostty", program == "ghostty":
+		return kitty
+	}
+	return nil
+}
+
+// iterm2 is the sequence of iterm2.com/documentation-images.html (2026-07), which WezTerm has too.
+func iterm2(mime string, data []byte) string {
+	if mime == "image/svg+xml" {
+		return ""
+	}
+	return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(data), base64.StdEncoding.EncodeToString(data))
+}
+
+// kitty is the sequence of sw.kovidgoyal.net/kitty/graphics-protocol (2026-07): PNG (f=100), transmitted
+// and shown (a=T), in chunks of at most 4096 characters of which all but the last say m=1.
+func kitty(mime string, data []byte) string {
+	if mime != "image/png" {
+		return ""
+	}
+	const chunk = 4096
+	var b strings.Builder
+	control := "a=T,f=100,"
+	for rest := base64.StdEncoding.EncodeToString(data); rest != ""; {
+		n := min(chunk, len(rest))
+		more := 0
+		if n < len(rest) {
+			more = 1
+		}
+		fmt.Fprintf(&b, "\x1b_G%sm=%d;%s\x1b\\", control, more, rest[:n])
+		rest, control = rest[n:], ""
+	}
+	return b.String()
+}

@@ -1,0 +1,90 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v3"
+)
+
+// program is what exec runs. close it.
+type program struct {
+	code     string
+	filename string // as tracebacks show it
+	argv     []string
+	stdin    *os.File
+	owned    bool // stdin is ours to close
+}
+
+// readProgram takes the program from the command line: a script's name, -c CODE, or - for stdin. As with
+// python3, a script that cannot be read is a usage error.
+func readProgram(env Env, cmd *cli.Command) (*program, error) {
+	args := cmd.Args().Slice()
+	switch {
+	case cmd.IsSet("c"):
+		return &program{code: cmd.String("c"), filename: "<string>", argv: append([]string{"-c"}, args...), stdin: env.Stdin}, nil
+	case len(args) == 0:
+		return nil, &usageError{"there is nothing to run", []string{
+			"name a script, or give code with -c, or - for code on stdin", "see: codemode exec --help",
+		}}
+	case args[0] == "":
+		return nil, &usageError{"the script's name is empty", []string{"see: codemode exec --help"}}
+	case args[0] == "-":
+		return stdinProgram(env, args)
+	}
+	name := args[0]
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(env.Dir, name)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, unreadable(args[0], err)
+	}
+	p := &program{filename: args[0], argv: args, stdin: env.Stdin}
+	p.code, err = source(args[0], data)
+	return p, err
+}
+
+// stdinProgram reads all of stdin as code, which leaves the program an empty one.
+func stdinProgram(env Env, args []string) (*program, error) {
+	data, err := io.ReadAll(env.Stdin)
+	if err != nil {
+		return nil, fmt.Errorf("reading code from stdin: %w", err)
+	}
+	code, err := source("<stdin>", data)
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("opening an empty stdin: %w", err)
+	}
+	return &program{code: code, filename: "<stdin>", argv: args, stdin: null, owned: true}, nil
+}
+
+func (p *program) close() {
+	if p.owned {
+		_ = p.stdin.Close()
+	}
+}
+
+// source checks that a file is Python source text.
+func source(name string, data []byte) (string, error) {
+	code := strings.TrimPrefix(string(data), "\ufeff")
+	if !utf8.ValidString(code) {
+		return "", &usageError{msg: fmt.Sprintf("script %q is not UTF-8 text", name)}
+	}
+	return code, nil
+}
+
+func unreadable(name string, err error) error {
+	e := &usageError{msg: fmt.Sprintf("reading script %q: %v", name, cause(err))}
+	if strings.ContainsAny(name, " ();=") {
+		e.hints = []string{"to run code, put -c before it"}
+	}
+	return e
+}

@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// endSignals ask a program to end. On Windows only the first is ever sent.
+// Without SIGQUIT here, Ctrl-\ would make the Go runtime print all its goroutines.
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// ignoreBrokenPipe makes a write to a stdout nobody reads an error, where the Go runtime would end the
+// process before it has closed anything. Signals that are caught, unlike ignored ones, are not inherited
+// by the programs we start.
+func ignoreBrokenPipe() (stop func()) {
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	return func() { signal.Stop(pipe) }
+}
+
+// signalled is why a run was cancelled.
+type signalled struct{ number syscall.Signal }
+
+func (s *signalled) Error() string { return fmt.Sprintf("signal %d (%v)", int(s.number), s.number) }
+
+// watchSignals calls first at the first signal that asks the program to end and second at every later
+// one. stop waits until neither is being called.
+func watchSignals(first func(*signalled), second func()) (stop func()) {
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, endSignals...)
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-received:
+				number, _ := s.(syscall.Signal)
+				if n == 0 {
+					first(&signalled{number})
+				} else {
+					second()
+				}
+			}
+		}
+	})
+	return func() {
+		signal.Stop(received)
+		cancel()
+		work.Wait()
+	}
+}

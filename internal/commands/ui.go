@@ -1,0 +1,145 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"codemode/internal/bridge"
+
+	"golang.org/x/term"
+)
+
+// The rules of the interface, which hold because this is the only file that writes messages:
+//
+//   - Results go to stdout, everything said about them to stderr.
+//   - A message is one line: the program's name, what it is, and a sentence in lower case without a full
+//     stop. What the user typed is quoted. Every hint is a line of its own, and something to do.
+//   - Colour and lines that are rewritten only on a terminal; colour never with NO_COLOR (no-color.org).
+type ui struct {
+	out    io.Writer // stderr
+	live   bool      // lines can be rewritten
+	colour bool
+
+	mu       sync.Mutex
+	progress bool // the cursor is in a progress line
+}
+
+func newUI(env Env) *ui {
+	live := isTerminal(env.Stderr) && env.get("TERM") != "dumb"
+	return &ui{out: env.Stderr, live: live, colour: live && env.get("NO_COLOR") == ""}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Colours, as their SGR parameters.
+const (
+	red    = "31"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (u *ui) line(colour, kind, text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	if u.colour {
+		kind = "\x1b[" + colour + "m" + kind + "\x1b[0m"
+	}
+	fmt.Fprintf(u.out, "codemode: %s %s\n", kind, oneLine(text))
+}
+
+func (u *ui) error(text string, hints ...string) {
+	u.line(red, "error:", text)
+	u.hints(hints)
+}
+
+func (u *ui) warn(text string, hints ...string) {
+	u.line(yellow, "warning:", text)
+	u.hints(hints)
+}
+
+func (u *ui) note(kind, text string) { u.line(cyan, kind+":", text) }
+
+func (u *ui) hints(hints []string) {
+	for _, h := range hints {
+		u.line(cyan, "hint:", h)
+	}
+}
+
+// oneLine shows a text, which code may have made, such that it cannot pass for another message or move the cursor.
+func oneLine(text string) string {
+	return strings.ReplaceAll(bridge.Visible(strings.TrimSuffix(text, "\n")), "\n", `\n`)
+}
+
+// raw writes text that is Python's, not ours.
+func (u *ui) raw(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	_, _ = io.WriteString(u.out, bridge.Visible(text))
+}
+
+// busy shows how far something slow is, on a terminal. The line goes away with the next message, or done.
+func (u *ui) busy(done, total int, what string) {
+	if !u.live {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	if total > 0 && done < total {
+		fmt.Fprintf(u.out, "codemode: %s %d %%", what, 100*done/total)
+		u.progress = true
+	}
+}
+
+// done takes a progress line away.
+func (u *ui) done() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+}
+
+func (u *ui) clear() {
+	if u.progress {
+		fmt.Fprint(u.out, "\r\x1b[K")
+		u.progress = false
+	}
+}
+
+// report says what went wrong, and returns the exit code.
+func (u *ui) report(err error) int {
+	u.done()
+	if err == nil {
+		return 0
+	}
+	code := exitCode(err)
+	for _, e := range separate(err) {
+		if text := e.Error(); text != "" {
+			u.error(text, hintsFor(e)...)
+		}
+	}
+	return code
+}
+
+// separate returns the errors that errors.Join joined, which are told one by one.
+func separate(err error) []error {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		err = exit.err
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func quote(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,67 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"codemode/internal/catalog"
+
+	"github.com/urfave/cli/v3"
+)
+
+// usageError is a command line that cannot be meant. Nothing has been done when it is returned.
+type usageError struct {
+	msg   string
+	hints []string
+}
+
+func (e *usageError) Error() string { return e.msg }
+
+// flagError puts what the library says about flags into our words. Its messages are all there is to
+// tell the cases apart (urfave/cli v3.14: command_parse.go, flag_impl.go).
+func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+	msg := err.Error()
+	help := "see: " + cmd.FullName() + " --help"
+	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
+		typed := dashed(name)
+		return &usageError{"unknown flag " + quote(typed), append(didYouMean(typed, flagNames(cmd)), help)}
+	}
+	if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
+		return &usageError{"flag " + quote(dashed(strings.TrimLeft(name, "-"))) + " needs a value", []string{help}}
+	}
+	return &usageError{msg, []string{help}}
+}
+
+func unknownCommand(root *cli.Command, name string) error {
+	hints := didYouMean(name, commandNames(root))
+	if strings.HasSuffix(name, ".py") {
+		hints = []string{fmt.Sprintf("to run it: codemode exec %s", name)}
+	}
+	return &usageError{"unknown command " + quote(name), append(hints, "see: codemode help")}
+}
+
+func didYouMean(typed string, known []string) []string {
+	if near := catalog.Suggest(typed, known); near != "" {
+		return []string{"did you mean " + quote(near) + "?"}
+	}
+	return nil
+}
+
+func flagNames(cmd *cli.Command) (names []string) {
+	for _, f := range cmd.Flags {
+		for _, n := range f.Names() {
+			names = append(names, dashed(n))
+		}
+	}
+	return names
+}
+
+// dashed is a flag's name as it is typed.
+func dashed(name string) string {
+	if utf8.RuneCountInString(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}

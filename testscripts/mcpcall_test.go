@@ -1,0 +1,157 @@
+package testscripts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// caller is mcp-call's command line.
+type caller struct {
+	serve      string
+	arguments  string
+	structured bool
+	parallel   bool
+	list       bool
+	read       string
+	files      []string
+}
+
+// mcpCall is a real MCP client: it starts codemode serve, calls run_python once for each file, and goes
+// away. It ends with 1 when a result was an error, with 3 when serve did not end well.
+func mcpCall(args []string) int {
+	var c caller
+	fs := flag.NewFlagSet("mcp-call", flag.ContinueOnError)
+	fs.StringVar(&c.serve, "serve", "", "flags of codemode serve, separated by blanks")
+	fs.StringVar(&c.arguments, "args", "{}", "more arguments of every call, as JSON")
+	fs.BoolVar(&c.structured, "structured", false, "print structuredContent, one line a call")
+	fs.BoolVar(&c.parallel, "parallel", false, "make all calls at once; results are printed in order")
+	fs.BoolVar(&c.list, "list", false, "print the answer to tools/list first")
+	fs.StringVar(&c.read, "read", "", "print a resource last")
+	if fs.Parse(args) != nil {
+		return 2
+	}
+	c.files = fs.Args()
+	failed, err := c.run(context.Background())
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mcp-call:", err)
+		return 3
+	case failed:
+		return 1
+	}
+	return 0
+}
+
+func (c caller) run(ctx context.Context) (failed bool, err error) {
+	cmd := exec.Command("codemode", append([]string{"serve"}, strings.Fields(c.serve)...)...)
+	cmd.Stderr = os.Stderr
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, nil).
+		Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return false, fmt.Errorf("connecting: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, session.Close())
+		if code := cmd.ProcessState.ExitCode(); code != 0 {
+			err = errors.Join(err, fmt.Errorf("codemode serve ended with %d", code))
+		}
+	}()
+	if c.list {
+		tools, err := session.ListTools(ctx, nil)
+		if err != nil {
+			return false, err
+		}
+		printJSON(tools)
+	}
+	failed, err = c.calls(ctx, session)
+	if err != nil || c.read == "" {
+		return failed, err
+	}
+	resource, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: c.read})
+	if err != nil {
+		return failed, err
+	}
+	for _, content := range resource.Contents {
+		fmt.Print(content.Text)
+	}
+	return failed, nil
+}
+
+func (c caller) calls(ctx context.Context, session *mcp.ClientSession) (failed bool, err error) {
+	results := make([]*mcp.CallToolResult, len(c.files))
+	errs := make([]error, len(c.files))
+	var work sync.WaitGroup
+	for i, name := range c.files {
+		work.Go(func() { results[i], errs[i] = c.call(ctx, session, name) })
+		if !c.parallel {
+			work.Wait()
+		}
+	}
+	work.Wait()
+	for _, result := range results {
+		if result != nil {
+			failed = failed || result.IsError
+			c.print(result)
+		}
+	}
+	return failed, errors.Join(errs...)
+}
+
+// call makes one call. A file that begins with a line "# args: {…}" has arguments of its own; one called
+// "none" has no code.
+func (c caller) call(ctx context.Context, session *mcp.ClientSession, name string) (*mcp.CallToolResult, error) {
+	arguments := map[string]any{}
+	if err := json.Unmarshal([]byte(c.arguments), &arguments); err != nil {
+		return nil, fmt.Errorf("-args: %w", err)
+	}
+	if name != "none" {
+		code, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		arguments["code"] = string(code)
+		if own, ok := strings.CutPrefix(strings.SplitN(string(code), "\n", 2)[0], "# args: "); ok {
+			more := map[string]any{}
+			if err := json.Unmarshal([]byte(own), &more); err != nil {
+				return nil, fmt.Errorf("arguments of %s: %w", name, err)
+			}
+			maps.Copy(arguments, more)
+		}
+	}
+	return session.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: arguments})
+}
+
+func (c caller) print(result *mcp.CallToolResult) {
+	if c.structured {
+		printJSON(result.StructuredContent)
+		return
+	}
+	for _, content := range result.Content {
+		switch content := content.(type) {
+		case *mcp.TextContent:
+			fmt.Println(content.Text)
+		case *mcp.ImageContent:
+			fmt.Printf("[%s, %d bytes]\n", content.MIMEType, len(content.Data))
+		default:
+			fmt.Printf("[%T]\n", content)
+		}
+	}
+}
+
+func printJSON(v any) {
+	line, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it came as JSON
+	}
+	fmt.Printf("%s\n", line)
+}

@@ -1,0 +1,137 @@
+// Package testscripts is the specification of the command line, as scripts. README.md says how to read
+// and write them.
+package testscripts
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"codemode/internal/commands"
+	"codemode/internal/fakemcp"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("u", false, "update what the scripts compare with")
+
+// programs are what scripts can exec besides what the system has. The test binary is all of them.
+var programs = map[string]func(args []string) int{
+	"codemode": func([]string) int { return commands.Main(context.Background(), commands.ProcessEnv()) },
+	"fakemcp":  fakemcp.Main,
+	"stubmcp":  stubServer,
+	"mcp-call": mcpCall,
+	"tty":      tty,
+}
+
+func TestMain(m *testing.M) {
+	mains := map[string]func(){}
+	for name, main := range programs {
+		mains[name] = func() { os.Exit(main(os.Args[1:])) }
+	}
+	testscript.Main(m, mains)
+}
+
+func TestScripts(t *testing.T) {
+	adoptOrphans(t)
+	cache := t.TempDir() // of all scripts together: unpacking Python takes seconds
+	testscript.Run(t, testscript.Params{
+		Dir:                 ".",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(env *testscript.Env) error { return setup(env, cache) },
+		Condition:           condition(t, cache),
+		Cmds:                scriptCommands,
+	})
+}
+
+// setup gives a script an environment of its own, made from nothing but what is named here.
+func setup(env *testscript.Env, cache string) error {
+	home := filepath.Join(env.WorkDir, ".home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	// No variable of the person who runs the tests changes what codemode does.
+	env.Vars = slices.DeleteFunc(env.Vars, func(v string) bool {
+		return strings.HasPrefix(v, "CODEMODE_") || strings.HasPrefix(v, "MCP_") || strings.HasPrefix(v, "XDG_")
+	})
+	env.Setenv("HOME", home)            // ~/MCPs, ~/.config and ~/.local are the script's own
+	env.Setenv("USERPROFILE", home)     // the same, on Windows
+	env.Setenv("XDG_CACHE_HOME", cache) // shared: it only holds what can be made again
+	env.Setenv("TMPDIR", env.WorkDir)   // what is left behind shows
+	env.Setenv("TERM", "xterm")         // a terminal without pictures; tty makes it one
+	if npm := npmPrefix(); npm != "" {
+		env.Setenv("NPM", npm) // a prefix with real servers and clients, for scripts that begin with [!npm]
+	}
+	return nil
+}
+
+// npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.
+func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
+
+// condition answers [native], a sandbox can be started here; [python], the system has a python3; [pandas], with pandas and matplotlib; and [npm], real
+// servers and clients are there. One that CODEMODE_REQUIRE names and that does not hold fails the test.
+func condition(t *testing.T, cache string) func(string) (bool, error) {
+	required := strings.Split(os.Getenv("CODEMODE_REQUIRE"), ",")
+	holds := map[string]func() bool{
+		"native": sync.OnceValue(func() bool {
+			cmd := exec.Command("codemode", "exec", "-c", "pass")
+			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Logf("native is not available: %v: %s", err, out)
+			}
+			return err == nil
+		}),
+		"python": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "pass").Run() == nil }),
+		"pandas": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").Run() == nil }),
+		"npm": sync.OnceValue(func() bool {
+			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))
+			return npmPrefix() != "" && err == nil
+		}),
+	}
+	return func(name string) (bool, error) {
+		check, known := holds[name]
+		if !known {
+			return false, errUnknownCondition(name)
+		}
+		ok := check()
+		if !ok && slices.Contains(required, name) {
+			t.Errorf("CODEMODE_REQUIRE names %q, which this machine does not have", name)
+		}
+		return ok, nil
+	}
+}
+
+type errUnknownCondition string
+
+func (e errUnknownCondition) Error() string { return "unknown condition " + string(e) }
+
+// TestReadme holds that every program, command and condition has its section in README.md.
+func TestReadme(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for name := range programs {
+		want = append(want, "`exec "+name)
+	}
+	for name := range scriptCommands {
+		want = append(want, "`"+name)
+	}
+	want = append(want, "`[native]`", "`[python]`", "`[npm]`", "`[pandas]`")
+	rows := strings.ReplaceAll(string(data), "`[!] ", "`")
+	for _, w := range want {
+		if !strings.Contains(rows, "\n| "+w) {
+			t.Errorf("README.md has no row that begins with %s", w)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package testscripts
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/creack/pty"
+)
+
+// typing is what tty types once it has seen something.
+type typing struct{ seen, text string }
+
+// tty runs a command on a terminal of its own, 24 by 80, prints all it shows, and ends as it does. Each
+// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D and ^\ are those keys.
+func tty(args []string) int {
+	var script []typing
+	fs := flag.NewFlagSet("tty", flag.ContinueOnError)
+	fs.Func("when", "`SEEN=TEXT` to type", func(s string) error {
+		seen, text, ok := strings.Cut(s, "=")
+		if !ok {
+			return errors.New("want SEEN=TEXT")
+		}
+		script = append(script, typing{seen, strings.NewReplacer("^C", "\x03", "^D", "\x04", `^\`, "\x1c", `\n`, "\n").Replace(text)})
+		return nil
+	})
+	if fs.Parse(args) != nil || fs.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: tty [-when SEEN=TEXT]... COMMAND [ARG...]")
+		return 2
+	}
+	cmd := exec.Command(fs.Arg(0), fs.Args()[1:]...)
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tty:", err)
+		return 125
+	}
+	defer terminal.Close()
+	converse(terminal, script)
+	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, "tty:", err)
+		return 125
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// converse copies what the terminal shows until nobody has it open, and types what the script says.
+func converse(terminal *os.File, script []typing) {
+	var shown strings.Builder
+	from := 0 // what of shown the script has not answered yet
+	buf := make([]byte, 4096)
+	for {
+		n, err := terminal.Read(buf)
+		_, _ = os.Stdout.Write(buf[:n])
+		shown.Write(buf[:n])
+		for len(script) > 0 {
+			at := strings.Index(shown.String()[from:], script[0].seen)
+			if at < 0 {
+				break
+			}
+			from += at + len(script[0].seen)
+			_, _ = io.WriteString(terminal, script[0].text)
+			script = script[1:]
+		}
+		if err != nil {
+			return // EIO: the last process has closed it
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// Command bench measures what docs/benchmarks.md claims: `go run ./bench` builds codemode, runs every
+// row with both sides interleaved in one run, and prints a Markdown table.
+//
+// It only measures; nothing here is a test, and no figure makes it fail. Everything it starts it ends.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/fakemcp"
+)
+
+// row is one measurement: what, the figure, its target, and what it was compared with.
+type row struct{ what, figure, target, met string }
+
+// bench holds what the measurements share.
+type bench struct {
+	dir      string // scratch
+	codemode string // the binary
+	python   string // the interpreter it carries, unpacked
+	npm      string // a prefix with the real servers; empty skips what needs them
+	n        int
+	rows     []row
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "fakemcp" {
+		os.Exit(fakemcp.Main(os.Args[2:]))
+	}
+	n := flag.Int("n", 30, "repetitions of each short measurement")
+	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
+	flag.Parse()
+	if err := run(*n, *npm); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(n int, npm string) error {
+	dir, err := os.MkdirTemp("", "codemode-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{dir: dir, n: n, npm: npm}
+	if err := b.build(); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	for _, measure := range []func(context.Context) error{
+		b.execStart, b.serveStart, b.liveRun, b.sequentialCalls, b.gather, b.large, b.tokens,
+	} {
+		if err := measure(ctx); err != nil {
+			return err
+		}
+	}
+	b.print()
+	return nil
+}
+
+// build makes the binary and lets it unpack its Python.
+func (b *bench) build() error {
+	b.codemode = filepath.Join(b.dir, "codemode")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.codemode, "codemode/cmd/codemode")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("building codemode: %w", err)
+	}
+	began := time.Now()
+	cmd := b.command(nil, "exec", "-c", "pass")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("first run: %w: %s", err, out)
+	}
+	b.add("first run: unpack and byte-compile CPython", time.Since(began).Round(10*time.Millisecond).String(), "", "")
+	found, err := filepath.Glob(filepath.Join(b.dir, "cache", "codemode", "python", "*", "bin", "python3"))
+	if err != nil || len(found) == 0 {
+		return fmt.Errorf("the unpacked interpreter was not found in %s", b.dir)
+	}
+	b.python = found[0]
+	return nil
+}
+
+// command is codemode with a HOME of its own.
+func (b *bench) command(env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(b.codemode, args...)
+	cmd.Dir = b.dir
+	cmd.Env = append([]string{
+		"HOME=" + filepath.Join(b.dir, "home"), "PATH=" + os.Getenv("PATH"),
+		"XDG_CACHE_HOME=" + filepath.Join(b.dir, "cache"),
+	}, env...)
+	return cmd
+}
+
+func (b *bench) add(what, figure, target, met string) {
+	b.rows = append(b.rows, row{what, figure, target, met})
+	fmt.Fprintf(os.Stderr, "%-60s %s\n", what, figure)
+}
+
+// ms formats a duration the way the table does.
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+func met(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "**no**"
+}
+
+func (b *bench) print() {
+	fmt.Printf("%s, %s/%s, %d CPUs, %s\n\n", kernel(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Println("| what | measured | target | met |\n|---|---|---|---|")
+	for _, r := range b.rows {
+		fmt.Printf("| %s | %s | %s | %s |\n", r.what, r.figure, r.target, r.met)
+	}
+}
+
+func kernel() string {
+	out, _ := exec.Command("uname", "-sr").Output()
+	return strings.TrimSpace(string(out))
+}

@@ -67,6 +67,9 @@ func setup(env *testscript.Env, cache string) error {
 	env.Setenv("XDG_CACHE_HOME", cache) // shared: it only holds what can be made again
 	env.Setenv("TMPDIR", env.WorkDir)   // what is left behind shows
 	env.Setenv("TERM", "xterm")         // a terminal without pictures; tty makes it one
+	if race, ok := os.LookupEnv("GORACE"); ok {
+		env.Setenv("GORACE", race) // the programs are this binary, detector and all
+	}
 	if npm := npmPrefix(); npm != "" {
 		env.Setenv("NPM", npm) // a prefix with real servers and clients, for scripts that begin with [!npm]
 	}

@@ -75,15 +75,11 @@ func (b *Bridge) Close() error {
 	b.end(errClosed)
 	b.mu.Lock()
 	b.closed = true
-	all := make([]*session, 0, len(b.sessions))
 	for _, s := range b.sessions {
-		all = append(all, s)
+		b.work.Go(s.close) // side by side: a client that goes away waits seconds, not seconds for each
 	}
 	b.sessions = map[string]*session{}
 	b.mu.Unlock()
-	for _, s := range all {
-		s.close()
-	}
 	b.work.Wait()
 	return b.servers.pool.Close()
 }

@@ -33,7 +33,7 @@ func eachUser(t *testing.T, test func(t *testing.T)) {
 func rerunAs(t *testing.T, uid uint32) {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+name+"$", "-test.timeout=5m", "-test.parallel=4",
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m", "-test.parallel=4",
 		fmt.Sprintf("-test.short=%t", testing.Short()))
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), asUser+"=1", "HOME=/nonexistent", "TMPDIR=/tmp")

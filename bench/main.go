@@ -38,14 +38,36 @@ func main() {
 	}
 	n := flag.Int("n", 30, "repetitions of each short measurement")
 	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
+	only := flag.String("only", "", "measure only what has this in its name: "+strings.Join(names(), ", "))
 	flag.Parse()
-	if err := run(*n, *npm); err != nil {
+	if err := run(*n, *npm, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, npm string) error {
+// measurements are what can be measured, in the order of the table.
+var measurements = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"exec", (*bench).execStart},
+	{"serve", (*bench).serveStart},
+	{"live", (*bench).liveRun},
+	{"calls", (*bench).sequentialCalls},
+	{"gather", (*bench).gather},
+	{"large", (*bench).large},
+	{"tokens", (*bench).tokens},
+}
+
+func names() (all []string) {
+	for _, m := range measurements {
+		all = append(all, m.name)
+	}
+	return all
+}
+
+func run(n int, npm, only string) error {
 	dir, err := os.MkdirTemp("", "codemode-bench-")
 	if err != nil {
 		return err
@@ -56,10 +78,11 @@ func run(n int, npm string) error {
 		return err
 	}
 	ctx := context.Background()
-	for _, measure := range []func(context.Context) error{
-		b.execStart, b.serveStart, b.liveRun, b.sequentialCalls, b.gather, b.large, b.tokens,
-	} {
-		if err := measure(ctx); err != nil {
+	for _, m := range measurements {
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		if err := m.run(b, ctx); err != nil {
 			return err
 		}
 	}

@@ -133,6 +133,30 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
+// A call that could block its thread must not where anything else can go on meanwhile: a task that waits for another
+// call, a thread, a timer.
+func TestCallHoldsUpNothing(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	k.text("await mcp_fake.echo(message='up')")
+	for name, setUp := range map[string]string{
+		"call": "async def other():\n    await mcp_fake.slow(ms=1)\n    await mcp_fake.slow(ms=1)\n    order.append('other')\n" +
+			"task = asyncio.create_task(other())\nawait asyncio.sleep(0)",
+		"thread": "import threading\nloop = asyncio.get_running_loop()\ntask = loop.create_future()\n" +
+			"def set():\n    order.append('other')\n    task.set_result(None)\n" +
+			"threading.Timer(0.01, loop.call_soon_threadsafe, [set]).start()",
+		"timer": "async def other():\n    await asyncio.sleep(0.01)\n    order.append('other')\ntask = asyncio.create_task(other())\nawait asyncio.sleep(0)",
+		"ready": "async def other():\n    order.append('other')\ntask = asyncio.create_task(other())",
+		"descriptor": "import os, subprocess, sys\nr, w = os.pipe()\nloop = asyncio.get_running_loop()\ntask = loop.create_future()\n" +
+			"def ready():\n    loop.remove_reader(r)\n    order.append('other')\n    task.set_result(None)\nloop.add_reader(r, ready)\n" +
+			"child = subprocess.Popen([sys.executable, '-c', 'print()'], stdout=w)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			code := "order = []\n" + setUp + "\nawait mcp_fake.slow(ms=1000)\norder.append('main')\nawait task\norder"
+			want(t, k.text(code), "result: ['other', 'main']")
+		})
+	}
+}
+
 // Far more calls than are worked on at once: those that wait are cancelled at once, and the rest is side by side.
 func TestMoreCallsThanAreWorkedOn(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))

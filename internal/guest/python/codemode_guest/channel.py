@@ -1,15 +1,16 @@
-"""The channel to the host: requests from any thread or event loop, answers from a reader thread."""
+"""The channel to the host: requests from any thread or event loop."""
 
 from .early import builtins as __builtins__
 
 import posix
 import sys
-from _thread import allocate_lock, start_new_thread
+from _thread import _count, allocate_lock, get_ident
 from itertools import count
 
 from . import wire
+from .reader import Reader
 
-READ = 16 << 10  # bytes of a first read; doubled while a message is larger
+OWN_THREADS = 2  # the reader's and the outbox's
 
 
 class RemoteError(Exception):
@@ -26,7 +27,7 @@ class Channel:
     """JSON-RPC 2.0 with the host.
 
     Requests may be made on any number of event loops, in plain functions, and in any thread. handlers are
-    called in the reader thread with a message's params, and at_end without; inbox gets the requests.
+    called by whoever reads with a message's params, and at_end without; inbox gets the requests.
     """
 
     def __init__(self, fd, outbox, inbox, handlers, at_end):
@@ -34,14 +35,19 @@ class Channel:
         self._outbox = outbox
         self._inbox = inbox
         self._handlers = handlers
-        self._at_end = at_end
+        self._main = get_ident()
+        self._reader = Reader(fd, self._dispatch, at_end)
         self._next = count(1).__next__  # one C call: threads and signal handlers may ask at any moment
         self._waiting = {}  # id -> what takes the answer
         self.max_message = 64 << 20
 
     def start(self):
         posix.register_at_fork(after_in_child=self._in_child)
-        start_new_thread(self._read, ())
+        self._reader.start()
+
+    def listen(self):
+        """Have messages taken at once: the main thread asks for nothing any more."""
+        self._reader.rouse()
 
     async def request(self, method, params):
         """Ask the host; the result, or RemoteError. Cancelling the await cancels the request."""
@@ -50,6 +56,8 @@ class Channel:
 
             loop = get_running_loop()
         except RuntimeError:  # driven by hand or by another library: nothing else could run meanwhile
+            return self.request_sync(method, params)
+        if get_ident() == self._main and self._alone(loop):
             return self.request_sync(method, params)
         future = loop.create_future()
 
@@ -64,6 +72,7 @@ class Channel:
                 pass  # the loop was closed: nobody waits
 
         ident = self._ask(method, params, take)
+        self._reader.rouse()
         try:
             answer = await future
         finally:
@@ -73,6 +82,13 @@ class Channel:
     def request_sync(self, method, params):
         """Ask the host and block the calling thread until it has answered."""
         box = []
+        if get_ident() == self._main:
+            ident = self._ask(method, params, box.append)
+            try:
+                self._reader.lead(box)
+            finally:
+                self._forget(ident)
+            return _result(box[0])
         answered = allocate_lock()
         answered.acquire()
 
@@ -81,11 +97,29 @@ class Channel:
             answered.release()
 
         ident = self._ask(method, params, take)
+        self._reader.rouse()
         try:
             answered.acquire()
         finally:
             self._forget(ident)
         return _result(box[0])
+
+    def _alone(self, loop):
+        """Whether nothing but the caller's task could go on before the answer, so that it may as well block.
+
+        What asyncio's loops have no public name for is asked of their attributes, which are the same in 3.9 to 3.14.
+        """
+        try:
+            return not (
+                loop._ready
+                or loop._scheduled
+                or loop._signal_handlers
+                or self._waiting
+                or len(loop._selector._fd_to_key) > 1  # its own pipe
+                or _count() > OWN_THREADS
+            )
+        except AttributeError:
+            return False
 
     def notify(self, method, params):
         self._outbox.send(self._line(b'{"jsonrpc":"2.0","method":%b,"params":%b}', method, params))
@@ -121,33 +155,7 @@ class Channel:
         if self._waiting.pop(ident, None) is not None and not self._outbox.forked:
             self.notify("cancel", {"id": ident})
 
-    # The reader thread.
-
-    def _read(self):
-        try:
-            for line in self._lines():
-                self._dispatch(line)
-        finally:
-            self._at_end()
-
-    def _lines(self):
-        parts, size = [], READ
-        while True:
-            try:
-                data = posix.read(self._fd, size)
-            except OSError:
-                return
-            if not data:
-                return
-            size = min(2 * size, 1 << 20) if len(data) == size else max(size // 2, READ)
-            head, found, rest = data.partition(b"\n")
-            while found:
-                parts.append(head)
-                yield parts[0] if len(parts) == 1 else b"".join(parts)
-                parts = []
-                head, found, rest = rest.partition(b"\n")
-            if head:
-                parts.append(head)
+    # For the reader.
 
     def _dispatch(self, line):
         try:
@@ -200,9 +208,9 @@ def claim(argument):
         posix.close(null)
         return read, write, pipe_to(1), pipe_to(2)
     kind, *numbers = argument.split(":")
-    if kind != "fd" or len(numbers) != 3:
-        sys.exit(f"boot.py: channel {argument!r}: want fd:CHANNEL:STDOUT:STDERR or stdio")
-    channel, stdout, stderr = map(int, numbers)
-    for fd in (channel, stdout, stderr):
+    if kind != "fd" or len(numbers) not in (3, 4):
+        sys.exit(f"boot.py: channel {argument!r}: want fd:CHANNEL:STDOUT:STDERR, fd:READ:WRITE:STDOUT:STDERR or stdio")
+    *channel, stdout, stderr = map(int, numbers)
+    for fd in (*channel, stdout, stderr):
         posix.set_inheritable(fd, False)
-    return channel, channel, stdout, stderr
+    return channel[0], channel[-1], stdout, stderr

@@ -26,7 +26,9 @@ class Interrupts:
         _signal.signal(_signal.SIGINT, self._on_sigint)
 
     def ask(self, params):
-        """Stop a run. Called in the reader thread."""
+        """Stop a run. Called by whoever reads; the main thread may be told twice."""
+        if self.delivered and params.get("run") == self._run:
+            return
         self._wanted = params.get("run")
         if self._wanted == self._run:
             start_new_thread(self._insist, (self._wanted,))

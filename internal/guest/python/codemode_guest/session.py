@@ -65,6 +65,7 @@ class Session:
 
     def _next(self):
         """The next request. A guest that waits for its first one gets ready meanwhile: it is in a pool."""
+        self._channel.listen()
         if not self._ready:
             try:
                 return self._inbox.get(timeout=_IDLE)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,6 +49,7 @@ type connState struct {
 	slots    map[int64]*slot   // by progress token
 	tokens   int64             // the last one given
 	owed     int               // the server's requests without an answer yet
+	expiry   *time.Timer       // not later than the first end of a slot; nil while no slot has one
 }
 
 // request is a request whose answer belongs in a slot.
@@ -91,6 +93,9 @@ func (c *conn) finish() {
 	c.update(func(st *connState) {
 		if !st.finished {
 			st.finished = true
+			if st.expiry != nil {
+				st.expiry.Stop()
+			}
 			close(c.done)
 		}
 	})
@@ -141,11 +146,36 @@ func (c *conn) expect(s *slot) (token int64) {
 		if st.cause != nil {
 			s.cancel(st.cause)
 		}
+		if s.timeout > 0 && st.expiry == nil {
+			st.expiry = time.AfterFunc(s.timeout, c.expire)
+		}
 	})
 	return s.token
 }
 
-// take returns what has come for the slot. Nothing comes into it any more, and its timer is stopped.
+// expire cancels the calls that have taken too long. One timer serves all calls and is not stopped with them: setting
+// one for each would cost a call that takes microseconds more than anything else here.
+func (c *conn) expire() {
+	c.update(func(st *connState) {
+		now, next := time.Now(), time.Duration(0)
+		for _, s := range st.slots {
+			left := s.ends.Sub(now)
+			switch {
+			case s.timeout == 0:
+			case left <= 0:
+				s.cancel(&timeoutError{s.what, s.timeout})
+			case next == 0 || left < next:
+				next = left
+			}
+		}
+		st.expiry = nil
+		if next > 0 && !st.finished {
+			st.expiry = time.AfterFunc(next, c.expire)
+		}
+	})
+}
+
+// take returns what has come for the slot. Nothing comes into it any more.
 func (c *conn) take(s *slot) (result json.RawMessage, err error) {
 	c.update(func(st *connState) {
 		delete(st.slots, s.token)
@@ -153,9 +183,6 @@ func (c *conn) take(s *slot) (result json.RawMessage, err error) {
 			if r.slot == s {
 				delete(st.requests, id)
 			}
-		}
-		if s.timer != nil {
-			s.timer.Stop()
 		}
 		result, err = s.result, s.err
 	})

@@ -20,9 +20,10 @@ type slot struct {
 	result json.RawMessage
 	err    error // the server's error, a *jsonrpc.Error, or what is wrong with its answer
 
-	timer    *time.Timer
-	timeout  time.Duration
-	deadline time.Time // progress cannot move the timeout past this
+	timeout time.Duration // 0 is none
+	what    string        // what takes too long then, for people
+	ends    time.Time     // the call, when neither its answer nor progress has come by then
+	last    time.Time     // what progress cannot move ends past
 }
 
 type slotKey struct{}
@@ -41,18 +42,20 @@ func slotOf(ctx context.Context) *slot {
 // (https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts, its source read November 2026).
 const maxExtension = 20
 
-// limit cancels the call when neither its answer nor progress comes for the duration.
+// limit has the connection cancel the call when neither its answer nor progress comes for the duration. It is called
+// before expect.
 func (s *slot) limit(d time.Duration, what string) {
 	if d <= 0 {
 		return
 	}
-	s.timeout, s.deadline = d, time.Now().Add(maxExtension*d)
-	s.timer = time.AfterFunc(d, func() { s.cancel(&timeoutError{what, d}) })
+	now := time.Now()
+	s.timeout, s.what = d, what
+	s.ends, s.last = now.Add(d), now.Add(maxExtension*d)
 }
 
 // progress is called with the connection's mutex held, so never after the slot was taken.
 func (s *slot) progress() {
-	if s.timer != nil {
-		s.timer.Reset(min(s.timeout, time.Until(s.deadline)))
+	if s.ends = time.Now().Add(s.timeout); s.ends.After(s.last) {
+		s.ends = s.last
 	}
 }

@@ -1,8 +1,9 @@
-// Package clientcfg is the files in which people configure MCP servers: it finds and reads them, and
-// says what in them cannot be used.
+// Package clientcfg is the files in which people configure MCP servers, codemode's own and those of AI
+// clients: it finds and reads them, and says of every entry whether it can be used and why not.
 //
 // It never starts a process, never prints and never follows what an entry says. One bad entry costs only
-// itself, one bad file only itself: what is wrong comes back as [Problem] values beside what is right.
+// itself, one bad file only itself: what is wrong comes back as [Problem] values beside what is right. An
+// entry that came with a project counts only once its user has approved it, see [Approvals].
 // Everything here is a function of its arguments and the files; nothing needs closing.
 package clientcfg
 
@@ -12,13 +13,14 @@ import (
 	"codemode/internal/config"
 )
 
-// A Problem is a file or an entry that cannot be used, or that is hidden by another of its name.
+// A Problem is a file or an entry that cannot be used, or not as it is meant.
 type Problem struct {
+	Client string // source the file belongs to, see [Sources]
 	File   string
 	Line   int    // 0 when the whole file is meant
 	Column int    // 0 when the whole line is meant
 	Server string // empty when the file is meant
-	Err    error
+	Err    error  // never holds a value of the file: those may be secret
 }
 
 func (p Problem) Error() string {
@@ -33,7 +35,61 @@ func (p Problem) Error() string {
 
 func (p Problem) Unwrap() error { return p.Err }
 
-// A Skipped entry would start codemode, or the program it replaces, again.
+// Own says whether the problem is in a place that is codemode's own, which every command tells. Those in
+// the files of other programs are for the commands that are about servers.
+func (p Problem) Own() bool { return isOwn(p.Client) }
+
+// A Scope says whose an entry is.
+type Scope string
+
+// The scopes. What is in a project's files is a stranger's word until the user approves it.
+const (
+	User    Scope = "user"    // for everything the user does
+	Local   Scope = "local"   // the user's, for one project
+	System  Scope = "system"  // the machine's
+	Project Scope = "project" // came with the project
+)
+
+// A Status says what becomes of an entry.
+type Status string
+
+// The statuses.
+const (
+	Ready         Status = "ready"
+	Disabled      Status = "disabled"       // switched off where it is configured
+	NeedsInput    Status = "needs-input"    // refers to what is not set
+	NeedsApproval Status = "needs-approval" // came with the project, and the user has not approved it as it is now
+	SelfReference Status = "self-reference" // would start codemode, or the program it replaces, again
+	Duplicate     Status = "duplicate-of"   // another entry starts the same
+	Shadowed      Status = "shadowed"       // another entry of the same program has its name
+	Invalid       Status = "problem"        // cannot be used
+)
+
+// An Entry is one server in one file.
+type Entry struct {
+	Server     config.Server // Server.Name is what it is called here, such as "github@cursor"
+	Written    string        // its name in the file
+	Client     string        // source the file belongs to, see [Sources]
+	Scope      Scope
+	Line       int // of Server.Source; 0 is unknown
+	Status     Status
+	Reason     string   // why it has this status; empty for what is ready
+	Of         string   // Duplicate and Shadowed: what the entry that counts is called
+	AlsoIn     []string // what else starts the same, as "cursor (user)"
+	Aggregator string   // the program that offers other servers through this one, if it is one
+	Notes      []string // what is odd, none of which keeps it from being used
+
+	column   int
+	key      string // what it starts, see identity
+	unpinned string // the same, without package versions
+	noValues bool   // it says nothing but whether a server of this name is on
+	explicit string // the folder the entry itself names to start in
+}
+
+// Place is where the entry is, for people.
+func (e Entry) Place() string { return fmt.Sprintf("%s (%s)", e.Client, e.Scope) }
+
+// Skipped is an entry that would start codemode, or the program it replaces, again.
 type Skipped struct {
 	Server config.Server
 	Reason string // what gave it away
@@ -41,7 +97,28 @@ type Skipped struct {
 
 // Found is what the sources hold together.
 type Found struct {
-	Servers  []config.Server // in the order of the sources, names unique, disabled ones included
-	Problems []Problem
-	Skipped  []Skipped
+	Entries  []Entry   // all of them, in the order of precedence
+	Problems []Problem // in the order of the files
+
+	Servers []config.Server // of Entries, those that can be asked for by name, disabled ones included
+	Skipped []Skipped       // of Entries, the self-references
+}
+
+// Named are the entries that a user can mean by a name: the one that is called so here, else, when nothing is,
+// all whose name is that in their files.
+func (f Found) Named(name string) (entries []Entry) {
+	for _, e := range f.Entries {
+		if e.Server.Name == name && e.counts() {
+			return []Entry{e}
+		}
+		if e.Written == name {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// counts says whether the entry can be asked for by name.
+func (e Entry) counts() bool {
+	return e.Status == Ready || e.Status == Disabled || e.Status == NeedsInput
 }

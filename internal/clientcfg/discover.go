@@ -1,109 +1,219 @@
 package clientcfg
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"codemode/internal/config"
 )
 
-// source is one place where servers are configured.
-type source struct {
-	name string // for documentation
-	read func(config.Servers) ([]config.Server, []Problem)
+// Options says what is looked for, and where.
+type Options struct {
+	Env       Env
+	Servers   config.Servers // what codemode is told itself
+	Sources   []string       // discovery.sources, see [Sources]; nil is all
+	Approvals *Approvals     // nil: nothing of a project is approved
+	Self      Self
 }
 
-// sources is every place, in the order of precedence: what the user named for this very start, then
-// what is codemode's own, then what is found.
-var sources = []source{
-	{"--servers-file and MCP_SERVERS_CONFIG", func(c config.Servers) ([]config.Server, []Problem) { return readFiles(c.Files) }},
-	{"[servers.NAME] of config.toml", ownServers},
-	{"~/MCPs/*.json", folder},
+// Discover reads every source and says of each entry what becomes of it. The order of precedence is: files
+// named for this very start, config.toml, ~/MCPs, the project's files, the user's files of each client.
+//
+// Of one program, the first entry of a name hides the others, as it does in that program. Where entries of
+// different programs share a name, the later is called name@client. Entries that start the same are one. An
+// entry of a project that is not approved has no part in this: a stranger's file cannot take a name away.
+func Discover(opts Options) Found {
+	f := &finder{opts: opts, seen: map[string]bool{}, off: map[string][]switchOff{}}
+	var unknown []string
+	f.chosen, unknown = selectSources(opts.Sources)
+	for _, name := range unknown {
+		f.problems = append(f.problems, Problem{Client: configID, File: "discovery.sources", Err: &UnknownSourceError{name}})
+	}
+	f.own()
+	f.projects()
+	f.users()
+	f.switchOff()
+
+	m := &merger{
+		entries: f.entries, problems: f.problems, opts: opts, self: newSelfFinder(opts.Env, opts.Self),
+		names: map[string]*Entry{}, hidden: map[string]*Entry{}, keys: map[string]*Entry{}, unpinned: map[string]*Entry{},
+	}
+	m.merge()
+	return m.found()
 }
 
-// Discover reads every source. Of one name the first counts; a later one is a Problem. Entries that would
-// start codemode again are skipped unless c allows them.
-func Discover(c config.Servers) Found {
-	var found Found
-	from := map[string]string{}
-	for _, src := range sources {
-		servers, problems := src.read(c)
-		found.Problems = append(found.Problems, problems...)
-		for _, s := range servers {
-			if reason := selfReference(s); reason != "" && !c.AllowSelf {
-				found.Skipped = append(found.Skipped, Skipped{s, reason})
-				continue
+// switchOff applies what one file of a client says about the servers of another.
+func (f *finder) switchOff() {
+	for i := range f.entries {
+		e := &f.entries[i]
+		for _, off := range f.off[e.Client] {
+			if off.name == e.Written && (off.scope == "" || off.scope == e.Scope) {
+				e.Server.Disabled, e.Reason = true, fmt.Sprintf("%q switches it off", off.by)
 			}
-			if first, ok := from[s.Name]; ok {
-				found.Problems = append(found.Problems, Problem{
-					File: s.Source, Server: s.Name,
-					Err: fmt.Errorf("server %q is hidden by the one of that name in %q", s.Name, first),
-				})
-				continue
-			}
-			from[s.Name] = s.Source
-			if s.URL != "" && !s.Disabled { // listed all the same, so that calling it explains itself
-				found.Problems = append(found.Problems, Problem{
-					File: s.Source, Server: s.Name,
-					Err: fmt.Errorf("server %q has a %q; only servers with a %q can be used yet", s.Name, "url", "command"),
-				})
-			}
-			found.Servers = append(found.Servers, s)
+		}
+	}
+}
+
+// merger decides which entries count.
+type merger struct {
+	opts     Options
+	self     *selfFinder
+	entries  []Entry
+	problems []Problem
+	names    map[string]*Entry // by what they are called
+	hidden   map[string]*Entry // by program and name: the entry that hides others
+	keys     map[string]*Entry // by what they start
+	unpinned map[string]*Entry // by what they start, whatever the version
+}
+
+// merge judges the entries that have a say first, then those of a project that is not approved.
+func (m *merger) merge() {
+	var waiting []*Entry
+	for i := range m.entries {
+		e := &m.entries[i]
+		switch {
+		case e.Status == Invalid:
+			continue
+		case m.isSelf(e):
+			continue
+		}
+		e.Aggregator = aggregator(e.Server)
+		e.key, e.unpinned = identity(*e)
+		if !m.opts.Approvals.Approved(*e) {
+			waiting = append(waiting, e)
+			continue
+		}
+		m.judge(e)
+	}
+	for _, e := range waiting {
+		first, same := m.keys[e.key]
+		if same {
+			m.duplicate(e, first)
+			continue
+		}
+		e.Status, e.Reason = NeedsApproval, "it came with the project"
+		if m.opts.Approvals.knew(*e) {
+			e.Reason = "it has changed since it was approved"
+		}
+	}
+}
+
+func (m *merger) isSelf(e *Entry) bool {
+	reason := m.self.reason(e.Server)
+	if reason == "" || m.opts.Servers.AllowSelf {
+		return false
+	}
+	e.Status, e.Reason = SelfReference, reason
+	return true
+}
+
+// program is what hides by name within itself.
+func program(e *Entry) string {
+	if isOwn(e.Client) {
+		return ""
+	}
+	return e.Client
+}
+
+func (m *merger) judge(e *Entry) {
+	place := program(e) + "\x00" + e.Written
+	if first, ok := m.hidden[place]; ok && (isOwn(e.Client) || first.key != e.key) {
+		m.shadow(e, first)
+		return
+	} else if !ok {
+		m.hidden[place] = e
+	}
+	if first, ok := m.keys[e.key]; ok && !isOwn(e.Client) {
+		m.duplicate(e, first)
+		return
+	}
+	m.keys[e.key] = e
+	if other, ok := m.unpinned[e.unpinned]; ok && other.key != e.key {
+		note(e, "%q in %s starts another version of the same", other.Server.Name, other.Place())
+		note(other, "%q in %s starts another version of the same", e.Written, e.Place())
+	}
+	m.unpinned[e.unpinned] = e
+	m.call(e)
+	switch {
+	case e.Server.Disabled:
+		e.Status = Disabled
+	default:
+		if e.Reason = unmet(e.Server, m.opts.Env); e.Reason != "" {
+			e.Status = NeedsInput
+		}
+	}
+	m.remote(e)
+}
+
+// call gives an entry the name it is asked for by.
+func (m *merger) call(e *Entry) {
+	first, taken := m.names[e.Written]
+	name := e.Written
+	if taken {
+		name = e.Written + "@" + e.Client
+		for n := 2; m.names[name] != nil; n++ {
+			name = fmt.Sprintf("%s@%s-%d", e.Written, e.Client, n)
+		}
+		note(e, "it is called %q here, since %q is the one in %s", name, e.Written, first.Place())
+	}
+	e.Server.Name = name
+	m.names[name] = e
+}
+
+func (m *merger) shadow(e, first *Entry) {
+	e.Status, e.Of = Shadowed, first.Server.Name
+	if first.Status == Duplicate {
+		e.Of = first.Of
+	}
+	e.Reason = fmt.Sprintf("server %q is hidden by the one of that name in %q", e.Written, first.Server.Source)
+	if isOwn(e.Client) {
+		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: fmt.Errorf("%s", e.Reason)})
+	}
+}
+
+// duplicate folds an entry into the one that starts the same. What one program has switched off and another
+// on is on; but what codemode is told itself counts as it is.
+func (m *merger) duplicate(e, first *Entry) {
+	e.Status, e.Of = Duplicate, first.Server.Name
+	e.Reason = fmt.Sprintf("%q in %s starts the same", first.Server.Name, first.Place())
+	first.AlsoIn = append(first.AlsoIn, e.Place())
+	if e.Server.Disabled == first.Server.Disabled || isOwn(first.Client) || e.Client == first.Client || e.Scope == Project {
+		return
+	}
+	note(first, "it is switched off in one of %s and %s, and on in the other", first.Place(), e.Place())
+	if first.Status == Disabled {
+		first.Server.Disabled, first.Status, first.Reason = false, Ready, ""
+		if first.Reason = unmet(first.Server, m.opts.Env); first.Reason != "" {
+			first.Status = NeedsInput
+		}
+	}
+}
+
+// remote says of codemode's own entries that they cannot be used yet; the others are only listed.
+func (m *merger) remote(e *Entry) {
+	if e.Server.Command != "" || e.Server.Disabled {
+		return
+	}
+	err := fmt.Errorf("server %q has a %q; only servers with a %q can be used yet", e.Written, "url", "command")
+	note(e, "only servers with a %q can be used yet", "command")
+	if isOwn(e.Client) {
+		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: err})
+	}
+}
+
+func note(e *Entry, format string, args ...any) {
+	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
+}
+
+// found lists what was decided.
+func (m *merger) found() Found {
+	found := Found{Entries: m.entries, Problems: m.problems}
+	for _, e := range m.entries {
+		switch {
+		case e.Status == SelfReference:
+			found.Skipped = append(found.Skipped, Skipped{e.Server, e.Reason})
+		case e.counts():
+			found.Servers = append(found.Servers, e.Server)
 		}
 	}
 	return found
-}
-
-// ownServers are those of config.toml, by name because a TOML table has no order.
-func ownServers(c config.Servers) ([]config.Server, []Problem) {
-	return slices.SortedFunc(maps.Values(c.Own), func(a, b config.Server) int { return cmp.Compare(a.Name, b.Name) }), nil
-}
-
-// folder reads the *.json files of one folder by name. The folder need not exist.
-func folder(c config.Servers) ([]config.Server, []Problem) {
-	if c.Dir == "" {
-		return nil, nil
-	}
-	entries, err := os.ReadDir(c.Dir)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return nil, []Problem{{File: c.Dir, Err: cause(err)}}
-	}
-	var names []string
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
-			names = append(names, filepath.Join(c.Dir, e.Name()))
-		}
-	}
-	return readFiles(names)
-}
-
-func readFiles(names []string) (servers []config.Server, problems []Problem) {
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			problems = append(problems, Problem{File: name, Err: cause(err)})
-			continue
-		}
-		s, p := ReadServers(name, data)
-		servers, problems = append(servers, s...), append(problems, p...)
-	}
-	return servers, problems
-}
-
-// cause drops the path from a file error: the Problem names it.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -25,14 +25,14 @@ func TestDiscoverOrder(t *testing.T) {
 	write(t, filepath.Join(dir, "1.json"), `{"mcpServers": {"b": {"command": "first"}, "c": {"command": "first"}}}`)
 	write(t, filepath.Join(dir, "3.json"), `{`)
 	write(t, filepath.Join(dir, "notes.txt"), `{`)
-	found := Discover(config.Servers{
+	found := Discover(Options{Servers: config.Servers{
 		Files: []string{named, filepath.Join(other, "none.json")},
 		Dir:   dir,
 		Own: map[string]config.Server{
 			"b": {Name: "b", Command: "own", Source: "config.toml"},
 			"a": {Name: "a", Command: "own", Source: "config.toml"},
 		},
-	})
+	}})
 	var got []string
 	for _, s := range found.Servers {
 		got = append(got, s.Name+"="+s.Command)
@@ -64,17 +64,17 @@ func hasProblem(problems []Problem, text string) bool {
 }
 
 func TestDiscoverNothing(t *testing.T) {
-	found := Discover(config.Servers{Dir: filepath.Join(t.TempDir(), "none")})
+	found := Discover(Options{Servers: config.Servers{Dir: filepath.Join(t.TempDir(), "none")}})
 	if found.Servers != nil || found.Problems != nil || found.Skipped != nil {
 		t.Errorf("got %+v", found)
 	}
 }
 
 func TestServersWithAURL(t *testing.T) {
-	found := Discover(config.Servers{Own: map[string]config.Server{
+	found := Discover(Options{Servers: config.Servers{Own: map[string]config.Server{
 		"far": {Name: "far", URL: "https://s3cret@x", Source: "config.toml"},
 		"off": {Name: "off", URL: "https://s3cret@x", Source: "config.toml", Disabled: true},
-	}})
+	}}})
 	if len(found.Servers) != 2 || len(found.Problems) != 1 {
 		t.Fatalf("got %v, %v", found.Servers, found.Problems)
 	}
@@ -85,12 +85,12 @@ func TestServersWithAURL(t *testing.T) {
 }
 
 func TestSelfReferences(t *testing.T) {
+	finder := newSelfFinder(Env{}, Self{URLs: []string{"http://127.0.0.1:7777/mcp"}})
 	for _, tt := range []struct {
 		name string
 		line string // command and arguments, separated by |
 		self bool
 	}{
-		{"codemode", "x", true},
 		{"mcp-server-code-execution-mode", "x", true},
 		{"x", "codemode", true},
 		{"x", "/usr/local/bin/codemode|serve", true},
@@ -108,6 +108,20 @@ func TestSelfReferences(t *testing.T) {
 		{"x", "uv|run|--directory|/home/a/x|python|-m|mcp_server_code_execution_mode", true},
 		{"x", "python3|/opt/mcp_server_code_execution_mode.py", true},
 
+		{"x", "cmd|/c|codemode.exe|serve", true},
+		{"x", "cmd.exe|/d|/s|/c|codemode", true},
+		{"x", "wsl.exe|-d|Ubuntu|--|codemode|serve", true},
+		{"x", "wsl|codemode", true},
+		{"x", "docker|run|--rm|-e|A=b|someone/codemode:latest", true},
+		{"x", "npx|mcp-remote|http://localhost:7777/mcp", true},
+		{"x", "uv|tool|run|codemode", true},
+
+		{"codemode", "npx|-y|@other/codemode", false},
+		{"codemode", "x", false},
+		{"x", "codemode-lint", false},
+		{"x", "docker|run|--name|codemode|other", false},
+		{"x", "npx|mcp-remote|http://localhost:7778/mcp", false},
+		{"x", "npx|mcp-remote|https://example.com:7777/mcp", false},
 		{"docker", "docker|mcp|gateway|run", false},
 		{"files", "npx|-y|@modelcontextprotocol/server-filesystem|/home/a/codemode", false},
 		{"x", "codemodel", false},
@@ -119,7 +133,7 @@ func TestSelfReferences(t *testing.T) {
 	} {
 		words := strings.Split(tt.line, "|")
 		s := config.Server{Name: tt.name, Command: words[0], Args: words[1:]}
-		if reason := selfReference(s); (reason != "") != tt.self {
+		if reason := finder.reason(s); (reason != "") != tt.self {
 			t.Errorf("%s: %s: reason %q, want self %v", tt.name, tt.line, reason, tt.self)
 		}
 	}
@@ -130,12 +144,97 @@ func TestSkippedAreListed(t *testing.T) {
 		"me":     {Name: "me", Command: "codemode", Args: []string{"serve"}},
 		"docker": {Name: "docker", Command: "docker", Args: []string{"mcp", "gateway", "run"}},
 	}
-	found := Discover(config.Servers{Own: own})
+	found := Discover(Options{Servers: config.Servers{Own: own}})
 	if len(found.Servers) != 1 || len(found.Skipped) != 1 || found.Skipped[0].Server.Name != "me" || found.Skipped[0].Reason == "" {
 		t.Errorf("got %+v", found)
 	}
-	found = Discover(config.Servers{Own: own, AllowSelf: true})
+	found = Discover(Options{Servers: config.Servers{Own: own, AllowSelf: true}})
 	if len(found.Servers) != 2 || len(found.Skipped) != 0 {
 		t.Errorf("allowed, but got %+v", found)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	home := t.TempDir()
+	project := filepath.Join(home, "p")
+	for _, dir := range []string{".cursor", "p"} {
+		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"a": {"command": "x"}}}`)
+	write(t, filepath.Join(home, ".claude.json"), `{"mcpServers": {"a": {"command": "y"}}}`)
+	write(t, filepath.Join(project, ".mcp.json"), `{"mcpServers": {"a": {"command": "z"}, "b": {"command": "z"}}}`)
+	found := Discover(Options{Env: Env{OS: "linux", Home: home, WorkDir: project}})
+	for name, want := range map[string]string{"a": "y", "a@cursor": "x", "b": "z", "c": ""} {
+		var commands []string
+		for _, e := range found.Named(name) {
+			commands = append(commands, e.Server.Command)
+		}
+		if got := strings.Join(commands, " "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestProjectsConfig holds that servers of a project's config.toml are asked about like those of its other files.
+func TestProjectsConfig(t *testing.T) {
+	approvals := loadApprovals(t, filepath.Join(t.TempDir(), "approvals.json"))
+	opts := Options{Approvals: approvals, Servers: config.Servers{
+		Own: map[string]config.Server{"a": {Name: "a", Command: "mine", Source: "config.toml"}},
+		Project: []config.Server{
+			{Name: "a", Command: "theirs", Source: "/p/config.toml", Project: "/p"},
+			{Name: "b", URL: "https://theirs", Source: "/p/config.toml", Project: "/p"},
+		},
+	}}
+	found := Discover(opts)
+	if got := names(found.Servers); !reflect.DeepEqual(got, []string{"a"}) || found.Entries[1].Status != NeedsApproval || len(found.Problems) != 0 {
+		t.Fatalf("got %v, %+v, %v", got, found.Entries, found.Problems)
+	}
+	for _, e := range found.Entries[1:] {
+		if err := approvals.Approve(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found = Discover(opts)
+	if got := names(found.Servers); !reflect.DeepEqual(got, []string{"a", "b"}) || found.Servers[0].Command != "mine" || found.Entries[1].Status != Shadowed {
+		t.Errorf("approved: got %v, %+v", got, found.Entries)
+	}
+}
+
+// TestChangedEntryAsksAgain is the life of a project's entry.
+func TestChangedEntryAsksAgain(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	file := filepath.Join(project, ".mcp.json")
+	approvals := loadApprovals(t, filepath.Join(home, "approvals.json"))
+	opts := Options{Env: Env{OS: "linux", Home: home, WorkDir: project}, Approvals: approvals}
+	look := func(command string) Entry {
+		write(t, file, `{"mcpServers": {"a": {"command": "`+command+`"}}}`)
+		found := Discover(opts)
+		if usable := len(found.Servers) == 1; usable != (found.Entries[0].Status == Ready) {
+			t.Errorf("%s is %s, and to be used: %v", command, found.Entries[0].Status, usable)
+		}
+		return found.Entries[0]
+	}
+	if e := look("x"); e.Status != NeedsApproval || e.Reason != "it came with the project" {
+		t.Errorf("first: %s, %s", e.Status, e.Reason)
+	} else if err := approvals.Approve(e); err != nil {
+		t.Fatal(err)
+	}
+	if e := look("x"); e.Status != Ready {
+		t.Errorf("approved: %s, %s", e.Status, e.Reason)
+	}
+	if e := look("y"); e.Status != NeedsApproval || e.Reason != "it has changed since it was approved" {
+		t.Errorf("changed: %s, %s", e.Status, e.Reason)
+	}
+	e := look("x")
+	if e.Status != Ready {
+		t.Errorf("as it was again: %s, %s", e.Status, e.Reason)
+	}
+	if err := approvals.Revoke(e); err != nil {
+		t.Fatal(err)
+	}
+	if e := look("x"); e.Status != NeedsApproval {
+		t.Errorf("revoked: %s, %s", e.Status, e.Reason)
 	}
 }

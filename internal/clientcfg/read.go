@@ -1,151 +1,246 @@
 package clientcfg
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"codemode/internal/config"
-
-	"github.com/tailscale/hujson"
 )
 
-// tables are the names under which files keep their servers; the first that a file has counts. "servers"
-// is VS Code's mcp.json (code.visualstudio.com/docs/copilot/customization/mcp-servers, 2026-07).
-var tables = []string{"mcpServers", "servers"}
-
-// ReadServers reads a file of the shape {"mcpServers": {NAME: {…}}}, in JSON with comments, trailing
-// commas, a byte order mark and any line ends. It returns the entries that can be used, in the order of
-// the file, and what is wrong with the others. path is for messages.
-func ReadServers(path string, data []byte) ([]config.Server, []Problem) {
-	f := file{path: path, data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
-	root, err := hujson.Parse(bytes.Clone(f.data))
-	if err != nil {
-		f.syntax(err)
-		return nil, f.problems
-	}
-	top, ok := root.Value.(*hujson.Object)
-	if !ok {
-		f.problem(root, "", errors.New(`there is no {"mcpServers": {…}} in it`))
-		return nil, f.problems
-	}
-	description := ""
-	if v := member(top, "description"); v != nil {
-		_ = decode(*v, &description) // one that is no text describes nothing
-	}
-	for _, name := range tables {
-		v := member(top, name)
-		if v == nil {
-			continue
-		}
-		entries, ok := v.Value.(*hujson.Object)
-		if !ok {
-			f.problem(*v, "", fmt.Errorf("%q is not an object of servers", name))
-			return nil, f.problems
-		}
-		return f.servers(entries, description), f.problems
-	}
-	f.problem(root, "", errors.New(`it has neither "mcpServers" nor "servers"`))
-	return nil, f.problems
-}
+// What one file can hold, and how many mistakes of it are told. Nobody has that many.
+const (
+	maxServers  = 1000
+	maxProblems = 100
+)
 
 // file is one file while it is read.
 type file struct {
-	path     string
-	data     []byte
-	problems []Problem
+	client  *Client
+	scope   Scope
+	key     []string
+	path    string
+	project string // folder of the project that it came with
+	env     *Env
+
+	root        node
+	description string
+	entries     []Entry
+	problems    []Problem
+	off         []switchOff
+	full        bool // it has more than maxServers
+	bare        bool // it has no table of servers, as far as this client is concerned
 }
 
-func (f *file) servers(entries *hujson.Object, description string) []config.Server {
-	var list []config.Server
-	seen := map[string]bool{}
-	for _, m := range entries.Members {
-		name := ""
-		_ = decode(m.Name, &name) // hujson has checked that it is a string
-		if seen[name] {
-			f.problem(m.Name, name, fmt.Errorf("server %q is there twice; the first counts", name))
+// parse reads the text of a file.
+func (f *file) parse(data []byte) {
+	data, marked, wide, err := decodeText(data)
+	switch {
+	case err != nil:
+		f.problem(place{}, "", err)
+		return
+	case wide && !isOwn(f.client.ID):
+		f.problem(place{}, "", fmt.Errorf("it is in UTF-16, which %s does not read", f.client.Title))
+	case marked && f.client.Strict:
+		f.problem(place{}, "", fmt.Errorf("it begins with a byte order mark, for which %s rejects it", f.client.Title))
+	}
+	if f.empty(data) {
+		if isOwn(f.client.ID) {
+			f.problem(place{}, "", errors.New("it is empty"))
+		}
+		return
+	}
+	var at place
+	switch filepath.Ext(f.path) {
+	case ".toml":
+		f.root, at, err = parseTOML(data)
+	case ".yaml", ".yml":
+		f.root, at, err = parseYAML(data)
+	default:
+		f.strict(data)
+		f.root, at, err = parseJSON(data, f.keep)
+	}
+	if err != nil {
+		f.problem(at, "", err)
+		return
+	}
+	if f.root.value != nil {
+		f.tables()
+	}
+}
+
+// empty says whether a file has nothing but white space and comments.
+func (f *file) empty(data []byte) bool {
+	t := thinner{data: data}
+	t.space()
+	return t.at == len(data)
+}
+
+// strict notes what the client itself will not read.
+func (f *file) strict(data []byte) {
+	if !f.client.Strict || len(data) > largeFile {
+		return
+	}
+	offset, found := notStrict(data)
+	if !found || tooDeep(data) >= 0 {
+		return
+	}
+	if rest := data[offset:]; rest[0] == '/' || rest[0] == '}' || rest[0] == ']' {
+		f.problem((&cursor{data: data}).place(offset), "", fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title))
+	}
+}
+
+// tables reads every table of servers that the file has.
+func (f *file) tables() {
+	if f.client.ID == "claude-code" && f.scope == User {
+		f.claudeProjects()
+	}
+	if _, ok := f.root.value.(*object); !ok {
+		f.problem(f.root.place, "", errors.New(`there is no {"mcpServers": {…}} in it`))
+		return
+	}
+	f.description = ""
+	if v, ok := f.root.get("description"); ok {
+		f.description, _ = v.value.(string) // one that is no text describes nothing
+	}
+	f.twice()
+	table, ok := f.root.at(f.key...)
+	if inner, nested := openCodeV2(table); f.client.Entry == Argv && nested {
+		table = inner
+	}
+	first := len(f.entries)
+	switch {
+	case ok:
+		f.table(table, f.key[len(f.key)-1])
+	case f.client.Bare && f.looksBare():
+		f.table(f.root, "")
+	default:
+		f.bare = !f.otherKey()
+	}
+	if f.client.Dialect == config.DialectDollar {
+		f.geminiLists(f.entries[first:])
+	}
+}
+
+// twice notes members on the way to the servers that are there more than once.
+func (f *file) twice() {
+	n := f.root
+	for _, name := range f.key {
+		count := 0
+		o, _ := n.value.(*object)
+		if o == nil {
+			return
+		}
+		for _, m := range o.members {
+			if m.name == name {
+				count++
+			}
+			if m.name == name && count == 2 {
+				f.problem(m.place, "", fmt.Errorf("%q is there twice; the last counts", name))
+			}
+		}
+		n, _ = n.get(name)
+	}
+}
+
+// otherKey reads a file whose servers are under the key that other programs use. Only of a file that is for
+// servers alone is that a mistake.
+func (f *file) otherKey() bool {
+	own := isOwn(f.client.ID) || f.client.ID == "mcp"
+	if !own && !strings.Contains(filepath.Base(f.path), "mcp") {
+		return false
+	}
+	for _, name := range []string{"mcpServers", "servers"} {
+		table, ok := f.root.get(name)
+		if _, isObject := table.value.(*object); !ok || !isObject && !own {
 			continue
 		}
-		seen[name] = true
-		if s, ok := f.server(name, m); ok {
-			if s.Description == "" {
-				s.Description = description
+		first := len(f.entries)
+		f.table(table, name)
+		for i := range f.entries[first:] {
+			if !own {
+				note(&f.entries[first+i], "wrong key for %s: it is under %q, where %s does not look", filepath.Base(f.path), name, f.client.Title)
 			}
-			list = append(list, s)
 		}
+		return true
 	}
-	return list
+	if own {
+		f.problem(f.root.place, "", errors.New(`it has neither "mcpServers" nor "servers"`))
+	}
+	return false
 }
 
-func (f *file) server(name string, m hujson.ObjectMember) (config.Server, bool) {
-	object, ok := m.Value.Value.(*hujson.Object)
+// looksBare says whether every member of the file could be a server.
+func (f *file) looksBare() bool {
+	for _, m := range f.root.value.(*object).members {
+		_, hasCommand := m.value.get("command")
+		_, hasURL := m.value.get("url")
+		if !hasCommand && !hasURL && m.name != "$schema" {
+			return false
+		}
+	}
+	return true
+}
+
+// table reads servers by name, or a list of them.
+func (f *file) table(v node, name string) {
+	if l, ok := v.value.(*list); ok && f.client.List {
+		for _, item := range l.items {
+			f.add((&fields{entry: item}).text("name"), item.place, item)
+		}
+		return
+	}
+	o, ok := v.value.(*object)
 	if !ok {
-		f.problem(m.Value, name, fmt.Errorf("server %q is not an object", name))
-		return config.Server{}, false
+		f.problem(v.place, "", fmt.Errorf("%q is not an object of servers", name))
+		return
 	}
-	var fields map[string]any
-	if err := decode(m.Value, &fields); err != nil {
-		f.problem(m.Value, name, fmt.Errorf("server %q: %w", name, err))
-		return config.Server{}, false
-	}
-	s, err := config.NewServer(name, fields)
-	if err != nil {
-		at := m.Value
-		var bad *config.FieldError
-		if errors.As(err, &bad) && bad.Field != "" {
-			at = *member(object, bad.Field)
+	last := make(map[string]int, len(o.members))
+	for i, m := range o.members {
+		if _, again := last[m.name]; again {
+			f.problem(m.place, m.name, fmt.Errorf("server %q is there twice; the last counts", m.name))
 		}
-		f.problem(at, name, err)
-		return config.Server{}, false
+		last[m.name] = i
 	}
-	s.Source = f.path
-	return s, true
+	for i, m := range o.members {
+		if last[m.name] != i || v.place == f.root.place && m.name == "$schema" {
+			continue
+		}
+		f.add(m.name, m.place, m.value)
+	}
 }
 
-// problem notes what is wrong with a value, and where the value begins.
-func (f *file) problem(at hujson.Value, server string, err error) {
-	before := f.data[:at.StartOffset]
+func (f *file) add(name string, at place, v node) {
+	if len(f.entries) >= maxServers {
+		if !f.full {
+			f.problem(at, "", fmt.Errorf("it has more than %d servers; the others are left out", maxServers))
+		}
+		f.full = true
+		return
+	}
+	e := f.entry(name, at, v)
+	if !e.noValues {
+		f.entries = append(f.entries, e)
+		return
+	}
+	what := "on"
+	if e.Server.Disabled {
+		what = "off"
+		f.off = append(f.off, switchOff{name: name, by: f.path})
+	}
+	f.problem(at, name, fmt.Errorf("server %q is only switched %s here, not defined", name, what))
+}
+
+// problem notes what is wrong, and where.
+func (f *file) problem(at place, server string, err error) {
+	switch {
+	case len(f.problems) > maxProblems:
+		return
+	case len(f.problems) == maxProblems:
+		server, err = "", errors.New("there is more that is wrong with it")
+	}
 	f.problems = append(f.problems, Problem{
-		File:   f.path,
-		Line:   1 + bytes.Count(before, []byte("\n")),
-		Column: 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]),
-		Server: server,
-		Err:    err,
+		Client: f.client.ID, File: f.path, Line: at.line, Column: at.column, Server: server, Err: err,
 	})
-}
-
-// syntax notes that the file is no JSON. hujson tells the place in its message only.
-func (f *file) syntax(err error) {
-	p := Problem{File: f.path, Err: err}
-	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &p.Line, &p.Column); scan == nil {
-		p.Err = errors.Unwrap(err)
-	}
-	if len(bytes.TrimSpace(f.data)) == 0 {
-		p = Problem{File: f.path, Err: errors.New("it is empty")}
-	}
-	f.problems = append(f.problems, p)
-}
-
-// member returns the value of a name; of several the last, as JSON decoders take it.
-func member(o *hujson.Object, name string) *hujson.Value {
-	var found *hujson.Value
-	for i := range o.Members {
-		var n string
-		if decode(o.Members[i].Name, &n) == nil && n == name {
-			found = &o.Members[i].Value
-		}
-	}
-	return found
-}
-
-// decode is json.Unmarshal, with numbers as they were written.
-func decode(v hujson.Value, into any) error {
-	v = v.Clone()
-	v.Standardize()
-	d := json.NewDecoder(strings.NewReader(v.String()))
-	d.UseNumber()
-	return d.Decode(into)
 }

@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,6 +16,18 @@ func names(servers []config.Server) (list []string) {
 	return list
 }
 
+// readServers reads a file of codemode's own, and returns what of it can be used.
+func readServers(path string, data []byte) (servers []config.Server, problems []Problem) {
+	f := file{client: &Client{ID: folderID, Key: mcpServers}, scope: User, key: mcpServers, path: path, env: &Env{}}
+	f.parse(bytes.Clone(data))
+	for _, e := range f.entries {
+		if e.Status != Invalid {
+			servers = append(servers, e.Server)
+		}
+	}
+	return servers, f.problems
+}
+
 func TestReadServers(t *testing.T) {
 	data := "\xef\xbb\xbf{\r\n" +
 		"  // where the team's servers are\r\n" +
@@ -23,14 +36,14 @@ func TestReadServers(t *testing.T) {
 		`    "zeta": {"command": "npx", "args": ["-y", "z", 8080], "env": {"PORT": 3000, "T": "${TOKEN}"}, "cwd": "~/x", "type": "stdio"},` + "\r\n" +
 		`    "alpha": {"url": "https://a.example/mcp", "headers": {"K": "v"}, "disabled": true, "description": "own",}, /* why not */` + "\r\n" +
 		"  },\r\n}\r\n"
-	got, problems := ReadServers("f.json", []byte(data))
+	got, problems := readServers("f.json", []byte(data))
 	want := []config.Server{
 		{
-			Name: "zeta", Description: "team", Command: "npx", Args: []string{"-y", "z", "8080"},
+			Name: "zeta", Description: "team", Transport: config.Stdio, Command: "npx", Args: []string{"-y", "z", "8080"},
 			Env: map[string]string{"PORT": "3000", "T": "${TOKEN}"}, Cwd: "~/x", Source: "f.json",
 		},
 		{
-			Name: "alpha", Description: "own", URL: "https://a.example/mcp",
+			Name: "alpha", Description: "own", Transport: config.HTTP, URL: "https://a.example/mcp",
 			Headers: map[string]string{"K": "v"}, Disabled: true, Source: "f.json",
 		},
 	}
@@ -52,7 +65,7 @@ func TestProblemsCostOnlyThemselves(t *testing.T) {
 		"args text":        {"{\"mcpServers\": {\"bad\": {\n \"command\": \"x\",\n \"args\": \"y\"}, " + good + `}}`, "ok", `line 3, column 10: server "bad": "args" must be a list of texts`},
 		"env list":         {`{"mcpServers": {"bad": {"command": "x", "env": ["A=s3cret"]}, ` + good + `}}`, "ok", `line 1, column 48: server "bad": "env" must be a table of texts`},
 		"no name":          {`{"mcpServers": {"": {"command": "x"}, ` + good + `}}`, "ok", `line 1, column 21: server "" has no name`},
-		"twice":            {`{"mcpServers": {` + good + `, ` + good + `}}`, "ok", `line 1, column 41: server "ok" is there twice; the first counts`},
+		"twice":            {`{"mcpServers": {` + good + `, ` + good + `}}`, "ok", `line 1, column 41: server "ok" is there twice; the last counts`},
 		"list":             {`[1]`, "", `line 1, column 1: there is no {"mcpServers": {…}} in it`},
 		"servers list":     {`{"mcpServers": []}`, "", `line 1, column 16: "mcpServers" is not an object of servers`},
 		"other shape":      {"\n{\"a\": 1}", "", `line 2, column 1: it has neither "mcpServers" nor "servers"`},
@@ -64,7 +77,7 @@ func TestProblemsCostOnlyThemselves(t *testing.T) {
 		"odd description":  {`{"description": 5, "mcpServers": {` + good + `}}`, "ok", ""},
 		"null where empty": {`{"mcpServers": {"ok": {"command": "x", "args": null, "env": null, "cwd": null}}}`, "ok", ""},
 	} {
-		servers, problems := ReadServers("f.json", []byte(tt.data))
+		servers, problems := readServers("f.json", []byte(tt.data))
 		if got := strings.Join(names(servers), " "); got != tt.servers {
 			t.Errorf("%s: servers %q, want %q", name, got, tt.servers)
 		}
@@ -82,11 +95,11 @@ func TestProblemsCostOnlyThemselves(t *testing.T) {
 	}
 }
 
-func FuzzReadServers(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "x", "args": ["y"]}, "a": 3,}}`))
 	f.Add([]byte("\xef\xbb\xbf{\"description\": \"d\", \"servers\": {\"\": {}}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		servers, problems := ReadServers("f.json", data)
+		servers, problems := readServers("f.json", data)
 		for _, s := range servers {
 			if s.Name == "" || s.Command == "" && s.URL == "" {
 				t.Errorf("a server that cannot be used: %+v", s)

@@ -2,7 +2,11 @@ package clientcfg
 
 import (
 	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,17 +14,44 @@ import (
 )
 
 // Names of the program that codemode replaces: as a package, a module, a script and a repository. They
-// are long enough to mean it wherever they stand. "codemode" is not, a folder may be called so; it
-// counts as an entry's name, as a program, and before "serve".
+// are long enough to mean it wherever they stand. "codemode" is not, a folder or somebody else's package
+// may be called so; it counts as a program, and before "serve".
 const (
 	self           = "codemode"
 	original       = "mcp-server-code-execution-mode"
 	originalModule = "mcp_server_code_execution_mode"
 )
 
-// selfReference says why an entry would start codemode again, or nothing.
-func selfReference(s config.Server) string {
-	if s.Name == self || isOriginal(s.Name) {
+// Self is what is known of the codemode that runs.
+type Self struct {
+	Executable string   // its file; empty: not compared
+	URLs       []string // where it is served by HTTP
+}
+
+// selfFinder finds entries that would start codemode again.
+type selfFinder struct {
+	env   Env
+	exe   os.FileInfo
+	ports []string        // of loopback URLs it is served at
+	isExe map[string]bool // programs that were looked for
+}
+
+func newSelfFinder(env Env, self Self) *selfFinder {
+	f := &selfFinder{env: env, isExe: map[string]bool{}}
+	if self.Executable != "" {
+		f.exe, _ = os.Stat(self.Executable) // one that is gone is found by its name
+	}
+	for _, text := range self.URLs {
+		if port := loopbackPort(text); port != "" {
+			f.ports = append(f.ports, port)
+		}
+	}
+	return f
+}
+
+// reason says why an entry would start codemode again, or nothing.
+func (f *selfFinder) reason(s config.Server) string {
+	if isOriginal(s.Name) {
 		return fmt.Sprintf("it is called %q", s.Name)
 	}
 	words := append([]string{s.Command}, s.Args...)
@@ -31,11 +62,73 @@ func selfReference(s config.Server) string {
 		if isSelf(word) && i+1 < len(words) && words[i+1] == "serve" {
 			return "it starts codemode serve"
 		}
+		if f.servedBy(word) {
+			return "it is reached at codemode's own address"
+		}
 	}
-	if slices.ContainsFunc(programs(words), isSelf) {
-		return "it starts codemode"
+	if f.servedBy(s.URL) {
+		return "it is reached at codemode's own address"
+	}
+	for _, program := range programs(words) {
+		if isSelf(program) || f.isExecutable(program) {
+			return "it starts codemode"
+		}
 	}
 	return ""
+}
+
+func (f *selfFinder) servedBy(text string) bool {
+	return len(f.ports) > 0 && strings.Contains(text, "://") && slices.Contains(f.ports, loopbackPort(text))
+}
+
+// loopbackPort is the port of a URL of this very machine.
+func loopbackPort(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	if u.Hostname() == "localhost" || err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return u.Port()
+	}
+	return ""
+}
+
+// isExecutable says whether a program is codemode under another name: a link to it, or a copy of the path.
+func (f *selfFinder) isExecutable(program string) bool {
+	if f.exe == nil || program == "" {
+		return false
+	}
+	is, known := f.isExe[program]
+	if !known {
+		is = slices.ContainsFunc(f.candidates(program), func(name string) bool {
+			info, err := os.Stat(name)
+			return err == nil && os.SameFile(info, f.exe)
+		})
+		f.isExe[program] = is
+	}
+	return is
+}
+
+func (f *selfFinder) candidates(program string) []string {
+	if rest, ok := strings.CutPrefix(program, "~"); ok {
+		program = f.env.Home + rest
+	}
+	if strings.ContainsAny(program, `/\`) {
+		return []string{program}
+	}
+	var names []string
+	for _, dir := range filepath.SplitList(f.env.get("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		name := filepath.Join(dir, program)
+		names = append(names, name)
+		if f.env.OS == "windows" {
+			names = append(names, name+".exe")
+		}
+	}
+	return names
 }
 
 func isOriginal(s string) bool {
@@ -45,86 +138,58 @@ func isOriginal(s string) bool {
 
 func isSelf(s string) bool { return base(s) == self }
 
-// base is a program's name without folder, extension and package version: "codemode@latest".
+// base is a program's name without folder, extension, image tag and package version: "codemode@latest". The
+// scope of a package stays, "@other/codemode" is another.
 func base(s string) string {
-	s = path.Base(strings.ReplaceAll(strings.ToLower(s), `\`, "/"))
-	s = strings.TrimSuffix(s, ".exe")
-	if at := strings.IndexByte(s, '@'); at > 0 {
-		s = s[:at]
+	s = strings.ReplaceAll(strings.ToLower(s), `\`, "/")
+	if !strings.HasPrefix(s, "@") {
+		s = path.Base(s)
+	}
+	for _, extension := range []string{".exe", ".cmd", ".bat", ".ps1"} {
+		s = strings.TrimSuffix(s, extension)
+	}
+	if i := strings.LastIndexAny(s, "@:"); i > 0 {
+		s = s[:i]
 	}
 	return s
 }
 
-// launchers start another program. Each lists those of its flags that take a value, as the tools'
-// manuals had them in 2026-07.
-var launchers = map[string][]string{
-	"uvx":      {"--from", "--with", "--python", "-p", "--index-url", "--default-index", "--directory"},
-	"uv run":   {"--with", "--python", "-p", "--directory", "--project", "--package", "--extra", "--env-file"},
-	"npx":      {"-p", "--package"},
-	"bunx":     {"-p", "--package"},
-	"pipx run": {"--spec", "--python", "--index-url"},
-	"env":      {"-u", "--unset", "-C", "--chdir"},
-	"nice":     {"-n"},
-	"nohup":    nil,
-	"exec":     {"-a"},
-	"sudo":     {"-u", "-g"},
+// aggregators are programs that offer other servers through one: behind them may be the same servers again.
+// They are named as their packages, images and programs are, 2026-11.
+var aggregators = []struct{ title, words string }{
+	{"Docker MCP Gateway", "docker mcp gateway run"},
+	{"Docker MCP Gateway", "docker-mcp gateway run"},
+	{"mcpproxy", "mcpproxy"},
+	{"toolport", "toolport"},
+	{"mcporter", "mcporter serve"},
+	{"MetaMCP", "mcp-server-metamcp"},
+	{"MetaMCP", "@metamcp/mcp-server-metamcp"},
+	{"1MCP", "@1mcp/agent"},
+	{"1MCP", "1mcp"},
+	{"mcp-hub", "mcp-hub"},
+	{"MCP Router", "@mcp_router/cli"},
 }
 
-var shells = []string{"sh", "bash", "dash", "zsh", "ash", "ksh"}
-
-// programs follows launchers and shells to the programs an entry really starts.
-func programs(words []string) []string {
-	if len(words) == 0 {
-		return nil
+// aggregator names the aggregator that an entry starts, if it is one.
+func aggregator(s config.Server) string {
+	if s.Command == "" {
+		return ""
 	}
-	name, rest := base(words[0]), words[1:]
-	if slices.Contains(shells, name) {
-		var all []string
-		for _, command := range shellCommands(rest) {
-			all = append(all, programs(command)...)
-		}
-		return all
+	words := append([]string{s.Command}, s.Args...)
+	for i := range words {
+		words[i] = base(words[i])
 	}
-	flags, ok := launchers[name]
-	if !ok && len(rest) > 0 {
-		if flags, ok = launchers[name+" "+rest[0]]; ok {
-			rest = rest[1:]
+	line := " " + strings.Join(words, " ") + " "
+	for _, a := range aggregators {
+		first, _, _ := strings.Cut(a.words, " ")
+		if strings.Contains(line, " "+a.words+" ") && (words[0] == first || isLauncher(words)) {
+			return a.title
 		}
 	}
-	if !ok {
-		return words[:1]
-	}
-	return programs(skipFlags(rest, flags))
+	return ""
 }
 
-// skipFlags drops a launcher's own flags, and the NAME=VALUE words of env and shells.
-func skipFlags(words, withValue []string) []string {
-	for len(words) > 0 {
-		w := words[0]
-		name, _, assigned := strings.Cut(w, "=")
-		switch {
-		case slices.Contains(withValue, w) && len(words) > 1:
-			words = words[2:]
-		case strings.HasPrefix(w, "-"), assigned && !strings.ContainsAny(name, "/@"):
-			words = words[1:]
-		default:
-			return words
-		}
-	}
-	return nil
-}
-
-// shellCommands returns the commands of a shell's -c argument, as words.
-func shellCommands(words []string) (commands [][]string) {
-	for i, w := range words {
-		if !strings.HasPrefix(w, "-") || strings.HasPrefix(w, "--") || !strings.HasSuffix(w, "c") || i+1 == len(words) {
-			continue
-		}
-		unquoted := strings.NewReplacer(`"`, "", `'`, "").Replace(words[i+1])
-		for command := range strings.FieldsFuncSeq(unquoted, func(r rune) bool { return strings.ContainsRune(";&|\n()", r) }) {
-			commands = append(commands, skipFlags(strings.Fields(command), nil))
-		}
-		return commands
-	}
-	return nil
+func isLauncher(words []string) bool {
+	_, _, ok := launcher(words)
+	return ok
 }

@@ -3,21 +3,57 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"time"
 )
 
 // Server is an MCP server of the user's, as configured, before any ${VAR} is expanded.
 type Server struct {
 	Name        string            // as the user wrote it
 	Description string            // the entry's own, else its file's
+	Transport   string            // one of the constants below; empty is stdio where there is a Command, else HTTP
 	Command     string            // stdio: the program
 	Args        []string          //
 	Env         map[string]string // stdio: added to the documented base environment
+	EnvPass     []string          // variables handed on under their own names
+	EnvUnset    []string          // variables of the base environment to leave out
+	EnvFile     string            // file of NAME=VALUE lines, read when the server starts; Env wins over it
 	Cwd         string            // stdio: where it starts; empty is a neutral directory
 	URL         string            // HTTP transports; kept, not served yet
 	Headers     map[string]string
+	HeadersFrom map[string]string // header to the variable that holds its value
+	BearerFrom  string            // variable that holds a bearer token
 	Disabled    bool
-	Source      string // file the entry came from, for people
+	ToolsAllow  []string      // names of the tools to offer; nil is all of them
+	ToolsDeny   []string      // names of tools not to offer
+	StartTime   time.Duration // until it has started; 0 is the general setting
+	CallTime    time.Duration // of one call; 0 is the general setting
+	Dialect     Dialect       // how the texts above refer to variables
+	Project     string        // folder of the project whose entry it is; empty for a user's own
+	Source      string        // file the entry came from, for people
 }
+
+// Transports of a Server.
+const (
+	Stdio = "stdio"
+	HTTP  = "http" // streamable HTTP
+	SSE   = "sse"  // the older HTTP transport
+)
+
+// A Dialect is the syntax in which the program whose file an entry is in writes references. What one program
+// replaces is plain text to another: a password "pa$$word" must stay one.
+type Dialect string
+
+// The dialects. The zero value is codemode's own.
+const (
+	DialectOwn           Dialect = ""               // ${VAR}, ${VAR:-default}, ${env:VAR}
+	DialectNone          Dialect = "none"           // everything is literal
+	DialectBraces        Dialect = "braces"         // ${VAR}, ${VAR:-default}: Claude Code, Kiro
+	DialectEnvColon      Dialect = "env-colon"      // ${env:VAR}, ${workspaceFolder}, ${userHome}, …: VS Code, Cursor
+	DialectDollar        Dialect = "dollar"         // $VAR, ${VAR}, ${VAR:-default}, on Windows %VAR%: Gemini CLI
+	DialectLeadingDollar Dialect = "leading-dollar" // as dollar, in env values that begin with one alone: Copilot CLI
+	DialectCurly         Dialect = "curly"          // {env:VAR}, {file:PATH}: OpenCode
+	DialectSecrets       Dialect = "secrets"        // ${{ secrets.VAR }}: Continue
+)
 
 // String names the server without anything that could be secret.
 func (s Server) String() string { return "server " + s.Name + " (" + s.Source + ")" }

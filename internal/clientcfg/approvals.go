@@ -1,0 +1,155 @@
+package clientcfg
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+)
+
+// Approvals are the entries of projects that the user has agreed to, pinned by what they said then. The file
+// is read once and rewritten as a whole; a second codemode that approves at the same time loses nothing.
+type Approvals struct {
+	file string
+	list []approval
+}
+
+// approval pins one entry. What it says is kept as a hash: it may hold a secret.
+type approval struct {
+	Project string `json:"project"` // absolute
+	File    string `json:"file"`    // absolute
+	Server  string `json:"server"`
+	Hash    string `json:"hash"`
+}
+
+// approvalsFile is the file's form. A version that is not known is not written over.
+type approvalsFile struct {
+	Version  int        `json:"version"`
+	Approved []approval `json:"approved"`
+}
+
+const approvalsVersion = 1
+
+// LoadApprovals reads the file, which need not exist. With an error nothing is approved.
+func LoadApprovals(file string) (*Approvals, error) {
+	a := &Approvals{file: file}
+	list, err := a.read()
+	a.list = list
+	return a, err
+}
+
+// Approved says whether the user has agreed to the entry as it is now. What is not of a project needs no
+// approval.
+func (a *Approvals) Approved(e Entry) bool {
+	if e.Scope != Project {
+		return true
+	}
+	return a != nil && slices.Contains(a.list, pin(e))
+}
+
+// knew says whether the user has agreed to the entry as it was.
+func (a *Approvals) knew(e Entry) bool {
+	return a != nil && slices.ContainsFunc(a.list, pin(e).sameEntry)
+}
+
+// Approve pins the entry as it is now, and forgets what it said before.
+func (a *Approvals) Approve(e Entry) error {
+	if e.Scope != Project || e.Status == Invalid {
+		return fmt.Errorf("approving server %q: its entry in %q is not one that approval is for", e.Written, e.Server.Source)
+	}
+	return a.change(e, func(list []approval) []approval { return append(list, pin(e)) })
+}
+
+// Revoke forgets the entry, whatever it said when it was approved.
+func (a *Approvals) Revoke(e Entry) error {
+	return a.change(e, func(list []approval) []approval { return list })
+}
+
+// pin resolves no links: a project that is reached by another path is asked about again.
+func pin(e Entry) approval {
+	return approval{e.Server.Project, e.Server.Source, e.Written, fingerprint(e.Server)}
+}
+
+// sameEntry says whether two are about one entry, whatever it says.
+func (p approval) sameEntry(q approval) bool {
+	return p.Project == q.Project && p.File == q.File && p.Server == q.Server
+}
+
+// change rewrites the file under a lock, without what it held of e before.
+func (a *Approvals) change(e Entry, then func([]approval) []approval) error {
+	wrap := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("keeping the approval of server %q: %w", e.Written, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(a.file), 0o700); err != nil {
+		return wrap(err)
+	}
+	lock := flock.New(a.file+".lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return wrap(err)
+	}
+	defer lock.Close()
+	list, err := a.read()
+	if err != nil {
+		return wrap(err)
+	}
+	list = then(slices.DeleteFunc(list, pin(e).sameEntry))
+	slices.SortFunc(list, func(p, q approval) int {
+		return cmp.Or(cmp.Compare(p.Project, q.Project), cmp.Compare(p.File, q.File), cmp.Compare(p.Server, q.Server))
+	})
+	if err := a.write(list); err != nil {
+		return wrap(err)
+	}
+	a.list = list
+	return nil
+}
+
+func (a *Approvals) read() ([]approval, error) {
+	data, err := load(nil, a.file, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var f approvalsFile
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err == nil && f.Version != approvalsVersion {
+		err = fmt.Errorf("it is of version %d, and this codemode knows version %d", f.Version, approvalsVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading approvals %q: %w", a.file, cause(err))
+	}
+	return f.Approved, nil
+}
+
+// write replaces the file so that it is whole whenever the machine stops.
+func (a *Approvals) write(list []approval) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(approvalsFile{approvalsVersion, list}); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(a.file), ".approvals-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails once it is renamed
+	_, err = tmp.Write(text.Bytes())
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), a.file)
+}

@@ -1,0 +1,154 @@
+package clientcfg
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"codemode/internal/config"
+)
+
+// A Client is a program that keeps MCP servers in files: a row of the table.
+type Client struct {
+	ID      string   // never changes: people write it in discovery.sources and in name@ID
+	Title   string   // as its makers write it
+	Files   []File   // of the ones a user has, the first of a name counts
+	Key     []string // the members that lead from the top of a file to its servers
+	Bare    bool     // a file without the first of Key may be the servers themselves
+	List    bool     // servers are a list of objects with a "name", not an object by name
+	Strict  bool     // the program rejects comments and trailing commas
+	Typed   bool     // the program rejects a "url" without a "type"
+	Entry   Shape    // the keys of an entry, where they are its own
+	Dialect config.Dialect
+	BareURL string        // transport of a url that names none; empty is HTTP
+	Unit    time.Duration // of a plain "timeout"; 0 is milliseconds
+	Facts   string        // where this is from, and when it was read
+}
+
+// A Shape is how a program writes one entry.
+type Shape string
+
+// The shapes. All are read alike, since people copy entries from one program to the other; each is written
+// its own way.
+const (
+	Plain    Shape = ""         // command, args, env; url, headers
+	Explicit Shape = "type"     // the same, "type" is required
+	Argv     Shape = "argv"     // OpenCode: type local or remote, command as a list, environment
+	Codex    Shape = "codex"    // env_vars, http_headers, bearer_token_env_var, seconds with _sec
+	Goose    Shape = "goose"    // cmd, envs, env_keys, uri
+	Context  Shape = "context"  // Zed: source, command
+	Continue Shape = "continue" // items of a list, requestOptions.headers
+)
+
+// A File is a place where a Client keeps servers. In Path, "~" is home, "{config}" the system's folder for
+// programs' settings, "{xdg}" that of the XDG specification, "{local}" Windows' for this machine alone,
+// and ${NAME:-PATH} a variable that moves it; an asterisk stands for any name.
+type File struct {
+	Scope Scope
+	Path  string   // of a Project file, relative to the project
+	OS    string   // systems that have it, separated by spaces; empty is all
+	Key   []string // where it is not the Client's
+	Else  bool     // an older place, read only where none before it exists
+}
+
+// Env is the machine that files are looked for on. It is spelled out so that every system's paths can be
+// tested on any.
+type Env struct {
+	OS      string                      // as runtime.GOOS
+	Home    string                      // empty: there is none
+	WorkDir string                      // absolute, where project files are looked for, and above; empty: nowhere
+	Lookup  func(string) (string, bool) // the environment; nil is an empty one
+}
+
+func (e Env) get(name string) string {
+	if e.Lookup == nil {
+		return ""
+	}
+	v, _ := e.Lookup(name)
+	return v
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)(?::-([^}]*))?\}`)
+
+// expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
+// not set, or there is no home.
+func (e Env) expand(path string) string {
+	unset := false
+	if strings.Contains(path, "{") {
+		path, unset = e.replace(path)
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		if e.Home == "" {
+			return ""
+		}
+		path = e.Home + rest
+	}
+	if unset || !e.isAbs(path) {
+		return ""
+	}
+	return filepath.Clean(path)
+}
+
+// replace puts folders and variables into a path. unset says that one of them has no value.
+func (e Env) replace(path string) (replaced string, unset bool) {
+	config, local := "${XDG_CONFIG_HOME:-~/.config}", "~/.local/share"
+	switch e.OS {
+	case "windows":
+		config, local = "${APPDATA:-~/AppData/Roaming}", "${LOCALAPPDATA:-~/AppData/Local}"
+	case "darwin":
+		config = "~/Library/Application Support"
+	}
+	path = strings.NewReplacer("{config}", config, "{local}", local, "{xdg}", "${XDG_CONFIG_HOME:-~/.config}").Replace(path)
+	path = variable.ReplaceAllStringFunc(path, func(ref string) string {
+		m := variable.FindStringSubmatch(ref)
+		if v := e.get(m[1]); e.isAbs(v) || strings.HasPrefix(v, "~/") {
+			return filepath.ToSlash(v)
+		}
+		unset = unset || m[2] == ""
+		return m[2] // unset, or relative to who knows what
+	})
+	return path, unset
+}
+
+var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
+
+func (e Env) isAbs(path string) bool {
+	return strings.HasPrefix(path, "/") || filepath.IsAbs(path) || e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive.MatchString(path))
+}
+
+// has says whether a file belongs to this system.
+func (f File) has(os string) bool {
+	return f.OS == "" || strings.Contains(" "+f.OS+" ", " "+os+" ")
+}
+
+// A SourceDoc is what people read about one name of discovery.sources.
+type SourceDoc struct {
+	Name  string
+	Title string
+	Facts string // where what is known of it is from
+}
+
+// Names in discovery.sources that stand for more than one client.
+const (
+	AllSources     = "all"
+	NoSources      = "none"
+	ProjectSources = "project"
+)
+
+// Sources are the names that discovery.sources takes, in the order of precedence. A minus before a name
+// leaves it out.
+func Sources() []SourceDoc {
+	docs := []SourceDoc{
+		{Name: AllSources, Title: "every source; the default"},
+		{Name: NoSources, Title: "none but what codemode is told itself"},
+		{Name: ProjectSources, Title: "the files that came with the project, of every client"},
+	}
+	for _, c := range clients {
+		docs = append(docs, SourceDoc{c.ID, c.Title, c.Facts})
+	}
+	return docs
+}
+
+// Clients is the table. It is not to be changed.
+func Clients() []Client { return clients }

@@ -1,0 +1,211 @@
+package clientcfg
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"codemode/internal/config"
+)
+
+// entry makes an Entry of a member of a table of servers. What is wrong with it is a Problem, too.
+func (f *file) entry(name string, at place, v node) Entry {
+	e := Entry{
+		Server:  config.Server{Name: name, Source: f.path, Dialect: f.client.Dialect, Project: f.project},
+		Written: name, Client: f.client.ID, Scope: f.scope, Line: at.line, column: at.column, Status: Ready,
+	}
+	if err := checkName(name); err != nil {
+		return f.invalid(e, v.place, err)
+	}
+	if _, ok := v.value.(*object); !ok {
+		return f.invalid(e, v.place, fmt.Errorf("server %q is not an object", name))
+	}
+	r := &fields{server: name, entry: flatten(v)}
+	why := f.fill(&e, r)
+	switch {
+	case r.err != nil:
+		return f.invalid(e, r.at, r.err)
+	case why != nil:
+		return f.invalid(e, v.place, why)
+	}
+	return e
+}
+
+func (f *file) invalid(e Entry, at place, err error) Entry {
+	e.Status, e.Reason = Invalid, err.Error()
+	var foreign *foreignError
+	if !errors.As(err, &foreign) {
+		f.problem(at, e.Written, err)
+	}
+	return e
+}
+
+// A foreignError is an entry that is right where it is, and for its own program alone. It is no Problem.
+type foreignError struct{ err error }
+
+func (e *foreignError) Error() string { return e.err.Error() }
+func (e *foreignError) Unwrap() error { return e.err }
+
+// checkName refuses what nobody could ask for, or what would write on the terminal of who lists it.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return &config.FieldError{Server: name, Want: "has no name"}
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+		return &config.FieldError{Server: name, Want: "has control characters in its name"}
+	}
+	return nil
+}
+
+// flatten puts the members of nested objects where they belong: Cline's transport: {type, command, …} and the
+// older Zed's command: {path, args, env}.
+func flatten(v node) node {
+	for _, outer := range []string{"transport", "command"} {
+		inner, ok := v.get(outer)
+		o, isObject := inner.value.(*object)
+		if !ok || !isObject {
+			continue
+		}
+		flat := &object{}
+		for _, m := range v.value.(*object).members {
+			if m.name != outer {
+				flat.members = append(flat.members, m)
+			}
+		}
+		for _, m := range o.members {
+			if m.name == "path" {
+				m.name = "command"
+			}
+			flat.members = append(flat.members, m)
+		}
+		v = node{flat, v.place}
+	}
+	return v
+}
+
+// fill reads the members. The error says what about the entry as a whole cannot be used.
+func (f *file) fill(e *Entry, r *fields) error {
+	s := &e.Server
+	s.Description = r.text("description")
+	if s.Description == "" {
+		s.Description = f.description
+	}
+	s.Disabled = r.truth("disabled", false) || !r.truth("enabled", true)
+	f.argv(e, r)
+	f.environment(e, r)
+	f.folder(e, r)
+	s.URL = r.text("url", "serverUrl", "httpUrl", "uri", "baseUrl", "endpoint")
+	f.headers(e, r)
+	s.ToolsAllow = r.list("includeTools", "enabled_tools", "available_tools", "tools")
+	if len(s.ToolsAllow) == 1 && s.ToolsAllow[0] == "*" {
+		s.ToolsAllow = nil
+	}
+	s.ToolsDeny = r.list("excludeTools", "disabled_tools", "disabledTools")
+	f.times(e, r)
+	if s.Command == "" && s.URL == "" && onlySwitch(r.entry) {
+		e.noValues = true
+		return nil
+	}
+	return f.transport(e, r)
+}
+
+// onlySwitch says whether an entry only switches on or off what is defined elsewhere.
+func onlySwitch(v node) bool {
+	members := v.value.(*object).members
+	for _, m := range members {
+		if m.name != "enabled" && m.name != "disabled" {
+			return false
+		}
+	}
+	return len(members) > 0
+}
+
+func (f *file) argv(e *Entry, r *fields) {
+	s := &e.Server
+	s.Args = r.list("args", "arguments")
+	_, v, ok := r.find("command", "cmd", "commandLine")
+	if _, isList := v.value.(*list); ok && isList {
+		words := r.list("command", "cmd")
+		if len(words) > 0 {
+			s.Command, s.Args = words[0], append(words[1:], s.Args...)
+		}
+		return
+	}
+	s.Command = r.text("command", "cmd", "commandLine")
+	words := strings.Fields(s.Command)
+	if len(words) < 2 || len(s.Args) > 0 || strings.ContainsAny(s.Command, `"'\`) {
+		return
+	}
+	if _, known := launchers[base(words[0])]; known || r.has("commandLine") {
+		s.Command, s.Args = words[0], words[1:]
+		note(e, `its arguments are in "command"; they belong into "args"`)
+	}
+}
+
+func (f *file) environment(e *Entry, r *fields) {
+	s := &e.Server
+	s.Env, s.EnvUnset = r.table(func(field string, at place) {
+		f.problem(at, e.Written, &config.FieldError{Server: e.Written, Field: field, Want: "text; it is left out"})
+		note(e, "%q is no text and left out", field)
+	}, "env", "envs", "environment")
+	s.EnvPass = r.list("env_vars", "env_keys")
+	s.EnvFile = r.text("envFile")
+}
+
+// folder is where the server starts: what comes with a project, at the project's top.
+func (f *file) folder(e *Entry, r *fields) {
+	s := &e.Server
+	s.Cwd = r.text("cwd", "working_directory", "workingDirectory")
+	e.explicit = s.Cwd
+	from := f.project
+	if from == "" && s.Cwd != "" {
+		from = filepath.Dir(f.path)
+	}
+	if from == "" || strings.HasPrefix(s.Cwd, "~") || strings.ContainsAny(s.Cwd, "${%") || f.env.isAbs(s.Cwd) {
+		return
+	}
+	s.Cwd = filepath.Join(from, s.Cwd)
+}
+
+func (f *file) headers(e *Entry, r *fields) {
+	s := &e.Server
+	odd := func(field string, at place) {
+		r.wrong(field, "text", at)
+	}
+	s.Headers, _ = r.table(odd, "headers", "http_headers")
+	if options, ok := r.entry.get("requestOptions"); ok && s.Headers == nil {
+		inner := &fields{server: r.server, entry: options}
+		s.Headers, _ = inner.table(odd, "headers")
+		if r.err == nil {
+			r.err, r.at = inner.err, inner.at
+		}
+	}
+	s.HeadersFrom, _ = r.table(odd, "env_http_headers")
+	s.BearerFrom = r.text("bearer_token_env_var", "bearerTokenEnvVar")
+}
+
+func (f *file) times(e *Entry, r *fields) {
+	s := &e.Server
+	unit := f.client.Unit
+	if unit == 0 {
+		unit = time.Millisecond
+	}
+	s.StartTime = max(r.wait(time.Second, "startup_timeout_sec"), r.wait(time.Millisecond, "startup_timeout_ms", "connectionTimeout"))
+	s.CallTime = max(r.wait(time.Second, "tool_timeout_sec"), r.wait(time.Millisecond, "request_timeout_ms"), r.wait(unit, "timeout"))
+	if s.CallTime < time.Second {
+		s.CallTime = 0 // Claude Code takes less than a second for a mistake, its docs/mcp.md, 2026-11
+	}
+	if f.client.Entry != Argv {
+		return
+	}
+	// A number is the time to list tools, github.com/sst/opencode/pull/3558 of 2025-10; since 2026-06 there is an
+	// object, packages/core/src/config/mcp.ts.
+	s.StartTime, s.CallTime = s.CallTime, 0
+	if v, ok := r.entry.get("timeout"); ok && s.StartTime == 0 {
+		inner := &fields{entry: v}
+		s.StartTime, s.CallTime = inner.wait(time.Millisecond, "startup"), inner.wait(time.Millisecond, "request")
+	}
+}

@@ -1,0 +1,275 @@
+package clientcfg
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"codemode/internal/config"
+)
+
+// A Ref is a reference in a text of an entry, such as ${GITHUB_TOKEN}.
+type Ref struct {
+	Text       string // as it is written
+	Variable   string // of the environment
+	Default    string // for a Variable that is not set, or empty
+	HasDefault bool
+	File       string // whose content it stands for
+	Folder     string // workspaceFolder, userHome, …
+	Asks       string // what only the program itself can find out: by asking its user, or by running a command
+}
+
+// references are the syntaxes of the dialects, where the names of groups are the fields of a Ref. They are
+// compiled when they are first needed, which for most users is never.
+var references = map[config.Dialect]func() *regexp.Regexp{
+	config.DialectOwn:           pattern(`\$\{(?:(?P<asks>input:[^}]*)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`),
+	config.DialectBraces:        pattern(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
+	config.DialectEnvColon:      pattern(`\$\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+)|(?P<asks>(?:input|command|config):[^}]*)|(?P<folder>workspaceFolder(?:Basename)?|workspaceRoot|userHome|pathSeparator|/))\}`),
+	config.DialectDollar:        pattern(dollar),
+	config.DialectLeadingDollar: pattern(dollar),
+	config.DialectCurly:         pattern(`\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+))\}`),
+	config.DialectSecrets:       pattern(`\$\{\{\s*secrets\.(?P<var>[\w-]+)\s*\}\}`),
+}
+
+const (
+	name   = `(?P<var>[A-Za-z_][A-Za-z0-9_]*)`
+	dollar = `\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}|\$` + name + `|(?P<asks>\$\([^)]*\))|%(?P<percent>[A-Za-z_][A-Za-z0-9_]*)%`
+)
+
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// replaceRefs replaces each reference in a text, in one pass: what comes in is not looked at again.
+func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string {
+	compiled, ok := references[d]
+	if !ok || !strings.ContainsAny(text, "$%{") {
+		return text
+	}
+	re := compiled()
+	var out strings.Builder
+	last := 0
+	for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
+		ref := Ref{Text: text[m[0]:m[1]]}
+		for i, group := range re.SubexpNames() {
+			if group == "" || m[2*i] < 0 {
+				continue
+			}
+			value := text[m[2*i]:m[2*i+1]]
+			switch group {
+			case "var", "percent":
+				ref.Variable = value
+			case "has":
+				ref.HasDefault = true
+			case "default":
+				ref.Default = value
+			case "file":
+				ref.File = value
+			case "folder":
+				ref.Folder = value
+			case "asks":
+				ref.Asks = value
+			}
+		}
+		out.WriteString(text[last:m[0]])
+		out.WriteString(replace(ref))
+		last = m[1]
+	}
+	out.WriteString(text[last:])
+	return out.String()
+}
+
+// A Resolver is what references are replaced from when a server starts.
+type Resolver struct {
+	OS       string
+	Home     string
+	Lookup   func(string) (string, bool)
+	ReadFile func(string) ([]byte, error) // nil: entries that want a file's content cannot start
+	Resolved func(variable, value string) // told each value that came from outside: it may be a secret; a file's has no variable
+}
+
+// Expand replaces the references of an entry as the program that it is from would, and fills in what it has
+// handed on to it: EnvPass, HeadersFrom, BearerFrom. EnvFile and a leading "~" are left to the caller. The
+// error names what is missing, never a value.
+func Expand(s config.Server, r Resolver) (config.Server, error) {
+	x := &expansion{server: s, from: r}
+	s.Command = x.text(s.Command)
+	s.Args = slices.Clone(s.Args)
+	for i, arg := range s.Args {
+		s.Args[i] = x.text(arg)
+	}
+	s.Cwd, s.URL, s.EnvFile = x.text(s.Cwd), x.text(s.URL), x.text(s.EnvFile)
+	s.Env, s.Headers = x.table(s.Env, x.envValue), x.table(s.Headers, x.text)
+	for _, name := range s.EnvPass {
+		if value, ok := x.lookup(name); ok {
+			s.Env = set(s.Env, name, value)
+		}
+	}
+	for _, header := range slices.Sorted(maps.Keys(s.HeadersFrom)) {
+		s.Headers = set(s.Headers, header, x.required(s.HeadersFrom[header]))
+	}
+	if s.BearerFrom != "" {
+		s.Headers = set(s.Headers, "Authorization", "Bearer "+x.required(s.BearerFrom))
+	}
+	s.EnvPass, s.HeadersFrom, s.BearerFrom, s.Dialect = nil, nil, "", config.DialectNone
+	return s, x.err
+}
+
+func set(table map[string]string, name, value string) map[string]string {
+	if table == nil {
+		table = map[string]string{}
+	}
+	table[name] = value
+	return table
+}
+
+type expansion struct {
+	server config.Server
+	from   Resolver
+	err    error // the first
+}
+
+func (x *expansion) fail(format string, args ...any) string {
+	if x.err == nil {
+		x.err = fmt.Errorf(format, args...)
+	}
+	return ""
+}
+
+func (x *expansion) lookup(name string) (string, bool) {
+	if x.from.Lookup == nil {
+		return "", false
+	}
+	value, ok := x.from.Lookup(name)
+	x.resolved(name, value)
+	return value, ok
+}
+
+func (x *expansion) resolved(variable, value string) {
+	if x.from.Resolved != nil && value != "" {
+		x.from.Resolved(variable, value)
+	}
+}
+
+func (x *expansion) required(name string) string {
+	value, ok := x.lookup(name)
+	if !ok {
+		return x.fail("the environment variable %s is not set", name)
+	}
+	return value
+}
+
+func (x *expansion) table(table map[string]string, each func(string) string) map[string]string {
+	if table == nil {
+		return nil
+	}
+	out := make(map[string]string, len(table))
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		out[name] = each(table[name])
+	}
+	return out
+}
+
+// envValue is a value of Env, the only texts in which Copilot CLI replaces anything.
+func (x *expansion) envValue(s string) string {
+	if x.server.Dialect == config.DialectLeadingDollar && strings.HasPrefix(s, "$") {
+		return replaceRefs(x.server.Dialect, s, x.ref)
+	}
+	return x.text(s)
+}
+
+func (x *expansion) text(s string) string {
+	if x.server.Dialect == config.DialectLeadingDollar {
+		return s
+	}
+	return replaceRefs(x.server.Dialect, s, x.ref)
+}
+
+func (x *expansion) ref(ref Ref) string {
+	switch {
+	case ref.Asks != "":
+		text := ref.Text
+		if strings.HasPrefix(ref.Asks, "$(") {
+			text = "$(…)" // the command may hold what it should not
+		}
+		return x.fail("%s can only be found out by the program that the entry was written for", text)
+	case ref.File != "":
+		return x.file(ref)
+	case ref.Folder != "":
+		return x.folder(ref)
+	}
+	if strings.HasPrefix(ref.Text, "%") && x.from.OS != "windows" {
+		return ref.Text
+	}
+	value, ok := x.lookup(ref.Variable)
+	switch {
+	case ref.HasDefault && value == "": // as in a shell, ":-" is for empty variables, too
+		return ref.Default
+	case ok:
+		return value
+	}
+	switch x.server.Dialect {
+	case config.DialectCurly:
+		return "" // as OpenCode does
+	case config.DialectDollar, config.DialectLeadingDollar:
+		return ref.Text // as Gemini CLI does
+	}
+	return x.fail("the environment variable %s is not set", ref.Variable)
+}
+
+func (x *expansion) file(ref Ref) string {
+	if x.from.ReadFile == nil {
+		return x.fail("%s is not read here", ref.Text)
+	}
+	path := ref.File
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(x.from.Home, rest)
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(x.server.Source), path)
+	}
+	data, err := x.from.ReadFile(path)
+	if err != nil {
+		return x.fail("reading the file for %s: %w", ref.Text, err)
+	}
+	value := strings.TrimSpace(string(data))
+	x.resolved("", value)
+	return value
+}
+
+func (x *expansion) folder(ref Ref) string {
+	switch ref.Folder {
+	case "userHome":
+		if x.from.Home != "" {
+			return x.from.Home
+		}
+		return x.fail("%s: there is no home directory", ref.Text)
+	case "pathSeparator", "/":
+		if x.from.OS == "windows" {
+			return `\`
+		}
+		return "/"
+	}
+	if x.server.Project == "" {
+		return x.fail("%s: the entry is for no project", ref.Text)
+	}
+	if ref.Folder == "workspaceFolderBasename" {
+		return filepath.Base(x.server.Project)
+	}
+	return x.server.Project
+}
+
+// unmet says why an entry could not start as things are, or nothing. No file is read for it.
+func unmet(s config.Server, env Env) string {
+	_, err := Expand(s, Resolver{
+		OS: env.OS, Home: env.Home, Lookup: env.Lookup,
+		ReadFile: func(string) ([]byte, error) { return nil, nil },
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

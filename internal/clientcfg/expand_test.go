@@ -1,0 +1,118 @@
+package clientcfg
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/config"
+)
+
+func TestExpand(t *testing.T) {
+	vars := map[string]string{"V": "value", "EMPTY": "", "NESTED": "${V}"}
+	for _, tt := range []struct {
+		dialect  config.Dialect
+		in, want string // a want that begins with "error: " is part of the error
+	}{
+		{config.DialectOwn, "a ${V} ${env:V} ${X:-d} ${EMPTY:-d} ${EMPTY}$V $$ ${1} ${a%b}", "a value value d d $V $$ ${1} ${a%b}"},
+		{config.DialectOwn, "${NESTED}", "${V}"},
+		{config.DialectOwn, "${X}", "error: X is not set"},
+		{config.DialectOwn, "${input:tok}", "error: ${input:tok} can only"},
+		{config.DialectNone, "${V} $V %V% {env:V} pa$$word", "${V} $V %V% {env:V} pa$$word"},
+		{config.DialectBraces, "${V}${X:-d}$V${env:V}", "valued$V${env:V}"},
+		{config.DialectBraces, "${X}", "error: X is not set"},
+		{config.DialectEnvColon, "${env:V} $V ${V} ${userHome}${/}${pathSeparator}", "value $V ${V} /home/a//"},
+		{config.DialectEnvColon, "${workspaceFolder} ${workspaceFolderBasename}", "/src/x x"},
+		{config.DialectEnvColon, "${env:X}", "error: X is not set"},
+		{config.DialectEnvColon, "${input:tok}", "error: ${input:tok} can only"},
+		{config.DialectEnvColon, "${command:x.y}", "error: can only"},
+		{config.DialectEnvColon, "${file:~/k}", "in the file"},
+		{config.DialectDollar, "$V/${V}/${X:-d}/$X/%V%", "value/value/d/$X/%V%"},
+		{config.DialectDollar, "$(op read secret-of-mine)", "error: $(…) can only"},
+		{config.DialectLeadingDollar, "$V", "$V"},
+		{config.DialectCurly, "{env:V}{env:X}${V}", "value${V}"},
+		{config.DialectCurly, "{file:~/k}", "in the file"},
+		{config.DialectCurly, "{file:none}", "error: none"},
+		{config.DialectSecrets, "${{ secrets.V }} ${V}", "value ${V}"},
+		{config.DialectSecrets, "${{ secrets.X }}", "error: X is not set"},
+	} {
+		s := config.Server{Args: []string{tt.in}, Dialect: tt.dialect, Project: "/src/x", Source: "/etc/s.json"}
+		got, err := Expand(s, resolver(vars, nil))
+		if part, fails := strings.CutPrefix(tt.want, "error: "); fails {
+			if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "secret-of-mine") {
+				t.Errorf("%s: %q: error %v, want one with %q", tt.dialect, tt.in, err, part)
+			}
+			continue
+		}
+		if err != nil || got.Args[0] != tt.want {
+			t.Errorf("%s: %q: got %q, %v, want %q", tt.dialect, tt.in, got.Args[0], err, tt.want)
+		}
+		if s.Args[0] != tt.in {
+			t.Errorf("%q was changed in place", tt.in)
+		}
+	}
+}
+
+func resolver(vars map[string]string, told *[]string) Resolver {
+	return Resolver{
+		OS: "linux", Home: "/home/a",
+		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		ReadFile: func(path string) ([]byte, error) {
+			if filepath.ToSlash(path) == "/home/a/k" {
+				return []byte("in the file\n"), nil
+			}
+			return nil, errors.New("none")
+		},
+		Resolved: func(_, value string) {
+			if told != nil {
+				*told = append(*told, value)
+			}
+		},
+	}
+}
+
+func TestExpandEverything(t *testing.T) {
+	var told []string
+	got, err := Expand(config.Server{
+		Command: "${A}", Args: []string{"${B}"}, Cwd: "${C}", URL: "${D}", EnvFile: "${E}",
+		Env: map[string]string{"F": "${F}"}, Headers: map[string]string{"G": "${G}"},
+		EnvPass: []string{"H", "NOT_SET"}, HeadersFrom: map[string]string{"I": "I"}, BearerFrom: "J",
+	}, resolver(map[string]string{
+		"A": "a", "B": "b", "C": "c", "D": "d", "E": "e", "F": "f", "G": "g", "H": "h", "I": "i", "J": "j",
+	}, &told))
+	want := config.Server{
+		Command: "a", Args: []string{"b"}, Cwd: "c", URL: "d", EnvFile: "e",
+		Env:     map[string]string{"F": "f", "H": "h"},
+		Headers: map[string]string{"G": "g", "I": "i", "Authorization": "Bearer j"},
+		Dialect: config.DialectNone,
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	slices.Sort(told)
+	if got := strings.Join(told, ""); got != "abcdefghij" {
+		t.Errorf("told of %q", got)
+	}
+}
+
+func TestExpandOnWindows(t *testing.T) {
+	r := resolver(map[string]string{"V": "value"}, nil)
+	r.OS = "windows"
+	got, err := Expand(config.Server{Args: []string{"%V%${V}"}, Dialect: config.DialectDollar}, r)
+	if err != nil || got.Args[0] != "valuevalue" {
+		t.Errorf("got %q, %v", got.Args, err)
+	}
+}
+
+func TestCopilotReplacesInEnvironmentAlone(t *testing.T) {
+	s := config.Server{Command: "$V", Env: map[string]string{"A": "$V", "B": "x$V", "C": "${V}"}, Dialect: config.DialectLeadingDollar}
+	got, err := Expand(s, resolver(map[string]string{"V": "value"}, nil))
+	want := map[string]string{"A": "value", "B": "x$V", "C": "value"}
+	if err != nil || got.Command != "$V" || !maps.Equal(got.Env, want) {
+		t.Errorf("got %q, %v, %v", got.Command, got.Env, err)
+	}
+}

@@ -1,0 +1,300 @@
+package clientcfg
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+)
+
+// maxMatches bounds what one pattern can find.
+const maxMatches = 200
+
+// finder reads every file of the sources, each once.
+type finder struct {
+	opts     Options
+	chosen   selection
+	seen     map[string]bool // files read, with the key they were read under
+	entries  []Entry
+	problems []Problem
+	off      map[string][]switchOff // by client
+}
+
+// own reads what codemode is told itself, which discovery.sources does not concern.
+func (f *finder) own() {
+	c := f.opts.Servers
+	for _, name := range c.Files {
+		f.read(&Client{ID: filesID, Key: mcpServers}, File{Scope: User}, nil, name, "")
+	}
+	// By name, because a TOML table has no order.
+	for _, s := range slices.SortedFunc(maps.Values(c.Own), func(a, b config.Server) int { return cmp.Compare(a.Name, b.Name) }) {
+		f.configured(s, User)
+	}
+	f.folder(c.Dir)
+	for _, s := range c.Project {
+		f.configured(s, Project)
+	}
+}
+
+// configured takes a server from a config.toml, which config has read.
+func (f *finder) configured(s config.Server, scope Scope) {
+	f.entries = append(f.entries, Entry{
+		Server: withTransport(s), Written: s.Name, Client: configID, Scope: scope, Status: Ready, explicit: s.Cwd,
+	})
+}
+
+// folder reads ~/MCPs, which need not exist.
+func (f *finder) folder(dir string) {
+	if dir == "" {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !missing(err) {
+		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: cause(err)})
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
+			f.read(&Client{ID: folderID, Key: mcpServers}, File{Scope: User}, nil, filepath.Join(dir, e.Name()), "")
+		}
+	}
+}
+
+func withTransport(s config.Server) config.Server {
+	switch {
+	case s.Transport != "":
+	case s.Command != "":
+		s.Transport = config.Stdio
+	default:
+		s.Transport = config.HTTP
+	}
+	return s
+}
+
+// users reads the user's files of every client.
+func (f *finder) users() {
+	for i := range clients {
+		c := &clients[i]
+		found := false
+		for _, place := range c.Files {
+			if place.Scope == Project || !f.chosen.takes(c.ID, place.Scope) || !place.has(f.opts.Env.OS) || place.Else && found {
+				continue
+			}
+			for _, name := range f.matches(place) {
+				found = f.read(c, place, nil, name, "") || found
+			}
+		}
+	}
+}
+
+// matches are the files that a place of the user's means on this machine.
+func (f *finder) matches(place File) []string {
+	star := strings.IndexByte(place.Path, '*')
+	if star < 0 {
+		if name := f.opts.Env.expand(place.Path); name != "" {
+			return []string{name}
+		}
+		return nil
+	}
+	slash := strings.LastIndexByte(place.Path[:star], '/')
+	dir := f.opts.Env.expand(place.Path[:slash])
+	if dir == "" {
+		return nil
+	}
+	names := glob(os.DirFS(dir), place.Path[slash+1:])
+	for i := range names {
+		names[i] = filepath.Join(dir, filepath.FromSlash(names[i]))
+	}
+	return names
+}
+
+// glob finds files by a pattern. A folder that cannot be listed is as none.
+func glob(dir fs.FS, pattern string) []string {
+	names, _ := fs.Glob(dir, pattern) // the only error is a bad pattern
+	return names[:min(len(names), maxMatches)]
+}
+
+// projects reads the files that came with the project: those of the working directory, and of the folders
+// above it up to the top of the repository.
+func (f *finder) projects() {
+	for _, dir := range projectFolders(f.opts.Env) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			continue // it was there a moment ago
+		}
+		for i := range clients {
+			c := &clients[i]
+			if !f.chosen.takes(c.ID, Project) {
+				continue
+			}
+			for _, place := range c.Files {
+				if place.Scope == Project {
+					f.project(c, place, root, dir)
+				}
+			}
+		}
+		root.Close()
+	}
+}
+
+func (f *finder) project(c *Client, place File, root *os.Root, dir string) {
+	names := []string{place.Path}
+	if strings.Contains(place.Path, "*") {
+		names = glob(root.FS(), place.Path)
+	}
+	for _, name := range names {
+		f.read(c, place, root, name, dir)
+	}
+}
+
+// projectFolders are the working directory and those above it up to the one that holds the repository, the
+// innermost first. The home directory is nobody's project, whatever is above it neither.
+func projectFolders(env Env) []string {
+	if env.WorkDir == "" {
+		return nil
+	}
+	var dirs []string
+	for dir := filepath.Clean(env.WorkDir); ; dir = filepath.Dir(dir) {
+		if env.Home != "" && (within(dir, filepath.Clean(env.Home)) || sameFolder(dir, env.Home)) {
+			break
+		}
+		dirs = append(dirs, dir)
+		for _, mark := range []string{".git", ".hg", ".jj", ".svn"} {
+			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+				return dirs
+			}
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+	}
+	return dirs[:min(len(dirs), 1)] // no repository
+}
+
+// within says whether inner is outer or below it, as they are written.
+func within(outer, inner string) bool {
+	rel, err := filepath.Rel(outer, inner)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// sameFolder knows a folder by another path, too.
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// read reads one file, if it is there. root is the folder of the project that it came with.
+func (f *finder) read(c *Client, place File, root *os.Root, name, project string) bool {
+	full := name
+	if root != nil {
+		full = filepath.Join(project, filepath.FromSlash(name))
+	}
+	key := c.Key
+	if place.Key != nil {
+		key = place.Key
+	}
+	mark := filepath.Clean(full) + "\x00" + strings.Join(key, "\x00")
+	named := c.ID == filesID
+	if f.seen[mark] && !named {
+		return true
+	}
+	data, err := load(root, name, named)
+	if err != nil && missing(err) && !named {
+		info, errLink := os.Lstat(full)
+		if root != nil || errLink != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return false
+		}
+		err = errDangling
+	}
+	f.seen[mark] = true
+	if err != nil {
+		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: unreadable(err)})
+		return true
+	}
+	r := &file{client: c, scope: place.Scope, key: key, path: full, project: project, env: &f.opts.Env}
+	r.parse(data)
+	if r.bare {
+		delete(f.seen, mark) // another client may find servers in it
+	}
+	f.entries = append(f.entries, r.entries...)
+	f.problems = append(f.problems, r.problems...)
+	if place.Scope != Project { // a stranger's file switches nothing off
+		f.off[c.ID] = append(f.off[c.ID], r.off...)
+	}
+	return true
+}
+
+var errDangling = errors.New("it is a symbolic link to nothing")
+
+// unreadable is why a file cannot be read, in words.
+func unreadable(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "escapes") {
+		return errors.New("it leads out of the project, where it is not followed")
+	}
+	return cause(err)
+}
+
+// selection is what discovery.sources says.
+type selection struct {
+	all, none    bool
+	names, minus map[string]bool
+}
+
+// selectSources reads discovery.sources. Names that do not exist are returned; they select nothing.
+func selectSources(names []string) (s selection, unknown []string) {
+	s = selection{names: map[string]bool{}, minus: map[string]bool{}}
+	some := false
+	for _, name := range names {
+		name, minus := strings.CutPrefix(strings.ToLower(strings.TrimSpace(name)), "-")
+		some = some || !minus && name != ""
+		switch {
+		case name == "":
+		case name == AllSources && !minus:
+			s.all = true
+		case name == NoSources && !minus:
+			s.none = true
+		case name != ProjectSources && !slices.ContainsFunc(clients, func(c Client) bool { return c.ID == name }):
+			unknown = append(unknown, name)
+		case minus:
+			s.minus[name] = true
+		default:
+			s.names[name] = true
+		}
+	}
+	s.all = s.all || !some
+	return s, unknown
+}
+
+// takes says whether a client's files of a scope are read.
+func (s selection) takes(id string, scope Scope) bool {
+	switch {
+	case s.none, s.minus[id], scope == Project && s.minus[ProjectSources]:
+		return false
+	case s.all, s.names[id]:
+		return true
+	}
+	return scope == Project && s.names[ProjectSources]
+}
+
+// CheckSources says which of the names for discovery.sources do not exist.
+func CheckSources(names []string) error {
+	if _, unknown := selectSources(names); len(unknown) > 0 {
+		return &UnknownSourceError{Name: unknown[0]}
+	}
+	return nil
+}
+
+// An UnknownSourceError is a name in discovery.sources that no source has.
+type UnknownSourceError struct{ Name string }
+
+func (e *UnknownSourceError) Error() string {
+	return fmt.Sprintf("%q is no source of MCP servers", e.Name)
+}

@@ -1,0 +1,201 @@
+package clientcfg
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+)
+
+// identity hashes what an entry starts, however it is written: two entries with the same one are one server.
+// unpinned is the same without the versions of packages. No part of a secret can be read from it.
+func identity(e Entry) (key, unpinned string) {
+	s := e.Server
+	if s.Transport != config.Stdio {
+		key = hash(httpParts(s, s.URL, headers(s))...)
+		return key, key
+	}
+	words := []string{normal(s.Dialect, s.Command)}
+	for _, arg := range s.Args {
+		words = append(words, normal(s.Dialect, arg))
+	}
+	words, assigned := unwrap(words)
+	env := append(variables(s), assigned...)
+	slices.Sort(env)
+	family, spec, rest := packageOf(words)
+	if family == "" {
+		words[0] = strings.TrimSuffix(words[0], ".exe")
+		key = hash(slices.Concat([]string{"stdio"}, words, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})...)
+		return key, key
+	}
+	name := withoutVersion(spec)
+	if name == "mcp-remote" {
+		if target, headers, ok := remote(rest); ok {
+			// It is the same as the URL itself, but of the two the one that can be started must not be hidden: drop
+			// the first part when servers with a URL can be.
+			key = hash(append([]string{"by command"}, httpParts(s, target, headers)...)...)
+			return key, key
+		}
+	}
+	spec = strings.TrimSuffix(spec, "@latest")
+	tail := slices.Concat(rest, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})
+	return hash(append([]string{"stdio", family, spec}, tail...)...), hash(append([]string{"stdio", family, name}, tail...)...)
+}
+
+// normal writes references one way, so that ${env:GH} and {env:GH} are the same.
+func normal(d config.Dialect, text string) string {
+	return replaceRefs(d, text, func(r Ref) string {
+		return "\x01" + strings.Join([]string{r.Variable, r.Default, r.File, r.Folder, r.Asks}, "\x02") + "\x01"
+	})
+}
+
+func refTo(variable string) string { return normal(config.DialectBraces, "${"+variable+"}") }
+
+// variables are the environment of an entry as NAME=VALUE.
+func variables(s config.Server) []string {
+	env := make(map[string]string, len(s.Env)+len(s.EnvPass))
+	for _, name := range s.EnvPass {
+		env[name] = refTo(name)
+	}
+	for name, value := range s.Env {
+		d := s.Dialect
+		if d == config.DialectLeadingDollar && !strings.HasPrefix(value, "$") {
+			d = config.DialectNone
+		}
+		env[name] = normal(d, value)
+	}
+	list := make([]string, 0, len(env)+1)
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	for _, name := range s.EnvUnset {
+		list = append(list, "\x00unset="+name)
+	}
+	if s.EnvFile != "" {
+		list = append(list, "\x00file="+s.EnvFile)
+	}
+	return list
+}
+
+// headers are those of an entry as "name: value". Any of them may be what tells two accounts apart.
+func headers(s config.Server) (list []string) {
+	for name, value := range s.Headers {
+		list = append(list, strings.ToLower(name)+": "+normal(s.Dialect, value))
+	}
+	for name, variable := range s.HeadersFrom {
+		list = append(list, strings.ToLower(name)+": "+refTo(variable))
+	}
+	if s.BearerFrom != "" {
+		list = append(list, "authorization: Bearer "+refTo(s.BearerFrom))
+	}
+	return list
+}
+
+func httpParts(s config.Server, text string, headers []string) []string {
+	text = normal(s.Dialect, text)
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		host := strings.ToLower(u.Host)
+		if scheme := strings.ToLower(u.Scheme); scheme == "https" {
+			host = strings.TrimSuffix(host, ":443")
+		} else if scheme == "http" {
+			host = strings.TrimSuffix(host, ":80")
+		}
+		text = strings.ToLower(u.Scheme) + "://" + u.User.String() + "@" + host + strings.TrimRight(u.EscapedPath(), "/") + "?" + u.Query().Encode()
+	}
+	slices.Sort(headers)
+	return append([]string{"http", text}, headers...)
+}
+
+// families are the launchers that fetch a package, by the registry it is from.
+var families = map[string]string{
+	"npx": "npm", "npm exec": "npm", "bunx": "npm", "bun x": "npm", "pnpm dlx": "npm", "yarn dlx": "npm",
+	"uvx": "pypi", "uv tool run": "pypi", "pipx run": "pypi",
+}
+
+// packageOf finds the package that a launcher is to fetch, and the words that remain without the launcher's
+// consent flags.
+func packageOf(words []string) (family, spec string, rest []string) {
+	name, words, ok := launcher(words)
+	if family = families[name]; !ok || family == "" {
+		return "", "", nil
+	}
+	for len(words) > 0 {
+		w := words[0]
+		flag, value, assigned := strings.Cut(w, "=")
+		switch {
+		case w == "--":
+			words = words[1:]
+			rest = append(rest, words...)
+			words = nil
+		case w == "-y" || w == "--yes":
+			words = words[1:]
+		case slices.Contains([]string{"-p", "--package", "--from", "--spec"}, flag) && assigned:
+			spec, words = value, words[1:]
+		case slices.Contains([]string{"--package", "--from", "--spec"}, w) && len(words) > 1, w == "-p" && family == "npm" && len(words) > 1:
+			spec, words = words[1], words[2:]
+		case strings.HasPrefix(w, "-"):
+			n := 1
+			if slices.Contains(launchers[name], w) {
+				n = min(2, len(words))
+			}
+			rest, words = append(rest, words[:n]...), words[n:]
+		default:
+			rest, words = append(rest, words...), nil
+		}
+	}
+	if spec == "" {
+		i := slices.IndexFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") })
+		if i < 0 {
+			return "", "", nil
+		}
+		spec, rest = rest[i], slices.Delete(slices.Clone(rest), i, i+1)
+	}
+	return family, spec, rest
+}
+
+// withoutVersion drops "@1.2", "==1.2" and their like.
+func withoutVersion(spec string) string {
+	if i := strings.LastIndexByte(spec, '@'); i > 0 && !strings.Contains(spec, "://") {
+		spec = spec[:i]
+	}
+	spec, _, _ = strings.Cut(spec, "==")
+	return spec
+}
+
+// remote reads the arguments of mcp-remote, which makes an HTTP server look like one of stdio.
+func remote(args []string) (target string, headers []string, ok bool) {
+	for i, arg := range args {
+		if strings.Contains(arg, "://") && target == "" {
+			target = arg
+		}
+		if arg == "--header" && i+1 < len(args) {
+			name, value, _ := strings.Cut(args[i+1], ":")
+			headers = append(headers, strings.ToLower(strings.TrimSpace(name))+": "+strings.TrimSpace(value))
+		}
+	}
+	return target, headers, target != ""
+}
+
+// fingerprint hashes all of an entry that decides what happens when it is used, for approval.
+func fingerprint(s config.Server) string {
+	s.Name, s.Source, s.Disabled, s.StartTime, s.CallTime = "", "", false, 0, 0
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a struct of texts
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0, 0xff})
+	}
+	return string(h.Sum(nil))
+}

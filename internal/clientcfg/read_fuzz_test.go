@@ -1,0 +1,93 @@
+package clientcfg
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzEveryFormat holds that no file, of any format, yields a server that cannot be used, a problem outside
+// the file, or an end of the program.
+func FuzzEveryFormat(f *testing.F) {
+	for _, text := range []string{
+		`{"mcpServers": {"a": {"command": ["x"], "transport": {"type": "sse", "url": "https://x"}}}, "projects": {"/w": null}}`,
+		"[mcp_servers.a]\ncommand = \"x\"\n[[b]]\nc = [[1], {d = 2}]\n[[b]]\n[b.e]\n",
+		"extensions: &a\n  x: {cmd: y, envs: {A: null}}\n  y: *a\n  <<: *a\nmcpServers: [{name: a}, 3]\n",
+		"\xff\xfe{\x00}\x00", "{\"a\": \"\\\"", "/* ", strings.Repeat("[", 2000), "a = []\n[[a]]\n", "a = [{}]\n[a.b]\n",
+	} {
+		for format := range 3 {
+			f.Add([]byte(text), format)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, format int) {
+		ext := []string{".json", ".toml", ".yaml"}[uint(format)%3]
+		for _, c := range Clients() {
+			r := file{client: &c, scope: User, key: c.Key, path: "/f" + ext, env: &Env{OS: "linux", WorkDir: "/w"}}
+			r.parse(append([]byte(nil), data...))
+			for _, e := range r.entries {
+				if e.Status != Invalid && (e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
+					t.Errorf("%s: a server that cannot be used: %+v", c.ID, e)
+				}
+				identity(e)
+				Masked(e.Server)
+			}
+			for _, p := range r.problems {
+				if p.Err == nil || p.Line > 2+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") {
+					t.Errorf("%s: a problem outside the file: %v", c.ID, p)
+				}
+			}
+		}
+	})
+}
+
+// FuzzThin holds that passing over the most of a file changes nothing about what is kept.
+func FuzzThin(f *testing.F) {
+	f.Add(`{"a": [1, {"b": "}"}], /* { */ "keep": {"c": "\\\""}, "d": -1.5e3 // x` + "\n}")
+	f.Add(`{"keep": 1, "a": "` + `\` + `", "b": {"keep": [`)
+	keep := func(path []string) verdict {
+		if path[0] == "keep" {
+			return keepIt
+		}
+		return drop
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		whole, _, err := parseJSON([]byte(text), keep)
+		if err != nil {
+			return // of what is not kept, mistakes are passed over
+		}
+		data := []byte(text)
+		thin(data, keep)
+		rest, _, err := parseJSON(data, keep)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", text, data, err)
+		}
+		want, okWant := whole.get("keep")
+		got, okGot := rest.get("keep")
+		if okWant != okGot || describe(want) != describe(got) {
+			t.Errorf("%q became %q", text, data)
+		}
+	})
+}
+
+// describe writes a node and where everything in it is.
+func describe(n node) string {
+	var b strings.Builder
+	var walk func(n node)
+	walk = func(n node) {
+		text, _ := n.text()
+		b.WriteString(strings.Join([]string{"(", text, string(rune('0' + n.line)), string(rune('0' + n.column))}, " "))
+		switch v := n.value.(type) {
+		case *object:
+			for _, m := range v.members {
+				b.WriteString(m.name)
+				walk(m.value)
+			}
+		case *list:
+			for _, item := range v.items {
+				walk(item)
+			}
+		}
+		b.WriteString(")")
+	}
+	walk(n)
+	return b.String()
+}

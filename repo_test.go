@@ -70,8 +70,8 @@ var outside = map[string][]string{
 	"testscripts":  {"commands"},
 }
 
-// testOnly are packages for tests, of whichever package.
-var testOnly = []string{"fakemcp", "proc/proctest", "sandbox/sandboxtest"}
+// testOnly are packages that the tests of whichever package may use. clientcfg is one for what it puts into a server's entry.
+var testOnly = []string{"catalog/catalogtest", "clientcfg", "fakemcp", "proc/proctest", "sandbox/sandboxtest"}
 
 // sdkUsers are the packages that may speak MCP through the SDK.
 var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "bench"}

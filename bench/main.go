@@ -58,6 +58,7 @@ var measurements = []struct {
 	{"gather", (*bench).gather},
 	{"large", (*bench).large},
 	{"tokens", (*bench).tokens},
+	{"search", (*bench).search},
 }
 
 func names() (all []string) {

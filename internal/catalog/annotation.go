@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -23,14 +22,22 @@ func annotate(root, schema gjson.Result) string {
 // A converter turns JSON Schema into Python annotations. It understands what servers are seen to send, and
 // calls everything else Any: an annotation is documentation, and the server has the last word.
 type converter struct {
-	root  gjson.Result
-	open  map[string]bool         // references being followed
-	found map[string]gjson.Result // references resolved before
-	nodes int                     // visits left
+	root gjson.Result
+	open map[string]bool // references being followed
+	// Pointers followed before, and the members of what they led through.
+	found   map[string]gjson.Result
+	members map[string]map[string]gjson.Result
+	nodes   int // visits left
+	// class, where there is one, names the type of an object with these properties; "" leaves it a dict.
+	class func(c *converter, schema gjson.Result, depth int) string
+	ref   string // the reference that led to the schema at hand
 }
 
 func newConverter(root gjson.Result) *converter {
-	return &converter{root: root, open: map[string]bool{}, found: map[string]gjson.Result{}}
+	return &converter{
+		root: root, open: map[string]bool{},
+		found: map[string]gjson.Result{}, members: map[string]map[string]gjson.Result{},
+	}
 }
 
 // annotation returns the annotation for a schema, with as many levels as fit.
@@ -83,43 +90,79 @@ func (c *converter) types(schema gjson.Result, depth int) union {
 	if c.nodes--; !schema.IsObject() || depth < 0 || c.nodes < 0 {
 		return anything
 	}
-	u := c.plain(schema, depth)
-	if member(schema, "nullable").Type == gjson.True {
+	k := factsOf(schema)
+	u := c.plain(k, depth)
+	if k.nullable.Type == gjson.True {
 		u = join([]union{u, {"None"}})
 	}
 	return u
 }
 
-// plain is types without OpenAPI's nullable.
-func (c *converter) plain(schema gjson.Result, depth int) union {
-	if ref := member(schema, "$ref"); ref.Type == gjson.String {
-		return c.follow(ref.Str, depth)
-	}
-	if value := member(schema, "const"); value.Exists() {
-		return literals([]gjson.Result{value})
-	}
-	if values := member(schema, "enum"); values.IsArray() {
-		return literals(values.Array())
-	}
-	switch kind := member(schema, "type"); {
-	case kind.Type == gjson.String:
-		return c.named(kind.Str, schema, depth)
-	case kind.IsArray() && len(kind.Array()) > 0:
-		return c.alternatives(kind, func(name gjson.Result) union { return c.named(name.String(), schema, depth) })
-	}
-	for _, word := range []string{"anyOf", "oneOf"} {
-		if parts := member(schema, word); parts.IsArray() {
-			return c.alternatives(parts, func(part gjson.Result) union { return c.types(part, depth) })
+// facts are the members of a schema that an annotation depends on.
+type facts struct {
+	schema                                            gjson.Result
+	ref, constant, enum, kind, nullable               gjson.Result
+	anyOf, oneOf, allOf                               gjson.Result
+	properties, additionalProperties, items, prefixes gjson.Result
+}
+
+func factsOf(schema gjson.Result) facts {
+	k := facts{schema: schema}
+	schema.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "$ref":
+			k.ref = value
+		case "const":
+			k.constant = value
+		case "enum":
+			k.enum = value
+		case "type":
+			k.kind = value
+		case "nullable":
+			k.nullable = value
+		case "anyOf":
+			k.anyOf = value
+		case "oneOf":
+			k.oneOf = value
+		case "allOf":
+			k.allOf = value
+		case "properties":
+			k.properties = value
+		case "additionalProperties":
+			k.additionalProperties = value
+		case "items":
+			k.items = value
+		case "prefixItems":
+			k.prefixes = value
 		}
-	}
-	if parts := member(schema, "allOf"); parts.IsArray() {
-		return c.all(parts, depth)
-	}
+		return true
+	})
+	return k
+}
+
+// plain is types without OpenAPI's nullable.
+func (c *converter) plain(k facts, depth int) union {
 	switch {
-	case member(schema, "properties").IsObject():
-		return union{"dict"}
-	case member(schema, "items").IsObject():
-		return c.named("array", schema, depth)
+	case k.ref.Type == gjson.String:
+		return c.follow(k.ref.Str, depth)
+	case k.constant.Exists():
+		return literals([]gjson.Result{k.constant})
+	case k.enum.IsArray():
+		return literals(k.enum.Array())
+	case k.kind.Type == gjson.String:
+		return c.named(k.kind.Str, k, depth)
+	case k.kind.IsArray() && len(k.kind.Array()) > 0:
+		return c.alternatives(k.kind, func(name gjson.Result) union { return c.named(name.String(), k, depth) })
+	case k.anyOf.IsArray():
+		return c.alternatives(k.anyOf, func(part gjson.Result) union { return c.types(part, depth) })
+	case k.oneOf.IsArray():
+		return c.alternatives(k.oneOf, func(part gjson.Result) union { return c.types(part, depth) })
+	case k.allOf.IsArray():
+		return c.all(k.allOf, depth)
+	case k.properties.IsObject():
+		return c.object(k.schema, depth)
+	case k.items.IsObject(), k.prefixes.IsArray():
+		return c.named("array", k, depth)
 	}
 	return anything
 }
@@ -142,7 +185,7 @@ func (c *converter) all(parts gjson.Result, depth int) union {
 	return u
 }
 
-func (c *converter) named(name string, schema gjson.Result, depth int) union {
+func (c *converter) named(name string, k facts, depth int) union {
 	switch name {
 	case "string":
 		return union{"str"}
@@ -155,20 +198,46 @@ func (c *converter) named(name string, schema gjson.Result, depth int) union {
 	case "null":
 		return union{"None"}
 	case "array":
-		if item := c.types(member(schema, "items"), depth-1); len(item) > 0 {
+		if item := c.item(k, depth-1); len(item) > 0 {
 			return union{"list[" + item.String() + "]"}
 		}
 		return union{"list"}
 	case "object":
-		if member(schema, "properties").IsObject() {
-			return union{"dict"}
+		if k.properties.IsObject() {
+			return c.object(k.schema, depth)
 		}
-		if value := c.types(member(schema, "additionalProperties"), depth-1); len(value) > 0 {
+		if value := c.types(k.additionalProperties, depth-1); len(value) > 0 {
 			return union{"dict[str, " + value.String() + "]"}
 		}
 		return union{"dict"}
 	}
 	return anything
+}
+
+// object is the annotation of an object with properties of its own.
+func (c *converter) object(schema gjson.Result, depth int) union {
+	if c.class != nil {
+		if name := c.class(c, schema, depth); name != "" {
+			return union{name}
+		}
+	}
+	return union{"dict"}
+}
+
+// item is what an array holds. A tuple is a list of any of its places' types, because that is what JSON makes of it.
+func (c *converter) item(k facts, depth int) union {
+	places := k.prefixes
+	if k.items.IsArray() { // until 2020-12, when prefixItems came
+		places = k.items
+	}
+	if !places.IsArray() {
+		return c.types(k.items, depth)
+	}
+	of := c.alternatives(places, func(place gjson.Result) union { return c.types(place, depth) })
+	if k.items.IsObject() {
+		of = join([]union{of, c.types(k.items, depth)})
+	}
+	return of
 }
 
 // follow is the annotation of what a reference names. One that leads back to itself ends in Any.
@@ -178,39 +247,12 @@ func (c *converter) follow(ref string, depth int) union {
 	}
 	c.open[ref] = true
 	defer delete(c.open, ref)
-	return c.types(c.resolve(ref), depth)
+	before := c.ref
+	c.ref = ref
+	u := c.types(c.resolve(ref), depth)
+	c.ref = before
+	return u
 }
-
-// resolve finds what a reference within the document names: "#/$defs/Issue" (RFC 6901).
-func (c *converter) resolve(ref string) gjson.Result {
-	at, known := c.found[ref]
-	if !known {
-		at = pointed(c.root, ref)
-		c.found[ref] = at
-	}
-	return at
-}
-
-func pointed(at gjson.Result, ref string) gjson.Result {
-	pointer, local := strings.CutPrefix(ref, "#")
-	if !local {
-		return gjson.Result{}
-	}
-	for i, step := range strings.Split(pointer, "/") {
-		if i == 0 {
-			continue // what is before the first slash
-		}
-		step = pointerEscapes.Replace(step)
-		if n, err := strconv.Atoi(step); err == nil && at.IsArray() && n >= 0 && n < len(at.Array()) {
-			at = at.Array()[n]
-		} else {
-			at = member(at, step)
-		}
-	}
-	return at
-}
-
-var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~", "%24", "$", "%20", " ", "%25", "%")
 
 // literals is the annotation of an enumeration: Literal["open", "closed"]. What a Literal cannot hold (PEP 586:
 // floats, lists, objects) and what is too long to read shows as its type.

@@ -23,7 +23,10 @@ func TestAnnotation(t *testing.T) {
 		{`{"type":[]}`, "Any"},
 		{`{"type":"array","items":{"type":"string"}}`, "list[str]"},
 		{`{"type":"array"}`, "list"},
-		{`{"type":"array","items":[{"type":"string"}]}`, "list"},
+		{`{"type":"array","items":[{"type":"string"}]}`, "list[str]"},
+		{`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}`, "list[str | int]"},
+		{`{"prefixItems":[{"type":"string"}],"items":{"type":"null"}}`, "list[str | None]"},
+		{`{"prefixItems":[{"type":"string"},{}],"items":false}`, "list"},
 		{`{"items":{"type":["integer","null"]}}`, "list[int | None]"},
 		{`{"type":"object"}`, "dict"},
 		{`{"type":"object","additionalProperties":{"type":"integer"}}`, "dict[str, int]"},
@@ -94,6 +97,12 @@ func FuzzSchema(f *testing.F) {
 			if rest, ok := parseAnnotation(p.Type); !ok || rest != "" {
 				t.Errorf("annotation %q of %q", p.Type, p.Key)
 			}
+		}
+		if stub := Stub(s); len(stub) > 40*len(schema)+20_000 {
+			t.Errorf("a stub of %d bytes of a schema of %d", len(stub), len(schema))
+		}
+		if shape, _ := Seen(nil, []byte(schema)); shape.size() > 2*shapeNodes {
+			t.Errorf("a shape of %d parts", shape.size())
 		}
 		if rest, ok := parseAnnotation(s.Tools[0].Returns); !ok || rest != "" {
 			t.Errorf("annotation of the result: %q", s.Tools[0].Returns)

@@ -1,4 +1,4 @@
-// Package catalog is tools as documentation: their Python names, signatures, rendering and search.
+// Package catalog is tools as documentation: their Python names, signatures, stubs, rendering and search.
 //
 // It owns the immutable [Catalog] snapshot that the docs, the search and the guest read. It does no I/O,
 // has no clock and starts no goroutine; everything in it is a pure function of server names and tool

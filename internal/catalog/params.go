@@ -41,6 +41,8 @@ type collector struct {
 	open       bool // more properties are allowed in so many words
 	closed     bool // or forbidden
 	visits     int  // schemas read, of at most maxNodes: references can multiply
+	// annotate, where there is one, is the annotation of a property in the converter's stead.
+	annotate func(key string, property gjson.Result) string
 }
 
 // collect reads one schema. certain is false within anyOf and oneOf, where nothing is required for sure.
@@ -74,7 +76,12 @@ func (c *collector) collect(schema gjson.Result, certain bool, depth int) {
 }
 
 func (c *collector) add(key string, property gjson.Result) {
-	p := Param{Key: key, Type: c.converter.annotation(property)}
+	p := Param{Key: key}
+	if c.annotate != nil {
+		p.Type = c.annotate(key, property)
+	} else {
+		p.Type = c.converter.annotation(property)
+	}
 	if property.IsObject() {
 		p.Description = text(property, "description", "title")
 		if value := member(property, "default"); value.Exists() {

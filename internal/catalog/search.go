@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -21,172 +20,107 @@ type Match struct {
 // nothing.
 func (c *Catalog) Search(query string, limit int) []Match {
 	ix := c.index()
+	query = beginning(query, maxQuery)
 	scores := ix.score(query)
-	if len(scores) == 0 {
+	best := top(scores, limit)
+	if len(best) == 0 {
 		scores = ix.resembling(query)
+		best = top(scores, limit)
 	}
-	order := make([]int, 0, len(scores))
-	for doc := range scores {
-		order = append(order, doc)
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
-	})
-	matches := make([]Match, 0, max(0, min(limit, len(order))))
-	for _, doc := range order[:cap(matches)] {
+	matches := make([]Match, len(best))
+	for i, doc := range best {
 		d := ix.docs[doc]
-		matches = append(matches, Match{d.server.Name, d.server.Alias, *d.tool, scores[doc]})
+		matches[i] = Match{d.server.Name, d.server.Alias, *d.tool, scores[doc]}
 	}
 	return matches
 }
 
-// The fields of a tool that are searched, and what a word in each counts. BM25F: a word's weighted
-// frequencies are summed over the fields before they saturate, each held against its field's usual length
-// (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, section 3.6).
 const (
-	inName = iota
-	inServer
-	inDescription
-	inParams
-	fields
+	maxQuery   = 10_000 // characters of a query
+	saturation = 2      // BM25's k1
+	asSynonym  = 0.4    // what a synonym counts beside the word that was asked for
+	byName     = 10     // what a name counts that looks like the whole query
 )
 
-var (
-	weights = [fields]float64{inName: 3, inServer: 1.2, inDescription: 1, inParams: 0.25}
-	lengths = [fields]float64{inName: 0.4, inServer: 0.3, inDescription: 0.3, inParams: 0.3} // BM25's b
-)
-
-const saturation = 2 // BM25's k1
-
-// An index holds where words occur. It is not changed once it is built.
-type index struct {
-	docs     []document
-	postings map[string][]posting
-	stems    []string // the keys of postings, sorted
+// A need is one word of the query with all that it may mean in the index. Of these only the best counts in a
+// document.
+type need struct {
+	value    float64 // what it is worth to have it
+	meanings []meaning
 }
 
-type document struct {
-	server *Server
-	tool   *Tool
+// A meaning is a word of the index, and how surely a word of the query means it.
+type meaning struct {
+	term   int32
+	surely float64
 }
 
-// A posting is one word in one document.
-type posting struct {
-	doc    int
-	weight float64 // frequencies over all fields
+// need finds what a word of the query means: itself and its synonyms, or else what it may be a misspelling of. A word
+// with common synonyms is itself no rarer than they are, unless it stands there as it was asked for.
+func (ix *index) need(w wanted) need {
+	var n need
+	commonest := 0
+	mean := func(m meaning) {
+		if !slices.ContainsFunc(n.meanings, func(o meaning) bool { return o.term == m.term }) {
+			n.meanings = append(n.meanings, m)
+			commonest = max(commonest, len(ix.postings[m.term]))
+		}
+	}
+	itself, exact := ix.terms[w.stem]
+	if exact {
+		mean(meaning{itself, 1})
+	}
+	others := synonyms()[w.stem]
+	for _, s := range others {
+		if term, ok := ix.terms[s]; ok {
+			mean(meaning{term, asSynonym})
+		}
+	}
+	if !exact && len(others) == 0 {
+		for _, m := range ix.near(w.stem) {
+			mean(m)
+		}
+	}
+	rarity := ix.rarity(commonest)
+	n.value = w.weight * rarity
+	if exact {
+		own := ix.rarity(len(ix.postings[itself]))
+		n.value = w.weight * own
+		for i := range n.meanings[1:] {
+			n.meanings[i+1].surely *= rarity / own
+		}
+	}
+	return n
 }
 
-func newIndex(servers []Server) *index {
-	ix := &index{postings: map[string][]posting{}}
-	var texts [][fields][]string
-	var total [fields]float64
-	for i := range servers {
-		for j := range servers[i].Tools {
-			d := document{&servers[i], &servers[i].Tools[j]}
-			text := d.words()
-			for f := range text {
-				total[f] += float64(len(text[f]))
-			}
-			ix.docs, texts = append(ix.docs, d), append(texts, text)
-		}
-	}
-	for doc, text := range texts {
-		weight := map[string]float64{}
-		for f := range text {
-			usual := total[f] / float64(len(texts))
-			norm := 1 - lengths[f] + lengths[f]*float64(len(text[f]))/max(usual, 1)
-			for _, w := range text[f] {
-				weight[w] += weights[f] / norm
-			}
-		}
-		for w, n := range weight {
-			ix.postings[w] = append(ix.postings[w], posting{doc, n})
-		}
-	}
-	for w := range ix.postings {
-		ix.stems = append(ix.stems, w)
-	}
-	slices.Sort(ix.stems)
-	return ix
-}
-
-func (d document) words() (text [fields][]string) {
-	text[inName] = words(d.tool.Name)
-	text[inServer] = slices.Concat(words(d.server.Name), words(d.server.Description))
-	text[inDescription] = words(d.tool.Description)
-	for _, p := range d.tool.Params {
-		text[inParams] = slices.Concat(text[inParams], words(p.Key), words(p.Description))
-	}
-	return text
-}
-
-// maxWords and maxLetters are what of a query is looked at: each word that is not in the index is compared with all
-// that are.
-const (
-	maxWords   = 64
-	maxLetters = 200
-)
-
-// score returns the documents that have a word of the query, or one near it.
-func (ix *index) score(query string) map[int]float64 {
-	scores := map[int]float64{}
-	counts := map[string]int{}
-	var asked []string // each word once, in order: sums of floats must not depend on a map's
-	for _, w := range words(query) {
-		if counts[w] == 0 && len(asked) == maxWords {
-			continue
-		}
-		if counts[w]++; counts[w] == 1 {
-			asked = append(asked, w)
-		}
-	}
-	for _, w := range asked {
-		repeated := 1 + math.Log(float64(counts[w]))
-		best := map[int]float64{} // of the words near w only the best counts in a document
-		for _, n := range ix.near(w) {
-			postings := ix.postings[n.stem]
-			rarity := math.Log(1 + (float64(len(ix.docs))-float64(len(postings))+0.5)/(float64(len(postings))+0.5))
-			for _, p := range postings {
-				s := n.likeness * repeated * rarity * p.weight * (saturation + 1) / (p.weight + saturation)
-				best[p.doc] = max(best[p.doc], s)
+// score returns what each document is worth: for the words of the query that it has, and for its name.
+func (ix *index) score(query string) []float64 {
+	scores := make([]float64, len(ix.docs))
+	strongest := make([]float32, len(ix.docs))
+	var having []int32
+	for _, w := range question(query) {
+		n := ix.need(w)
+		for _, m := range n.meanings {
+			for _, p := range ix.postings[m.term] {
+				if strongest[p.doc] == 0 {
+					having = append(having, p.doc)
+				}
+				strongest[p.doc] = max(strongest[p.doc], float32(m.surely)*p.weight)
 			}
 		}
-		for doc, s := range best {
-			scores[doc] += s
+		for _, doc := range having {
+			s := float64(strongest[doc])
+			scores[doc] += n.value * s * (saturation + 1) / (s + saturation)
+			strongest[doc] = 0
 		}
+		having = having[:0]
 	}
+	ix.names.like(query, func(doc int, how float64) { scores[doc] += byName * how })
 	return scores
 }
 
-// A neighbour is a word of the index, and how surely a word of the query means it.
-type neighbour struct {
-	stem     string
-	likeness float64
-}
-
-// near returns the word itself where it occurs; else the words it begins, and those it is a misspelling of.
-func (ix *index) near(w string) []neighbour {
-	if _, ok := ix.postings[w]; ok {
-		return []neighbour{{w, 1}}
-	}
-	if len(w) < 3 {
-		return nil
-	}
-	var all []neighbour
-	typos := 1 + len(w)/8
-	for _, s := range ix.stems {
-		switch {
-		case strings.HasPrefix(s, w), len(s) >= 4 && strings.HasPrefix(w, s):
-			all = append(all, neighbour{s, 0.7})
-		case len(w) >= 4 && distance(w, s, typos+1) <= typos:
-			all = append(all, neighbour{s, 0.6})
-		}
-	}
-	return all
-}
-
 // resembling is the last resort: names that have the query's letters in their order.
-func (ix *index) resembling(query string) map[int]float64 {
+func (ix *index) resembling(query string) []float64 {
 	letters := strings.ToLower(strings.Join(strings.Fields(beginning(query, maxLetters)), ""))
 	if len(letters) < 3 {
 		return nil
@@ -195,11 +129,27 @@ func (ix *index) resembling(query string) map[int]float64 {
 	for i, d := range ix.docs {
 		names[i] = d.server.Name + " " + d.tool.Name
 	}
-	scores := map[int]float64{}
+	scores := make([]float64, len(ix.docs))
 	for _, m := range fuzzy.Find(letters, names) {
-		if m.Score > 0 {
-			scores[m.Index] = float64(m.Score) / 1000
-		}
+		scores[m.Index] = max(0, float64(m.Score)/1000)
 	}
 	return scores
+}
+
+// top returns the documents that are worth most, at most limit, best first; of equal ones the first.
+func top(scores []float64, limit int) []int {
+	var best []int
+	for doc, s := range scores {
+		if s <= 0 || limit <= 0 || len(best) == limit && s <= scores[best[limit-1]] {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, s, func(b int, s float64) int {
+			return cmp.Or(cmp.Compare(s, scores[b]), -1)
+		})
+		if len(best) == limit {
+			best = best[:limit-1]
+		}
+		best = slices.Insert(best, at, doc)
+	}
+	return best
 }

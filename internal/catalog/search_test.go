@@ -6,37 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
-
-func TestCorpus(t *testing.T) {
-	catalog := readCorpus(t)
-	var questions struct {
-		Queries []struct {
-			Query string
-			Kind  string
-			Tools []string
-		}
-	}
-	readShared(t, "queries.json", &questions)
-	hits, asked := map[string]int{}, map[string]int{}
-	for _, q := range questions.Queries {
-		asked[q.Kind]++
-		found := catalog.Search(q.Query, 5)
-		if slices.ContainsFunc(found, func(m Match) bool { return slices.Contains(q.Tools, m.Tool.Name) }) {
-			hits[q.Kind]++
-		}
-	}
-	for kind, least := range map[string]int{"step": 70, "task": 55} {
-		percent := 100 * hits[kind] / asked[kind]
-		t.Logf("%s: a right tool in the first 5 for %d of %d questions (%d %%)", kind, hits[kind], asked[kind], percent)
-		if percent < least {
-			t.Errorf("%s: %d %% of questions find a right tool in the first 5, want at least %d %%", kind, percent, least)
-		}
-	}
-}
 
 // readCorpus returns the catalog of real servers that development machines have beside the repository.
 func readCorpus(t testing.TB) *Catalog {
@@ -95,6 +67,8 @@ func TestSearch(t *testing.T) {
 		"headline":                  "createIssue",
 		"http":                      "HTTPFetch",
 		"网页":                        "HTTPFetch",
+		"show the isses":            "list_issues", // by a synonym and a misspelling
+		"createisue":                "createIssue", // by the look of its name
 		"crtiss":                    "createIssue", // letters in order
 		"":                          "",
 		"   ":                       "",
@@ -147,15 +121,37 @@ func TestLookup(t *testing.T) {
 }
 
 func BenchmarkSearch(b *testing.B) {
-	corpus := readCorpus(b)
-	b.Run("index", func(b *testing.B) {
-		for b.Loop() {
-			New(corpus.servers).index()
+	corpus := readCorpus(b).servers
+	tools := 0
+	for _, s := range corpus {
+		tools += len(s.Tools)
+	}
+	var many []Server
+	for i := range 10_000/tools + 1 {
+		for _, s := range corpus {
+			s.Name = fmt.Sprint(s.Name, i)
+			many = append(many, s)
 		}
-	})
-	b.Run("query", func(b *testing.B) {
-		for b.Loop() {
-			corpus.Search("find nearby restaurents and tourist attractions", 5)
+	}
+	for name, servers := range map[string][]Server{"527": corpus, "10000": many} {
+		b.Run(name+" tools/index", func(b *testing.B) {
+			for b.Loop() {
+				New(servers).index()
+			}
+		})
+		catalog := New(servers)
+		for kind, query := range map[string]string{
+			"step":  "find nearby restaurents and tourist attractions",
+			"name":  "playwrite_naviagte",
+			"typos": "serch latset vesion pakage depndency vulnerbility advizory repositry",
+			"task": "Convert /home/me/word/CV.docx and /home/me/word/Report_Card.docx to PDF, merge the two resulting files, " +
+				"and save the final combined document as /home/me/pdf/full_cv.pdf.",
+		} {
+			b.Run(name+" tools/"+kind, func(b *testing.B) {
+				for b.Loop() {
+					catalog.Search(query, 5)
+				}
+			})
 		}
-	})
+	}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,11 +23,12 @@ type Tool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Params       []Param         `json:"params"`            // in schema order, required ones first
-	Extra        bool            `json:"extra,omitempty"`   // the schema allows properties it does not name
-	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
-	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
-	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
+	Params       []Param         `json:"params"`             // in schema order, required ones first
+	Extra        bool            `json:"extra,omitempty"`    // the schema allows properties it does not name
+	Returns      string          `json:"returns"`            // Python annotation of the result, "Any" when unknown
+	Wrapped      bool            `json:"wrapped,omitempty"`  // structuredContent is {"result": X} around a primitive
+	Observed     *Shape          `json:"observed,omitempty"` // what results have looked like, where the server does not say
+	Signature    string          `json:"signature"`          // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
 }
 
 // Param is one parameter of a tool.
@@ -60,6 +62,21 @@ func NewServer(name, alias, description string, tools []json.RawMessage) Server 
 		t := &s.Tools[i]
 		t.Alias = aliases[t.Name]
 		t.Signature = signature(t)
+	}
+	return s
+}
+
+// WithObserved returns the server with what its tools' results have looked like, by the tools' real names. A tool
+// whose server says what it returns stays as it is.
+func (s Server) WithObserved(shapes map[string]*Shape) Server {
+	s.Tools = slices.Clone(s.Tools)
+	for i := range s.Tools {
+		t := &s.Tools[i]
+		if shape := shapes[t.Name]; shape != nil && t.OutputSchema == nil {
+			schema := shape.schema()
+			t.Observed, t.Returns = shape, annotate(schema, schema)
+			t.Signature = signature(t)
+		}
 	}
 	return s
 }

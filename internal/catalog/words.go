@@ -3,68 +3,84 @@ package catalog
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // words splits text and identifiers into the stems that search compares: listIssues, list_issues and "lists an
-// issue" all have "list" and "issu". Scripts that write no spaces give pairs of neighbouring characters.
+// issue" all have "list" and "issu".
 func words(text string) []string {
 	var stems []string
-	runes := []rune(text)
-	for i := 0; i < len(runes); {
-		switch r := runes[i]; {
-		case unspaced(r):
-			j := span(runes, i, unspaced)
-			stems = append(stems, pairs(runes[i:j])...)
-			i = j
-		case unicode.IsLetter(r), unicode.IsDigit(r):
-			j := wordEnd(runes, i)
-			if w := strings.ToLower(string(runes[i:j])); !stopWords[w] {
-				stems = append(stems, stem(w))
-			}
-			i = j
-		default:
-			i++
+	split(text, func(word string) {
+		if s := normal(word); s != "" {
+			stems = append(stems, s)
 		}
-	}
+	})
 	return stems
 }
 
+// normal is what stands for all forms of a word: its stem; nothing for a word that says nothing.
+func normal(word string) string {
+	word = strings.ToLower(word)
+	if stopWords[word] {
+		return ""
+	}
+	return stem(word)
+}
+
+// split calls found for each word of text and identifiers, as it is written. Scripts that write no spaces give pairs of
+// neighbouring characters.
+func split(text string, found func(word string)) {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case unspaced(r):
+			j := i + size
+			for alone := true; ; alone = false {
+				next, width := utf8.DecodeRuneInString(text[j:])
+				if !unspaced(next) {
+					if alone {
+						found(text[i:j])
+					}
+					i = j
+					break
+				}
+				found(text[i : j+width])
+				i, j = j, j+width
+			}
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			j := wordEnd(text, i)
+			found(text[i:j])
+			i = j
+		default:
+			i += size
+		}
+	}
+}
+
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
-}
-
-func span(runes []rune, i int, in func(rune) bool) int {
-	for i < len(runes) && in(runes[i]) {
-		i++
-	}
-	return i
-}
-
-func pairs(runes []rune) []string {
-	if len(runes) == 1 {
-		return []string{string(runes)}
-	}
-	var all []string
-	for i := range len(runes) - 1 {
-		all = append(all, string(runes[i:i+2]))
-	}
-	return all
+	return r >= '\u0e00' && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
 // wordEnd finds where a word of an identifier ends: at a change to upper case (createIssue), before the last
 // capital of several (HTTPServer), between letters and digits.
-func wordEnd(runes []rune, i int) int {
-	for j := i + 1; j < len(runes); j++ {
-		last, r := runes[j-1], runes[j]
+func wordEnd(text string, i int) int {
+	last, size := utf8.DecodeRuneInString(text[i:])
+	for j := i + size; j < len(text); j += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(text[j:])
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r), unspaced(r),
 			unicode.IsDigit(r) != unicode.IsDigit(last),
-			unicode.IsUpper(r) && unicode.IsLower(last),
-			unicode.IsUpper(r) && unicode.IsUpper(last) && j+1 < len(runes) && unicode.IsLower(runes[j+1]):
+			unicode.IsUpper(r) && unicode.IsLower(last):
 			return j
+		case unicode.IsUpper(r) && unicode.IsUpper(last):
+			if next, _ := utf8.DecodeRuneInString(text[j+size:]); unicode.IsLower(next) {
+				return j
+			}
 		}
+		last = r
 	}
-	return len(runes)
+	return len(text)
 }
 
 // stem cuts the endings that English words of tools come in. It need not find a word, only the same stem

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A file is a line about it and then its content.
+type header struct {
+	Format  int       `json:"codemode"` // formatVersion
+	Saved   time.Time `json:"saved"`
+	Size    int       `json:"size"` // of the content, and
+	Checked uint32    `json:"crc"`  // its checksum: a disk may have lost what a rename kept
+}
+
+// formatVersion changes with the meaning of what is written; a file of another one is not read.
+const formatVersion = 1
+
+// path returns where a key's file is. Only what Key returns is one: a name must not lead out of the directory.
+func (s *Store) path(key, suffix string) (string, error) {
+	if !isEntry(key + suffix) {
+		return "", fmt.Errorf("%q is no key of a tool list", key)
+	}
+	return filepath.Join(s.dir, key+suffix), nil
+}
+
+func isEntry(name string) bool {
+	key, ok := strings.CutSuffix(name, toolsSuffix)
+	if !ok {
+		key, ok = strings.CutSuffix(name, shapesSuffix)
+	}
+	return ok && len(key) == 64 && strings.Trim(key, "0123456789abcdef") == ""
+}
+
+// read returns the content of a file that is whole, and when it was written.
+func (s *Store) read(key, suffix string) (content []byte, saved time.Time, ok bool) {
+	path, err := s.path(key, suffix)
+	if err != nil {
+		return nil, saved, false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, saved, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxEntry+1024 {
+		return nil, saved, false
+	}
+	all := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, all); err != nil {
+		return nil, saved, false
+	}
+	first, content, _ := bytes.Cut(all, []byte("\n"))
+	var h header
+	if json.Unmarshal(first, &h) != nil || h.Format != formatVersion ||
+		h.Size != len(content) || h.Checked != crc32.ChecksumIEEE(content) {
+		return nil, saved, false
+	}
+	return content, h.Saved, true
+}
+
+// write puts a file in place of an older one, all of it or nothing.
+func (s *Store) write(key, suffix string, content []byte, now time.Time) (err error) {
+	path, err := s.path(key, suffix)
+	if err != nil {
+		return err
+	}
+	if len(content) > maxEntry {
+		return fmt.Errorf("%d bytes: %w", len(content), ErrTooLarge)
+	}
+	first, err := json.Marshal(header{formatVersion, now.UTC(), len(content), crc32.ChecksumIEEE(content)})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir, tempPrefix+"*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreGone(os.Remove(f.Name())))
+		}
+	}()
+	_, err = f.Write(append(append(first, '\n'), content...))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -25,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 	b.Run("guest", func(b *testing.B) {
 		for b.Loop() {
-			p := startPeer(b, python, boot, nil)
+			p := startPeer(b, python, boot, nil, false)
 			wantRun(b, p, 1, "print(1)", "stdout \"1\\n\"\nok\n")
 			p.close()
 		}
@@ -44,7 +44,7 @@ func BenchmarkRun(b *testing.B) {
 		{"100 MiB print", "print('x' * (100 << 20))", "ok\n"},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			p := startPeer(b, python, boot, nil)
+			p := startPeer(b, python, boot, nil, false)
 			wantRun(b, p, 1, "await asyncio.sleep(0); mcp", "")
 			run := 1
 			for b.Loop() {

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite what the guest says in testdata
 //
 // A section "run" is code the host sends; its options are "script", "interrupt" (once the guest has
 // printed "ready"), "interrupt-at-once" and "flood" (stdout is not the same every time). "host" has
-// settings: "stdin TEXT". The section "guest" behind a run is what the guest says to it, see [transcript].
+// settings: "stdin TEXT", or "pulled TEXT" for input that the guest must ask for. The section "guest" behind a run is what the guest says to it, see [transcript].
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/conversations/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -74,6 +74,7 @@ func unpack(t testing.TB) string {
 
 func playConversation(t *testing.T, python, boot string, archive *txtar.Archive) {
 	var stdin *string
+	pulled := false
 	run := 0
 	var p *peer
 	for i := range archive.Files {
@@ -81,14 +82,14 @@ func playConversation(t *testing.T, python, boot string, archive *txtar.Archive)
 		kind, options, _ := strings.Cut(section.Name, " ")
 		switch kind {
 		case "host":
-			text, ok := strings.CutPrefix(string(section.Data), "stdin ")
-			if !ok {
-				t.Fatalf("host section %q: want stdin TEXT", section.Data)
+			how, text, ok := strings.Cut(string(section.Data), " ")
+			if !ok || how != "stdin" && how != "pulled" {
+				t.Fatalf("host section %q: want stdin TEXT or pulled TEXT", section.Data)
 			}
-			stdin = &text
+			stdin, pulled = &text, how == "pulled"
 		case "run":
 			if p == nil {
-				p = startPeer(t, python, boot, stdin)
+				p = startPeer(t, python, boot, stdin, pulled)
 			}
 			run++
 			said := p.run(run, string(section.Data), options)
@@ -118,9 +119,10 @@ type peer struct {
 	pipes   [2]*os.File // the host's hold on the read ends
 	stop    context.CancelFunc
 	next    int64
+	input   *strings.Reader // what the guest asks for, a few bytes at a time
 }
 
-func startPeer(t testing.TB, python, boot string, stdin *string) *peer {
+func startPeer(t testing.TB, python, boot string, stdin *string, pulled bool) *peer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -147,7 +149,9 @@ func startPeer(t testing.TB, python, boot string, stdin *string) *peer {
 	p.cmd.ExtraFiles = []*os.File{theirs[0], p.pipes[0], p.pipes[1]}
 	p.cmd.Stdout, p.cmd.Stderr = write[0], write[1]
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if stdin != nil {
+	if pulled {
+		p.input = strings.NewReader(*stdin)
+	} else if stdin != nil {
 		p.cmd.Stdin = strings.NewReader(*stdin)
 	}
 	if err := p.cmd.Start(); err != nil {
@@ -158,8 +162,13 @@ func startPeer(t testing.TB, python, boot string, stdin *string) *peer {
 	}
 	t.Cleanup(p.kill)
 	p.conn = NewConn(p.channel, 64<<20)
-	p.request(MethodInitialize, Initialize{Version: ProtocolVersion, Session: t.Name(), Stdin: stdin != nil, MaxMessage: 64 << 20})
-	if m := p.read(); m.Result == nil {
+	p.request(MethodInitialize, Initialize{Version: ProtocolVersion, Session: t.Name(), Stdin: stdin != nil, PullStdin: pulled, MaxMessage: 64 << 20})
+	m := p.read()
+	for m.IsRequest() { // for input
+		p.serve(nil, m)
+		m = p.read()
+	}
+	if m.Result == nil {
 		t.Fatalf("initialize: %+v", m)
 	}
 	return p
@@ -233,6 +242,10 @@ func (p *peer) notify(i Interrupt) {
 
 // serve answers a tool call: "echo" with its arguments, "fail" with an error, "never" not before its cancellation.
 func (p *peer) serve(said *transcript, m Message) {
+	if m.Method == MethodStdin {
+		p.serveInput(m)
+		return
+	}
 	var call ToolCall
 	if err := json.Unmarshal(m.Params, &call); err != nil {
 		p.t.Fatal(err)
@@ -251,6 +264,15 @@ func (p *peer) serve(said *transcript, m Message) {
 		said.line("call never")
 	}
 	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *peer) serveInput(m Message) {
+	piece := make([]byte, 5)
+	n, err := p.input.Read(piece)
+	answer, merr := json.Marshal(Stdin{Base64: piece[:n], EOF: err != nil})
+	if err := errors.Join(merr, p.conn.Respond(m.ID, answer)); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -454,7 +476,7 @@ func TestStdio(t *testing.T) {
 func TestHostGone(t *testing.T) {
 	python, boot := interpreters(t)[0], unpack(t)
 	for _, code := range []string{"", "while True: pass", "import time; time.sleep(60)", "while True: print('x')", "import mcp; mcp.call_sync('never')"} {
-		p := startPeer(t, python, boot, nil)
+		p := startPeer(t, python, boot, nil, false)
 		if code != "" {
 			p.request(MethodRun, Run{Run: 1, Code: "print('begun')\n" + code, Filename: "<run 1>"})
 			p.read()

@@ -21,6 +21,7 @@ const (
 	MethodToolCall = "tools/call" // request: ToolCall -> the upstream's CallToolResult, verbatim
 	MethodServer   = "server"     // request: ServerQuery -> Server with its tools
 	MethodSearch   = "search"     // request: SearchQuery -> SearchResult
+	MethodStdin    = "stdin"      // request: {} -> Stdin
 	MethodCancel   = "cancel"     // notification: Cancel
 )
 
@@ -28,9 +29,10 @@ const (
 type Initialize struct {
 	Version    int      `json:"version"`
 	Session    string   `json:"session"`
-	Stdin      bool     `json:"stdin"`          // descriptor 0 carries the caller's input; false: input() explains itself
-	Path       []string `json:"path,omitempty"` // appended to sys.path: the interpreter's site-packages
-	MaxMessage int      `json:"maxMessage"`     // bytes in one line, either direction
+	Stdin      bool     `json:"stdin"`               // there is input of the caller's; false: input() explains itself
+	PullStdin  bool     `json:"pullStdin,omitempty"` // descriptor 0 does not carry it: the guest asks (MethodStdin)
+	Path       []string `json:"path,omitempty"`      // appended to sys.path: the interpreter's site-packages
+	MaxMessage int      `json:"maxMessage"`          // bytes in one line, either direction
 }
 
 // Initialized answers Initialize.
@@ -187,6 +189,12 @@ type Match struct {
 	Server      string `json:"server"`
 	ServerAlias string `json:"serverAlias"`
 	Tool        Tool   `json:"tool"`
+}
+
+// Stdin is the next piece of the caller's input, or its end.
+type Stdin struct {
+	Base64 []byte `json:"base64,omitempty"`
+	EOF    bool   `json:"eof,omitempty"`
 }
 
 // Cancel says that nobody waits any more for the guest's request ID.

@@ -30,8 +30,8 @@ func Effective(p Policy, r Report) (Enforcement, []Gap) {
 			gaps = append(gaps, g)
 		}
 	}
-	if !r.Seccomp && r.Runtime == nativeName {
-		open(false, "isolation", "this kernel has no system call filters (seccomp)")
+	if !r.Seccomp {
+		open(false, "isolation", "system calls cannot be filtered (seccomp) here")
 	}
 	if !reduced && r.Method == methodNone {
 		open(false, "isolation", "namespaces cannot be made here, only Landlock and seccomp are left")

@@ -42,6 +42,7 @@ type nativeSandbox struct {
 func (s *nativeSandbox) Channel() io.ReadWriteCloser { return s.channel }
 func (s *nativeSandbox) BootArg() string             { return bootArg }
 func (s *nativeSandbox) SitePackages() []string      { return s.site }
+func (s *nativeSandbox) Input() io.Reader            { return nil } // descriptor 0 carries it
 func (s *nativeSandbox) Done() <-chan struct{}       { return s.done }
 func (s *nativeSandbox) Exit() Exit                  { return s.exit }
 func (s *nativeSandbox) Enforced() Enforcement       { return s.enforced }

@@ -37,6 +37,9 @@ func newNative(opts NativeOptions) Runtime {
 
 func (n *native) Name() string { return nativeName }
 
+// Close does nothing: whatever the runtime starts belongs to a sandbox.
+func (n *native) Close() error { return nil }
+
 // Start tries the ways to make namespaces until one works, and remembers it.
 func (n *native) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 	sb, err := n.start(ctx, spec)

@@ -19,6 +19,8 @@ func (native) Probe(context.Context) (Report, error) { return Report{}, notLinux
 
 func (native) Start(context.Context, Spec) (Sandbox, error) { return nil, notLinux() }
 
+func (native) Close() error { return nil }
+
 func notLinux() error {
 	return &UnavailableError{
 		Runtime: nativeName,

@@ -1,7 +1,7 @@
 // Package sandbox is where a guest runs: it starts one isolated Python process tree and ends it.
 //
-// It owns the runtimes (native; podman and docker later), the embedded Python distribution and the
-// decision what a machine can enforce. It never knows MCP or what the guest's messages mean, and it
+// It owns the native runtime, the pool over any runtime, the embedded Python distribution and the decision
+// what a machine can enforce; podman and docker are package container. It never knows MCP or what the guest's messages mean, and it
 // never starts anything with less isolation than the [Policy] says unless the caller allowed that
 // gap by name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process,
 // mount, cgroup or file of it is left.
@@ -30,6 +30,10 @@ type Runtime interface {
 	// Start starts a guest. ctx bounds the start only. It fails with *UnavailableError where the
 	// runtime cannot be used, with *GapError where the policy cannot be enforced.
 	Start(ctx context.Context, spec Spec) (Sandbox, error)
+
+	// Close ends what the runtime itself keeps: sandboxes in a pool, containers still being removed. Its
+	// sandboxes have been closed by then. Nothing may be started afterwards. It is idempotent.
+	Close() error
 }
 
 // Spec says what to start.
@@ -39,7 +43,7 @@ type Spec struct {
 	Files   fs.FS    // the guest's tree, read-only at GuestDir
 	Boot    string   // file under GuestDir that the interpreter runs
 	Env     []string // added to the runtime's own small environment
-	Stdin   *os.File // the guest's descriptor 0; nil is an empty one. Start does not close it
+	Stdin   *os.File // the guest's input; nil is none. Start does not close it. See Sandbox.Input
 	Policy  Policy
 }
 
@@ -52,8 +56,13 @@ type Sandbox interface {
 	// Channel is the stream to the guest's boot code. Reads end with io.EOF when the guest is gone.
 	Channel() io.ReadWriteCloser
 
-	// BootArg is what the guest was told about its channel ("fd:3:4:5", "stdio"); for logs.
+	// BootArg is what the guest was told about its channel ("fd:3:4:5"); for logs.
 	BootArg() string
+
+	// Input is Spec.Stdin where it cannot be the guest's descriptor 0: the guest asks for it over the channel.
+	// Reads end with io.EOF when the guest has ended. It is nil where descriptor 0 carries the input, or
+	// there is none.
+	Input() io.Reader
 
 	// SitePackages are directories, as the guest sees them, that its sys.path should end with.
 	SitePackages() []string
@@ -130,7 +139,7 @@ const (
 type Report struct {
 	Runtime  string        `json:"runtime"`
 	Version  string        `json:"version"`  // engine or kernel
-	Method   string        `json:"method"`   // how namespaces are made: "userns", "bwrap", "none"
+	Method   string        `json:"method"`   // how namespaces are made: "userns", "bwrap", "container", "none"
 	Landlock int           `json:"landlock"` // ABI, 0 when absent
 	Seccomp  bool          `json:"seccomp"`
 	Proc     bool          `json:"proc"`   // a private /proc can be mounted

@@ -58,6 +58,7 @@ func Run(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 		{"Stdin", stdin},
 		{"StdinUnread", stdinUnread},
 		{"StdinEmpty", stdinEmpty},
+		{"StdinEnds", stdinEnds},
 		{"Subprocess", subprocess},
 		{"ClosedDescriptors", closedDescriptors},
 		{"ManyAtOnce", manyAtOnce},

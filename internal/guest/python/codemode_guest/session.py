@@ -89,6 +89,10 @@ class Session:
             sys.exit(f"boot.py: protocol version {params.get('version')!r}: want {VERSION}")
         if not params.get("stdin"):
             self._streams.no_input(self._hooks)
+        elif params.get("pullStdin"):
+            from . import stdin
+
+            stdin.feed(self._channel)
         sys.path.insert(1, "")  # as for python3 -c; behind codemode's own packages
         sys.path += params.get("path") or []
         frames.add_libraries(params.get("path") or [])

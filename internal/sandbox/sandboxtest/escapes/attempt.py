@@ -7,7 +7,8 @@ import os
 import sys
 import types
 
-channel = int(sys.argv[1].split(":")[1]) if sys.argv[1].startswith("fd:") else 1
+given = [int(n) for n in sys.argv[1].split(":")[1:]]
+channel = given[-3] if given else 1
 work = os.environ["HOME"]
 tmp = os.environ["TMPDIR"]
 

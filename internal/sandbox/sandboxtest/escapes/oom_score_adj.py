@@ -2,4 +2,4 @@
 # must: held: EACCES, or no /proc
 from attempt import refused
 
-refused(lambda: open("/proc/self/oom_score_adj", "w").write("-1000"))
+refused(lambda: open("/proc/self/oom_score_adj", "wb", 0).write(b"-1000"))

@@ -5,7 +5,7 @@ import sys
 
 # Before anything is imported that opens files of its own.
 inherited = []
-for fd in range(6, 256):
+for fd in range(max(map(int, sys.argv[1].split(":")[1:]), default=2) + 1, 256):
     try:
         os.fstat(fd)
         inherited.append(fd)

@@ -6,7 +6,8 @@ import sys
 if sys.argv[1] == "stdio":
     source, sink = 0, 1
 else:
-    source = sink = int(sys.argv[1].split(":")[1])
+    source, *rest = map(int, sys.argv[1].split(":")[1:])
+    sink = rest[0] if len(rest) == 3 else source
 while True:
     data = os.read(source, 1 << 20)
     if not data:

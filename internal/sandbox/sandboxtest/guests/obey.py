@@ -1,10 +1,12 @@
 """Does the one thing that CODEMODE_TEST_DO says, and tells the host on its channel."""
 
 import os
+import sys
 
 # Before anything is imported that opens files of its own.
+given = [int(n) for n in sys.argv[1].split(":")[1:]]
 inherited = []
-for fd in range(6, 256):
+for fd in range(max(given, default=2) + 1, 256):
     try:
         os.fstat(fd)
         inherited.append(fd)
@@ -14,12 +16,9 @@ for fd in range(6, 256):
 import ctypes  # noqa: E402
 import json  # noqa: E402
 import socket  # noqa: E402
-import sys  # noqa: E402
 import time  # noqa: E402
 
-source = channel = int(sys.argv[1].split(":")[1]) if sys.argv[1].startswith("fd:") else 1
-if channel == 1:
-    source = 0
+source, channel = (given[0], given[-3]) if given else (0, 1)
 
 
 def tell(**answer):
@@ -67,7 +66,7 @@ def flood():
         while True:
             os.write(1, b"x" * 4096)
     except BlockingIOError:
-        os.read(4, 4096)
+        os.read(given[-2], 4096)
     os.write(1, b"end")
     hang()
 
@@ -101,8 +100,8 @@ def read_input():
 def read_own_output():
     os.write(1, b"one")
     os.write(2, b"two")
-    _, _, out, err = sys.argv[1].split(":")
-    tell(stdout=os.read(int(out), 100).decode(), stderr=os.read(int(err), 100).decode())
+    out, err = given[-2:]
+    tell(stdout=os.read(out, 100).decode(), stderr=os.read(err, 100).decode())
 
 
 def say_and_crash():

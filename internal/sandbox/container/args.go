@@ -1,0 +1,141 @@
+package container
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"codemode/internal/sandbox"
+)
+
+// An order is everything a container is started from.
+type order struct {
+	name    string
+	image   string
+	user    string
+	profile string // path of the system call filter's profile
+	spec    sandbox.Spec
+	means   sandbox.Enforcement
+	way     way
+	socket  string // directory of the socket, with viaSocket
+}
+
+// args is the engine's command line. Nothing in it is secret or large: those go over the channel.
+func (e *engine) args(o order) []string {
+	a := append(e.global, "run", "--rm", "--interactive", "--pull", "never", "--name", o.name,
+		"--hostname", "codemode", "--network", "none", "--log-driver", "none", "--no-healthcheck",
+		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"--security-opt", "seccomp="+o.profile, "--cgroupns", "private", "--user", o.user,
+		"--workdir", "/workspace", "--entrypoint", "python3")
+	a = append(a, e.labels(o.spec)...)
+	a = append(a, e.limits(o)...)
+	a = append(a, e.mounts(o)...)
+	for _, v := range environment {
+		a = append(a, "--env", v)
+	}
+	switch e.name {
+	case Podman:
+		a = append(a, "--http-proxy=false", "--read-only-tmpfs=false", "--image-volume", "ignore", "--no-hosts",
+			"--sdnotify", "ignore")
+	case Docker:
+		for _, v := range proxies { // which docker's own configuration may set
+			a = append(a, "--env", v+"=", "--env", strings.ToLower(v)+"=")
+		}
+	}
+	fd := "0"
+	switch o.way {
+	case viaDescriptor:
+		a = append(a, "--preserve-fds", "1")
+		fd = "3"
+	case viaSocket:
+		a = append(a, "--mount", "type=bind,src="+o.socket+",dst="+socketDir+",readonly")
+		fd = socketDir + "/" + socketName
+	}
+	return append(a, o.image, "-I", "-S", "-u", "-X", "utf8", "-c", bootCode, fd)
+}
+
+var environment = []string{
+	"HOME=/workspace", "TMPDIR=/tmp", "LANG=C.UTF-8",
+	"PYTHONUNBUFFERED=1", "PYTHONIOENCODING=utf-8", "PYTHONDONTWRITEBYTECODE=1",
+}
+
+var proxies = []string{"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"}
+
+// limits are the policy's. What the engine cannot enforce is not asked of it: it would only warn.
+func (e *engine) limits(o order) (a []string) {
+	p := o.spec.Policy
+	ulimit := func(name string, soft, hard int64) {
+		a = append(a, "--ulimit", fmt.Sprintf("%s=%d:%d", name, soft, hard))
+	}
+	if o.means.Memory == byCgroup {
+		m := strconv.FormatInt(p.Memory, 10) + "b"
+		a = append(a, "--memory", m, "--memory-swap", m)
+	} else if p.Memory > 0 {
+		// For a program that asks for far too much at once, which the keeper is not fast enough for. It counts
+		// address space, touched or not, so it is wider than the limit.
+		ulimit("data", max(2*p.Memory, minData), max(2*p.Memory, minData))
+	}
+	if o.means.Pids == byCgroup {
+		a = append(a, "--pids-limit", strconv.Itoa(p.Processes))
+	}
+	if e.name == Podman {
+		// It would otherwise ask for more than a root without CAP_SYS_RESOURCE may give.
+		ulimit("nproc", e.processes, e.processes)
+	}
+	if o.means.CPUs == byCgroup {
+		a = append(a, "--cpus", strconv.FormatFloat(p.CPUs, 'f', -1, 64))
+	}
+	ulimit("core", 0, 0)
+	ulimit("msgqueue", 0, 0)
+	ulimit("memlock", 64<<10, 64<<10)
+	ulimit("sigpending", 128, 128)
+	// Every thread's stack is this large, and counts as data.
+	ulimit("stack", 2<<20, 8<<20)
+	if p.OpenFiles > 0 {
+		ulimit("nofile", int64(p.OpenFiles), int64(p.OpenFiles))
+	}
+	if p.FileSize > 0 {
+		ulimit("fsize", p.FileSize, p.FileSize)
+	}
+	return a
+}
+
+const (
+	minData   = 512 << 20
+	filesSize = 8 << 20 // of the guest's own files, many times over
+	maxInodes = 16384   // files in one tmpfs, where the engine can limit them
+)
+
+// mounts are the places a guest can write to.
+func (e *engine) mounts(o order) (a []string) {
+	p := o.spec.Policy
+	tmpfs := func(dir string, size int64, more string) {
+		opts := "rw,noexec,nosuid,nodev"
+		if size > 0 {
+			opts += fmt.Sprintf(",size=%d", size)
+		}
+		if e.name == Docker {
+			opts += fmt.Sprintf(",nr_inodes=%d", maxInodes)
+		}
+		a = append(a, "--tmpfs", dir+":"+opts+more)
+	}
+	tmpfs("/tmp", p.TmpSize, ",mode=1777")
+	tmpfs("/workspace", p.WorkSize, ",mode=1777")
+	tmpfs(sandbox.GuestDir, filesSize, e.owned(o.user))
+	if p.TmpSize > 0 {
+		a = append(a, "--shm-size", strconv.FormatInt(p.TmpSize, 10)+"b")
+	}
+	return a
+}
+
+// owned are the options of a tmpfs that belongs to the container's user, who then can close it to itself.
+func (e *engine) owned(user string) string {
+	if e.name == Podman {
+		return ",mode=0755,U"
+	}
+	uid, gid, _ := strings.Cut(user, ":")
+	if gid == "" {
+		gid = uid
+	}
+	return ",mode=0755,uid=" + uid + ",gid=" + gid
+}

@@ -1,0 +1,212 @@
+package container
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"codemode/internal/sandbox"
+)
+
+// bootCode is the container's command. It is all of codemode that is an argument: it runs what it reads.
+//
+//go:embed boot.py
+var bootCode string
+
+//go:embed keeper.py
+var keeperCode string
+
+// appendField adds what boot.py's field reads: the length in eight hexadecimal digits, and the bytes.
+func appendField[T string | []byte](b []byte, data T) []byte {
+	b = fmt.Appendf(b, "%08x", len(data))
+	return append(b, data...)
+}
+
+func appendNumber[T int | int64](b []byte, n T) []byte {
+	return appendField(b, strconv.FormatInt(int64(n), 10))
+}
+
+// A payload is what a container gets before its guest begins: the keeper, the guest's files, and what is
+// the sandbox's own. What the engine does not limit, the keeper does.
+func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement) ([]byte, error) {
+	files, err := p.files(spec.Files)
+	if err != nil {
+		return nil, fmt.Errorf("reading the guest's files: %w", err)
+	}
+	b := appendField(make([]byte, 0, len(files)+len(keeperCode)+1<<10), keeperCode)
+	b = append(b, files...)
+	b = appendNumber(b, len(spec.Env))
+	for _, v := range spec.Env {
+		b = appendField(b, v)
+	}
+	b = appendField(b, spec.Boot)
+	var memory, processes int64
+	if means.Memory == byWatchdog {
+		memory = spec.Policy.Memory
+	}
+	if means.Pids == byRlimit {
+		processes = int64(spec.Policy.Processes)
+	}
+	return appendNumber(appendNumber(b, memory), processes), nil
+}
+
+// payloads remembers the tree it has read last: a caller has one for all its sandboxes.
+type payloads struct {
+	mu    sync.Mutex
+	tree  fs.FS
+	bytes []byte
+}
+
+func (p *payloads) files(tree fs.FS) ([]byte, error) {
+	comparable := reflect.TypeOf(tree).Comparable()
+	p.mu.Lock()
+	if comparable && p.tree == tree {
+		defer p.mu.Unlock()
+		return p.bytes, nil
+	}
+	p.mu.Unlock()
+	count, all := 0, []byte(nil)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(tree, name)
+		count++
+		all = appendField(appendField(all, name), data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all = append(appendNumber([]byte(nil), count), all...)
+	if comparable {
+		p.mu.Lock()
+		p.tree, p.bytes = tree, all
+		p.mu.Unlock()
+	}
+	return all, nil
+}
+
+// A greeting is the first a container says: which Python it has, and where that keeps its packages.
+type greeting struct {
+	python string
+	site   []string
+}
+
+const greetingMark = "codemode"
+
+// Bounds of a greeting. It is said before any code of the user's runs, by an image that is trusted; they are
+// for one that has something else in the place of Python.
+const (
+	maxGreeting = 256
+	maxSitePath = 4 << 10
+)
+
+// readGreeting reads the greeting and not a byte more.
+func readGreeting(r io.Reader) (g greeting, err error) {
+	mark := make([]byte, len(greetingMark))
+	if _, err := io.ReadFull(r, mark); err != nil {
+		return g, err
+	}
+	if string(mark) != greetingMark {
+		return g, fmt.Errorf("the container began with %q", mark)
+	}
+	count, err := readLength(r, maxGreeting)
+	for i := 0; i < count && err == nil; i++ {
+		var n int
+		if n, err = readLength(r, maxSitePath); err != nil {
+			break
+		}
+		text := make([]byte, n)
+		_, err = io.ReadFull(r, text)
+		if i == 0 {
+			g.python = string(text)
+		} else {
+			g.site = append(g.site, string(text))
+		}
+	}
+	return g, err
+}
+
+func readLength(r io.Reader, limit int) (int, error) {
+	digits := make([]byte, 8)
+	if _, err := io.ReadFull(r, digits); err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(string(digits), 16, 31)
+	if err != nil || int(n) > limit {
+		return 0, fmt.Errorf("the container sent the length %q", digits)
+	}
+	return int(n), nil
+}
+
+// A report is what the keeper says on the container's standard error when the guest has ended; before it
+// comes what the engine's command has to say. All of it is bounded: the guest may write there, too.
+type report struct {
+	chatter []byte // the engine's, its end
+	body    []byte // behind the mark
+	found   bool
+	parsed  bool
+	exit    sandbox.Exit
+}
+
+const (
+	reportMark = "\x00codemode-exit "
+	maxChatter = 8 << 10
+	maxTail    = 64 << 10
+)
+
+// add takes what was read, and tells whether the report has just become complete.
+func (r *report) add(data []byte) bool {
+	if r.parsed {
+		return false
+	}
+	if r.found {
+		r.body = append(r.body, data...)
+		return r.parse()
+	}
+	all := append(r.chatter, data...)
+	if before, after, ok := bytes.Cut(all, []byte(reportMark)); ok {
+		r.chatter, r.body, r.found = bytes.Clone(before), bytes.Clone(after), true
+		return r.parse()
+	}
+	r.chatter = all[max(0, len(all)-maxChatter):]
+	return false
+}
+
+// parse reads code, signal, whether memory was the reason, and two lengths; then two tails.
+func (r *report) parse() bool {
+	in := bytes.NewReader(r.body)
+	var n [5]int
+	for i := range n {
+		var err error
+		if n[i], err = readLength(in, maxTail); err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				r.parsed, r.body = true, nil // not the keeper's
+				r.exit = sandbox.Exit{Signal: int(syscall.SIGKILL)}
+				return true
+			}
+			return false
+		}
+	}
+	if in.Len() < n[3]+n[4] {
+		return false
+	}
+	rest := r.body[len(r.body)-in.Len():]
+	r.exit = sandbox.Exit{
+		Code: n[0] & 0xff, Signal: n[1] & 0x7f,
+		Stdout: bytes.Clone(rest[:n[3]]), Stderr: bytes.Clone(rest[n[3] : n[3]+n[4]]),
+	}
+	if n[2] != 0 && r.exit.Signal == int(syscall.SIGKILL) {
+		r.exit.Cause = sandbox.ExitMemory
+	}
+	r.parsed, r.body = true, nil
+	return true
+}

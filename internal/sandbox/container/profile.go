@@ -1,0 +1,48 @@
+package container
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"codemode/internal/sandbox/seccomp"
+)
+
+// writeProfile writes the system call filter where the engine's command reads it, and returns the path. Its
+// name is a hash of what it holds; what is there already is compared all the same.
+func writeProfile(cache string, opts seccomp.Options) (string, error) {
+	if cache == "" {
+		return "", errors.New("there is no cache directory")
+	}
+	profile := seccomp.OCI(opts)
+	sum := sha256.Sum256(profile)
+	dir := filepath.Join(cache, "seccomp")
+	path, err := filepath.Abs(filepath.Join(dir, hex.EncodeToString(sum[:8])+".json"))
+	if err != nil {
+		return "", err
+	}
+	if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, profile) {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	temp, err := os.CreateTemp(dir, ".profile-")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(temp.Name())
+	if _, err = temp.Write(profile); err == nil {
+		err = temp.Sync()
+	}
+	if cerr := temp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return "", err
+	}
+	return path, os.Rename(temp.Name(), path)
+}

@@ -1,0 +1,114 @@
+package container
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"codemode/internal/sandbox"
+)
+
+// Labels of a container. The first is for codemode, the others for people.
+const (
+	labelOwner   = "codemode.owner"
+	labelSession = "codemode.session"
+	labelTenant  = "codemode.tenant"
+	labelPID     = "codemode.pid"
+)
+
+// An owner is the codemode that a container belongs to: on which host, and which process of it. A number
+// comes to mean another process; with the time it started it does not. The host is part of it because several
+// may share an engine.
+type owner struct {
+	host  string
+	pid   int
+	start string // when the process began, as its system tells it; no dots
+}
+
+func (o owner) String() string { return fmt.Sprintf("%s.%d.%s", o.host, o.pid, o.start) }
+
+func parseOwner(s string) (o owner, ok bool) {
+	f := strings.Split(strings.TrimSpace(s), ".")
+	if len(f) != 3 {
+		return o, false
+	}
+	pid, err := strconv.Atoi(f[1])
+	return owner{f[0], pid, f[2]}, err == nil && pid > 0
+}
+
+// gone tells for certain that an owner has ended. One of another host is not ours to judge.
+func (o owner) gone(self owner) bool {
+	return o.host == self.host && !o.running()
+}
+
+func (e *engine) labels(spec sandbox.Spec) []string {
+	return []string{
+		"--label", labelOwner + "=" + e.owner.String(),
+		"--label", labelPID + "=" + strconv.Itoa(e.owner.pid),
+		"--label", labelSession + "=" + printable(spec.Session),
+		"--label", labelTenant + "=" + printable(spec.Tenant),
+	}
+}
+
+// printable keeps a label to one short line: names of sessions are chosen by agents.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == ',' || r == '"' {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "_"))
+	return s[:min(len(s), 64)]
+}
+
+// newName names a container before there is one, so that it can be removed whatever becomes of its start.
+func newName() string {
+	b := make([]byte, 10)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	return "codemode-" + hex.EncodeToString(b)
+}
+
+// removeTime bounds a removal; an engine that is busy takes a second or two. What it does not remove in time,
+// the next codemode does.
+const removeTime = 5 * time.Second
+
+// reap removes containers of a codemode on this host that has ended without doing so.
+func (r *Runtime) reap(ctx context.Context, e *engine) {
+	label := `{{.Label "` + labelOwner + `"}}`
+	if e.name == Podman {
+		label = `{{index .Labels "` + labelOwner + `"}}`
+	}
+	text, err := e.ask(ctx, "ps", "--all", "--no-trunc", "--filter", "label="+labelOwner, "--format", "{{.ID}} "+label)
+	if err != nil {
+		r.log.Debug("looking for containers that were left", "error", err)
+		return
+	}
+	for line := range strings.Lines(text) {
+		id, label, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if o, ok := parseOwner(label); ok && o.gone(e.owner) {
+			r.log.Info("removing a container whose codemode has ended", "container", id, "pid", o.pid)
+			if err := e.remove(ctx, id); err != nil {
+				r.log.Warn("removing a container whose codemode has ended", "container", id, "error", err)
+			}
+		}
+	}
+}
+
+// remove ends a container and removes it. One that is not there is fine.
+func (e *engine) remove(ctx context.Context, container string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, removeTime, errNoAnswer)
+	defer cancel()
+	args := []string{"rm", "--force", "--volumes"}
+	if e.name == Podman {
+		args = append(args, "--ignore", "--time", "0")
+	}
+	_, err := e.run(ctx, nil, append(append(append([]string(nil), e.global...), args...), container)...)
+	if err != nil && (strings.Contains(err.Error(), "No such container") || strings.Contains(err.Error(), "already in progress")) {
+		return nil
+	}
+	return err
+}

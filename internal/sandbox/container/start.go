@@ -1,0 +1,293 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"codemode/internal/sandbox"
+)
+
+// Start starts a container. Given up, it returns at once: what was begun is removed behind it, and Close of
+// the runtime waits for that.
+func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if err := r.check(spec); err != nil {
+		return nil, err
+	}
+	e, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	means, gaps := sandbox.Effective(spec.Policy, e.report(r.opts.Image))
+	if len(gaps) > 0 {
+		return nil, &sandbox.GapError{Runtime: r.name, Gaps: gaps}
+	}
+	means.Isolation = sandbox.IsolationFull // whatever less would have been accepted
+	sb, err := r.launch(ctx, e, spec, means)
+	if r.opts.Missing && isMissing(err) {
+		if err := r.Image().Pull(ctx, r.opts.Progress); err != nil {
+			return nil, err
+		}
+		sb, err = r.launch(ctx, e, spec, means)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.log.Debug("sandbox started", "session", spec.Session, "tenant", spec.Tenant, "container", sb.name, "channel", sb.bootArg)
+	return sb, nil
+}
+
+func (r *Runtime) check(spec sandbox.Spec) error {
+	switch {
+	case r.opts.Image == "" || strings.HasPrefix(r.opts.Image, "-"):
+		return fmt.Errorf("starting a container: %q is no image", r.opts.Image)
+	case strings.HasPrefix(r.opts.User, "-"):
+		return fmt.Errorf("starting a container: %q is no user", r.opts.User)
+	case spec.Files == nil:
+		return errors.New("starting a container: no files")
+	case !fs.ValidPath(spec.Boot):
+		return fmt.Errorf("starting a container: boot file %q is not a path below %s", spec.Boot, sandbox.GuestDir)
+	case spec.Policy.Interpreter != "":
+		return fmt.Errorf("starting a container: interpreter %q is one of this machine, and a container has its image's", spec.Policy.Interpreter)
+	}
+	return nil
+}
+
+func isMissing(err error) bool {
+	var e *sandbox.UnavailableError
+	return errors.As(err, &e) && e.Code == "image-missing"
+}
+
+// launch starts a container by the shortest way to its guest that works.
+func (r *Runtime) launch(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement) (*guest, error) {
+	shortest := e.shortest()
+	r.mu.Lock()
+	if r.streams {
+		shortest = viaStreams
+	}
+	r.mu.Unlock()
+	sb, err := r.launchBy(ctx, e, spec, means, shortest)
+	if shortest != viaStreams && errors.Is(err, errNoChannel) {
+		r.log.Debug("the container did not get its channel", "error", err)
+		r.mu.Lock()
+		r.streams = true
+		r.mu.Unlock()
+		sb, err = r.launchBy(ctx, e, spec, means, viaStreams)
+	}
+	return sb, err
+}
+
+// errNoChannel is a container that could not reach its channel: a security module is in the way, or the engine is not
+// on this machine after all.
+var errNoChannel = errors.New("the container could not reach its channel")
+
+func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement, by way) (*guest, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("starting a container: %w", err)
+	}
+	payload, err := r.payload.payload(spec, means)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case r.slots <- struct{}{}: // more at once would only make each other slow
+	case <-ctx.Done():
+		return nil, fmt.Errorf("starting a container: %w", context.Cause(ctx))
+	}
+	leave := func() { <-r.slots }
+	g := newGuest(r, e, means, spec.Stdin)
+	o := order{
+		name: g.name, image: r.opts.Image, user: r.opts.User, profile: e.profile,
+		spec: spec, means: means, way: by,
+	}
+	if err := g.run(o); err != nil {
+		leave()
+		return nil, e.diagnose("starting a container", &commandError{command: e.name + " run", cause: err})
+	}
+	err = g.greet(ctx, payload)
+	if err == nil && !atLeast39(g.hello.python) {
+		err = e.unavailable("image-python", "starting Python in a container",
+			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
+			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
+	}
+	if err != nil {
+		g.Kill()
+		r.work.Go(func() {
+			defer leave()
+			_ = g.Close()
+		})
+		return nil, err
+	}
+	leave()
+	return g, nil
+}
+
+func atLeast39(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && (major > 3 || major == 3 && minor >= 9)
+}
+
+const (
+	// startTime bounds a start whose engine answers all the while: on a machine that is busy it takes seconds.
+	startTime = 30 * time.Second
+
+	// slowStart is when a start is slow enough to ask whether the engine answers at all.
+	slowStart = 3 * time.Second
+
+	// pulseTime bounds that question.
+	pulseTime = 1500 * time.Millisecond
+)
+
+var errStartTime = fmt.Errorf("it did not start within %v", startTime)
+
+// greet sends the payload and waits for the keeper's greeting, or for a reason why there will be none.
+func (g *guest) greet(ctx context.Context, payload []byte) error {
+	g.tasks.Go(func() { _, _ = g.channel.Write(payload) }) // who does not read it does not greet
+	greeted := make(chan error, 1)
+	g.tasks.Go(func() {
+		var err error
+		g.hello, err = readGreeting(g.channel)
+		greeted <- err
+	})
+	limit := time.NewTimer(startTime)
+	defer limit.Stop()
+	slow := time.NewTimer(slowStart)
+	defer slow.Stop()
+	pulse := make(chan error, 1)
+	for {
+		select {
+		case err := <-greeted:
+			if err == nil {
+				return nil
+			}
+			return g.noGreeting(err)
+		case <-ctx.Done():
+			return fmt.Errorf("starting a container: %w", context.Cause(ctx))
+		case <-slow.C:
+			g.tasks.Go(func() { pulse <- g.engine.pulse(ctx) })
+		case err := <-pulse:
+			if err != nil {
+				return g.engine.diagnose("starting a container", err)
+			}
+		case <-limit.C:
+			return g.engine.unavailable("no-answer", "starting a container", errStartTime,
+				fmt.Sprintf("Run `%s info` to see whether the engine works.", g.engine.name))
+		}
+	}
+}
+
+// pulse asks for the least an engine can answer.
+func (e *engine) pulse(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, pulseTime, errNoAnswer)
+	defer cancel()
+	_, err := e.ask(ctx, "version", "--format", "{{.Client.Version}}")
+	return err
+}
+
+// noGreeting explains the end of a channel before anything was said on it.
+func (g *guest) noGreeting(err error) error {
+	settle := time.NewTimer(pulseTime)
+	defer settle.Stop()
+	select {
+	case <-g.gone: // what the command said says why
+	case <-settle.C:
+		return g.engine.unavailable("image-python", "starting Python in a container", err)
+	}
+	said := string(g.said.chatter)
+	for _, lost := range noChannel {
+		if strings.Contains(said, lost) {
+			return fmt.Errorf("%w: %s", errNoChannel, lastLines(said))
+		}
+	}
+	code := g.cmd.ProcessState.ExitCode()
+	failed := &commandError{command: g.engine.name + " run", code: code, stderr: said}
+	if code != 125 && code != 126 && code != 127 && code != 0 {
+		return g.engine.unavailable("image-python", "starting Python in a container", failed,
+			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
+	}
+	return g.engine.diagnose("starting a container", failed)
+}
+
+// noChannel is what boot.py says without a channel, and what engines say of a directory that they do not see.
+var noChannel = []string{
+	"codemode: no channel", "bind source path does not exist", "mounts denied", "not shared from the host",
+	"invalid mount config",
+}
+
+var _ sandbox.Sandbox = (*guest)(nil)
+
+// run starts the engine's command with the pipes a container needs.
+func (g *guest) run(o order) (err error) {
+	var theirs, ours []*os.File
+	defer func() {
+		closeFiles(theirs)
+		if err != nil {
+			closeFiles(ours)
+			if g.channel != nil {
+				g.channel.Close()
+			}
+		}
+	}()
+	var ends [3][2]*os.File // of the pipes that are the command's standard streams
+	for i := range ends {
+		if i == 1 && o.way != viaStreams {
+			continue
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		ends[i] = [2]*os.File{r, w}
+		if i == 0 {
+			theirs, ours = append(theirs, r), append(ours, w)
+		} else {
+			theirs, ours = append(theirs, w), append(ours, r)
+		}
+	}
+	g.hold, g.stderr = ends[0][1], ends[2][0]
+	var passed []*os.File
+	var waits *awaited
+	switch o.way {
+	case viaStreams:
+		g.channel, g.bootArg = stream{ends[1][0], ends[0][1]}, "fd:3:4:5:6"
+	case viaDescriptor:
+		s, end, err := newSocket()
+		if err != nil {
+			return err
+		}
+		g.channel, g.bootArg = s, "fd:3:4:5"
+		theirs, passed = append(theirs, end), []*os.File{end}
+	case viaSocket:
+		if waits, err = openSocket(); err != nil {
+			return err
+		}
+		g.channel, g.bootArg, o.socket = waits, "fd:3:4:5", waits.inner
+	}
+	g.cmd = g.engine.command(g.engine.args(o)...)
+	g.cmd.Stdin, g.cmd.Stderr, g.cmd.ExtraFiles = ends[0][0], ends[2][1], passed
+	if o.way == viaStreams {
+		g.cmd.Stdout = ends[1][1]
+	}
+	if err := g.cmd.Start(); err != nil {
+		return err
+	}
+	if waits != nil {
+		waits.accepting = true
+		g.tasks.Go(waits.accept)
+	}
+	g.accompany()
+	return nil
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+)
+
+// NewFirst returns the first of several runtimes that works here, which is found out when the first guest
+// must start and kept from then on. A runtime that cannot enforce a policy does not work. Close ends all of
+// them; it owns them.
+func NewFirst(runtimes ...Runtime) Runtime {
+	return &first{runtimes: runtimes}
+}
+
+type first struct {
+	runtimes []Runtime
+
+	mu     sync.Mutex
+	chosen Runtime // nil until one has started a guest
+}
+
+func (f *first) Name() string {
+	if rt := f.choice(); rt != nil {
+		return rt.Name()
+	}
+	return "auto"
+}
+
+func (f *first) choice() Runtime {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.chosen
+}
+
+func (f *first) choose(rt Runtime) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.chosen == nil {
+		f.chosen = rt
+	}
+}
+
+func (f *first) Probe(ctx context.Context) (Report, error) {
+	return try(ctx, f, func(rt Runtime) (Report, error) { return rt.Probe(ctx) })
+}
+
+func (f *first) Start(ctx context.Context, spec Spec) (Sandbox, error) {
+	return try(ctx, f, func(rt Runtime) (Sandbox, error) {
+		box, err := rt.Start(ctx, spec)
+		if err == nil {
+			f.choose(rt)
+		}
+		return box, err
+	})
+}
+
+func (f *first) Close() error {
+	var errs []error
+	for _, rt := range f.runtimes {
+		errs = append(errs, rt.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// try asks the chosen runtime, or one after the other while they say that they do not work here.
+func try[T any](ctx context.Context, f *first, ask func(Runtime) (T, error)) (T, error) {
+	if rt := f.choice(); rt != nil {
+		return ask(rt)
+	}
+	var none T
+	refused := &NoRuntimeError{}
+	for _, rt := range f.runtimes {
+		answer, err := ask(rt)
+		var unavailable *UnavailableError
+		var gap *GapError
+		switch {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil || !errors.As(err, &unavailable) && !errors.As(err, &gap):
+			return none, err
+		}
+		refused.Errs = append(refused.Errs, err)
+	}
+	if len(refused.Errs) == 1 {
+		return none, refused.Errs[0]
+	}
+	return none, refused
+}
+
+// NoRuntimeError says, for each runtime that was tried, why it does not work here.
+type NoRuntimeError struct {
+	Errs []error // each an *UnavailableError or a *GapError
+}
+
+func (e *NoRuntimeError) Error() string {
+	texts := make([]string, len(e.Errs))
+	for i, err := range e.Errs {
+		texts[i] = err.Error()
+	}
+	return "no runtime works here: " + strings.Join(texts, "; ")
+}
+
+// Unwrap is for errors.As and errors.Is.
+func (e *NoRuntimeError) Unwrap() []error { return e.Errs }

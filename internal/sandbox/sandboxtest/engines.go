@@ -1,0 +1,95 @@
+package sandboxtest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const (
+	rootless = "podman-rootless"
+
+	// asUserVariable says that this process was started by EachEngine.
+	asUserVariable = "CODEMODE_TEST_AS_POD"
+
+	// userCommand runs a command as the user that .ci/engines/setup made for rootless podman.
+	userCommand = "/usr/local/bin/as-pod"
+)
+
+// EachEngine runs a test on podman, on podman as an ordinary user, and on docker; feature is what
+// CODEMODE_REQUIRE calls it. The test skips by [Missing] where there is no such engine.
+func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string)) {
+	if os.Getenv(asUserVariable) != "" {
+		t.Run(rootless, func(t *testing.T) { test(t, "podman", rootless) })
+		return
+	}
+	podman := "podman"
+	if os.Geteuid() != 0 {
+		podman = rootless
+	}
+	t.Run(podman, func(t *testing.T) { test(t, "podman", podman) })
+	t.Run("docker", func(t *testing.T) { test(t, "docker", "docker") })
+	if podman != rootless {
+		t.Run(rootless, rerunAsUser)
+	}
+}
+
+// rerunAsUser runs the current test in another process, as the user of rootless podman.
+func rerunAsUser(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(userCommand); err != nil {
+		Missing(t, rootless, "there is no user for rootless podman, see .ci/engines: %v", err)
+	}
+	name, _, _ := strings.Cut(t.Name(), "/")
+	args := []string{asUserVariable + "=1"}
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "CODEMODE_") {
+			args = append(args, v)
+		}
+	}
+	args = append(args, "GORACE=atexit_sleep_ms=0", copyOfSelf(t), "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m")
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	out, err := exec.Command(userCommand, args...).CombinedOutput()
+	if err != nil {
+		t.Errorf("as an ordinary user: %v\n%s", err, out)
+	}
+	if _, why, skipped := strings.Cut(string(out), "--- SKIP: "+name+"/"+rootless+" "); skipped {
+		Missing(t, rootless, "as an ordinary user: %s", why)
+	}
+	if err == nil && !strings.Contains(string(out), "--- PASS: "+name+"/"+rootless+" ") {
+		t.Errorf("as an ordinary user nothing ran:\n%s", out)
+	}
+}
+
+// copyOfSelf is the test binary where everybody can execute it: go test's own place is closed to others.
+func copyOfSelf(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "codemode-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "test")
+	syscall.ForkLock.RLock() // a child that is started meanwhile would hold the file open for writing
+	err = os.WriteFile(binary, data, 0o755)
+	syscall.ForkLock.RUnlock()
+	err = errors.Join(err, os.Chmod(binary, 0o755), os.Chmod(dir, 0o755)) // whatever the umask
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}

@@ -1,0 +1,148 @@
+package seccomp
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// What an OCI profile can say, as runc and crun read it
+// (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#seccomp, read November 2026).
+const (
+	ociAllow    = "SCMP_ACT_ALLOW"
+	ociErrno    = "SCMP_ACT_ERRNO"
+	ociEqual    = "SCMP_CMP_EQ"
+	ociNotEqual = "SCMP_CMP_NE"
+	ociMasked   = "SCMP_CMP_MASKED_EQ"
+)
+
+type ociProfile struct {
+	DefaultAction   string    `json:"defaultAction"`
+	DefaultErrnoRet uint32    `json:"defaultErrnoRet"`
+	ArchMap         []ociArch `json:"archMap"`
+	Syscalls        []ociRule `json:"syscalls"`
+}
+
+type ociArch struct {
+	Architecture     string   `json:"architecture"`
+	SubArchitectures []string `json:"subArchitectures"`
+}
+
+type ociRule struct {
+	Names    []string `json:"names"`
+	Action   string   `json:"action"`
+	ErrnoRet uint32   `json:"errnoRet,omitempty"`
+	Args     []ociArg `json:"args,omitempty"`
+}
+
+// An ociArg compares an argument, all 64 bits of it. With ociMasked, value is the mask.
+type ociArg struct {
+	Index    uint32 `json:"index"`
+	Value    uint64 `json:"value"`
+	ValueTwo uint64 `json:"valueTwo"`
+	Op       string `json:"op"`
+}
+
+// OCI returns the filter as the profile of a container engine, for both architectures. It refuses what
+// [Filter] refuses, with another errno at times: where an argument decides, the rules of a profile can
+// only allow, and what none allows gets ENOSYS. A condition is on one argument once, and the first rule that fits
+// wins nothing: so a call is allowed by a union of rules, and no two rules contradict each other.
+//
+// Of the options it knows Watched.
+func OCI(opts Options) []byte {
+	p := ociProfile{
+		DefaultAction:   ociErrno,
+		DefaultErrnoRet: enosys,
+		ArchMap:         []ociArch{{"SCMP_ARCH_X86_64", []string{}}, {"SCMP_ARCH_AARCH64", []string{}}},
+	}
+	named := func(v verdict) (names []string) {
+		for _, c := range calls {
+			if c.verdict == v {
+				names = append(names, c.name)
+			}
+		}
+		return names
+	}
+	p.Syscalls = append(
+		[]ociRule{
+			{Names: named(allow), Action: ociAllow},
+			{Names: named(refuse), Action: ociErrno, ErrnoRet: eperm},
+		}, ociChecks(opts)...)
+	b, err := json.MarshalIndent(p, "", "\t")
+	if err != nil {
+		panic(err) // of strings and numbers
+	}
+	return b
+}
+
+// ociChecks are the rules of checks.
+func ociChecks(opts Options) []ociRule {
+	sockets := []string{"socket", "socketpair"}
+	rules := []ociRule{
+		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix)}},
+		{Names: sockets, Action: ociErrno, ErrnoRet: eacces, Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}}},
+		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
+		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
+		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{Index: 0, Value: cloneNamespace, Op: ociMasked}}},
+	}
+	if opts.Watched { // all but what is both shared and anonymous
+		for _, bit := range []uint64{mapShared, mapAnonymous} {
+			rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow, Args: []ociArg{{Index: 3, Value: bit, Op: ociMasked}}})
+		}
+	} else {
+		rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow})
+	}
+	for _, block := range blocksWithout(fSetLease, fNotify) {
+		rules = append(rules, ociRule{Names: []string{"fcntl"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
+	}
+	for _, block := range blocksWithout(tiocsti, tioclinux, tioccons) {
+		rules = append(rules, ociRule{Names: []string{"ioctl"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
+	}
+	for _, block := range blocksWithout(solSocket) {
+		rules = append(rules, ociRule{Names: []string{"setsockopt"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
+	}
+	for _, block := range blocksWithout(soSndbuf, soRcvbuf, soSndbufForce, soRcvbufForce) {
+		rules = append(rules, ociRule{
+			Names: []string{"setsockopt"}, Action: ociAllow,
+			Args: []ociArg{{Index: 1, Value: 0xffffffff, ValueTwo: solSocket, Op: ociMasked}, block.masked(2)},
+		})
+	}
+	for _, v := range []uint64{0, perQuery} {
+		rules = append(rules, ociRule{Names: []string{"personality"}, Action: ociAllow, Args: []ociArg{equal(0, v)}})
+	}
+	for _, v := range prctls {
+		rules = append(rules, ociRule{Names: []string{"prctl"}, Action: ociAllow, Args: []ociArg{equal(0, uint64(v))}})
+	}
+	return rules
+}
+
+func equal(index uint32, value uint64) ociArg {
+	return ociArg{Index: index, Value: value, Op: ociEqual}
+}
+
+// A block is the numbers of 32 bits that begin with the same bits.
+type block struct{ value, mask uint32 }
+
+// masked compares the low half of an argument alone, which is what the kernel looks at.
+func (b block) masked(index uint32) ociArg {
+	return ociArg{Index: index, Value: uint64(b.mask), ValueTwo: uint64(b.value), Op: ociMasked}
+}
+
+// blocksWithout covers every number of 32 bits but those given.
+func blocksWithout(except ...uint32) []block {
+	var blocks []block
+	var cover func(b block)
+	cover = func(b block) {
+		if !slices.ContainsFunc(except, func(x uint32) bool { return x&b.mask == b.value }) {
+			blocks = append(blocks, b)
+			return
+		}
+		if b.mask == 0xffffffff {
+			return
+		}
+		next := b.mask>>1 | 1<<31
+		cover(block{b.value, next})
+		cover(block{b.value | next&^b.mask, next})
+	}
+	cover(block{})
+	return blocks
+}

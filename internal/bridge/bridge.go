@@ -2,7 +2,7 @@
 //
 // It owns the live sandboxes (one per session), the upstream pool and the mapping from a run to an
 // [Outcome]. It never prints and never reads the environment. [Bridge.Close] ends every session and
-// every server and waits for them.
+// every server and waits for them, and closes the runtime.
 package bridge
 
 import (
@@ -20,13 +20,17 @@ import (
 
 // Options is what a bridge is made from. Nothing is started or probed until code must run.
 type Options struct {
-	Config   config.Config
-	Servers  []config.Server
-	Runtime  sandbox.Runtime
-	Log      *slog.Logger
-	Version  string
-	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
-	StateDir string                      // where large outputs are kept while they are readable; empty is the system's temporary directory
+	Config  config.Config
+	Servers []config.Server
+	Runtime sandbox.Runtime
+	Log     *slog.Logger
+	Version string
+	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
+	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
+	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
+
+	CatalogDir string // where lists of tools are kept between processes; empty keeps none
+	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
 }
 
 // Bridge runs code for one tenant.
@@ -57,10 +61,11 @@ func New(opts Options) *Bridge {
 	}
 	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
 	b.closing, b.end = context.WithCancelCause(context.Background())
-	b.servers = newServers(opts.Servers, b.catalogChanged)
+	b.servers = newServers(opts.Servers, newLists(opts), b.catalogChanged)
 	b.servers.pool = upstream.NewPool(upstream.Options{
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,
+		Expand:         opts.Expand,
 		StartTimeout:   opts.Config.Servers.StartTimeout,
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,
@@ -81,7 +86,12 @@ func (b *Bridge) Close() error {
 	b.sessions = map[string]*session{}
 	b.mu.Unlock()
 	b.work.Wait()
-	return b.servers.pool.Close()
+	b.servers.lists.flush(b.opts.Servers)
+	err := b.servers.pool.Close()
+	if b.opts.Runtime != nil {
+		err = errors.Join(err, b.opts.Runtime.Close())
+	}
+	return err
 }
 
 // session returns the session of that name, making it when there is none. When there are too many

@@ -17,6 +17,8 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 		return l.toolCall(ctx, t, m)
 	case guest.MethodServer:
 		return l.describe(ctx, t, m)
+	case guest.MethodStdin:
+		return l.stdin(m)
 	default:
 		return l.search(ctx, t, m)
 	}
@@ -60,12 +62,18 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
 		return l.refuse(m.ID, code, message, data)
 	}
+	server, _ := l.bridge.servers.find(c.Server)
+	if !offers(server, c.Tool) {
+		return l.refuse(m.ID, guest.CodeToolFailed, fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), guest.ErrorData{Server: c.Server, Tool: c.Tool})
+	}
 	if len(c.Arguments) == 0 {
 		c.Arguments = json.RawMessage("{}")
 	}
 	r.called(c.Server, c.Tool)
 	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
 	if err == nil {
+		l.bridge.servers.confirm(ctx, server)
+		l.bridge.servers.lists.saw(server.Name, c.Tool, result)
 		err = t.hold(len(result))
 	} else {
 		err = causeOf(ctx, err)
@@ -189,6 +197,34 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 		}
 	}
 	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.servers.search(q) })
+}
+
+// maxInput bounds one piece of the caller's input.
+const maxInput = 32 << 10
+
+// stdin answers with the next piece of the caller's input. It waits for one as long as the guest lives: what is read for
+// a run that has ended is the next one's.
+func (l *live) stdin(m guest.Message) func() error {
+	in := l.box.Input()
+	if in == nil {
+		return l.refuse(m.ID, -32601, "stdin: descriptor 0 carries the input, if there is any", guest.ErrorData{})
+	}
+	select {
+	case <-l.reading:
+	case <-l.ctx.Done():
+		return l.cancelled(m.ID, context.Cause(l.ctx))
+	}
+	defer func() { l.reading <- struct{}{} }()
+	buf := make([]byte, maxInput)
+	n, err := in.Read(buf)
+	if n == 0 && err != nil { // whatever ended it, there is no more
+		return func() error { return l.conn.Respond(m.ID, json.RawMessage(`{"eof":true}`)) }
+	}
+	piece, err := json.Marshal(guest.Stdin{Base64: buf[:n]})
+	if err != nil {
+		return l.refuse(m.ID, -32603, err.Error(), guest.ErrorData{})
+	}
+	return func() error { return l.conn.Respond(m.ID, piece) }
 }
 
 // respondOwn is an answer that the host makes itself, when it is its turn: such answers may be large, and none of them

@@ -27,6 +27,8 @@ func (r *scripted) Name() string { return "scripted" }
 
 func (r *scripted) Probe(context.Context) (sandbox.Report, error) { return sandbox.Report{}, nil }
 
+func (r *scripted) Close() error { return nil }
+
 func (r *scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
 	r.starts++
 	ours, theirs := net.Pipe()
@@ -50,6 +52,7 @@ type scriptedBox struct {
 func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
 func (b *scriptedBox) BootArg() string             { return "" }
 func (b *scriptedBox) SitePackages() []string      { return nil }
+func (b *scriptedBox) Input() io.Reader            { return nil }
 func (b *scriptedBox) Done() <-chan struct{}       { return b.done }
 func (b *scriptedBox) Exit() sandbox.Exit          { return b.exit }
 func (b *scriptedBox) Enforced() sandbox.Enforcement {

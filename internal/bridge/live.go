@@ -30,6 +30,7 @@ type live struct {
 	gate    *gate
 	backlog *backlog
 	ids     atomic.Int64
+	reading chan struct{} // holds one token; whoever has it reads the guest's input
 
 	mu      sync.Mutex
 	pending map[int64]chan guest.Message      // our requests without an answer yet
@@ -41,7 +42,7 @@ type live struct {
 
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
-		Session: session, Files: b.files, Boot: "boot.py",
+		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, Policy: policy(b.opts.Config.Sandbox),
 	})
 	if err != nil {
@@ -52,8 +53,9 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		conn:    guest.NewConn(box.Channel(), maxMessage),
 		greeted: make(chan struct{}), gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
-		told: map[string]mark{},
+		told: map[string]mark{}, reading: make(chan struct{}, 1),
 	}
+	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
@@ -142,7 +144,7 @@ func (l *live) handle(m guest.Message) error {
 			l.cancel(c.ID)
 		}
 		return nil
-	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch:
+	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch, guest.MethodStdin:
 		return l.serve(m)
 	}
 	if m.IsRequest() {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/proc/proctest"
@@ -74,6 +75,9 @@ func newKitOn(t *testing.T, rt sandbox.Runtime, change func(*Options), servers .
 	k := &kit{t: t, log: &safeLog{}}
 	opts := Options{
 		Config: testConfig(), Servers: servers, Runtime: rt, StateDir: dir, Lookup: os.LookupEnv, Version: "test",
+		Expand: func(s config.Server, resolved func(variable, value string)) (config.Server, error) {
+			return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Lookup: os.LookupEnv, Resolved: resolved})
+		},
 		Log: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {

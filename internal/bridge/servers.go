@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"codemode/internal/catalog"
 	"codemode/internal/config"
@@ -23,11 +26,13 @@ type servers struct {
 	all      []config.Server     // in the order of configuration
 	alias    map[string]string   // name -> alias
 	patience time.Duration       // searchPatience, but in tests
+	lists    *lists
 
-	mu    sync.Mutex
-	known map[string]*known
-	index *catalog.Catalog // of what is known; nil after a change
-	epoch map[string]int   // grows when a server's tools change, so that a listing that began before is not kept
+	mu       sync.Mutex
+	known    map[string]*known
+	recalled map[string]bool  // servers whose list of an earlier process was asked for
+	index    *catalog.Catalog // of what is known; nil after a change
+	epoch    map[string]int   // grows when a server's tools change, so that a listing that began before is not kept
 }
 
 // known is a server whose tools have been listed.
@@ -35,16 +40,18 @@ type known struct {
 	server guest.Server
 	docs   catalog.Server
 	epoch  int
+	listed time.Time
+	old    []json.RawMessage // the list, while it is an earlier process's and the server has not been asked
 }
 
-func newServers(all []config.Server, changed func(string)) *servers {
+func newServers(all []config.Server, lists *lists, changed func(string)) *servers {
 	names := make([]string, 0, len(all))
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
 	return &servers{
 		all: all, alias: catalog.Aliases(names), changed: changed, patience: searchPatience,
-		known: map[string]*known{}, epoch: map[string]int{},
+		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{},
 	}
 }
 
@@ -112,11 +119,37 @@ func (s *servers) epochOf(name string) int {
 	return s.epoch[name]
 }
 
-// load returns a server with its tools, starting it when that is needed.
+// load returns a server with its tools. It is started only when nobody has kept its list.
 func (s *servers) load(ctx context.Context, c config.Server) (guest.Server, error) {
 	if g, ok := s.peek(c.Name); ok {
 		return g, nil
 	}
+	if k := s.recall(c); k != nil {
+		return k.server, nil
+	}
+	return s.list(ctx, c)
+}
+
+// recall takes up what an earlier process has kept of a server, if nothing is known of it yet.
+func (s *servers) recall(c config.Server) *known {
+	s.mu.Lock()
+	asked, epoch := s.recalled[c.Name], s.epoch[c.Name]
+	s.recalled[c.Name] = true
+	s.mu.Unlock()
+	if asked {
+		return nil
+	}
+	e, ok := s.lists.load(c)
+	if !ok {
+		return nil
+	}
+	k := s.describe(c, e.Tools, e.Shapes)
+	k.listed, k.old = e.Saved, e.Tools
+	return s.learn(c, k, epoch)
+}
+
+// list asks the server for its tools, starting it when that is needed.
+func (s *servers) list(ctx context.Context, c config.Server) (guest.Server, error) {
 	s.mu.Lock()
 	epoch := s.epoch[c.Name]
 	s.mu.Unlock()
@@ -124,19 +157,56 @@ func (s *servers) load(ctx context.Context, c config.Server) (guest.Server, erro
 	if err != nil {
 		return guest.Server{}, err
 	}
-	k := s.describe(c, raw)
+	s.lists.save(c, raw)
+	kept, _ := s.lists.load(c)
+	k := s.describe(c, raw, kept.Shapes)
+	k.listed = time.Now()
+	return s.learn(c, k, epoch).server, nil
+}
+
+// learn makes k what is known of a server, unless the server has changed since that epoch.
+func (s *servers) learn(c config.Server, k *known, epoch int) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k.epoch = epoch; s.epoch[c.Name] == epoch {
 		s.known[c.Name], s.index = k, nil
 	}
-	return k.server, nil
+	return k
+}
+
+// confirm compares what an earlier process has kept of a server, which has been started by now, with what it says
+// today.
+func (s *servers) confirm(ctx context.Context, c config.Server) {
+	s.mu.Lock()
+	k := s.known[c.Name]
+	if k == nil || k.old == nil {
+		s.mu.Unlock()
+		return
+	}
+	old := k.old
+	k.old = nil
+	s.mu.Unlock()
+	raw, err := s.pool.Tools(ctx, c.Name)
+	if err != nil {
+		return // the next call says why
+	}
+	s.lists.save(c, raw)
+	if !slices.EqualFunc(old, raw, sameJSON) {
+		s.forget(c.Name)
+	}
+}
+
+// sameJSON compares what is kept, which is compact, with what was sent.
+func sameJSON(kept, sent json.RawMessage) bool {
+	var compact bytes.Buffer
+	return json.Compact(&compact, sent) == nil && bytes.Equal(kept, compact.Bytes())
 }
 
 // describe makes both forms of a server's documentation from the tool definitions it sent.
-func (s *servers) describe(c config.Server, raw []json.RawMessage) *known {
+func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[string]*catalog.Shape) *known {
 	e := s.entry(c)
-	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw)
+	raw = slices.DeleteFunc(slices.Clone(raw), func(t json.RawMessage) bool { return !offers(c, gjson.GetBytes(t, "name").String()) })
+	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
 	for _, t := range docs.Tools {
@@ -171,6 +241,7 @@ func (s *servers) drop(name string) bool {
 	defer s.mu.Unlock()
 	_, had := s.known[name]
 	delete(s.known, name)
+	s.recalled[name] = true // what was kept is what has changed
 	s.index = nil
 	s.epoch[name]++
 	return had
@@ -180,7 +251,12 @@ func (s *servers) drop(name string) bool {
 func (s *servers) relist(ctx context.Context, c config.Server) (guest.Server, error) {
 	s.pool.Refresh(c.Name)
 	s.drop(c.Name)
-	return s.load(ctx, c)
+	return s.list(ctx, c)
+}
+
+// offers says whether the user lets a server's tool be used at all.
+func offers(c config.Server, tool string) bool {
+	return (c.ToolsAllow == nil || slices.Contains(c.ToolsAllow, tool)) && !slices.Contains(c.ToolsDeny, tool)
 }
 
 // loadAll loads the named servers side by side. A server that fails costs only itself.

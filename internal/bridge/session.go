@@ -229,7 +229,7 @@ var (
 // initialize is the first message of every guest.
 func initialize(session string, stdin bool, box sandbox.Sandbox) guest.Initialize {
 	return guest.Initialize{
-		Version: guest.ProtocolVersion, Session: session, Stdin: stdin,
+		Version: guest.ProtocolVersion, Session: session, Stdin: stdin, PullStdin: box.Input() != nil,
 		Path: box.SitePackages(), MaxMessage: maxMessage,
 	}
 }

@@ -107,7 +107,7 @@ func TestDoesNotStart(t *testing.T) {
 		{config.Server{Name: "empty"}, "starting", []string{"no command"}, nil},
 		{config.Server{Name: "http", URL: "https://user:pw@example.com/mcp"}, "starting", []string{"only stdio servers"}, nil},
 		{config.Server{Name: "unset", Command: fakePath, Args: []string{"${NO_SUCH_VARIABLE}"}}, "starting", []string{"NO_SUCH_VARIABLE is not set"}, nil},
-		{config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}}, "starting", []string{"${input:api-key} can only be asked for"}, nil},
+		{config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}}, "starting", []string{"${input:api-key} can only be found out by"}, nil},
 		{fake("hangs", "-hang", "initialize"), "initialize", []string{"took longer than 700ms"}, nil},
 		{fake("lists", "-hang", "tools/list"), "tools/list", []string{"took longer than 700ms"}, nil},
 		{fake("mute", "-close-stdout"), "initialize", []string{"the server ended"}, nil},

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/proc/proctest"
@@ -103,6 +105,13 @@ func marked(mark string) map[string]string {
 	return map[string]string{proctest.Variable: mark, "GORACE": "atexit_sleep_ms=0"}
 }
 
+// expandWith replaces references as commands has them replaced.
+func expandWith(lookup func(string) (string, bool)) func(config.Server, func(string, string)) (config.Server, error) {
+	return func(s config.Server, resolved func(string, string)) (config.Server, error) {
+		return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Lookup: lookup, Resolved: resolved})
+	}
+}
+
 // newPool makes a pool of servers which are marked, and proves at the end that they are gone.
 func newPool(t testing.TB, change func(*Options), servers ...config.Server) *fixture {
 	t.Helper()
@@ -117,6 +126,7 @@ func newPool(t testing.TB, change func(*Options), servers ...config.Server) *fix
 	opts := Options{
 		Servers:        servers,
 		Lookup:         os.LookupEnv,
+		Expand:         expandWith(os.LookupEnv),
 		StartTimeout:   20 * time.Second,
 		CallTimeout:    20 * time.Second,
 		Version:        "test",

@@ -16,11 +16,15 @@ import (
 type Options struct {
 	Servers      []config.Server
 	Lookup       func(string) (string, bool) // the user's environment
-	StartTimeout time.Duration               // until a server has answered initialize and tools/list
+	StartTimeout time.Duration               // until a server has answered initialize and tools/list; an entry may have its own
 	CallTimeout  time.Duration               // of one call, from its start or its last progress
 	MaxMessage   int                         // bytes in one message of a server; 0 is 64 MiB
 	Log          *slog.Logger
 	Version      string // codemode's, for clientInfo
+
+	// Expand replaces the references in an entry when its server starts; nil leaves it as it is. resolved is told
+	// each value that came in: it may be a secret.
+	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.

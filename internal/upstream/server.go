@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,7 +149,7 @@ func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 // start starts the server and lists its tools, within the start timeout.
 func (s *server) start() (*session, *StartError) {
-	ctx, cancel := withLimit(s.pool.ctx, "starting the server", s.pool.opts.StartTimeout)
+	ctx, cancel := withLimit(s.pool.ctx, "starting the server", cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout))
 	defer cancel()
 	s.update(func(st *serverState) { st.stale = false })
 	sess, err := startSession(ctx, s, legacyProtocol)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -221,7 +222,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slot := &slot{cancel: cancel}
-	slot.limit(sess.server.pool.opts.CallTimeout, fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
+	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
 	params := &mcp.CallToolParams{Name: tool, Arguments: wellFormed(args)}
 	params.SetProgressToken(int(sess.conn.expect(slot)))
 	_, err := sess.client.CallTool(withSlot(ctx, slot), params)

@@ -3,7 +3,6 @@ package upstream
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,11 +22,10 @@ const (
 // spec says how to start the server: its entry, expanded, on top of the base environment. What it
 // expands is secret from then on.
 func (s *server) spec(secrets *redactor) (proc.Spec, error) {
-	c := s.config
-	if c.URL != "" {
+	if s.config.URL != "" {
 		return proc.Spec{}, errors.New("it is reached by URL; only stdio servers, those with a command, are supported")
 	}
-	if c.Command == "" {
+	if s.config.Command == "" {
 		return proc.Spec{}, errors.New("its entry has no command")
 	}
 	lookup := s.pool.opts.Lookup
@@ -35,22 +33,23 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 	if err != nil {
 		return proc.Spec{}, err
 	}
-	x := &expander{lookup: lookup, secrets: secrets}
-	env := environment(lookup)
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		value := x.expand(c.Env[name])
-		secrets.add(value)
-		setEnv(env, name, value)
+	c, err := s.expanded(secrets)
+	if err != nil {
+		return proc.Spec{}, err
+	}
+	env, err := ownEnvironment(c, lookup, secrets)
+	secrets.build()
+	if err != nil {
+		return proc.Spec{}, err
 	}
 	setEnv(env, depthVariable, depth)
-	spec := proc.Spec{Dir: x.home(x.expand(c.Cwd))}
-	command := x.home(x.expand(c.Command))
-	for _, arg := range c.Args {
-		spec.Args = append(spec.Args, x.expand(arg))
+	command, err := home(c.Command, lookup)
+	if err != nil {
+		return proc.Spec{}, err
 	}
-	secrets.build()
-	if x.err != nil {
-		return proc.Spec{}, x.err
+	spec := proc.Spec{Args: c.Args}
+	if spec.Dir, err = home(c.Cwd, lookup); err != nil {
+		return proc.Spec{}, err
 	}
 	if spec.Dir == "" {
 		spec.Dir = neutralDir(lookup)

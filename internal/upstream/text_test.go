@@ -180,37 +180,39 @@ func user(vars map[string]string) func(string) (string, bool) {
 	}
 }
 
-func TestExpand(t *testing.T) {
-	x := &expander{
-		lookup:  user(map[string]string{"A": "aaa", "EMPTY": "", "HOME": "/home/u", "USERPROFILE": "/home/u"}),
-		secrets: newRedactor(config.Server{}),
-	}
-	for _, c := range []struct{ in, want, err string }{
-		{"plain $A {A}", "plain $A {A}", ""},
-		{"${A}-${A}", "aaa-aaa", ""},
-		{"${env:A}", "aaa", ""},
-		{"${A:-b}", "aaa", ""},
-		{"${B:-b}", "b", ""},
-		{"${env:B:-b c}", "b c", ""},
-		{"${B:-}", "", ""},
-		{"${EMPTY}", "", ""},
-		{"${EMPTY:-b}", "b", ""},
-		{"${1} ${A%b} ${A", "${1} ${A%b} ${A", ""},
-		{"${B}", "", "variable B is not set"},
-		{"${env:B}", "", "variable B is not set"},
-		{"${input:api-key}", "", "${input:api-key} can only be asked for by VS Code"},
-	} {
-		x.err = nil
-		if got := x.expand(c.in); got != c.want {
-			t.Errorf("%s became %q, want %q", c.in, got, c.want)
-		}
-		if c.err == "" && x.err != nil || c.err != "" && (x.err == nil || !strings.Contains(x.err.Error(), c.err)) {
-			t.Errorf("%s: the error is %v, want %q", c.in, x.err, c.err)
-		}
-	}
+func TestHome(t *testing.T) {
+	lookup := user(map[string]string{"HOME": "/home/u", "USERPROFILE": "/home/u"})
 	for in, want := range map[string]string{"~": "/home/u", "~/x": "/home/u/x", "~x": "~x", "/~": "/~"} {
-		if got := x.home(in); got != want {
-			t.Errorf("%s became %q, want %q", in, got, want)
+		if got, err := home(in, lookup); got != want || err != nil {
+			t.Errorf("%s became %q (%v), want %q", in, got, err, want)
+		}
+	}
+	if _, err := home("~/x", user(nil)); err == nil {
+		t.Error("without a home directory there is no error")
+	}
+}
+
+func TestEnvFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(file, []byte("\ufeff# ours\nA=1\n\nexport B = two words \nC='q=\"'\nD=\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secrets := newRedactor(config.Server{})
+	env, err := ownEnvironment(config.Server{EnvFile: file, Env: map[string]string{"A": "own"}, EnvUnset: []string{"HOME"}},
+		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), secrets)
+	want := map[string]string{"PATH": "/bin", "A": "own", "B": "two words", "C": `q="`, "D": ""}
+	if err != nil || !maps.Equal(env, want) {
+		t.Errorf("it is %v (%v), want %v", env, err, want)
+	}
+	if err := os.WriteFile(file, []byte("A=1\nsecret-without-name\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readEnvFile(file); err == nil || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "secret-without") {
+		t.Errorf("the error is %v", err)
+	}
+	for _, bad := range []string{filepath.Dir(file), file + "-none"} {
+		if _, err := readEnvFile(bad); err == nil {
+			t.Errorf("%q was read", bad)
 		}
 	}
 }
@@ -263,7 +265,7 @@ func TestSpec(t *testing.T) {
 			if c.depth != "" {
 				own[depthVariable] = c.depth
 			}
-			p := NewPool(Options{Servers: []config.Server{c.server}, Lookup: user(own)})
+			p := NewPool(Options{Servers: []config.Server{c.server}, Lookup: user(own), Expand: expandWith(user(own))})
 			secrets := newRedactor(c.server)
 			spec, err := p.servers[""].spec(secrets)
 			if c.wantErr != "" {

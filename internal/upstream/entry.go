@@ -1,0 +1,104 @@
+package upstream
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+)
+
+// expanded is the server's entry with its references replaced. What came in is secret from then on.
+func (s *server) expanded(secrets *redactor) (config.Server, error) {
+	if s.pool.opts.Expand == nil {
+		return s.config, nil
+	}
+	return s.pool.opts.Expand(s.config, func(variable, value string) {
+		if !slices.Contains(baseNames, variable) { // every server sees those: no secrets
+			secrets.add(value)
+		}
+	})
+}
+
+// ownEnvironment is the base environment with what the entry adds to it and takes away.
+func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets *redactor) (map[string]string, error) {
+	env := environment(lookup)
+	for _, name := range c.EnvUnset {
+		delete(env, name)
+	}
+	if c.EnvFile != "" {
+		path, err := home(c.EnvFile, lookup)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := readEnvFile(path)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range lines {
+			secrets.add(value)
+			setEnv(env, name, value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		secrets.add(c.Env[name])
+		setEnv(env, name, c.Env[name])
+	}
+	return env, nil
+}
+
+// maxEnvFile bounds a file of variables.
+const maxEnvFile = 1 << 20
+
+// readEnvFile reads lines NAME=VALUE, with or without "export" and quotes; # begins a comment line. Errors name
+// lines and never hold them.
+func readEnvFile(path string) (map[string]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the file of variables: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > maxEnvFile:
+		return nil, fmt.Errorf("reading the file of variables: %q is no file of at most %d bytes", path, maxEnvFile)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the file of variables: %w", err)
+	}
+	env := map[string]string{}
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t\"'") {
+			return nil, fmt.Errorf("reading the file of variables: %q line %d is not NAME=VALUE", path, n)
+		}
+		env[name] = unquote(strings.TrimSpace(value))
+	}
+	return env, nil
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// home replaces a leading ~.
+func home(path string, lookup func(string) (string, bool)) (string, error) {
+	if path != "~" && !strings.HasPrefix(path, "~/") && !strings.HasPrefix(path, `~`+string(filepath.Separator)) {
+		return path, nil
+	}
+	dir, ok := homeDir(lookup)
+	if !ok {
+		return "", fmt.Errorf("%q needs a home directory, and there is none", path)
+	}
+	return dir + path[1:], nil
+}

@@ -23,11 +23,18 @@ var update = flag.Bool("u", false, "update what the scripts compare with")
 
 // programs are what scripts can exec besides what the system has. The test binary is all of them.
 var programs = map[string]func(args []string) int{
-	"codemode": func([]string) int { return commands.Main(context.Background(), commands.ProcessEnv()) },
+	"codemode": codemode,
 	"fakemcp":  fakemcp.Main,
 	"stubmcp":  stubServer,
 	"mcp-call": mcpCall,
 	"tty":      tty,
+}
+
+// codemode is the program itself. Its file is that of all the others here, so it does not know itself by that.
+func codemode([]string) int {
+	env := commands.ProcessEnv()
+	env.Self = ""
+	return commands.Main(context.Background(), env)
 }
 
 func TestMain(m *testing.M) {
@@ -66,6 +73,9 @@ func setup(env *testscript.Env, cache string) error {
 	env.Setenv("USERPROFILE", home)     // the same, on Windows
 	env.Setenv("XDG_CACHE_HOME", cache) // shared: it only holds what can be made again
 	env.Setenv("TMPDIR", env.WorkDir)   // what is left behind shows
+	if self, err := exec.LookPath("codemode"); err == nil {
+		env.Setenv("CODEMODE", self) // for scripts that change PATH
+	}
 	env.Setenv("TERM", "xterm")         // a terminal without pictures; tty makes it one
 	if race, ok := os.LookupEnv("GORACE"); ok {
 		env.Setenv("GORACE", race) // the programs are this binary, detector and all

@@ -28,6 +28,11 @@ func table(env Env, ui *ui) *cli.Command {
 		Commands: []*cli.Command{
 			execCommand(env, ui),
 			serveCommand(env, ui),
+			serversCommand(env, ui),
+			searchCommand(env, ui),
+			docsCommand(env, ui),
+			imageCommand(env, ui),
+			configCommand(env, ui),
 			versionCommand(env),
 			helpCommand(),
 		},
@@ -118,18 +123,22 @@ func helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "help",
 		Usage:     "show the commands, or how to use one",
-		ArgsUsage: "[COMMAND]",
+		ArgsUsage: "[COMMAND...]",
 		Metadata:  examples("codemode help exec", "codemode exec --help"),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			root := cmd.Root()
-			name := cmd.Args().First()
-			if name == "" {
-				return printHelp(root.Writer, root)
+			c := root
+			for _, name := range cmd.Args().Slice() {
+				next := c.Command(name)
+				switch {
+				case next == nil && c == root:
+					return unknownCommand(root, name)
+				case next == nil:
+					return unknownSubcommand(c, name)
+				}
+				c = next
 			}
-			if c := root.Command(name); c != nil {
-				return printHelp(root.Writer, c)
-			}
-			return unknownCommand(root, name)
+			return printHelp(root.Writer, c)
 		},
 	}
 }

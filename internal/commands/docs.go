@@ -19,6 +19,12 @@ func Manual() string {
 	root := table(Env{}, &ui{})
 	for _, name := range append(commandNames(root), "completion") {
 		b.WriteString(section("codemode "+name, "help", name))
+		if name == "completion" {
+			continue // its commands are the shells
+		}
+		for _, sub := range commandNames(root.Command(name)) {
+			b.WriteString(section("codemode "+name+" "+sub, "help", name, sub))
+		}
 	}
 	b.WriteString(exitCodeDocs)
 	b.WriteString(settingDocs())
@@ -58,14 +64,15 @@ const exitCodeDocs = `
 func settingDocs() string {
 	var b strings.Builder
 	b.WriteString("\n## Settings\n\n" +
-		"Each comes from its default, `config.toml`, the environment and the command line; the later wins, and of\n" +
-		"two variables the first. `config.toml` is the file that `--config` or `CODEMODE_CONFIG` names, else\n" +
-		"`$XDG_CONFIG_HOME/codemode/config.toml` or `~/.config/codemode/config.toml` (macOS: `~/Library/Application\n" +
-		"Support/codemode`, Windows: `%APPDATA%\\codemode`). An empty variable means the default.\n\n" +
-		"| setting | default | what it is | forms | variables | flag |\n|---|---|---|---|---|---|\n")
+		"Each comes from its default, `config.toml`, the project's `.codemode/config.toml`, `[tenants.NAME]`, the environment\n" +
+		"and the command line; the later wins, and of two variables the first. `config.toml` is the file that `--config` or\n" +
+		"`CODEMODE_CONFIG` names, else `$XDG_CONFIG_HOME/codemode/config.toml` or `~/.config/codemode/config.toml` (macOS:\n" +
+		"`~/Library/Application Support/codemode`, Windows: `%APPDATA%\\codemode`). An empty variable means the default.\n" +
+		"The last column is what a project's file may do with the setting: set it, only lower it, or neither.\n\n" +
+		"| setting | default | what it is | forms | variables | flag | project |\n|---|---|---|---|---|---|---|\n")
 	for _, d := range config.Docs() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n",
-			d.Name, code(d.Default), d.Text, d.Forms, "`"+strings.Join(d.Variables, "` `")+"`", code(d.Flag))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
+			d.Name, code(d.Default), d.Text, d.Forms, "`"+strings.Join(d.Variables, "` `")+"`", code(d.Flag), d.Project)
 	}
 	b.WriteString("\nServers of your own are tables of it:\n\n```toml\n[servers.memory]\ncommand = \"npx\"\n" +
 		"args = [\"-y\", \"@modelcontextprotocol/server-memory\"]\nenv = { MEMORY_FILE_PATH = \"${HOME}/memory.json\" }\n```\n\n" +

@@ -14,11 +14,13 @@ type Env struct {
 	Lookup  func(string) (string, bool)
 	Environ []string // NAME=VALUE
 	Dir     string   // where the program was started
+	Self    string   // the program's own file: an entry that starts it is no server. Empty is unknown
 }
 
 // ProcessEnv is the environment of this process.
 func ProcessEnv() Env {
-	dir, _ := os.Getwd() // one that is gone leaves relative paths relative
+	dir, _ := os.Getwd()       // one that is gone leaves relative paths relative
+	self, _ := os.Executable() // without it, codemode is still known by its name
 	return Env{
 		Args:    os.Args,
 		Stdin:   os.Stdin,
@@ -27,6 +29,7 @@ func ProcessEnv() Env {
 		Lookup:  os.LookupEnv,
 		Environ: os.Environ(),
 		Dir:     dir,
+		Self:    self,
 	}
 }
 

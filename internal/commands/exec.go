@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"codemode/internal/bridge"
-	"codemode/internal/config"
 
 	"github.com/urfave/cli/v3"
 )
@@ -22,17 +21,15 @@ func execCommand(env Env, ui *ui) *cli.Command {
 		Name:      "exec",
 		Usage:     "run a Python program in the sandbox",
 		ArgsUsage: "SCRIPT|-|-c CODE [ARG...]",
-		Description: "What follows the script belongs to it; after -c CODE, flags before the first\n" +
-			"argument are still codemode's. It ends as the program does; 124 is the\n" +
-			"deadline, 125 that codemode could not run it.",
+		Description: "Flags stand before the script, or the first argument. It ends as the program\n" +
+			"does; 124 is the deadline, 125 that codemode could not run it.",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "c", Usage: "`CODE` to run instead of a script; - as script is stdin", Local: true},
 			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else a temporary folder named on stderr", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
-		}, settingFlags("timeout", "servers-file", "runtime", "python", "memory")...), configFlag()),
+		}, settingFlags("timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...), configFlag()),
 		Metadata: examples(
-			`codemode exec -c 'print(sum(range(10)))'`,
 			`echo '[1,2,3]' | codemode exec script.py --limit 5`,
 			`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`,
 		),
@@ -50,25 +47,18 @@ func execCommand(env Env, ui *ui) *cli.Command {
 
 // runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
 func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
-	c, err := load(env, cmd)
+	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	for _, unknown := range config.UnknownVariables(env.Environ) {
-		ui.warn(unknown.Error(), hintsFor(unknown)...)
-	}
-	found, err := discover(env, cmd, c)
-	if err != nil {
-		return &exitError{exitNotRun, err}
-	}
-	for _, problem := range found.Problems {
-		ui.warn(problem.Error())
+	for _, problem := range t.ownProblems() {
+		ui.warn(problem.Error(), hintsFor(problem)...)
 	}
 	pictures, err := newImages(env, cmd.String("out"))
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	b, err := newBridge(env, c, found.Servers, execLog(env, c.Log.Level), ui.busy)
+	b, err := t.execBridge(ui, execLog(env, t.config.Log.Level))
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
@@ -81,7 +71,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel}
 	req := bridge.Request{
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
-		Timeout: c.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
+		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
 	}
 	if cmd.IsSet("server") {
 		req.Servers = cmd.StringSlice("server")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"codemode/internal/bridge"
+	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
 	"codemode/internal/upstream"
@@ -25,8 +26,21 @@ func hintsFor(err error) []string {
 		variable    *config.UnknownVariableError
 		file        *config.FileError
 		ceiling     *config.CeilingError
+		tenant      *config.UnknownTenantError
+		project     *config.ProjectError
+		source      *clientcfg.UnknownSourceError
+	)
+	var (
+		unlisted *unlistedError
+		tool     *unknownToolError
 	)
 	switch {
+	case errors.As(err, &unlisted):
+		return []string{"codemode servers refresh " + unlisted.server}
+	case errors.As(err, &tool) && tool.nearest != "":
+		return []string{"did you mean " + quote(tool.nearest) + "?"}
+	case errors.As(err, &tool):
+		return []string{"there are: codemode docs " + tool.server}
 	case errors.As(err, &usage):
 		return usage.hints
 	case errors.As(err, &unavailable):
@@ -38,20 +52,42 @@ func hintsFor(err error) []string {
 	case errors.As(err, &start) && start.Stderr != "":
 		return []string{"its last words: " + lastLine(start.Stderr)}
 	case errors.As(err, &key):
-		if hints := didYouMean(key.Key, key.Known); hints != nil {
-			return hints
-		}
-		return []string{"there are " + strings.Join(key.Known, ", ")}
+		return nearestOrAll(key.Key, key.Known)
 	case errors.As(err, &variable):
 		return didYouMean(variable.Name, variable.Known)
 	case errors.As(err, &file) && errors.Is(err, fs.ErrPermission):
 		return []string{"if HOME is the home of another user, as after su or sudo, set it to yours"}
+	case errors.As(err, &tenant):
+		return nearestOrAll(tenant.Name, tenant.Known)
+	case errors.As(err, &project):
+		return []string{"if you want it, set it in your own config.toml; see: codemode config path"}
+	case errors.As(err, &source):
+		return nearestOrAll(source.Name, sourceNames())
+	case errors.Is(err, errIsThere):
+		return []string{"edit it, or name another file with --config"}
+	case errors.Is(err, errNoConfigDir):
+		return []string{"set HOME or XDG_CONFIG_HOME to an absolute path, or name a file with --config"}
 	case errors.Is(err, errNoCache):
 		return []string{"set HOME, or XDG_CACHE_HOME and XDG_CONFIG_HOME, to absolute paths"}
 	case errors.As(err, &ceiling):
 		return []string{"raise the limit with CODEMODE_RUN_MAX_TIMEOUT, or run.max_timeout in config.toml"}
 	}
 	return nil
+}
+
+// nearestOrAll is the name that was most likely meant, else all there are.
+func nearestOrAll(typed string, known []string) []string {
+	if hints := didYouMean(typed, known); hints != nil {
+		return hints
+	}
+	return []string{"there are " + strings.Join(known, ", ")}
+}
+
+func sourceNames() (names []string) {
+	for _, s := range clientcfg.Sources() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func gapHint(gap *sandbox.GapError) string {

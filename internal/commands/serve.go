@@ -7,8 +7,6 @@ import (
 	"os/signal"
 	"strings"
 
-	"codemode/internal/config"
-
 	"github.com/urfave/cli/v3"
 )
 
@@ -18,7 +16,7 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Usage: "serve MCP on stdin and stdout: the one tool run_python",
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
 			"go to stderr. It ends when the client goes away.",
-		Flags: append(settingFlags("servers-file", "runtime", "python", "memory"), configFlag()),
+		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag()),
 		Metadata: examples(
 			`claude mcp add codemode -- codemode serve`,
 			`{"mcpServers": {"codemode": {"command": "codemode", "args": ["serve"]}}}`,
@@ -37,25 +35,18 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	ctx, stop := signal.NotifyContext(ctx, endSignals...)
 	defer stop()
 	defer ignoreBrokenPipe()()
-	c, err := load(env, cmd)
+	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return err
 	}
-	found, err := discover(env, cmd, c)
-	if err != nil {
-		return err
+	log := newLog(env, t.config.Log.Level)
+	for _, problem := range t.ownProblems() {
+		log.Warn(problem.Error(), "hint", strings.Join(hintsFor(problem), "; "))
 	}
-	log := newLog(env, c.Log.Level)
-	for _, unknown := range config.UnknownVariables(env.Environ) {
-		log.Warn(unknown.Error(), "hint", strings.Join(hintsFor(unknown), "; "))
-	}
-	for _, p := range found.Problems {
-		log.Warn("a server cannot be used", "problem", p.Error())
-	}
-	for _, s := range found.Skipped {
+	for _, s := range t.found.Skipped {
 		log.Info("a server was skipped", "server", s.Server, "reason", s.Reason)
 	}
-	b, err := newBridge(env, c, found.Servers, log, nil)
+	b, err := t.serveBridge(ui, log)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func isTerminal(stream any) bool {
 // Colours, as their SGR parameters.
 const (
 	red    = "31"
+	green  = "32"
 	yellow = "33"
 	cyan   = "36"
 )
@@ -99,6 +100,18 @@ func (u *ui) busy(done, total int, what string) {
 		fmt.Fprintf(u.out, "codemode: %s %d %%", what, 100*done/total)
 		u.progress = true
 	}
+}
+
+// working shows what something slow says of itself, on a terminal, as busy does.
+func (u *ui) working(what string) {
+	if !u.live {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	fmt.Fprintf(u.out, "codemode: %s", cut(oneLine(what), 60))
+	u.progress = true
 }
 
 // done takes a progress line away.

@@ -42,6 +42,25 @@ func unknownCommand(root *cli.Command, name string) error {
 	return &usageError{"unknown command " + quote(name), append(hints, "see: codemode help")}
 }
 
+// unknownSubcommand is about the second word of a command that has commands.
+func unknownSubcommand(cmd *cli.Command, name string) error {
+	return &usageError{
+		"unknown command " + quote(cmd.Name+" "+name),
+		append(didYouMean(name, commandNames(cmd)), "see: "+cmd.FullName()+" --help"),
+	}
+}
+
+// noArguments refuses arguments that would be ignored.
+func noArguments(cmd *cli.Command) error {
+	if !cmd.Args().Present() {
+		return nil
+	}
+	return &usageError{
+		strings.TrimPrefix(cmd.FullName(), "codemode ") + " takes no arguments, but there is " + quote(cmd.Args().First()),
+		[]string{"see: " + cmd.FullName() + " --help"},
+	}
+}
+
 func didYouMean(typed string, known []string) []string {
 	if near := catalog.Suggest(typed, known); near != "" {
 		return []string{"did you mean " + quote(near) + "?"}

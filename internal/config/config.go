@@ -1,5 +1,5 @@
-// Package config is codemode's own settings: one koanf, layered from defaults, config.toml,
-// environment and flags, and the Server type.
+// Package config is codemode's own settings: one koanf, layered from defaults, the user's config.toml, a project's,
+// the tenant's tables, environment and flags, and the Server type.
 //
 // It is the only reader of CODEMODE_* and MCP_BRIDGE_* variables. It never reads an AI client's
 // files (clientcfg does), never expands the ${VAR} of a server (upstream does, when it starts one) and
@@ -12,17 +12,30 @@ import (
 
 // Config is every setting, resolved. The tags are the names of the table in keys.go.
 type Config struct {
-	Sandbox Sandbox `koanf:"sandbox"`
-	Run     Run     `koanf:"run"`
-	Exec    Exec    `koanf:"exec"`
-	Output  Output  `koanf:"output"`
-	Servers Servers `koanf:"mcp"` // [servers.NAME] are the servers themselves
-	Log     Log     `koanf:"log"`
+	Tenant    string    `koanf:"tenant"`
+	Sandbox   Sandbox   `koanf:"sandbox"`
+	Run       Run       `koanf:"run"`
+	Exec      Exec      `koanf:"exec"`
+	Output    Output    `koanf:"output"`
+	Servers   Servers   `koanf:"mcp"` // [servers.NAME] are the servers themselves
+	Discovery Discovery `koanf:"discovery"`
+	Catalog   Catalog   `koanf:"catalog"`
+	Log       Log       `koanf:"log"`
+
+	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
+	// mistake is told, but stops nothing.
+	Problems []error `koanf:"-"`
 }
+
+// RuntimeAuto stands for the first runtime of Sandbox.Order that works, RuntimeNative for the one that needs no engine.
+const (
+	RuntimeAuto   = "auto"
+	RuntimeNative = "native"
+)
 
 // Sandbox says where and how code runs.
 type Sandbox struct {
-	Runtime     string        `koanf:"runtime"`    // "auto", "native", "podman", "docker", or a path to an engine's CLI
+	Runtime     string        `koanf:"runtime"`    // RuntimeAuto, "native", "podman" or "docker"
 	Order       []string      `koanf:"order"`      // what auto tries
 	Isolation   string        `koanf:"isolation"`  // "full" or "reduced"
 	Python      string        `koanf:"python"`     // another interpreter than the embedded one
@@ -33,8 +46,16 @@ type Sandbox struct {
 	TmpSize     int64         `koanf:"tmp_size"`  // bytes
 	WorkSize    int64         `koanf:"work_size"` // bytes
 	Image       string        `koanf:"image"`
+	Pull        string        `koanf:"pull"` // "never" or "missing"
 	User        string        `koanf:"user"` // uid:gid inside a container
-	IdleTimeout time.Duration `koanf:"idle_timeout"`
+	Podman      Podman        `koanf:"podman"`
+	Pool        int           `koanf:"pool"`         // sandboxes kept ready
+	IdleTimeout time.Duration `koanf:"idle_timeout"` // 0 is never
+}
+
+// Podman is for that engine alone.
+type Podman struct {
+	Machine string `koanf:"machine"` // "off" or "manage"
 }
 
 // Run bounds one run.
@@ -60,10 +81,25 @@ type Output struct {
 type Servers struct {
 	Files        []string          `koanf:"files"`         // more files of servers (MCP_SERVERS_CONFIG, --servers-file)
 	Dir          string            `koanf:"dir"`           // folder whose *.json are read, ~/MCPs
+	Include      []string          `koanf:"include"`       // patterns; none is all, see Selects
+	Exclude      []string          `koanf:"exclude"`       // patterns; they win
 	AllowSelf    bool              `koanf:"allow_self"`    // keep entries that look like codemode itself
-	Own          map[string]Server `koanf:"-"`             // [servers.NAME] of config.toml
+	Own          map[string]Server `koanf:"-"`             // [servers.NAME] of config.toml, and of the tenant
+	Project      []Server          `koanf:"-"`             // [servers.NAME] of the project's file, by name: the user has to approve them
 	StartTimeout time.Duration     `koanf:"start_timeout"` // until a server has answered initialize and tools/list
 	CallTimeout  time.Duration     `koanf:"call_timeout"`  // of one tool call
+
+	tenantsOwn []string // names of Own that the tenant itself has
+}
+
+// Discovery says which programs' MCP servers are used.
+type Discovery struct {
+	Sources []string `koanf:"sources"` // names of clientcfg's, lower case
+}
+
+// Catalog is what is kept of servers' lists of tools.
+type Catalog struct {
+	MaxAge time.Duration `koanf:"max_age"` // 0 is for ever
 }
 
 // Log is what goes to stderr.

@@ -1,29 +1,36 @@
 package config
 
-import "fmt"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // A ValueError is a setting whose value cannot be used.
 type ValueError struct {
-	Where string // the variable, the flag, or file:line and the key
+	Where string // the variable, the flag, or file:line:column and the key
 	Value string // as the user wrote it
 	Forms string // what is accepted
 	Flag  bool   // it was given on the command line
+
+	line int // in a file
 }
 
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("%s %q cannot be used: write %s", e.Where, e.Value, e.Forms)
+	return fmt.Sprintf("%s %.200q cannot be used: write %s", e.Where, e.Value, e.Forms)
 }
 
 // An UnknownKeyError is a key of config.toml that does not exist.
 type UnknownKeyError struct {
-	File  string
-	Line  int
-	Key   string
-	Known []string // the keys it could have been
+	File         string
+	Line, Column int
+	Key          string
+	Known        []string // the keys it could have been
 }
 
 func (e *UnknownKeyError) Error() string {
-	return fmt.Sprintf("reading %q: line %d: unknown key %q", e.File, e.Line, e.Key)
+	return fmt.Sprintf("%s: unknown key %.200q", reading(e.File, e.Line, e.Column), e.Key)
 }
 
 // An UnknownVariableError is an environment variable that is named like codemode's and is none.
@@ -36,6 +43,17 @@ func (e *UnknownVariableError) Error() string {
 	return fmt.Sprintf("environment variable %q means nothing to codemode", e.Name)
 }
 
+// An UnknownTenantError is a tenant that config.toml does not have.
+type UnknownTenantError struct {
+	Name  string
+	Where string   // the variable, the flag, or file:line:column and the key
+	Known []string // the tenants there are
+}
+
+func (e *UnknownTenantError) Error() string {
+	return fmt.Sprintf("%s %q cannot be used: config.toml has no tenant of that name", e.Where, e.Name)
+}
+
 // A FileError is a config.toml that cannot be read, or an entry in it that cannot be used.
 type FileError struct {
 	File   string
@@ -45,16 +63,26 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	switch {
-	case e.Line == 0:
-		return fmt.Sprintf("reading %q: %v", e.File, e.Err)
-	case e.Column == 0:
-		return fmt.Sprintf("reading %q: line %d: %v", e.File, e.Line, e.Err)
-	}
-	return fmt.Sprintf("reading %q: line %d, column %d: %v", e.File, e.Line, e.Column, e.Err)
+	return fmt.Sprintf("%s: %v", reading(e.File, e.Line, e.Column), e.Err)
 }
 
 func (e *FileError) Unwrap() error { return e.Err }
+
+// A ProjectError is a key in a project's file that is not applied, because such a file is not trusted with it.
+type ProjectError struct {
+	File         string
+	Line, Column int
+	Key          string
+	Limit        string // what it may at most be; empty when it may not be there at all
+}
+
+func (e *ProjectError) Error() string {
+	where := reading(e.File, e.Line, e.Column)
+	if e.Limit == "" {
+		return fmt.Sprintf("%s: %.200q is not applied: a file that comes with a project may not set it", where, e.Key)
+	}
+	return fmt.Sprintf("%s: %.200q is not applied: a file that comes with a project may only lower it, and it is %s", where, e.Key, e.Limit)
+}
 
 // A CeilingError is a default deadline above the longest one allowed.
 type CeilingError struct {
@@ -64,4 +92,39 @@ type CeilingError struct {
 
 func (e *CeilingError) Error() string {
 	return fmt.Sprintf("%s %s exceeds the limit of %s that %s sets", e.TimeoutFrom, e.Timeout, e.Max, e.CeilingFrom)
+}
+
+func reading(file string, line, column int) string {
+	switch {
+	case line == 0:
+		return fmt.Sprintf("reading %q", file)
+	case column == 0:
+		return fmt.Sprintf("reading %q: line %d", file, line)
+	}
+	return fmt.Sprintf("reading %q: line %d, column %d", file, line, column)
+}
+
+// byLine puts errors into the order of the file they are about; those about no file come first, as they are.
+func byLine(errs []error) {
+	slices.SortStableFunc(errs, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
+}
+
+func lineOf(err error) int {
+	var (
+		value   *ValueError
+		unknown *UnknownKeyError
+		file    *FileError
+		project *ProjectError
+	)
+	switch {
+	case errors.As(err, &value):
+		return value.line
+	case errors.As(err, &unknown):
+		return unknown.Line
+	case errors.As(err, &file):
+		return file.Line
+	case errors.As(err, &project):
+		return project.Line
+	}
+	return 0
 }

@@ -12,181 +12,217 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// readFile reads config.toml. A file that is only looked for need not exist; one that was named must.
-func readFile(src Source, paths Paths) ([]setting, map[string]Server, []error) {
-	at := place{dir: src.Dir, home: paths.Home}
+// document is what a config.toml says: of everybody, and of each tenant.
+type document struct {
+	settings []setting
+	servers  map[string]Server
+	places   map[string]position // of servers
+	tenants  map[string]document
+}
+
+// userFile is the name of the user's config.toml, and whether somebody has named it.
+func userFile(src Source, paths Paths) (name string, named bool) {
 	fromVariable, _ := src.Lookup("CODEMODE_CONFIG")
-	named := at.resolve(cmp.Or(src.File, fromVariable))
-	name := cmp.Or(named, paths.ConfigFile())
+	name = cmp.Or(src.File, fromVariable)
 	if name == "" {
-		return nil, nil, nil
+		return paths.ConfigFile(), false
+	}
+	return place{dir: src.Dir, home: paths.Home}.resolve(name), true
+}
+
+// readUser reads the user's config.toml. A file that is only looked for need not exist; one that was named must.
+func readUser(src Source, paths Paths) (document, []error) {
+	name, named := userFile(src, paths)
+	if name == "" {
+		return document{}, nil
 	}
 	data, err := os.ReadFile(name)
 	switch {
-	case named == "" && errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil
+	case !named && errors.Is(err, fs.ErrNotExist):
+		return document{}, nil
 	case err != nil:
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err // the path is in the message already
-		}
-		return nil, nil, []error{&FileError{File: name, Err: err}}
+		return document{}, []error{&FileError{File: name, Err: cause(err)}}
 	}
-	at.dir = filepath.Dir(name)
-	return parseFile(name, data, at)
+	r := reader{file: name, layer: User, at: place{dir: filepath.Dir(name), home: paths.Home}}
+	return r.read(data)
 }
 
-// parseFile turns the text of config.toml into settings and servers.
-func parseFile(name string, data []byte, at place) (layer []setting, own map[string]Server, errs []error) {
+// cause drops the path from an error of a file that is named anyway.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// reader turns the text of a config.toml into settings and servers.
+type reader struct {
+	file      string
+	layer     Layer
+	at        place
+	project   string // the folder of the project whose file it is
+	positions positions
+	errs      []error
+}
+
+func (r *reader) read(data []byte) (document, []error) {
+	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
 	var doc map[string]any
 	if err := toml.Unmarshal(data, &doc); err != nil {
-		fe := &FileError{File: name, Err: err}
+		fe := &FileError{File: r.file, Err: err}
 		var de *toml.DecodeError
 		if errors.As(err, &de) {
 			fe.Line, fe.Column = de.Position()
 			fe.Err = errors.New(strings.TrimPrefix(de.Error(), "toml: "))
 		}
-		return nil, nil, []error{fe}
+		return document{}, []error{fe}
 	}
-	lines := keyLines(data)
-	own = map[string]Server{}
-	for _, section := range slices.Sorted(maps.Keys(doc)) {
-		table, ok := doc[section].(map[string]any)
+	r.positions = findPositions(data)
+	d := r.document(doc, nil)
+	return d, r.errs
+}
+
+// document reads what everybody's part and a tenant's have in common. under is the path to a tenant's.
+func (r *reader) document(doc map[string]any, under []string) document {
+	d := document{servers: map[string]Server{}, places: map[string]position{}, tenants: map[string]document{}}
+	for _, field := range slices.Sorted(maps.Keys(doc)) {
+		path := join(under, field)
 		switch {
-		case !ok:
-			errs = append(errs, &UnknownKeyError{name, lines[section], section, sections()})
-		case section == "servers":
-			errs = append(errs, readOwn(name, table, lines, own)...)
+		case field == "servers":
+			r.servers(&d, doc[field], path)
+		case field == "tenants" && under == nil:
+			r.tenants(&d, doc[field], path)
 		default:
-			l, e := readSection(name, section, table, lines, at)
-			layer, errs = append(layer, l...), append(errs, e...)
+			r.setting(&d, doc[field], path, len(under))
 		}
 	}
-	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
-	return layer, own, errs
+	return d
 }
 
-func readSection(file, section string, table map[string]any, lines map[string]int, at place) (layer []setting, errs []error) {
-	if !slices.Contains(sections(), section) {
-		return nil, []error{&UnknownKeyError{file, lines[section], section, sections()}}
-	}
-	for _, field := range slices.Sorted(maps.Keys(table)) {
-		name := section + "." + field
-		k, ok := findKey(name)
-		if !ok {
-			errs = append(errs, &UnknownKeyError{file, lines[name], name, keysOf(section)})
-			continue
+// setting reads a key, or a table of keys. The first elements of path, of which depth says how many, lead to the
+// tenant whose it is.
+func (r *reader) setting(d *document, v any, path []string, depth int) {
+	name := strings.Join(path[depth:], ".")
+	at := r.positions.of(path...)
+	k, isKey := findKey(name)
+	table, isTable := v.(map[string]any)
+	switch {
+	case isKey && (depth == 0 || name != "tenant"): // a tenant cannot choose another
+		layer := r.layer
+		if depth > 0 {
+			layer = Tenant
 		}
-		layer = append(layer, setting{key: k, raw: table[field], where: fmt.Sprintf("%s:%d: %s", file, lines[name], name), at: at})
+		d.settings = append(d.settings, setting{
+			key: k, raw: v, layer: layer, name: strings.Join(path, "."), file: r.file, position: at, at: r.at,
+		})
+	case !isSection(name):
+		r.unknown(path, at, siblings(path, depth))
+	case !isTable:
+		r.wrong(at, fmt.Errorf("%q is not a table", strings.Join(path, ".")))
+	default:
+		for _, field := range slices.Sorted(maps.Keys(table)) {
+			r.setting(d, table[field], join(path, field), depth)
+		}
 	}
-	return layer, errs
 }
 
-// readOwn adds the [servers.NAME] tables to own.
-func readOwn(file string, table map[string]any, lines map[string]int, own map[string]Server) (errs []error) {
+// join appends without ever writing to what other paths share.
+func join(path []string, field string) []string { return append(slices.Clip(path), field) }
+
+func (r *reader) wrong(at position, err error) {
+	r.errs = append(r.errs, &FileError{File: r.file, Line: at.line, Column: at.column, Err: err})
+}
+
+func (r *reader) unknown(path []string, at position, known []string) {
+	r.errs = append(r.errs, &UnknownKeyError{r.file, at.line, at.column, strings.Join(path, "."), known})
+}
+
+// tenants reads the [tenants.NAME] tables.
+func (r *reader) tenants(d *document, v any, path []string) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		r.wrong(r.positions.of(path...), fmt.Errorf("%q is not a table of tenants", "tenants"))
+	}
 	for name, v := range table {
-		prefix := "servers." + name
+		path := join(path, name)
+		at := r.positions.of(path...)
+		doc, ok := v.(map[string]any)
+		switch {
+		case !validTenant(name):
+			r.wrong(at, fmt.Errorf("tenant %.200q cannot be called that: write %s", name, tenantName.forms))
+		case !ok:
+			r.wrong(at, fmt.Errorf("tenant %.200q is not a table", name))
+		default:
+			d.tenants[name] = r.document(doc, path)
+		}
+	}
+}
+
+// servers reads the [servers.NAME] tables.
+func (r *reader) servers(d *document, v any, path []string) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		r.wrong(r.positions.of(path...), fmt.Errorf("%q is not a table of servers", strings.Join(path, ".")))
+	}
+	for name, v := range table {
+		path := join(path, name)
+		at := r.positions.of(path...)
 		fields, ok := v.(map[string]any)
 		if !ok {
-			errs = append(errs, &FileError{File: file, Line: lines[prefix], Err: fmt.Errorf("server %q is not a table", name)})
+			r.wrong(at, fmt.Errorf("server %.200q is not a table", name))
 			continue
 		}
 		for field := range fields {
 			if !slices.Contains(ServerFields, field) {
-				known := make([]string, len(ServerFields))
-				for i, f := range ServerFields {
-					known[i] = prefix + "." + f
-				}
-				errs = append(errs, &UnknownKeyError{file, lines[prefix+"."+field], prefix + "." + field, known})
+				path := join(path, field)
+				r.unknown(path, r.positions.of(path...), prefixed(path[:len(path)-1], ServerFields))
 			}
 		}
 		s, err := NewServer(name, fields)
 		var bad *FieldError
-		switch {
-		case errors.As(err, &bad):
-			line := cmp.Or(lines[prefix+"."+bad.Field], lines[prefix])
-			errs = append(errs, &FileError{File: file, Line: line, Err: err})
-		default:
-			s.Source = file
-			own[name] = s
+		if errors.As(err, &bad) {
+			r.wrong(cmp.Or(r.positions.of(join(path, bad.Field)...), at), err)
+			continue
 		}
-	}
-	return errs
-}
-
-// sections are the tables of config.toml.
-func sections() []string {
-	names := []string{"servers"}
-	for _, k := range keys {
-		section, _, _ := strings.Cut(k.name, ".")
-		if !slices.Contains(names, section) {
-			names = append(names, section)
-		}
-	}
-	return names
-}
-
-func keysOf(section string) (names []string) {
-	for _, k := range keys {
-		if strings.HasPrefix(k.name, section+".") {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
-// lineOf is for reporting problems in the order of the file.
-func lineOf(err error) int {
-	var unknown *UnknownKeyError
-	var file *FileError
-	switch {
-	case errors.As(err, &unknown):
-		return unknown.Line
-	case errors.As(err, &file):
-		return file.Line
-	}
-	return 0
-}
-
-// keyLines says on which line each table and key of a valid document first appears, by dotted path.
-func keyLines(data []byte) map[string]int {
-	lines := map[string]int{}
-	var p unstable.Parser
-	p.Reset(data)
-	var table string
-	for p.NextExpression() {
-		switch e := p.Expression(); e.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			table = noteKey(&p, e, "", lines)
-		case unstable.KeyValue:
-			noteKeyValue(&p, e, table, lines)
-		}
-	}
-	return lines
-}
-
-func noteKeyValue(p *unstable.Parser, e *unstable.Node, table string, lines map[string]int) {
-	name := noteKey(p, e, table, lines)
-	if e.Value().Kind == unstable.InlineTable {
-		for it := e.Value().Children(); it.Next(); {
-			noteKeyValue(p, it.Node(), name, lines)
-		}
+		s.Source, s.Project = r.file, r.project
+		d.servers[name], d.places[name] = s, at
 	}
 }
 
-// noteKey records every prefix of a key, so that a table that is only implied has a line too.
-func noteKey(p *unstable.Parser, e *unstable.Node, name string, lines map[string]int) string {
-	for it := e.Key(); it.Next(); {
-		if name != "" {
-			name += "."
+// siblings are the keys and tables that could have stood where path does; where its last name is that of a key
+// elsewhere, that one.
+func siblings(path []string, depth int) []string {
+	under, last := path[:len(path)-1], path[len(path)-1]
+	section := strings.Join(under[depth:], ".")
+	var here, elsewhere []string
+	for _, name := range slices.Concat(keyNames(), []string{"servers.", "tenants."}) {
+		if name == "tenants." && depth > 0 || name == "tenant" && depth > 0 {
+			continue
 		}
-		name += string(it.Node().Data)
-		if _, ok := lines[name]; !ok {
-			lines[name] = p.Shape(it.Node().Raw).Start.Line
+		if strings.HasSuffix(name, "."+last) {
+			elsewhere = append(elsewhere, name)
+		}
+		rest, ok := strings.CutPrefix(name, section+".")
+		if section == "" {
+			rest, ok = name, true
+		}
+		if field, _, _ := strings.Cut(rest, "."); ok && !slices.Contains(here, field) {
+			here = append(here, field)
 		}
 	}
-	return name
+	if elsewhere != nil {
+		return prefixed(path[:depth], elsewhere)
+	}
+	return prefixed(under, here)
+}
+
+func prefixed(path, names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strings.Join(join(path, name), ".")
+	}
+	return list
 }

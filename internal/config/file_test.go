@@ -39,17 +39,26 @@ disabled = true
 func TestFileProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"syntax":        {"[run]\ntimeout = = 3\n", "line 2, column 11: "},
-		"unknown key":   {"[run]\n\ntimout = 3\n", `line 3: unknown key "run.timout"`},
-		"unknown table": {"\n[sandbx]\nmemory = 3\n", `line 2: unknown key "sandbx"`},
-		"top level":     {"memory = 3\n", `line 1: unknown key "memory"`},
-		"inline":        {"sandbox = { pids = 3,  memori = 4 }\n", `line 1: unknown key "sandbox.memori"`},
-		"server field":  {"[servers.a]\ncommand = 'a'\ncomand = 'b'\n", `line 3: unknown key "servers.a.comand"`},
-		"server type":   {"[servers.a]\ncommand = 'a'\nargs = 'b'\n", `line 3: server "a": "args" must be a list of texts`},
-		"server empty":  {"\n[servers.a]\n", `line 2: server "a" has neither "command" nor "url"`},
-		"server scalar": {"[servers]\na = 1\n", `line 2: server "a" is not a table`},
-		"bad value":     {"[sandbox]\n\nmemory = true\n", `:3: sandbox.memory "true" cannot be used: write bytes`},
-		"wrong shape":   {"[sandbox.memory]\nx = 1\n", `:1: sandbox.memory "map[x:1]" cannot be used`},
-		"list for one":  {"[sandbox]\nmemory = [1]\n", `:2: sandbox.memory "[1]" cannot be used`},
+		"unknown key":   {"[run]\n\ntimout = 3\n", `line 3, column 1: unknown key "run.timout"`},
+		"unknown table": {"\n[sandbx]\nmemory = 3\n", `line 2, column 2: unknown key "sandbx"`},
+		"top level":     {"memory = 3\n", `line 1, column 1: unknown key "memory"`},
+		"inline":        {"sandbox = { pids = 3,  memori = 4 }\n", `line 1, column 24: unknown key "sandbox.memori"`},
+		"server field":  {"[servers.a]\ncommand = 'a'\ncomand = 'b'\n", `line 3, column 1: unknown key "servers.a.comand"`},
+		"server type":   {"[servers.a]\ncommand = 'a'\nargs = 'b'\n", `line 3, column 1: server "a": "args" must be a list of texts`},
+		"server empty":  {"\n[servers.a]\n", `line 2, column 10: server "a" has neither "command" nor "url"`},
+		"server scalar": {"[servers]\na = 1\n", `line 2, column 1: server "a" is not a table`},
+		"bad value":     {"[sandbox]\n\nmemory = true\n", `:3:1: sandbox.memory "true" cannot be used: write bytes`},
+		"wrong shape":   {"[sandbox.memory]\nx = 1\n", `:1:10: sandbox.memory "a table" cannot be used`},
+		"no table":      {"run = 3\n", `line 1, column 1: "run" is not a table`},
+		"nested key":    {"[sandbox.podman]\nmachin = 'off'\n", `line 2, column 1: unknown key "sandbox.podman.machin"`},
+		"nested value":  {"[sandbox.podman]\nmachine = 'on'\n", `:2:1: sandbox.podman.machine "on" cannot be used: write off or manage`},
+		"elsewhere":     {"[sandbox]\ntimeout = 3\n", `line 2, column 1: unknown key "sandbox.timeout"`},
+		"dots in names": {"[servers.'a.b']\ncommand = 'a'\n[servers.a]\nb = { command = 1 }\n", `line 4, column 1: unknown key "servers.a.b"`},
+		"servers":       {"servers = 3\n", `line 1, column 1: "servers" is not a table of servers`},
+		"wrong type":    {"[sandbox]\nimage = 3\n", `:2:1: sandbox.image "3" cannot be used: write text in quotes`},
+		"twice":         {"[run]\ngrace = 1\ngrace = 2\n", `line 3, column 1: `},
+		"from Windows":  {"\ufeff[run]\r\n\r\n  timout = 3\r\n", `line 3, column 3: unknown key "run.timout"`},
+		"list for one":  {"[sandbox]\nmemory = [1]\n", `:2:1: sandbox.memory "[1]" cannot be used`},
 	} {
 		file := writeFile(t, tt.text)
 		_, err := Load(Source{File: file})
@@ -72,6 +81,13 @@ func TestUnknownKeyKnowsItsNeighbours(t *testing.T) {
 
 func TestErrorsKeepSecrets(t *testing.T) {
 	_, err := Load(Source{File: writeFile(t, "[servers.a]\ncommand = ['s3cret']\nenv = { K = ['s3cret'] }\n")})
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+	_, err = Load(Source{
+		File: writeFile(t, "[tenants.b.servers.a]\nurl = 's3cret'\nheaders = 's3cret'\n"),
+		Dir:  writeProject(t, "[servers.a]\ncommand = 'a'\nenv = { K = ['s3cret'] }\n"),
+	})
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}

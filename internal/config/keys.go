@@ -14,17 +14,34 @@ type key struct {
 	older []string // variables of the Python original that mean the same
 	flag  string   // on the command line, of the commands that have it
 	adds  bool     // a list that a later layer adds to, in front, instead of replacing it
+	trust trust    // what a project's file may do with it
 	doc   string
 }
+
+// trust is what a project's file may do with a setting. Such a file comes with a clone: it is a stranger's, and
+// may neither choose what is started or read nor loosen a limit.
+type trust int
+
+const (
+	never     trust = iota // not touch it
+	freely                 // set it
+	lower                  // lower it
+	lowerZero              // lower it, where 0 is no limit at all
+)
 
 // keys is every setting, in the order people read them.
 var keys = []key{
 	{
+		name: "tenant", kind: tenantName, def: DefaultTenant, flag: "--tenant",
+		doc: "set of servers, limits and state to use",
+	},
+
+	{
 		name: "sandbox.runtime", kind: runtimeName, def: "auto", older: []string{"MCP_BRIDGE_RUNTIME"}, flag: "--runtime",
-		doc: "where code runs: auto or native",
+		doc: "where code runs: auto, native, podman or docker",
 	},
 	{
-		name: "sandbox.order", kind: runtimeOrder, def: "native",
+		name: "sandbox.order", kind: runtimeOrder, def: strings.Join(runtimes, ","),
 		doc: "runtimes of which auto takes the first that works here",
 	},
 	{
@@ -40,65 +57,77 @@ var keys = []key{
 		doc: "limits to do without where the machine cannot enforce them",
 	},
 	{
-		name: "sandbox.memory", kind: sizeFrom("16m"), def: "512m", older: []string{"MCP_BRIDGE_MEMORY"}, flag: "--memory",
+		name: "sandbox.memory", kind: sizeFrom("16m"), def: "512m", older: []string{"MCP_BRIDGE_MEMORY"}, flag: "--memory", trust: lower,
 		doc: "memory of one sandbox",
 	},
 	{
-		name: "sandbox.pids", kind: countFrom(8), def: "128", older: []string{"MCP_BRIDGE_PIDS"},
+		name: "sandbox.pids", kind: countFrom(8), def: "128", older: []string{"MCP_BRIDGE_PIDS"}, trust: lower,
 		doc: "processes and threads in one sandbox",
 	},
 	{
-		name: "sandbox.cpus", kind: number, def: "0", older: []string{"MCP_BRIDGE_CPUS"},
+		name: "sandbox.cpus", kind: number, def: "0", older: []string{"MCP_BRIDGE_CPUS"}, trust: lowerZero,
 		doc: "CPU cores, decimals allowed; 0 is no limit",
 	},
 	{
-		name: "sandbox.tmp_size", kind: sizeFrom("1m"), def: "64m",
+		name: "sandbox.tmp_size", kind: sizeFrom("1m"), def: "64m", trust: lower,
 		doc: "size of /tmp in the sandbox",
 	},
 	{
-		name: "sandbox.work_size", kind: sizeFrom("1m"), def: "128m",
+		name: "sandbox.work_size", kind: sizeFrom("1m"), def: "128m", trust: lower,
 		doc: "size of /workspace in the sandbox",
 	},
 	{
 		name: "sandbox.image", kind: text, def: "python:3.14-slim", older: []string{"MCP_BRIDGE_IMAGE"},
-		doc: "image for container runtimes, which come with a later version",
+		doc: "image for the container runtimes",
+	},
+	{
+		name: "sandbox.pull", kind: oneOf("never", "missing"), def: "never", flag: "--pull",
+		doc: "whether to fetch an image: never or missing",
 	},
 	{
 		name: "sandbox.user", kind: userGroup, def: "65534:65534", older: []string{"MCP_BRIDGE_CONTAINER_USER"},
-		doc: "user and group inside a container, likewise",
+		doc: "user and group inside a container",
 	},
 	{
-		name: "sandbox.idle_timeout", kind: duration, def: "300s", older: []string{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT"},
+		name: "sandbox.podman.machine", kind: oneOf("off", "manage"), def: "off",
+		doc: "manage: make and start the Podman machine where one is needed",
+	},
+	{
+		name: "sandbox.pool", kind: countFrom(0), def: "1", trust: lower,
+		doc: "sandboxes kept ready for new sessions",
+	},
+	{
+		name: "sandbox.idle_timeout", kind: duration, def: "300s", older: []string{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT"}, trust: lowerZero,
 		doc: "idle time after which a session's sandbox is stopped; 0 is never",
 	},
 
 	{
-		name: "run.timeout", kind: deadline, def: "30s", older: []string{"MCP_BRIDGE_TIMEOUT"},
+		name: "run.timeout", kind: deadline, def: "30s", older: []string{"MCP_BRIDGE_TIMEOUT"}, trust: freely,
 		doc: "deadline of a run_python call that names none",
 	},
 	{
-		name: "run.max_timeout", kind: deadline, def: "120s", older: []string{"MCP_BRIDGE_MAX_TIMEOUT"},
+		name: "run.max_timeout", kind: deadline, def: "120s", older: []string{"MCP_BRIDGE_MAX_TIMEOUT"}, trust: lower,
 		doc: "longest deadline a run_python call may ask for",
 	},
 	{
-		name: "run.grace", kind: duration, def: "2s",
+		name: "run.grace", kind: duration, def: "2s", trust: lower,
 		doc: "time between interrupting code at its deadline and killing it",
 	},
 	{
-		name: "exec.timeout", kind: duration, def: "0", flag: "--timeout",
+		name: "exec.timeout", kind: duration, def: "0", flag: "--timeout", trust: lowerZero,
 		doc: "deadline of codemode exec; 0 is none",
 	},
 
 	{
-		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact", older: []string{"MCP_BRIDGE_OUTPUT_MODE"},
+		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact", older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely,
 		doc: "text of a run_python result",
 	},
 	{
-		name: "output.limit", kind: size, def: "32k",
+		name: "output.limit", kind: size, def: "32k", trust: lower,
 		doc: "bytes of stdout and of stderr that go to the model; more is cut to head and tail",
 	},
 	{
-		name: "output.keep", kind: size, def: "256m",
+		name: "output.keep", kind: size, def: "256m", trust: lower,
 		doc: "bytes of one run's output that stay readable as a resource",
 	},
 
@@ -107,24 +136,41 @@ var keys = []key{
 		doc: "more files of MCP servers",
 	},
 	{
-		name: "mcp.dir", kind: path, def: "~/MCPs", older: []string{"MCP_BRIDGE_STATE_DIR"},
+		name: "mcp.dir", kind: anyPath, def: "~/MCPs", older: []string{"MCP_BRIDGE_STATE_DIR"},
 		doc: "folder whose *.json files are read for MCP servers",
+	},
+	{
+		name: "mcp.include", kind: globs,
+		doc: "servers to use, by name; none is all",
+	},
+	{
+		name: "mcp.exclude", kind: globs,
+		doc: "servers not to use, by name; it wins over include",
 	},
 	{
 		name: "mcp.allow_self", kind: boolean, def: "false", older: []string{"MCP_BRIDGE_ALLOW_SELF_SERVER"},
 		doc: "keep entries that would start codemode itself",
 	},
 	{
-		name: "mcp.start_timeout", kind: deadline, def: "60s",
+		name: "mcp.start_timeout", kind: deadline, def: "60s", trust: lower,
 		doc: "time a server has to start and list its tools",
 	},
 	{
-		name: "mcp.call_timeout", kind: deadline, def: "300s",
+		name: "mcp.call_timeout", kind: deadline, def: "300s", trust: lower,
 		doc: "time a server has to answer one tool call",
 	},
 
 	{
-		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"},
+		name: "discovery.sources", kind: names, def: "all",
+		doc: "programs whose MCP servers are used, too: all, none, names, or -name",
+	},
+	{
+		name: "catalog.max_age", kind: duration, def: "24h",
+		doc: "age at which a server's list of tools is fetched again; 0 is never",
+	},
+
+	{
+		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"}, trust: lower,
 		doc: "how much is logged on stderr: debug, info, warn or error",
 	},
 }
@@ -143,6 +189,19 @@ func findKey(name string) (key, bool) {
 	return keys[i], true
 }
 
+func keyNames() []string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	return names
+}
+
+// isSection says whether keys are in a table of that name.
+func isSection(name string) bool {
+	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, name+".") })
+}
+
 // Doc is what people read about one setting.
 type Doc struct {
 	Name      string   // in config.toml
@@ -150,14 +209,18 @@ type Doc struct {
 	Forms     string   // what a value may look like
 	Variables []string // the one that wins first
 	Flag      string   // empty when no command has one
+	Project   string   // what a project's file may do with it
 	Text      string
 }
+
+// String is for people.
+func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower"}[t] }
 
 // Docs describes every setting, in the order people read them.
 func Docs() []Doc {
 	docs := make([]Doc, 0, len(keys))
 	for _, k := range keys {
-		docs = append(docs, Doc{k.name, k.def, k.kind.forms, k.variables(), k.flag, k.doc})
+		docs = append(docs, Doc{k.name, k.def, k.kind.forms, k.variables(), k.flag, k.trust.String(), k.doc})
 	}
 	return docs
 }

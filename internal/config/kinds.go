@@ -14,9 +14,11 @@ import (
 // kind is what a setting may be. All layers share it: config.toml's native values are taken as the text
 // a user would have written elsewhere.
 type kind struct {
-	forms string // for people: what is accepted
-	list  string // separator of a list's items in a variable; empty for a single value
-	parse func(text string, at place) (value any, ok bool)
+	forms  string         // for people: what is accepted
+	list   string         // separator of a list's items in a variable; empty for a single value
+	native []string       // JSON types that config.toml may hold instead of text
+	schema map[string]any // more of what the JSON schema says
+	parse  func(text string, at place) (value any, ok bool)
 }
 
 // place is where a value was written; it decides what a relative path means.
@@ -28,15 +30,16 @@ type place struct {
 // value turns what a layer holds into the setting's Go value.
 func (k kind) value(raw any, at place) (any, bool) {
 	items, isList := raw.([]any)
+	text, isText := raw.(string)
 	switch {
-	case k.list == "" && isList:
-		return nil, false
 	case k.list == "":
 		return k.item(raw, at)
-	case !isList:
-		for part := range strings.SplitSeq(fmt.Sprint(raw), k.list) {
+	case isText:
+		for part := range strings.SplitSeq(text, k.list) {
 			items = append(items, strings.TrimSpace(part))
 		}
+	case !isList:
+		return nil, false
 	}
 	list := []string{}
 	for _, item := range items {
@@ -52,19 +55,37 @@ func (k kind) value(raw any, at place) (any, bool) {
 	return list, true
 }
 
+// item takes one value. Text is always right, since variables and flags have nothing else.
 func (k kind) item(raw any, at place) (any, bool) {
-	switch raw.(type) {
-	case string, bool, int64, float64:
-		return k.parse(strings.TrimSpace(fmt.Sprint(raw)), at)
+	if !slices.ContainsFunc(append([]string{"string"}, k.native...), func(t string) bool { return isType(raw, t) }) {
+		return nil, false
 	}
-	return nil, false
+	return k.parse(strings.TrimSpace(fmt.Sprint(raw)), at)
 }
 
-var text = kind{forms: "text", parse: func(s string, _ place) (any, bool) { return s, true }}
+// isType says whether a value of config.toml is of a JSON type.
+func isType(raw any, jsonType string) (ok bool) {
+	switch jsonType {
+	case "string":
+		_, ok = raw.(string)
+	case "boolean":
+		_, ok = raw.(bool)
+	case "integer":
+		_, ok = raw.(int64)
+	case "number":
+		if _, ok = raw.(float64); !ok {
+			_, ok = raw.(int64)
+		}
+	}
+	return ok
+}
+
+var text = kind{forms: "text in quotes", parse: func(s string, _ place) (any, bool) { return s, true }}
 
 func oneOf(words ...string) kind {
 	return kind{
-		forms: strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1],
+		forms:  strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1],
+		schema: map[string]any{"enum": words},
 		parse: func(s string, _ place) (any, bool) {
 			s = strings.ToLower(s)
 			return s, slices.Contains(words, s)
@@ -74,48 +95,94 @@ func oneOf(words ...string) kind {
 
 var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}
 
-// logLevel takes Python's names too, which is what the Python original's users write.
-var logLevel = kind{forms: "debug, info, warn or error", parse: func(s string, _ place) (any, bool) {
-	s = strings.ToLower(s)
-	switch s {
-	case "warning":
-		return "warn", true
-	case "critical", "fatal":
-		return "error", true
-	}
-	return s, slices.Contains([]string{"debug", "info", "warn", "error"}, s)
+// names are words whose case does not matter.
+var names = kind{forms: words.forms, list: ",", parse: func(s string, _ place) (any, bool) { return strings.ToLower(s), true }}
+
+// globs are patterns for names. What is in no pattern of path.Match's is refused.
+var globs = kind{forms: "patterns for names, separated by commas: * ? [a-z]", list: ",", parse: func(s string, _ place) (any, bool) {
+	return s, validGlob(s)
 }}
 
-var boolean = kind{forms: "1, true, yes or on; 0, false, no or off", parse: func(s string, _ place) (any, bool) {
-	switch strings.ToLower(s) {
-	case "1", "true", "yes", "on":
-		return true, true
-	case "0", "false", "no", "off":
-		return false, true
-	}
-	return nil, false
-}}
+var tenantName = kind{
+	forms:  "a name of at most 32 lower case letters, digits, - and _",
+	schema: map[string]any{"pattern": tenantPattern.String()},
+	parse:  func(s string, _ place) (any, bool) { return s, validTenant(s) },
+}
+
+// logLevels are from the most that is said to the least.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// logLevel takes Python's names too, which is what the Python original's users write.
+var logLevel = kind{
+	forms:  "debug, info, warn or error",
+	schema: map[string]any{"enum": logLevels},
+	parse: func(s string, _ place) (any, bool) {
+		s = strings.ToLower(s)
+		switch s {
+		case "warning":
+			return "warn", true
+		case "critical", "fatal":
+			return "error", true
+		}
+		return s, slices.Contains(logLevels, s)
+	},
+}
+
+var boolean = kind{
+	forms:  "1, true, yes or on; 0, false, no or off",
+	native: []string{"boolean", "integer"},
+	schema: map[string]any{"type": "boolean"},
+	parse: func(s string, _ place) (any, bool) {
+		switch strings.ToLower(s) {
+		case "1", "true", "yes", "on":
+			return true, true
+		case "0", "false", "no", "off":
+			return false, true
+		}
+		return nil, false
+	},
+}
 
 // countFrom is a whole number with a floor.
 func countFrom(least int) kind {
-	return kind{forms: fmt.Sprintf("a whole number from %d on", least), parse: func(s string, _ place) (any, bool) {
-		n, err := strconv.Atoi(s)
-		return n, err == nil && n >= least
-	}}
+	return kind{
+		forms:  fmt.Sprintf("a whole number from %d on", least),
+		native: []string{"integer"},
+		schema: map[string]any{"type": "integer", "minimum": least},
+		parse: func(s string, _ place) (any, bool) {
+			n, err := strconv.Atoi(s)
+			return n, err == nil && n >= least
+		},
+	}
 }
 
-var number = kind{forms: "a number such as 1 or 1.5; 0 is no limit", parse: func(s string, _ place) (any, bool) {
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil && f >= 0 && !math.IsInf(f, 1)
-}}
+var number = kind{
+	forms:  "a number such as 1 or 1.5; 0 is no limit",
+	native: []string{"number"},
+	schema: map[string]any{"type": "number", "minimum": 0},
+	parse: func(s string, _ place) (any, bool) {
+		f, err := strconv.ParseFloat(s, 64)
+		return f, err == nil && f >= 0 && !math.IsInf(f, 1)
+	},
+}
 
 // duration is a time or none; deadline must be some time.
 var (
-	duration = kind{forms: "30, 30s or 2m", parse: func(s string, _ place) (any, bool) { return parseDuration(s) }}
-	deadline = kind{forms: "a time above 0, such as 30, 30s or 2m", parse: func(s string, _ place) (any, bool) {
-		d, ok := parseDuration(s)
-		return d, ok && d > 0
-	}}
+	duration = kind{
+		forms:  "30, 30s or 2m",
+		native: []string{"number"},
+		schema: map[string]any{"minimum": 0},
+		parse:  func(s string, _ place) (any, bool) { return parseDuration(s) },
+	}
+	deadline = kind{
+		forms:  "a time above 0, such as 30, 30s or 2m",
+		native: []string{"number"},
+		schema: map[string]any{"exclusiveMinimum": 0},
+		parse: func(s string, _ place) (any, bool) {
+			d, ok := parseDuration(s)
+			return d, ok && d > 0
+		},
+	}
 )
 
 // parseDuration takes plain numbers as seconds.
@@ -131,38 +198,50 @@ func parseDuration(s string) (time.Duration, bool) {
 // Units are powers of 1024 whatever they are called, as in docker-run(1).
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?$`)
 
-var size = kind{forms: "bytes, or 512k, 512m, 1g, 1GiB", parse: func(s string, _ place) (any, bool) {
-	m := sizePattern.FindStringSubmatch(strings.ToLower(s))
-	if m == nil {
-		return nil, false
-	}
-	n, err := strconv.ParseFloat(m[1], 64)
-	shift := map[string]int{"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[m[2]]
-	n *= float64(int64(1) << shift)
-	return int64(n), err == nil && n >= 1 && n < math.MaxInt64
-}}
+var size = kind{
+	forms:  "bytes, or 512k, 512m, 1g, 1GiB",
+	native: []string{"integer"},
+	schema: map[string]any{"minimum": 1},
+	parse: func(s string, _ place) (any, bool) {
+		m := sizePattern.FindStringSubmatch(strings.ToLower(s))
+		if m == nil {
+			return nil, false
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		shift := map[string]int{"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[m[2]]
+		n *= float64(int64(1) << shift)
+		return int64(n), err == nil && n >= 1 && n < math.MaxInt64
+	},
+}
 
 // sizeFrom is a size with a floor, which is written as a user would.
 func sizeFrom(least string) kind {
 	floor, _ := size.parse(least, place{})
-	return kind{forms: size.forms + ", at least " + least, parse: func(s string, at place) (any, bool) {
-		v, ok := size.parse(s, at)
-		return v, ok && v.(int64) >= floor.(int64)
-	}}
+	return kind{
+		forms:  size.forms + ", at least " + least,
+		native: size.native,
+		schema: map[string]any{"minimum": floor},
+		parse: func(s string, at place) (any, bool) {
+			v, ok := size.parse(s, at)
+			return v, ok && v.(int64) >= floor.(int64)
+		},
+	}
 }
 
 var userPattern = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
 
-var userGroup = kind{forms: "uid:gid, such as 65534:65534", parse: func(s string, _ place) (any, bool) {
-	return s, userPattern.MatchString(s)
-}}
+var userGroup = kind{
+	forms:  "uid:gid, such as 65534:65534",
+	schema: map[string]any{"pattern": userPattern.String()},
+	parse:  func(s string, _ place) (any, bool) { return s, userPattern.MatchString(s) },
+}
 
-// path is a file or folder; what is relative is so to where it was written.
-var path = kind{forms: "a path", parse: func(s string, at place) (any, bool) { return at.resolve(s), true }}
+// anyPath is a file or folder; what is relative is so to where it was written.
+var anyPath = kind{forms: "a path", parse: func(s string, at place) (any, bool) { return at.resolve(s), true }}
 
 var files = kind{
 	forms: "paths, separated by " + strconv.Quote(string(filepath.ListSeparator)),
-	list:  string(filepath.ListSeparator), parse: path.parse,
+	list:  string(filepath.ListSeparator), parse: anyPath.parse,
 }
 
 // program is a path, or a bare name to be found in PATH.
@@ -173,19 +252,25 @@ var program = kind{forms: "a path or the name of a program", parse: func(s strin
 	return at.resolve(s), true
 }}
 
-// runtimeName and runtimeOrder take the container engines too, which users of the Python original name:
-// that they come later is said by who chooses the runtime.
+// runtimes are in the order in which auto tries them.
+var runtimes = []string{"native", "podman", "docker"}
+
+// runtimeName is a runtime, or the path of a container engine's command.
 var runtimeName = kind{
-	forms: "auto or native",
+	forms: "auto, native, podman, docker or a path to an engine",
 	parse: func(s string, at place) (any, bool) {
 		if isPath(s) {
 			return at.resolve(s), true
 		}
-		return oneOf("auto", "native", "podman", "docker").parse(s, at)
+		return oneOf(append([]string{RuntimeAuto}, runtimes...)...).parse(s, at)
 	},
 }
 
-var runtimeOrder = kind{forms: "names separated by commas: native", list: ",", parse: oneOf("native", "podman", "docker").parse}
+var runtimeOrder = kind{
+	forms: "names separated by commas: " + strings.Join(runtimes, ", "), list: ",",
+	schema: map[string]any{"enum": runtimes},
+	parse:  oneOf(runtimes...).parse,
+}
 
 func isPath(s string) bool {
 	return strings.HasPrefix(s, "~") || strings.ContainsRune(s, '/') || strings.ContainsRune(s, filepath.Separator)

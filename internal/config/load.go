@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,69 +16,203 @@ import (
 // Source is what settings are read from.
 type Source struct {
 	Lookup func(string) (string, bool) // the environment; nil is an empty one
-	Dir    string                      // what relative paths in variables and flags are relative to
+	Dir    string                      // where codemode was started: whose project it is, and what relative paths mean
 	File   string                      // config.toml given by --config; empty is CODEMODE_CONFIG, then the usual place
 	Flags  map[string]any              // by key name: a string, or a []string for a list
 }
 
+// A Layer is one of the places that settings come from.
+type Layer string
+
+// The layers; each wins over those before it.
+const (
+	Default     Layer = "default"
+	User        Layer = "user"        // the user's config.toml
+	Project     Layer = "project"     // the project's .codemode/config.toml, as far as it is trusted
+	Tenant      Layer = "tenant"      // [tenants.NAME] of the user's
+	Environment Layer = "environment" //
+	Flag        Layer = "flag"        //
+)
+
 // setting is one value that one layer holds for a key.
 type setting struct {
-	key   key
-	raw   any
-	where string // for people: the variable, the flag, file:line and the key
-	at    place
-	flag  bool // it was given on the command line
+	key      key
+	raw      any
+	layer    Layer
+	name     string // the variable, the flag, or the key as the file has it
+	file     string
+	position position // in the file
+	at       place
 }
 
-// Load reads every layer, later ones winning: defaults, config.toml, environment, flags. All that is
-// wrong is reported at once, joined.
+// where is for people.
+func (s setting) where() string {
+	if s.file == "" {
+		return s.name
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", s.file, s.position.line, s.position.column, s.name)
+}
+
+// typed is what the user wrote, for an error.
+func (s setting) typed() string {
+	if _, ok := s.raw.(map[string]any); ok {
+		return "a table"
+	}
+	return fmt.Sprint(s.raw)
+}
+
+// parse makes the setting's Go value.
+func (s setting) parse() (any, error) {
+	v, ok := s.key.kind.value(s.raw, s.at)
+	if !ok {
+		return nil, &ValueError{
+			Where: s.where(), Value: s.typed(), Forms: s.key.kind.forms, Flag: s.layer == Flag, line: s.position.line,
+		}
+	}
+	return v, nil
+}
+
+// Load reads every layer. All that is wrong is reported at once, joined. With an error the settings hold no more
+// than Problems.
 func Load(src Source) (Config, error) {
+	e, err := Explain(src)
+	return e.Config, err
+}
+
+// Explain is Load for those who want to know where everything is from.
+func Explain(src Source) (Explained, error) {
 	if src.Lookup == nil {
 		src.Lookup = func(string) (string, bool) { return "", false }
 	}
 	paths := FindPaths(src.Lookup, runtime.GOOS)
 	at := place{dir: src.Dir, home: paths.Home}
-	fromFile, own, errs := readFile(src, paths)
+	user, errs := readUser(src, paths)
+	projectName, project, problems := readProject(src, paths)
+	environment, flags := fromEnvironment(src.Lookup, at), fromFlags(src.Flags, at)
 
-	k := koanf.New(".")
-	origin := map[string]string{}
-	for _, layer := range [][]setting{defaults(at), fromFile, fromEnvironment(src.Lookup, at), fromFlags(src.Flags, at)} {
-		values := map[string]any{}
-		for _, s := range layer {
-			v, ok := s.key.kind.value(s.raw, s.at)
-			if !ok {
-				errs = append(errs, &ValueError{Where: s.where, Value: fmt.Sprint(s.raw), Forms: s.key.kind.forms, Flag: s.flag})
-				continue
-			}
-			if s.key.adds {
-				v = slices.Concat(v.([]string), k.Strings(s.key.name))
-			}
-			values[s.key.name] = v
-			origin[s.key.name] = s.where
+	e := Explained{ProjectFile: projectName, Tenants: tenantNames(user)}
+	e.File, _ = userFile(src, paths)
+	tenant, err := chooseTenant(user, environment, flags)
+	m := merger{koanf: koanf.New("."), origin: map[string]setting{}, errs: append(errs, err), problems: problems}
+	for _, layer := range [][]setting{
+		defaults(at), user.settings, project.settings, user.tenants[tenant].settings, environment, flags,
+	} {
+		m.merge(layer)
+	}
+	m.checkOthers(user, tenant)
+	m.resolve(&e.Config)
+	byLine(m.problems)
+	if more := len(m.problems) - maxProblems; more > 0 {
+		m.problems = append(m.problems[:maxProblems], &FileError{File: projectName, Err: fmt.Errorf("%d more mistakes", more)})
+	}
+	byLine(m.errs)
+	if err := errors.Join(m.errs...); err != nil {
+		e.Config = Config{Problems: m.problems}
+		return e, err
+	}
+	e.Config.Problems = m.problems
+	m.explain(&e, user, project)
+	return e, nil
+}
+
+// chooseTenant returns the tenant that the last layer names that names one, for which the tenant's own settings
+// must be known first. A name that cannot be one is an error of merging.
+func chooseTenant(user document, environment, flags []setting) (string, error) {
+	chosen := DefaultTenant
+	var from setting
+	for _, s := range slices.Concat(user.settings, environment, flags) {
+		if s.key.name != "tenant" {
+			continue
 		}
-		if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
-			errs = append(errs, fmt.Errorf("merging settings: %w", err))
+		if v, err := s.parse(); err == nil {
+			chosen, from = v.(string), s
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return Config{}, err
+	if known := tenantNames(user); !slices.Contains(known, chosen) {
+		return chosen, &UnknownTenantError{Name: chosen, Where: from.where(), Known: known}
 	}
-	var c Config
-	if err := k.Unmarshal("", &c); err != nil {
-		return Config{}, fmt.Errorf("resolving settings: %w", err)
+	return chosen, nil
+}
+
+// tenantNames are the tenants there are, the default one first.
+func tenantNames(user document) []string {
+	names := slices.Sorted(maps.Keys(user.tenants))
+	names = slices.DeleteFunc(names, func(n string) bool { return n == DefaultTenant })
+	return slices.Insert(names, 0, DefaultTenant)
+}
+
+// merger puts the layers over one another.
+type merger struct {
+	koanf    *koanf.Koanf
+	origin   map[string]setting // by key, what its value is from
+	errs     []error
+	problems []error // of the project's file
+}
+
+func (m *merger) merge(layer []setting) {
+	values := map[string]any{}
+	for _, s := range layer {
+		v, err := s.parse()
+		if err == nil && s.layer == Project {
+			err = distrust(s, v, m.koanf.Get(s.key.name))
+		}
+		switch {
+		case err != nil && s.layer == Project:
+			m.problems = append(m.problems, err)
+			continue
+		case err != nil:
+			m.errs = append(m.errs, err)
+			continue
+		}
+		if s.key.adds {
+			v = slices.Concat(v.([]string), m.koanf.Strings(s.key.name))
+		}
+		values[s.key.name] = v
+		m.origin[s.key.name] = s
 	}
-	c.Servers.Own = own
+	if err := m.koanf.Load(confmap.Provider(values, "."), nil); err != nil {
+		m.errs = append(m.errs, fmt.Errorf("merging settings: %w", err))
+	}
+}
+
+// checkOthers looks for mistakes in the tenants that are not in use, so that they are told before somebody needs one.
+func (m *merger) checkOthers(user document, tenant string) {
+	for _, name := range tenantNames(user) {
+		if name == tenant {
+			continue
+		}
+		for _, s := range user.tenants[name].settings {
+			if _, err := s.parse(); err != nil {
+				m.errs = append(m.errs, err)
+			}
+		}
+	}
+}
+
+// resolve makes the settings of the merged values.
+func (m *merger) resolve(c *Config) {
+	if err := m.koanf.Unmarshal("", c); err != nil {
+		m.errs = append(m.errs, fmt.Errorf("resolving settings: %w", err))
+		return
+	}
+	timeout, ceiling := m.origin["run.timeout"], m.origin["run.max_timeout"]
 	if c.Run.Timeout <= c.Run.MaxTimeout {
-		return c, nil
+		return
 	}
-	if origin["run.timeout"] == "run.timeout" { // nobody asked for the default: it follows the ceiling
-		c.Run.Timeout = c.Run.MaxTimeout
-		return c, nil
+	err := &CeilingError{
+		Timeout: c.Run.Timeout.String(), TimeoutFrom: timeout.where(),
+		Max: c.Run.MaxTimeout.String(), CeilingFrom: ceiling.where(),
 	}
-	return Config{}, &CeilingError{
-		Timeout: c.Run.Timeout.String(), TimeoutFrom: origin["run.timeout"],
-		Max: c.Run.MaxTimeout.String(), CeilingFrom: origin["run.max_timeout"],
+	switch {
+	case timeout.layer == Project:
+		m.problems = append(m.problems, err)
+	case timeout.layer != Default && ceiling.layer != Project:
+		m.errs = append(m.errs, err)
+		return
 	}
+	// Nobody of whom an error would be told asked for this deadline, or for this ceiling: the deadline follows.
+	c.Run.Timeout = c.Run.MaxTimeout
+	m.origin["run.timeout"] = ceiling
 }
 
 func defaults(at place) []setting {
@@ -87,7 +222,7 @@ func defaults(at place) []setting {
 		if at.home == "" && strings.HasPrefix(def, "~") {
 			def = "" // without a home it would be a folder of that name
 		}
-		layer = append(layer, setting{key: k, raw: def, where: k.name, at: at})
+		layer = append(layer, setting{key: k, raw: def, layer: Default, name: k.name, at: at})
 	}
 	return layer
 }
@@ -98,7 +233,7 @@ func fromEnvironment(lookup func(string) (string, bool), at place) []setting {
 	for _, k := range keys {
 		for _, name := range k.variables() {
 			if v, _ := lookup(name); v != "" {
-				layer = append(layer, setting{key: k, raw: v, where: name, at: at})
+				layer = append(layer, setting{key: k, raw: v, layer: Environment, name: name, at: at})
 				break
 			}
 		}
@@ -120,7 +255,7 @@ func fromFlags(flags map[string]any, at place) []setting {
 			}
 			v = items
 		}
-		layer = append(layer, setting{key: k, raw: v, where: cmp.Or(k.flag, k.name), at: at, flag: true})
+		layer = append(layer, setting{key: k, raw: v, layer: Flag, name: cmp.Or(k.flag, k.name), at: at})
 	}
 	return layer
 }

@@ -34,18 +34,22 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
+		Tenant: "default",
 		Sandbox: Sandbox{
-			Runtime: "auto", Order: []string{"native"}, Isolation: "full", AllowGaps: []string{},
+			Runtime: "auto", Order: []string{"native", "podman", "docker"}, Isolation: "full", AllowGaps: []string{},
 			Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20,
-			Image: "python:3.14-slim", User: "65534:65534", IdleTimeout: 5 * time.Minute,
+			Image: "python:3.14-slim", Pull: "never", User: "65534:65534", Podman: Podman{Machine: "off"},
+			Pool: 1, IdleTimeout: 5 * time.Minute,
 		},
 		Run:    Run{Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, Grace: 2 * time.Second},
 		Output: Output{Mode: "compact", Limit: 32 << 10, Keep: 256 << 20},
 		Servers: Servers{
-			Dir:          "/home/a/MCPs",
+			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Own: map[string]Server{},
 			StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,
 		},
-		Log: Log{Level: "info"},
+		Discovery: Discovery{Sources: []string{"all"}},
+		Catalog:   Catalog{MaxAge: 24 * time.Hour},
+		Log:       Log{Level: "info"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", c, want)
@@ -151,14 +155,54 @@ func TestForms(t *testing.T) {
 		{runtimeName, "Podman", "podman"},
 		{runtimeName, "./bin/podman", "/cwd/bin/podman"},
 		{runtimeName, "lxc", nil},
+		{tenantName, "work-2_b", "work-2_b"},
+		{tenantName, "nul", nil},
 		{program, "python3", "python3"},
 		{program, "~/venv", "/home/a/venv"},
-		{path, "~other/x", "/cwd/~other/x"},
+		{anyPath, "~other/x", "/cwd/~other/x"},
 		{userGroup, "root", nil},
 	} {
 		got, ok := tt.kind.value(tt.text, place{dir: "/cwd", home: "/home/a"})
 		if ok != (tt.want != nil) || ok && got != tt.want {
 			t.Errorf("%s as %q: got %v, %v, want %v", tt.text, tt.kind.forms, got, ok, tt.want)
+		}
+	}
+}
+
+// TestWrongTypes is about what only a file can hold. Text is always right: variables have nothing else.
+func TestWrongTypes(t *testing.T) {
+	for _, tt := range []struct {
+		kind kind
+		raw  any
+		ok   bool
+	}{
+		{text, "3", true},
+		{text, int64(3), false},
+		{text, true, false},
+		{anyPath, map[string]any{"x": 1}, false},
+		{oneOf("a", "b"), []any{"a"}, false},
+		{duration, int64(3), true},
+		{duration, 1.5, true},
+		{duration, true, false},
+		{size, int64(3), true},
+		{size, 1.5, false},
+		{countFrom(1), int64(3), true},
+		{countFrom(1), 3.0, false},
+		{number, int64(3), true},
+		{number, 0.5, true},
+		{number, false, false},
+		{boolean, true, true},
+		{boolean, 1.0, false},
+		{files, []any{"a", "b"}, true},
+		{files, int64(3), false},
+		{files, []any{int64(3)}, false},
+		{files, []any{[]any{"a"}}, false},
+		{words, map[string]any{}, false},
+		{duration, time.Time{}, false},
+		{text, nil, false},
+	} {
+		if v, ok := tt.kind.value(tt.raw, place{}); ok != tt.ok {
+			t.Errorf("%T %v as %q: %v, %v, want %v", tt.raw, tt.raw, tt.kind.forms, v, ok, tt.ok)
 		}
 	}
 }

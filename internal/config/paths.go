@@ -52,6 +52,13 @@ func FindPaths(lookup func(string) (string, bool), goos string) Paths {
 // ConfigFile is where config.toml is looked for.
 func (p Paths) ConfigFile() string { return under(p.Config, "config.toml") }
 
+// TenantState is where a tenant keeps what cannot be made again. No other tenant uses it.
+func (p Paths) TenantState(tenant string) string { return under(p.State, tenant) }
+
+// TenantCache is where a tenant keeps what can be made again and is not for others to see. What holds nothing of
+// anybody's, such as Python, is in Cache itself.
+func (p Paths) TenantCache(tenant string) string { return under(p.Cache, "tenants", tenant) }
+
 // under joins, unless there is nothing to join to.
 func under(dir string, names ...string) string {
 	if dir == "" {

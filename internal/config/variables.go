@@ -8,7 +8,7 @@ import (
 const ownPrefix = "CODEMODE_"
 
 // others are the variables that are read elsewhere, or of a process that codemode starts.
-var others = []string{ownPrefix + "CONFIG", ownPrefix + "DEPTH", ownPrefix + "REQUIRE", ownPrefix + "TENANT"}
+var others = []string{ownPrefix + "CONFIG", ownPrefix + "DEPTH", ownPrefix + "REQUIRE"}
 
 // UnknownVariables finds the variables of an environment, of the form NAME=VALUE, that are named like
 // codemode's and are none: most likely misspelt ones. Those of its tests are left alone.

@@ -1,0 +1,157 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"codemode/internal/bridge"
+	"codemode/internal/catalog"
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+// tenancy is what one command knows of its tenant: the settings, where its things are, and its servers.
+type tenancy struct {
+	env       Env
+	config    config.Config
+	paths     config.Paths
+	approvals *clientcfg.Approvals
+	found     clientcfg.Found
+	usable    []config.Server   // those code can be given, by the tenant's choice too
+	aliases   map[string]string // of usable
+	problems  []error           // with the tenant's own files, which stop nothing
+}
+
+// openTenancy loads the settings and looks for servers. Nothing is started.
+func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
+	c, err := load(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	t := &tenancy{env: env, config: c, paths: config.FindPaths(env.Lookup, runtime.GOOS)}
+	if dir := t.paths.TenantState(c.Tenant); dir != "" {
+		if t.approvals, err = clientcfg.LoadApprovals(filepath.Join(dir, "approvals.json")); err != nil {
+			t.problems = append(t.problems, err)
+		}
+	}
+	t.discover()
+	for _, name := range cmd.StringSlice("servers-file") { // one named on this command line must be there
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(env.Dir, name)
+		}
+		for _, p := range t.found.Problems {
+			if p.File == name && errors.Is(p.Err, fs.ErrNotExist) {
+				return nil, p
+			}
+		}
+	}
+	return t, nil
+}
+
+// discover looks for servers, again when it has before.
+func (t *tenancy) discover() {
+	home, _ := t.home()
+	t.found = clientcfg.Discover(clientcfg.Options{
+		Env:       clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup},
+		Servers:   t.config.Servers,
+		Sources:   t.config.Discovery.Sources,
+		Approvals: t.approvals,
+		Self:      clientcfg.Self{Executable: t.env.Self},
+	})
+	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
+		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
+	})
+	t.aliases = catalog.Aliases(names(t.usable))
+}
+
+func (t *tenancy) home() (string, bool) {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	return t.env.Lookup(name)
+}
+
+func names(servers []config.Server) []string {
+	all := make([]string, len(servers))
+	for i, s := range servers {
+		all[i] = s.Name
+	}
+	return all
+}
+
+// expand replaces the references in a server's entry, as the program it is from would.
+func (t *tenancy) expand(s config.Server, resolved func(variable, value string)) (config.Server, error) {
+	home, _ := t.home()
+	return clientcfg.Expand(s, clientcfg.Resolver{
+		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup, ReadFile: readReference, Resolved: resolved,
+	})
+}
+
+// maxReference bounds a file whose content stands in an entry.
+const maxReference = 64 << 10
+
+func readReference(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxReference {
+		return nil, fmt.Errorf("it is no file of at most %d bytes", maxReference)
+	}
+	return os.ReadFile(name)
+}
+
+// bridgeOptions are those of every bridge of the tenant. The runtime is the caller's to choose.
+func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
+	return bridge.Options{
+		Config:     t.config,
+		Servers:    t.usable,
+		Log:        log,
+		Version:    readVersion().Version,
+		Lookup:     t.env.Lookup,
+		Expand:     t.expand,
+		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
+		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
+	}
+}
+
+// join is filepath.Join, but of nothing where there is no directory.
+func join(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// ownProblems are those that every command tells: of the settings, and of the files that are codemode's own.
+func (t *tenancy) ownProblems() []error {
+	list := slices.Concat(warnings(t.env, t.config), t.problems)
+	for _, p := range t.found.Problems {
+		if p.Own() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// named finds the entries that are called so here, or are written so.
+func (t *tenancy) named(name string) ([]clientcfg.Entry, error) {
+	entries := t.found.Named(name)
+	if len(entries) == 0 {
+		var known []string
+		for _, e := range t.found.Entries {
+			known = append(known, e.Server.Name)
+		}
+		return nil, &bridge.UnknownServerError{Name: name, Nearest: catalog.Suggest(name, known)}
+	}
+	return entries, nil
+}

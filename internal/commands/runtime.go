@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"codemode/internal/bridge"
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
+)
+
+var errNoCache = errors.New("there is no folder to unpack Python into: neither HOME nor XDG_CACHE_HOME names one")
+
+// serveBridge makes the bridge of a command that runs code again and again. Nothing is started or probed by it.
+func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
+	return t.newBridge(ui, log, log, t.config.Sandbox.Pool)
+}
+
+// execBridge makes the bridge of a command that runs code once, for a user who is told what the engine's log would
+// warn of.
+func (t *tenancy) execBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
+	return t.newBridge(ui, log, slog.New(warner{ui}), 0)
+}
+
+func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int) (*bridge.Bridge, error) {
+	rt, err := t.chooseRuntime(ui, log, engines, pool)
+	if err != nil {
+		return nil, err
+	}
+	opts := t.bridgeOptions(log)
+	opts.Runtime = rt
+	return bridge.New(opts), nil
+}
+
+// chooseRuntime returns the runtime that the settings ask for. What is asked for by name is never replaced by
+// something else.
+func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sandbox.Runtime, error) {
+	if t.paths.Cache == "" {
+		return nil, errNoCache
+	}
+	names := []string{t.config.Sandbox.Runtime}
+	if names[0] == config.RuntimeAuto {
+		names = t.config.Sandbox.Order
+	}
+	runtimes := make([]sandbox.Runtime, 0, len(names))
+	for _, name := range names {
+		switch name {
+		case config.RuntimeNative:
+			runtimes = append(runtimes, t.native(ui, log))
+		default: // an engine, or the path of one's command
+			rt := sandbox.Runtime(t.engine(name, ui, engines))
+			if pool > 0 {
+				rt = sandbox.NewPool(rt, pool, t.config.Sandbox.IdleTimeout, engines)
+			}
+			runtimes = append(runtimes, rt)
+		}
+	}
+	if len(runtimes) == 1 {
+		return runtimes[0], nil
+	}
+	return sandbox.NewFirst(runtimes...), nil
+}
+
+func (t *tenancy) native(ui *ui, log *slog.Logger) sandbox.Runtime {
+	c := t.config.Sandbox
+	return sandbox.NewNative(sandbox.NativeOptions{
+		CacheDir:  t.paths.Cache,
+		Log:       log,
+		Isolation: sandbox.Isolation(c.Isolation),
+		Python: sandbox.PythonSource{
+			CacheDir:    t.paths.Cache,
+			Interpreter: c.Python,
+			LookPath:    lookPath(t.env),
+			Progress:    ui.busy,
+		},
+	})
+}
+
+func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runtime {
+	c := t.config.Sandbox
+	return container.New(container.Options{
+		Engine:   name,
+		Image:    c.Image,
+		User:     c.User,
+		CacheDir: t.paths.Cache,
+		Log:      log,
+		Missing:  c.Pull == "missing",
+		Machine:  c.Podman.Machine == "manage",
+		Progress: ui.working,
+		LookPath: lookPath(t.env),
+		Lookup:   t.env.Lookup,
+	})
+}
+
+// warner shows a user the warnings of a log, and nothing else of it.
+type warner struct{ ui *ui }
+
+func (w warner) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w warner) Handle(_ context.Context, r slog.Record) error {
+	w.ui.warn(r.Message)
+	return nil
+}
+
+func (w warner) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warner) WithGroup(string) slog.Handler      { return w }

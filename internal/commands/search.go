@@ -1,0 +1,199 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"codemode/internal/bridge"
+	"codemode/internal/catalog"
+
+	"github.com/urfave/cli/v3"
+)
+
+func searchCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "search",
+		Usage:     "find tools by what they do",
+		ArgsUsage: "QUERY...",
+		Description: "It looks in what servers have said of their tools, and starts none of them;\n" +
+			"--refresh asks them again. What it prints can be pasted into code.",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "server", Usage: "`NAME` of the only server to look in", Local: true},
+			&cli.IntFlag{Name: "limit", Value: 5, Usage: "`N` tools at most", Local: true},
+			refreshFlag(),
+			jsonFlag(),
+		}, discoveryFlags()...),
+		Metadata: examples(
+			`codemode search open a pull request`,
+			`codemode search --server github --limit 10 comment`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			query := strings.TrimSpace(strings.Join(cmd.Args().Slice(), " "))
+			if query == "" {
+				return &usageError{"search for what?", []string{"see: codemode search --help"}}
+			}
+			if n := cmd.Int("limit"); n < 1 || n > 100 {
+				return &usageError{fmt.Sprintf("--limit is %d; it must be 1 to 100", n), nil}
+			}
+			return runSearch(ctx, env, ui, cmd, query)
+		},
+	}
+}
+
+func refreshFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "refresh", Usage: "ask the servers for their tools first", Local: true}
+}
+
+// hit is a tool in JSON.
+type hit struct {
+	Server      string `json:"server"`
+	Tool        string `json:"tool"`
+	Signature   string `json:"signature"`
+	Call        string `json:"call"`
+	Description string `json:"description,omitempty"`
+}
+
+func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query string) error {
+	l, err := openListing(ctx, env, ui, cmd)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	known, only := l.known, cmd.String("server")
+	if only != "" {
+		s, err := l.server(only)
+		if err != nil {
+			return err
+		}
+		known = catalog.New([]catalog.Server{s})
+	}
+	found := known.Search(query, cmd.Int("limit"))
+	out := newSheet(env)
+	if cmd.Bool("json") {
+		hits := make([]hit, 0, len(found))
+		for _, m := range found {
+			hits = append(hits, hit{m.Server, m.Tool.Name, "mcp_" + m.ServerAlias + "." + m.Tool.Signature, m.Call(), m.Tool.Summary()})
+		}
+		err = out.json(hits)
+	} else {
+		err = out.hits(found)
+	}
+	if only == "" {
+		l.tellUnlisted()
+	}
+	if err == nil && len(found) == 0 {
+		ui.note("note", "nothing was found for "+quote(query))
+		return exit(exitFailed)
+	}
+	return err
+}
+
+// hits prints what was found: for people two lines each, elsewhere one.
+func (p sheet) hits(found []catalog.Match) error {
+	if p.width == 0 {
+		rows := make([][]cell, 0, len(found))
+		for _, m := range found {
+			rows = append(rows, cells(m.Server, m.Tool.Name, m.Call(), m.Tool.Summary()))
+		}
+		return p.table(nil, rows)
+	}
+	var b strings.Builder
+	for i, m := range found {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		call, optional, _ := strings.Cut(m.Call(), "  # ")
+		b.WriteString(p.paint(oneLine(call), bold))
+		if optional != "" {
+			b.WriteString("  # " + oneLine(optional))
+		}
+		fmt.Fprintf(&b, "\n    %s\n", oneLine(m.Tool.Summary()))
+	}
+	_, err := fmt.Fprint(p.out, b.String())
+	return err
+}
+
+// listing is what is known of the tenant's tools.
+type listing struct {
+	*tenancy
+	ui       *ui
+	bridge   *bridge.Bridge
+	known    *catalog.Catalog
+	unlisted []string
+}
+
+// openListing takes up what is known of the servers' tools, and asks them first where the user wants that. The caller
+// calls close.
+func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listing, error) {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range t.ownProblems() {
+		ui.warn(problem.Error(), hintsFor(problem)...)
+	}
+	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}
+	if cmd.Bool("refresh") {
+		l.refresh(ctx, names(t.usable))
+	}
+	l.known, l.unlisted = l.bridge.Known()
+	return l, nil
+}
+
+func (l *listing) close() {
+	if err := l.bridge.Close(); err != nil {
+		l.ui.warn(err.Error())
+	}
+}
+
+// refresh asks servers for their tools, and tells of those that fail. It returns how many did.
+func (l *listing) refresh(ctx context.Context, servers []string) (failed int) {
+	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	defer stop()
+	count := 0
+	l.ui.busy(0, len(servers), "asking servers for their tools:")
+	l.bridge.List(ctx, servers, func(name string, _ int, err error) {
+		count++
+		if err != nil {
+			failed++
+			l.ui.warn(err.Error(), hintsFor(err)...)
+		}
+		l.ui.busy(count, len(servers), "asking servers for their tools:")
+	})
+	l.ui.done()
+	return failed
+}
+
+// tellUnlisted says whose tools were not looked at.
+func (l *listing) tellUnlisted() {
+	if len(l.unlisted) == 0 {
+		return
+	}
+	some := strings.Join(l.unlisted[:min(5, len(l.unlisted))], ", ")
+	if n := len(l.unlisted); n > 5 {
+		some += fmt.Sprintf(" and %d more", n-5)
+	}
+	l.ui.note("note", "nobody has asked yet for the tools of "+some)
+	l.ui.hints([]string{"codemode servers refresh"})
+}
+
+// server is one server with its tools, by its name or its alias.
+func (l *listing) server(name string) (catalog.Server, error) {
+	if i := slices.IndexFunc(l.known.Servers(), func(s catalog.Server) bool { return s.Name == name || s.Alias == name }); i >= 0 {
+		return l.known.Servers()[i], nil
+	}
+	for _, s := range l.usable {
+		if s.Name == name || l.aliases[s.Name] == name {
+			return catalog.Server{}, &unlistedError{s.Name}
+		}
+	}
+	entries, err := l.named(name)
+	if err != nil {
+		return catalog.Server{}, err
+	}
+	return catalog.Server{}, &unusableError{entries[0]}
+}

@@ -1,0 +1,200 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+func serversCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:  "servers",
+		Usage: "list the MCP servers you have, and where from",
+		Description: "Nothing is started by looking. What comes with a project must be approved.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},
+			jsonFlag(),
+		}, discoveryFlags()...),
+		HideHelpCommand: true,
+		Commands: []*cli.Command{
+			showServerCommand(env), approveCommand(env, ui), revokeCommand(env, ui),
+			addServerCommand(env, ui), removeServerCommand(env, ui), refreshCommand(env, ui),
+		},
+		Metadata: examples(
+			`codemode servers approve build-tools     # of this project`,
+			`codemode servers refresh                 # ask them all for their tools`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return unknownSubcommand(cmd, cmd.Args().First())
+			}
+			l, err := openListing(ctx, env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			return l.print(cmd.Bool("all"), cmd.Bool("json"))
+		},
+	}
+}
+
+// discoveryFlags are those of every command that looks at servers.
+func discoveryFlags() []cli.Flag {
+	return append(settingFlags("servers-file", "tenant"), configFlag())
+}
+
+// serverRow is a server in JSON.
+type serverRow struct {
+	Name       string           `json:"name"`
+	Alias      string           `json:"alias,omitempty"` // mcp_ALIAS in Python, of those code can use
+	Transport  string           `json:"transport"`
+	Source     string           `json:"source"`
+	Scope      clientcfg.Scope  `json:"scope"`
+	File       string           `json:"file,omitempty"`
+	Line       int              `json:"line,omitempty"`
+	Project    string           `json:"project,omitempty"`
+	Status     clientcfg.Status `json:"status"`
+	Reason     string           `json:"reason,omitempty"`
+	Of         string           `json:"of,omitempty"`
+	AlsoIn     []string         `json:"also_in,omitempty"`
+	Aggregator string           `json:"aggregator,omitempty"`
+	Notes      []string         `json:"notes,omitempty"`
+	Tools      *int             `json:"tools,omitempty"`  // of the cached list
+	Listed     string           `json:"listed,omitempty"` // when, RFC 3339
+}
+
+func (l *listing) print(all, asJSON bool) error {
+	rows, hidden := []serverRow{}, 0
+	for _, e := range l.found.Entries {
+		if !all && (e.Status == clientcfg.Duplicate || e.Status == clientcfg.Shadowed) {
+			hidden++
+			continue
+		}
+		rows = append(rows, l.row(e))
+	}
+	out := newSheet(l.env)
+	if asJSON {
+		return out.json(rows)
+	}
+	for _, p := range l.found.Problems {
+		if !p.Own() { // those have been told
+			l.ui.warn(p.Error())
+		}
+	}
+	if len(rows) == 0 {
+		l.ui.note("note", "no MCP server is configured")
+		l.ui.hints([]string{"codemode servers add NAME -- COMMAND [ARG...]"})
+		return nil
+	}
+	table := make([][]cell, 0, len(rows))
+	for _, r := range rows {
+		table = append(table, []cell{
+			{r.Name, ""}, {r.Transport, ""}, {r.place(), ""}, {string(r.Status), statusColour(r.Status)}, {r.tools(), ""}, {r.remark(), ""},
+		})
+	}
+	if err := out.table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, table); err != nil {
+		return err
+	}
+	if hidden > 0 {
+		l.ui.note("note", fmt.Sprintf("%s not shown: the same as another, or hidden by one; --all shows them", plural(hidden, "entry is", "entries are")))
+	}
+	if names := waiting(rows); len(names) > 0 {
+		l.ui.note("note", fmt.Sprintf("%s with this project and not approved", plural(len(names), "server came", "servers came")))
+		l.ui.hints([]string{"codemode servers show " + names[0], "codemode servers approve " + strings.Join(names, " ")})
+	}
+	return nil
+}
+
+func waiting(rows []serverRow) (names []string) {
+	for _, r := range rows {
+		if r.Status == clientcfg.NeedsApproval {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+func (l *listing) row(e clientcfg.Entry) serverRow {
+	r := serverRow{
+		Name: e.Server.Name, Transport: transport(e.Server), Source: e.Client, Scope: e.Scope,
+		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
+		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
+	}
+	if counts(e) {
+		r.Alias = l.aliases[e.Server.Name]
+		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
+			r.Tools, r.Listed = &n, at.UTC().Format(time.RFC3339)
+		}
+	}
+	return r
+}
+
+// counts says whether an entry is the server of its name.
+func counts(e clientcfg.Entry) bool {
+	return e.Status == clientcfg.Ready || e.Status == clientcfg.NeedsInput || e.Status == clientcfg.Disabled
+}
+
+func transport(s config.Server) string {
+	switch {
+	case s.Transport != "":
+		return s.Transport
+	case s.Command != "":
+		return config.Stdio
+	case s.URL != "":
+		return config.HTTP
+	}
+	return "-"
+}
+
+func (r serverRow) place() string {
+	place := fmt.Sprintf("%s (%s)", r.Source, r.Scope)
+	if len(r.AlsoIn) > 0 {
+		place += fmt.Sprintf(" +%d", len(r.AlsoIn))
+	}
+	return place
+}
+
+func (r serverRow) tools() string {
+	if r.Tools == nil {
+		return "-"
+	}
+	return fmt.Sprint(*r.Tools)
+}
+
+// remark is the one thing worth saying about a row.
+func (r serverRow) remark() string {
+	switch {
+	case r.Reason != "":
+		return r.Reason
+	case r.Aggregator != "":
+		return "offers other servers: " + r.Aggregator
+	case len(r.Notes) > 0:
+		return r.Notes[0]
+	}
+	return ""
+}
+
+func statusColour(s clientcfg.Status) string {
+	switch s {
+	case clientcfg.Ready:
+		return green
+	case clientcfg.NeedsApproval, clientcfg.NeedsInput:
+		return yellow
+	case clientcfg.Invalid, clientcfg.SelfReference:
+		return red
+	}
+	return ""
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

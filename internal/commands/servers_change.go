@@ -1,0 +1,398 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+func showServerCommand(env Env) *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show how a server is configured, without its secrets",
+		ArgsUsage: "NAME",
+		Flags:     append([]cli.Flag{jsonFlag()}, discoveryFlags()...),
+		Metadata:  examples(`codemode servers show github`, `codemode servers show github --json`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			name, err := oneName(cmd)
+			if err != nil {
+				return err
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			entries, err := t.named(name)
+			if err != nil {
+				return err
+			}
+			return showEntries(env, entries, cmd.Bool("json"))
+		},
+	}
+}
+
+// oneName is a command's only argument.
+func oneName(cmd *cli.Command) (string, error) {
+	if cmd.Args().Len() != 1 {
+		return "", &usageError{cmd.Name + " takes the name of one server", []string{"there are: codemode servers"}}
+	}
+	return cmd.Args().First(), nil
+}
+
+// entryDetail is an entry in JSON. Its secrets are masked.
+type entryDetail struct {
+	Name    string            `json:"name"`
+	Status  clientcfg.Status  `json:"status"`
+	Reason  string            `json:"reason,omitempty"`
+	Source  string            `json:"source"`
+	Scope   clientcfg.Scope   `json:"scope"`
+	File    string            `json:"file,omitempty"`
+	Line    int               `json:"line,omitempty"`
+	AlsoIn  []string          `json:"also_in,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Notes   []string          `json:"notes,omitempty"`
+}
+
+func detail(e clientcfg.Entry) entryDetail {
+	s := clientcfg.Masked(e.Server)
+	return entryDetail{
+		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
+		s.Command, s.Args, s.Env, s.Cwd, s.URL, s.Headers, e.Notes,
+	}
+}
+
+func showEntries(env Env, entries []clientcfg.Entry, asJSON bool) error {
+	details := make([]entryDetail, len(entries))
+	for i, e := range entries {
+		details[i] = detail(e)
+	}
+	out := newSheet(env)
+	if asJSON {
+		return out.json(details)
+	}
+	var b strings.Builder
+	for i, d := range details {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		d.write(&b)
+	}
+	return out.text(b.String())
+}
+
+func (d entryDetail) write(b *strings.Builder) {
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "%-9s %s\n", name, oneLine(value))
+		}
+	}
+	row("name", d.Name)
+	status := string(d.Status)
+	if d.Reason != "" {
+		status += ": " + d.Reason
+	}
+	row("status", status)
+	place := d.File
+	if d.Line > 0 {
+		place = fmt.Sprintf("%s:%d", d.File, d.Line)
+	}
+	row("from", fmt.Sprintf("%s (%s) %s", d.Source, d.Scope, place))
+	row("also in", strings.Join(d.AlsoIn, ", "))
+	row("command", strings.Join(append([]string{d.Command}, d.Args...), " "))
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		row("env", name+"="+d.Env[name])
+	}
+	row("cwd", d.Cwd)
+	row("url", d.URL)
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		row("header", name+": "+d.Headers[name])
+	}
+	for _, note := range d.Notes {
+		row("note", note)
+	}
+}
+
+func approveCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "approve",
+		Usage:     "let servers of a project be used as they are now",
+		ArgsUsage: "NAME...",
+		Description: "A project's file can start any program. What you approve is pinned: an entry that\n" +
+			"changes asks again.",
+		Flags:    discoveryFlags(),
+		Metadata: examples(`codemode servers show build-tools`, `codemode servers approve build-tools`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			return eachEntry(env, cmd, func(t *tenancy, e clientcfg.Entry) error {
+				if e.Scope != clientcfg.Project {
+					return fmt.Errorf("server %q is not of a project, so it needs no approval", e.Server.Name)
+				}
+				if err := t.approvals.Approve(e); err != nil {
+					return err
+				}
+				ui.note("approved", fmt.Sprintf("%s from %s, as it is now: %s", quote(e.Written), quote(e.Server.Source), commandLine(e.Server)))
+				return nil
+			})
+		},
+	}
+}
+
+// commandLine is what approving a server lets be started, without secrets.
+func commandLine(s config.Server) string {
+	s = clientcfg.Masked(s)
+	if s.Command == "" {
+		return s.URL
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
+func revokeCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "revoke",
+		Usage:     "take an approval back",
+		ArgsUsage: "NAME...",
+		Flags:     discoveryFlags(),
+		Metadata:  examples(`codemode servers revoke build-tools`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			return eachEntry(env, cmd, func(t *tenancy, e clientcfg.Entry) error {
+				if e.Scope != clientcfg.Project {
+					return fmt.Errorf("server %q is not of a project, so there is no approval to take back", e.Server.Name)
+				}
+				if err := t.approvals.Revoke(e); err != nil {
+					return err
+				}
+				ui.note("revoked", fmt.Sprintf("%s from %s", quote(e.Written), quote(e.Server.Source)))
+				return nil
+			})
+		},
+	}
+}
+
+// errNoState is a machine where nothing can be kept.
+var errNoState = errors.New("there is no folder to keep approvals in: neither HOME nor XDG_STATE_HOME names one")
+
+// eachEntry does something with the one entry that each argument names; with none unless all are clear.
+func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) error) error {
+	if !cmd.Args().Present() {
+		return &usageError{cmd.Name + " takes the names of servers", []string{"there are: codemode servers"}}
+	}
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	switch {
+	case t.approvals == nil:
+		return errNoState
+	case len(t.problems) > 0:
+		return errors.Join(t.problems...) // an approvals file that cannot be read is not written over
+	}
+	var chosen []clientcfg.Entry
+	for _, name := range cmd.Args().Slice() {
+		entries, err := t.named(name)
+		if err != nil {
+			return err
+		}
+		if mine := slices.DeleteFunc(slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project }); len(mine) > 0 {
+			entries = mine
+		}
+		if len(entries) > 1 {
+			var files []string
+			for _, e := range entries {
+				files = append(files, quote(e.Server.Source))
+			}
+			return fmt.Errorf("server %q is in more than one file: %s; nothing was changed", name, strings.Join(files, ", "))
+		}
+		chosen = append(chosen, entries[0])
+	}
+	for _, e := range chosen {
+		if err := do(t, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refreshCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "refresh",
+		Usage:       "ask servers for their tools and keep what they say",
+		ArgsUsage:   "[NAME...]",
+		Description: "They are started side by side and ended again. It ends with 1 when one fails.",
+		Flags:       discoveryFlags(),
+		Metadata:    examples(`codemode servers refresh`, `codemode servers refresh github memory`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			l, err := openListing(ctx, env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			wanted := names(l.usable)
+			if cmd.Args().Present() {
+				wanted = cmd.Args().Slice()
+				for _, name := range wanted {
+					if !slices.Contains(names(l.usable), name) {
+						if _, err := l.server(name); err != nil && !errors.As(err, new(*unlistedError)) {
+							return err
+						}
+					}
+				}
+			}
+			failed := l.refresh(ctx, wanted)
+			known, _ := l.bridge.Known()
+			tools := 0
+			for _, s := range known.Servers() {
+				tools += len(s.Tools)
+			}
+			ui.note("servers", fmt.Sprintf("%d of %s answered; %s known", len(wanted)-failed, plural(len(wanted), "server", "servers"), plural(tools, "tool is", "tools are")))
+			if failed > 0 {
+				return exit(exitFailed)
+			}
+			return nil
+		},
+	}
+}
+
+// serverFileName is what may be a server's name and its file's.
+var serverFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func addServerCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "add",
+		Usage:       "configure a server of your own, as a file in ~/MCPs",
+		ArgsUsage:   "NAME -- COMMAND [ARG...]",
+		Description: "A secret is better referred to than written: --env 'TOKEN=${TOKEN}'.",
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` in its environment; can be repeated", Local: true},
+			&cli.StringFlag{Name: "cwd", Usage: "`DIR` it starts in", Local: true},
+			&cli.StringFlag{Name: "description", Usage: "`TEXT` that code sees", Local: true},
+		}, append(settingFlags("tenant"), configFlag())...),
+		Metadata: examples(
+			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
+			`codemode servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- github-mcp-server stdio`,
+		),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			args := cmd.Args().Slice()
+			if len(args) > 1 && args[1] == "--" {
+				args = slices.Delete(args, 1, 2)
+			}
+			if len(args) < 2 {
+				return &usageError{"add takes a name and the command that starts the server", []string{"see: codemode servers add --help"}}
+			}
+			return addServer(env, ui, cmd, args[0], args[1], args[2:])
+		},
+	}
+}
+
+func addServer(env Env, ui *ui, cmd *cli.Command, name, command string, args []string) error {
+	if !serverFileName.MatchString(name) {
+		return &usageError{"server name " + quote(name) + " must be letters, digits, '.', '-' and '_'", nil}
+	}
+	entry := map[string]any{"command": command}
+	if len(args) > 0 {
+		entry["args"] = args
+	}
+	vars := map[string]string{}
+	for _, assignment := range cmd.StringSlice("env") {
+		variable, value, ok := strings.Cut(assignment, "=")
+		if !ok || variable == "" {
+			return &usageError{"--env takes NAME=VALUE", nil} // not quoted: it may be a secret
+		}
+		vars[variable] = value
+	}
+	if len(vars) > 0 {
+		entry["env"] = vars
+	}
+	for _, field := range []string{"cwd", "description"} {
+		if v := cmd.String(field); v != "" {
+			entry[field] = v
+		}
+	}
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	for _, e := range t.found.Named(name) {
+		if isOwn(e) {
+			return fmt.Errorf("server %q is configured in %q already; nothing was written", name, e.Server.Source)
+		}
+	}
+	text, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{name: entry}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	if err := writeNew(file, string(text)+"\n"); err != nil {
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	ui.note("servers", fmt.Sprintf("%s is in %s", quote(name), quote(file)))
+	ui.hints([]string{"codemode servers refresh " + name})
+	return nil
+}
+
+// isOwn says whether an entry is in a place of codemode's own.
+func isOwn(e clientcfg.Entry) bool { return clientcfg.Problem{Client: e.Client}.Own() }
+
+func removeServerCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "remove",
+		Usage:       "remove a server that add has configured",
+		ArgsUsage:   "NAME",
+		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours to edit.",
+		Flags:       append(settingFlags("tenant"), configFlag()),
+		Metadata:    examples(`codemode servers remove memory`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			name, err := oneName(cmd)
+			if err != nil {
+				return err
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			return removeServer(ui, t, name)
+		},
+	}
+}
+
+func removeServer(ui *ui, t *tenancy, name string) error {
+	entries, err := t.named(name)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	e := entries[0]
+	inFile := 0
+	for _, other := range t.found.Entries {
+		if other.Server.Source == file {
+			inFile++
+		}
+	}
+	if e.Server.Source != file || inFile != 1 {
+		return fmt.Errorf("server %q is configured in %q, which holds more; nothing was removed: edit that file", name, e.Server.Source)
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing server %q: %w", name, err)
+	}
+	ui.note("servers", fmt.Sprintf("%s is removed", quote(name)))
+	return nil
+}

@@ -1,0 +1,129 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"codemode/internal/catalog"
+	"codemode/internal/clientcfg"
+
+	"github.com/urfave/cli/v3"
+)
+
+// unlistedError is about a server whose tools nobody has asked for yet.
+type unlistedError struct{ server string }
+
+func (e *unlistedError) Error() string {
+	return fmt.Sprintf("the tools of server %q are not known: it has not been asked yet", e.server)
+}
+
+// unusableError is about a server that is there and cannot be used.
+type unusableError struct{ entry clientcfg.Entry }
+
+func (e *unusableError) Error() string {
+	s := fmt.Sprintf("server %q cannot be used: %s", e.entry.Server.Name, e.entry.Status)
+	if e.entry.Reason != "" {
+		s += ": " + e.entry.Reason
+	}
+	return s
+}
+
+// unknownToolError is a tool that a server does not have.
+type unknownToolError struct{ server, tool, nearest string }
+
+func (e *unknownToolError) Error() string {
+	return fmt.Sprintf("server %q has no tool %q", e.server, e.tool)
+}
+
+func docsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "docs",
+		Usage:     "show tools as the Python functions code sees",
+		ArgsUsage: "SERVER [TOOL]",
+		Description: "Without a tool, the signatures of all of them. Nothing is started: it shows what\n" +
+			"the server said when it was last asked; --refresh asks it again.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "full", Usage: "with the JSON schemas", Local: true},
+			&cli.BoolFlag{Name: "stubs", Usage: "a .pyi file for editors and type checkers", Local: true},
+			refreshFlag(),
+			jsonFlag(),
+		}, discoveryFlags()...),
+		Metadata: examples(
+			`codemode docs github`,
+			`codemode docs github create_issue --full`,
+			`codemode docs github --stubs > mcp_github.pyi`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if n := cmd.Args().Len(); n == 0 || n > 2 {
+				return &usageError{"docs takes a server and perhaps one of its tools", []string{"see: codemode docs --help", "there are: codemode servers"}}
+			}
+			return runDocs(ctx, env, ui, cmd, cmd.Args().Get(0), cmd.Args().Get(1))
+		},
+	}
+}
+
+func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, tool string) error {
+	l, err := openListing(ctx, env, ui, cmd)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	s, err := l.server(server)
+	if err != nil {
+		return err
+	}
+	if tool != "" {
+		t, ok := s.Tool(tool)
+		if !ok {
+			var known []string
+			for _, t := range s.Tools {
+				known = append(known, t.Alias)
+			}
+			return &unknownToolError{s.Name, tool, catalog.Suggest(tool, known)}
+		}
+		s.Tools = []catalog.Tool{t}
+	}
+	out := newSheet(env)
+	switch {
+	case cmd.Bool("json"):
+		return out.json(s)
+	case cmd.Bool("stubs"):
+		return out.text(catalog.Stub(s))
+	}
+	return out.text(toolDocs(s, tool != "", cmd.Bool("full")))
+}
+
+// toolDocs is a server's documentation: a line or two a tool, or all that is said of one.
+func toolDocs(s catalog.Server, whole, full bool) string {
+	var b strings.Builder
+	if !whole {
+		fmt.Fprintf(&b, "mcp_%s: %d tools of %q\n", s.Alias, len(s.Tools), s.Name)
+		if s.Description != "" {
+			fmt.Fprintf(&b, "%s\n", s.Description)
+		}
+	}
+	for i, t := range s.Tools {
+		if !whole || i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "mcp_%s.%s\n", s.Alias, t.Signature)
+		text := t.Summary()
+		if whole {
+			text = t.Docstring()
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); line != "" {
+				b.WriteString("    " + line)
+			}
+			b.WriteByte('\n')
+		}
+		if full {
+			fmt.Fprintf(&b, "    input schema: %s\n", t.InputSchema)
+			if t.OutputSchema != nil {
+				fmt.Fprintf(&b, "    output schema: %s\n", t.OutputSchema)
+			}
+		}
+	}
+	return b.String()
+}

@@ -210,17 +210,21 @@ func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[st
 	e.Loaded = true
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
 	for _, t := range docs.Tools {
-		e.Tools = append(e.Tools, guestTool(t))
+		e.Tools = append(e.Tools, guestTool(e.Alias, t))
 	}
 	return &known{server: e, docs: docs}
 }
 
-func guestTool(t catalog.Tool) guest.Tool {
+func guestTool(server string, t catalog.Tool) guest.Tool {
 	g := guest.Tool{
 		Name: t.Name, Alias: t.Alias, Description: t.Description,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 		Params: make([]guest.Param, 0, len(t.Params)), Extra: t.Extra,
 		Returns: t.Returns, Wrapped: t.Wrapped, Signature: t.Signature,
+		Call: catalog.Call(server, t),
+	}
+	if s := t.Summary(); s != t.Description {
+		g.Summary = s
 	}
 	for _, p := range t.Params {
 		g.Params = append(g.Params, guest.Param(p))
@@ -307,7 +311,7 @@ func (s *servers) search(q guest.SearchQuery) (result guest.SearchResult) {
 	result.Matches = make([]guest.Match, 0, len(found))
 	for _, m := range found {
 		result.Matches = append(result.Matches, guest.Match{
-			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.Tool),
+			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.ServerAlias, m.Tool),
 		})
 	}
 	return result

@@ -85,6 +85,8 @@ type Tool struct {
 	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
 	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
 	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
+	Summary      string          `json:"summary,omitempty"` // the description in one short line, where that is another
+	Call         string          `json:"call,omitempty"`    // what to write: "await mcp_github.create_issue(repo=..., title=...)"
 }
 
 // Param is one parameter of a tool.

@@ -23,6 +23,8 @@ class Tool:
         self.returns = entry.get("returns") or "Any"
         self.wrapped = entry.get("wrapped", False)
         self.signature = entry.get("signature") or f"{self.alias}()"
+        self.summary = entry.get("summary") or self.description
+        self.call = entry.get("call")
         self.by_name = {param["name"]: param for param in self.params}
         self.by_key = {param["key"]: param for param in self.params}
 

@@ -24,8 +24,10 @@ def doc(server_name, server_alias, tool, detail):
         serverAlias=server_alias,
         tool=tool.name,
         toolAlias=tool.alias,
-        description=tool.description,
+        description=tool.description if detail == "full" else tool.summary,
     )
+    if tool.call:
+        described["call"] = tool.call
     if detail == "full":
         described["inputSchema"] = _schema(tool.input_schema)
         if tool.output_schema is not None:

@@ -76,7 +76,7 @@ func setup(env *testscript.Env, cache string) error {
 	if self, err := exec.LookPath("codemode"); err == nil {
 		env.Setenv("CODEMODE", self) // for scripts that change PATH
 	}
-	env.Setenv("TERM", "xterm")         // a terminal without pictures; tty makes it one
+	env.Setenv("TERM", "xterm") // a terminal without pictures; tty makes it one
 	if race, ok := os.LookupEnv("GORACE"); ok {
 		env.Setenv("GORACE", race) // the programs are this binary, detector and all
 	}

@@ -14,8 +14,8 @@ import (
 
 func serversCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:  "servers",
-		Usage: "list the MCP servers you have, and where from",
+		Name:        "servers",
+		Usage:       "list the MCP servers you have, and where from",
 		Description: "Nothing is started by looking. What comes with a project must be approved.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},

@@ -58,6 +58,7 @@ const (
 	Ready         Status = "ready"
 	Disabled      Status = "disabled"       // switched off where it is configured
 	NeedsInput    Status = "needs-input"    // refers to what is not set
+	Unsupported   Status = "unsupported"    // reached by URL, which codemode cannot do yet
 	NeedsApproval Status = "needs-approval" // came with the project, and the user has not approved it as it is now
 	SelfReference Status = "self-reference" // would start codemode, or the program it replaces, again
 	Duplicate     Status = "duplicate-of"   // another entry starts the same
@@ -108,7 +109,7 @@ type Found struct {
 // all whose name is that in their files.
 func (f Found) Named(name string) (entries []Entry) {
 	for _, e := range f.Entries {
-		if e.Server.Name == name && e.counts() {
+		if e.Server.Name == name && e.Counts() {
 			return []Entry{e}
 		}
 		if e.Written == name {
@@ -118,7 +119,7 @@ func (f Found) Named(name string) (entries []Entry) {
 	return entries
 }
 
-// counts says whether the entry can be asked for by name.
-func (e Entry) counts() bool {
-	return e.Status == Ready || e.Status == Disabled || e.Status == NeedsInput
+// Counts says whether the entry can be asked for by name.
+func (e Entry) Counts() bool {
+	return e.Status == Ready || e.Status == Disabled || e.Status == NeedsInput || e.Status == Unsupported
 }

@@ -188,13 +188,15 @@ func (m *merger) duplicate(e, first *Entry) {
 	}
 }
 
-// remote says of codemode's own entries that they cannot be used yet; the others are only listed.
+// remote says of entries with a URL that they cannot be used yet; of codemode's own that is a problem.
 func (m *merger) remote(e *Entry) {
 	if e.Server.Command != "" || e.Server.Disabled {
 		return
 	}
 	err := fmt.Errorf("server %q has a %q; only servers with a %q can be used yet", e.Written, "url", "command")
-	note(e, "only servers with a %q can be used yet", "command")
+	if e.Status == Ready {
+		e.Status, e.Reason = Unsupported, `only servers with a "command" can be used yet`
+	}
 	if isOwn(e.Client) {
 		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: err})
 	}
@@ -211,7 +213,7 @@ func (m *merger) found() Found {
 		switch {
 		case e.Status == SelfReference:
 			found.Skipped = append(found.Skipped, Skipped{e.Server, e.Reason})
-		case e.counts():
+		case e.Counts():
 			found.Servers = append(found.Servers, e.Server)
 		}
 	}

@@ -126,18 +126,13 @@ func (l *listing) row(e clientcfg.Entry) serverRow {
 		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
 		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
 	}
-	if counts(e) {
+	if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
 		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
 			r.Tools, r.Listed = &n, at.UTC().Format(time.RFC3339)
 		}
 	}
 	return r
-}
-
-// counts says whether an entry is the server of its name.
-func counts(e clientcfg.Entry) bool {
-	return e.Status == clientcfg.Ready || e.Status == clientcfg.NeedsInput || e.Status == clientcfg.Disabled
 }
 
 func transport(s config.Server) string {
@@ -184,7 +179,7 @@ func statusColour(s clientcfg.Status) string {
 	switch s {
 	case clientcfg.Ready:
 		return green
-	case clientcfg.NeedsApproval, clientcfg.NeedsInput:
+	case clientcfg.NeedsApproval, clientcfg.NeedsInput, clientcfg.Unsupported:
 		return yellow
 	case clientcfg.Invalid, clientcfg.SelfReference:
 		return red

@@ -54,6 +54,9 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hintsFor(problem)...)
 	}
+	if err := t.askable(cmd.StringSlice("server")); err != nil {
+		return &exitError{exitNotRun, err}
+	}
 	pictures, err := newImages(env, cmd.String("out"))
 	if err != nil {
 		return &exitError{exitNotRun, err}

@@ -31,10 +31,13 @@ func hintsFor(err error) []string {
 		source      *clientcfg.UnknownSourceError
 	)
 	var (
+		unusable *unusableError
 		unlisted *unlistedError
 		tool     *unknownToolError
 	)
 	switch {
+	case errors.As(err, &unusable) && unusable.entry.Status == clientcfg.NeedsApproval:
+		return []string{"codemode servers show " + unusable.entry.Written, "codemode servers approve " + unusable.entry.Written}
 	case errors.As(err, &unlisted):
 		return []string{"codemode servers refresh " + unlisted.server}
 	case errors.As(err, &tool) && tool.nearest != "":
@@ -102,7 +105,7 @@ func serverHints(e *bridge.UnknownServerError) []string {
 	if e.Nearest != "" {
 		return []string{"did you mean " + quote(e.Nearest) + "?"}
 	}
-	return []string{`servers are read from ~/MCPs/*.json, MCP_SERVERS_CONFIG, --servers-file and [servers.NAME] in config.toml`}
+	return []string{"there are: codemode servers"}
 }
 
 func lastLine(s string) string {

@@ -26,6 +26,7 @@ type tenancy struct {
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
 	usable    []config.Server   // those code can be given, by the tenant's choice too
+	ready     []string          // of usable, the names of those that lack nothing
 	aliases   map[string]string // of usable
 	problems  []error           // with the tenant's own files, which stop nothing
 }
@@ -70,6 +71,12 @@ func (t *tenancy) discover() {
 		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
 	})
 	t.aliases = catalog.Aliases(names(t.usable))
+	t.ready = nil
+	for _, e := range t.found.Entries {
+		if e.Status == clientcfg.Ready && slices.Contains(names(t.usable), e.Server.Name) {
+			t.ready = append(t.ready, e.Server.Name)
+		}
+	}
 }
 
 func (t *tenancy) home() (string, bool) {
@@ -141,6 +148,22 @@ func (t *tenancy) ownProblems() []error {
 		}
 	}
 	return list
+}
+
+// askable says why servers that were asked for by name cannot be used, before anything is done for them.
+func (t *tenancy) askable(asked []string) error {
+	for _, name := range asked {
+		known := slices.ContainsFunc(t.usable, func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
+		if known {
+			continue
+		}
+		entries, err := t.named(name)
+		if err != nil {
+			return err
+		}
+		return &unusableError{entries[0]}
+	}
+	return nil
 }
 
 // named finds the entries that are called so here, or are written so.

@@ -138,7 +138,7 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	}
 	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}
 	if cmd.Bool("refresh") {
-		l.refresh(ctx, names(t.usable))
+		l.refresh(ctx, t.ready)
 	}
 	l.known, l.unlisted = l.bridge.Known()
 	return l, nil
@@ -170,11 +170,12 @@ func (l *listing) refresh(ctx context.Context, servers []string) (failed int) {
 
 // tellUnlisted says whose tools were not looked at.
 func (l *listing) tellUnlisted() {
-	if len(l.unlisted) == 0 {
+	unlisted := slices.DeleteFunc(slices.Clone(l.unlisted), func(name string) bool { return !slices.Contains(l.ready, name) })
+	if len(unlisted) == 0 {
 		return
 	}
-	some := strings.Join(l.unlisted[:min(5, len(l.unlisted))], ", ")
-	if n := len(l.unlisted); n > 5 {
+	some := strings.Join(unlisted[:min(5, len(unlisted))], ", ")
+	if n := len(unlisted); n > 5 {
 		some += fmt.Sprintf(" and %d more", n-5)
 	}
 	l.ui.note("note", "nobody has asked yet for the tools of "+some)

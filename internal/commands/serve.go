@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/signal"
-	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v3"
 )
@@ -15,7 +15,8 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on stdin and stdout: the one tool run_python",
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
-			"go to stderr. It ends when the client goes away.",
+			"go to stderr. Servers that come, go or change in their files do so here, too.\n" +
+			"It ends when the client goes away.",
 		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag()),
 		Metadata: examples(
 			`claude mcp add codemode -- codemode serve`,
@@ -40,12 +41,6 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		return err
 	}
 	log := newLog(env, t.config.Log.Level)
-	for _, problem := range t.ownProblems() {
-		log.Warn(problem.Error(), "hint", strings.Join(hintsFor(problem), "; "))
-	}
-	for _, s := range t.found.Skipped {
-		log.Info("a server was skipped", "server", s.Server, "reason", s.Reason)
-	}
 	b, err := t.serveBridge(ui, log)
 	if err != nil {
 		return err
@@ -53,10 +48,16 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if isTerminal(env.Stdin) {
 		ui.note("serve", "waiting for an MCP client; see: codemode help serve")
 	}
+	var reloading sync.WaitGroup
+	served, stopReloading := context.WithCancel(ctx)
+	r := newReloader(t, cmd, b, log)
+	reloading.Go(func() { r.run(served) })
 	err = b.Serve(ctx, env.Stdin, unclosed{env.Stdout})
 	if ctx.Err() != nil {
 		err = nil // told to end, which is what it did
 	}
+	stopReloading()
+	reloading.Wait()
 	return errors.Join(err, b.Close())
 }
 

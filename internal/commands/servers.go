@@ -105,7 +105,7 @@ func (l *listing) print(all, asJSON bool) error {
 		l.ui.note("note", fmt.Sprintf("%s not shown: the same as another, or hidden by one; --all shows them", plural(hidden, "entry is", "entries are")))
 	}
 	if names := waiting(rows); len(names) > 0 {
-		l.ui.note("note", fmt.Sprintf("%s with this project and not approved", plural(len(names), "server came", "servers came")))
+		l.ui.note("note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")))
 		l.ui.hints([]string{"codemode servers show " + names[0], "codemode servers approve " + strings.Join(names, " ")})
 	}
 	return nil
@@ -126,7 +126,9 @@ func (l *listing) row(e clientcfg.Entry) serverRow {
 		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
 		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
 	}
-	if e.Counts() {
+	if e.Counts() && !l.config.Servers.Selects(e.Server.Name) {
+		r.Status, r.Reason = excluded, fmt.Sprintf("tenant %q leaves it out", l.config.Tenant)
+	} else if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
 		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
 			r.Tools, r.Listed = &n, at.UTC().Format(time.RFC3339)
@@ -174,6 +176,9 @@ func (r serverRow) remark() string {
 	}
 	return ""
 }
+
+// excluded is the status of a server that could be used, were it not for mcp.include and mcp.exclude.
+const excluded clientcfg.Status = "excluded"
 
 func statusColour(s clientcfg.Status) string {
 	switch s {

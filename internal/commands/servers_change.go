@@ -243,15 +243,11 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 				return err
 			}
 			defer l.close()
-			wanted := names(l.usable)
+			wanted := l.ready
 			if cmd.Args().Present() {
 				wanted = cmd.Args().Slice()
-				for _, name := range wanted {
-					if !slices.Contains(names(l.usable), name) {
-						if _, err := l.server(name); err != nil && !errors.As(err, new(*unlistedError)) {
-							return err
-						}
-					}
+				if err := l.askable(wanted); err != nil {
+					return err
 				}
 			}
 			failed := l.refresh(ctx, wanted)

@@ -22,7 +22,7 @@ func (e *unlistedError) Error() string {
 type unusableError struct{ entry clientcfg.Entry }
 
 func (e *unusableError) Error() string {
-	s := fmt.Sprintf("server %q cannot be used: %s", e.entry.Server.Name, e.entry.Status)
+	s := fmt.Sprintf("server %q cannot be used (%s)", e.entry.Server.Name, e.entry.Status)
 	if e.entry.Reason != "" {
 		s += ": " + e.entry.Reason
 	}

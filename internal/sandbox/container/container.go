@@ -2,8 +2,9 @@
 // engine's command line.
 //
 // It owns the containers that carry its labels on this host, from the command that starts one until the
-// engine has removed it, and the guest's keeper inside. It never speaks an engine's API, mounts nothing of this
-// host, and assumes no path here to exist where the container runs, so that the engine may be anywhere.
+// engine has removed it, and the guest's keeper inside. It never speaks an engine's API, mounts no files of
+// this host (a local docker's container gets the folder of its channel's socket), and needs no path here to exist
+// where the container runs, so that the engine may be anywhere.
 // Closing a sandbox removes its container; [Runtime.Close] waits for what is still being removed. What a
 // codemode that was killed has left is removed at the first start of the next.
 package container

@@ -47,7 +47,11 @@ func (i Image) Pull(ctx context.Context, progress func(line string)) error {
 	}
 	begin := time.Now()
 	if _, err := e.run(ctx, progress, append(e.global, "pull", i.r.opts.Image)...); err != nil {
-		return e.diagnose("pulling image "+i.r.opts.Image, err)
+		err = e.diagnose("pulling image "+i.r.opts.Image, err)
+		if unavailable, ok := errors.AsType[*sandbox.UnavailableError](err); ok && unavailable.Code == "engine" {
+			unavailable.Remedy = []string{"Check the image's name, and that its registry can be reached."}
+		}
+		return err
 	}
 	i.r.log.Debug("image pulled", "image", i.r.opts.Image, "took", time.Since(begin))
 	return nil

@@ -1,0 +1,164 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/bridge"
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+// How often serve looks whether files have changed. A look reads every file that may name a server, which takes a
+// millisecond or two: cheaper to do than a watch on folders that may not be there yet.
+const (
+	lookEvery = 2 * time.Second
+	lookShare = 1000                   // where a look takes long, the pause is so many times as long
+	lookAgain = 250 * time.Millisecond // what differs has to look the same twice: somebody may still be writing it
+)
+
+// reloader brings a bridge's servers up to date with the files they come from. It belongs to one goroutine.
+type reloader struct {
+	env     Env
+	cmd     *cli.Command
+	bridge  *bridge.Bridge
+	log     *slog.Logger
+	started config.Config // the settings the process runs with
+	applied *tenancy
+	told    map[string]bool // the problems of applied
+	failure string          // why the last look brought nothing
+}
+
+// newReloader tells the problems there are.
+func newReloader(t *tenancy, cmd *cli.Command, b *bridge.Bridge, log *slog.Logger) *reloader {
+	r := &reloader{env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t}
+	r.tell(t)
+	return r
+}
+
+// run looks again and again until ctx ends.
+func (r *reloader) run(ctx context.Context) {
+	seen, pause := r.applied, lookEvery
+	for {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		next, ok := r.look()
+		pause = max(lookEvery, lookShare*time.Since(began))
+		switch {
+		case !ok:
+		case !sameFindings(seen, next):
+			seen, pause = next, lookAgain
+		case seen != r.applied:
+			r.apply(seen)
+		}
+	}
+}
+
+// look reads everything anew. While the settings cannot be read, everything stays as it is.
+func (r *reloader) look() (*tenancy, bool) {
+	next, err := openTenancy(r.env, r.cmd)
+	if err != nil {
+		if text := err.Error(); text != r.failure {
+			r.failure = text
+			r.log.Warn("the servers stay as they are: "+text, "hint", strings.Join(hintsFor(err), "; "))
+		}
+		return nil, false
+	}
+	r.failure = ""
+	next.keepUnread(r.applied)
+	return next, true
+}
+
+// keepUnread takes over the servers of a file that is there but cannot be read any more: a typing error in it is no
+// reason to stop them.
+func (t *tenancy) keepUnread(before *tenancy) {
+	for _, p := range t.found.Problems {
+		inFile := func(e clientcfg.Entry) bool { return e.Server.Source == p.File }
+		if p.Server != "" || errors.Is(p.Err, fs.ErrNotExist) || slices.ContainsFunc(t.found.Entries, inFile) {
+			continue
+		}
+		kept := false
+		for _, s := range before.usable {
+			if s.Source == p.File && !slices.Contains(names(t.usable), s.Name) {
+				t.usable, kept = append(t.usable, s), true
+			}
+		}
+		if kept && !p.Own() { // whose problems nobody else tells
+			t.problems = append(t.problems, fmt.Errorf("its servers stay as they were: %w", p))
+		}
+	}
+}
+
+// sameFindings compares what two looks have brought.
+func sameFindings(a, b *tenancy) bool {
+	return reflect.DeepEqual(a.usable, b.usable) && reflect.DeepEqual(a.config, b.config) &&
+		reflect.DeepEqual(a.findings(), b.findings())
+}
+
+// findings are the texts that are told of a look.
+func (t *tenancy) findings() (texts []string) {
+	for _, p := range t.ownProblems() {
+		texts = append(texts, p.Error())
+	}
+	for _, s := range t.found.Skipped {
+		texts = append(texts, s.Server.Name+" "+s.Reason)
+	}
+	return texts
+}
+
+// apply makes what was found the servers of the bridge.
+func (r *reloader) apply(t *tenancy) {
+	before := r.applied
+	r.applied = t
+	r.tell(t)
+	if needsRestart(r.started, t.config) && needsRestart(before.config, t.config) {
+		r.log.Warn("settings have changed that apply after a restart of codemode serve")
+	}
+	if t.config.Tenant != r.started.Tenant {
+		return // whose servers are not this one's
+	}
+	if c := r.bridge.Update(t.usable); !c.None() {
+		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
+	}
+}
+
+// needsRestart says whether settings differ in more than where servers are found and which they are.
+func needsRestart(a, b config.Config) bool {
+	for _, c := range []*config.Config{&a, &b} {
+		c.Servers = config.Servers{StartTimeout: c.Servers.StartTimeout, CallTimeout: c.Servers.CallTimeout}
+		c.Discovery, c.Problems = config.Discovery{}, nil
+	}
+	return !reflect.DeepEqual(a, b)
+}
+
+// tell logs the problems that were not there before.
+func (r *reloader) tell(t *tenancy) {
+	before := r.told
+	r.told = map[string]bool{}
+	for _, text := range t.findings() {
+		r.told[text] = true
+	}
+	for _, p := range t.ownProblems() {
+		if !before[p.Error()] {
+			r.log.Warn(p.Error(), "hint", strings.Join(hintsFor(p), "; "))
+		}
+	}
+	for _, s := range t.found.Skipped {
+		if !before[s.Server.Name+" "+s.Reason] {
+			r.log.Info("a server was skipped", "server", s.Server, "reason", s.Reason)
+		}
+	}
+}

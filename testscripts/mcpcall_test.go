@@ -26,8 +26,8 @@ type caller struct {
 	files      []string
 }
 
-// mcpCall is a real MCP client: it starts codemode serve, calls run_python once for each file, and goes
-// away. It ends with 1 when a result was an error, with 3 when serve did not end well.
+// mcpCall is a real MCP client: it starts codemode serve, calls run_python once for each file, prints
+// the results as they come, and goes away. It ends with 1 when a result was an error, with 3 when serve did not end well.
 func mcpCall(args []string) int {
 	var c caller
 	fs := flag.NewFlagSet("mcp-call", flag.ContinueOnError)
@@ -95,21 +95,36 @@ func (c caller) calls(ctx context.Context, session *mcp.ClientSession) (failed b
 		work.Go(func() { results[i], errs[i] = c.call(ctx, session, name) })
 		if !c.parallel {
 			work.Wait()
+			failed = c.report(results[i]) || failed
 		}
 	}
 	work.Wait()
 	for _, result := range results {
-		if result != nil {
-			failed = failed || result.IsError
-			c.print(result)
+		if c.parallel {
+			failed = c.report(result) || failed
 		}
 	}
 	return failed, errors.Join(errs...)
 }
 
-// call makes one call. A file that begins with a line "# args: {…}" has arguments of its own; one called
+// report prints a result, if there is one, and says whether it is an error.
+func (c caller) report(result *mcp.CallToolResult) (failed bool) {
+	if result == nil {
+		return false
+	}
+	c.print(result)
+	return result.IsError
+}
+
+// call makes one call, or waits for a file where the name says so. A file that begins with a line "# args: {…}" has arguments of its own; one called
 // "none" has no code.
 func (c caller) call(ctx context.Context, session *mcp.ClientSession, name string) (*mcp.CallToolResult, error) {
+	if awaited, ok := strings.CutPrefix(name, "await:"); ok {
+		if !poll(func() bool { _, err := os.Stat(awaited); return err == nil }) {
+			return nil, fmt.Errorf("%s was not there within %v", awaited, patience)
+		}
+		return nil, nil
+	}
 	arguments := map[string]any{}
 	if err := json.Unmarshal([]byte(c.arguments), &arguments); err != nil {
 		return nil, fmt.Errorf("-args: %w", err)

@@ -86,7 +86,7 @@ func (b *Bridge) Close() error {
 	b.sessions = map[string]*session{}
 	b.mu.Unlock()
 	b.work.Wait()
-	b.servers.lists.flush(b.opts.Servers)
+	b.servers.lists.flush(b.servers.configured().all)
 	err := b.servers.pool.Close()
 	if b.opts.Runtime != nil {
 		err = errors.Join(err, b.opts.Runtime.Close())

@@ -163,6 +163,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
 		return l.refuse(m.ID, code, message, data)
 	}
+	epoch := l.bridge.servers.epochOf(c.Name) // before, so that a change meanwhile is told with the next run
 	load := l.bridge.servers.load
 	if q.Fresh {
 		load = l.bridge.servers.relist
@@ -174,7 +175,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 	}
 	if q.Load {
 		l.mu.Lock()
-		l.told[c.Name] = mark{loaded: true, epoch: l.bridge.servers.epochOf(c.Name)}
+		l.told[c.Name] = mark{known: true, loaded: true, epoch: epoch}
 		l.mu.Unlock()
 	} else {
 		entry.Loaded = false

@@ -12,7 +12,7 @@ import (
 // Known is the catalog of every server whose tools are known without starting anything, and the names of the others.
 func (b *Bridge) Known() (known *catalog.Catalog, others []string) {
 	var work sync.WaitGroup
-	for _, c := range b.servers.all {
+	for _, c := range b.servers.configured().all {
 		work.Go(func() { b.servers.recall(c) })
 	}
 	work.Wait()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -26,8 +27,14 @@ type lists struct {
 	log    *slog.Logger
 
 	mu   sync.Mutex
-	keys map[string]string            // by server
+	keys map[string]keyed             // by server
 	seen map[string]map[string]*looks // by server and tool
+}
+
+// keyed is what an entry's list is kept under.
+type keyed struct {
+	entry config.Server
+	key   string
 }
 
 // looks is what a tool's results have looked like.
@@ -43,7 +50,7 @@ const maxLooked = 5
 func newLists(opts Options) *lists {
 	l := &lists{
 		tenant: opts.Config.Tenant, maxAge: opts.Config.Catalog.MaxAge, expand: opts.Expand, log: opts.Log,
-		keys: map[string]string{}, seen: map[string]map[string]*looks{},
+		keys: map[string]keyed{}, seen: map[string]map[string]*looks{},
 	}
 	if opts.CatalogDir != "" {
 		l.store = store.New(opts.CatalogDir)
@@ -55,8 +62,8 @@ func newLists(opts Options) *lists {
 func (l *lists) key(c config.Server) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if key, ok := l.keys[c.Name]; ok {
-		return key
+	if k, ok := l.keys[c.Name]; ok && reflect.DeepEqual(k.entry, c) {
+		return k.key
 	}
 	meant := c
 	if l.expand != nil {
@@ -70,8 +77,9 @@ func (l *lists) key(c config.Server) string {
 		panic(err) // texts, lists and tables of them
 	}
 	secrets := slices.Concat(slices.Sorted(maps.Values(meant.Env)), slices.Sorted(maps.Values(meant.Headers)))
-	l.keys[c.Name] = store.Key(definition, l.tenant, secrets...)
-	return l.keys[c.Name]
+	key := store.Key(definition, l.tenant, secrets...)
+	l.keys[c.Name] = keyed{c, key}
+	return key
 }
 
 // load returns what is kept of a server and not too old.
@@ -121,6 +129,13 @@ func (l *lists) saw(server, tool string, result json.RawMessage) {
 		shape, news := catalog.Seen(k.shape, value)
 		k.shape, k.fresh = shape, k.fresh || news
 	}
+}
+
+// forget drops what was learned of a server's results in this process: the next ones are another entry's.
+func (l *lists) forget(server string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.seen, server)
 }
 
 // valueIn is the part of a result that code gets as its value, where that is JSON.

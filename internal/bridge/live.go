@@ -274,20 +274,29 @@ func (l *live) display(params json.RawMessage) error {
 	return nil
 }
 
-// catalog is what this guest must be told before a run: every server that is new to it or has changed.
+// catalog is what this guest must be told before a run: every server that is new to it, has changed or is gone.
 func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 	var update guest.CatalogUpdate
-	for _, c := range l.bridge.servers.all {
-		entry, now := l.bridge.servers.view(c, selected)
+	now := l.bridge.servers.configured()
+	for _, c := range now.all {
+		entry, version := l.bridge.servers.view(c, selected)
 		l.mu.Lock()
 		before, told := l.told[c.Name]
-		l.told[c.Name] = now
+		l.told[c.Name] = version
 		l.mu.Unlock()
-		if !told || before != now {
+		if !told || before != version {
 			update.Servers = append(update.Servers, entry)
 		}
 	}
-	if len(update.Servers) == 0 {
+	l.mu.Lock()
+	for name := range l.told {
+		if _, ok := now.alias[name]; !ok {
+			delete(l.told, name)
+			update.Removed = append(update.Removed, name)
+		}
+	}
+	l.mu.Unlock()
+	if len(update.Servers)+len(update.Removed) == 0 {
 		return nil
 	}
 	return &update
@@ -299,7 +308,7 @@ func (l *live) refresh(ctx context.Context, name string) {
 	before, told := l.told[name]
 	l.mu.Unlock()
 	c, ok := l.bridge.servers.find(name)
-	if !ok || !told || before.epoch < 0 {
+	if !ok || !told || !before.known {
 		return
 	}
 	if _, err := l.bridge.servers.load(ctx, c); err != nil {

@@ -63,8 +63,7 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	if req.Session == "" {
 		req.Session = defaultSession
 	}
-	selected, bad := b.selected(req.Servers)
-	if bad != nil {
+	if _, bad := b.selected(req.Servers); bad != nil {
 		return *bad
 	}
 	s, err := b.session(req.Session)
@@ -78,6 +77,10 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 		return Outcome{Status: StatusCancelled, ExitCode: 130, Session: req.Session, Error: "cancelled before it began: an earlier run of this session was still under way"}
 	}
 	defer s.end()
+	selected, bad := b.selected(req.Servers) // they may have changed while it waited
+	if bad != nil {
+		return *bad
+	}
 	out := s.run(ctx, req, selected)
 	out.Session, out.Servers = req.Session, req.Servers
 	return out
@@ -93,7 +96,7 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 		c, ok := b.servers.find(name)
 		if !ok {
 			out := invalid("servers: there is no server %q%s", name, b.nearest(name))
-			out.Err = &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.names())}
+			out.Err = &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.configured().names())}
 			return nil, &out
 		}
 		if !slices.ContainsFunc(list, func(s config.Server) bool { return s.Name == c.Name }) {
@@ -113,10 +116,10 @@ func (e *UnknownServerError) Error() string { return fmt.Sprintf("unknown server
 
 // nearest ends a sentence about an unknown server.
 func (b *Bridge) nearest(name string) string {
-	if near := catalog.Suggest(name, b.servers.names()); near != "" {
+	if near := catalog.Suggest(name, b.servers.configured().names()); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	if all := b.servers.names(); len(all) > 0 && len(all) <= 12 {
+	if all := b.servers.configured().names(); len(all) > 0 && len(all) <= 12 {
 		return "; there are " + strings.Join(all, ", ")
 	}
 	return ""

@@ -18,17 +18,16 @@ import (
 	"codemode/internal/upstream"
 )
 
-// servers is what the bridge knows of the user's servers: their names and aliases from the start, their
+// servers is what the bridge knows of the user's servers: their names and aliases as they are configured now, their
 // tools once someone asked. It is the only place where upstream's definitions become the guest's.
 type servers struct {
 	pool     *upstream.Pool
 	changed  func(server string) // a server some guest may know has other tools now
-	all      []config.Server     // in the order of configuration
-	alias    map[string]string   // name -> alias
 	patience time.Duration       // searchPatience, but in tests
 	lists    *lists
 
 	mu       sync.Mutex
+	set      *serverSet
 	known    map[string]*known
 	recalled map[string]bool  // servers whose list of an earlier process was asked for
 	index    *catalog.Catalog // of what is known; nil after a change
@@ -45,43 +44,21 @@ type known struct {
 }
 
 func newServers(all []config.Server, lists *lists, changed func(string)) *servers {
-	names := make([]string, 0, len(all))
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
 	return &servers{
-		all: all, alias: catalog.Aliases(names), changed: changed, patience: searchPatience,
+		set: newServerSet(all), changed: changed, patience: searchPatience,
 		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{},
 	}
 }
 
+// configured is what is configured now.
+func (s *servers) configured() *serverSet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set
+}
+
 // find returns the configured server of that name or, failing that, alias.
-func (s *servers) find(name string) (config.Server, bool) {
-	for _, c := range s.all {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	for _, c := range s.all {
-		if s.alias[c.Name] == name {
-			return c, true
-		}
-	}
-	return config.Server{}, false
-}
-
-func (s *servers) names() []string {
-	names := make([]string, 0, len(s.all))
-	for _, c := range s.all {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// entry is a server as the guest sees it before its tools are known.
-func (s *servers) entry(c config.Server) guest.Server {
-	return guest.Server{Name: c.Name, Alias: s.alias[c.Name], Description: c.Description, Cwd: c.Cwd}
-}
+func (s *servers) find(name string) (config.Server, bool) { return s.configured().find(name) }
 
 // peek returns what is known of a server without starting it.
 func (s *servers) peek(name string) (guest.Server, bool) {
@@ -95,8 +72,8 @@ func (s *servers) peek(name string) (guest.Server, bool) {
 
 // mark says which version of a server a guest has been told.
 type mark struct {
-	loaded bool
-	epoch  int
+	known, loaded bool
+	epoch         int
 }
 
 // view is a server as a run sees it: with its tools once they are known, loaded when the run may call it.
@@ -105,11 +82,11 @@ func (s *servers) view(c config.Server, selected []string) (guest.Server, mark) 
 	defer s.mu.Unlock()
 	k, ok := s.known[c.Name]
 	if !ok {
-		return s.entry(c), mark{epoch: -1}
+		return s.set.entry(c), mark{epoch: s.epoch[c.Name]}
 	}
 	g := k.server
 	g.Loaded = selected == nil || slices.Contains(selected, c.Name)
-	return g, mark{g.Loaded, k.epoch}
+	return g, mark{known: true, loaded: g.Loaded, epoch: k.epoch}
 }
 
 // epochOf is the version of a server's tools.
@@ -157,18 +134,20 @@ func (s *servers) list(ctx context.Context, c config.Server) (guest.Server, erro
 	if err != nil {
 		return guest.Server{}, err
 	}
-	s.lists.save(c, raw)
+	if s.configured().has(c) { // else these may be the tools of its successor
+		s.lists.save(c, raw)
+	}
 	kept, _ := s.lists.load(c)
 	k := s.describe(c, raw, kept.Shapes)
 	k.listed = time.Now()
 	return s.learn(c, k, epoch).server, nil
 }
 
-// learn makes k what is known of a server, unless the server has changed since that epoch.
+// learn makes k what is known of a server, unless the server or its entry has changed since that epoch.
 func (s *servers) learn(c config.Server, k *known, epoch int) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k.epoch = epoch; s.epoch[c.Name] == epoch {
+	if k.epoch = epoch; s.epoch[c.Name] == epoch && s.set.has(c) {
 		s.known[c.Name], s.index = k, nil
 	}
 	return k
@@ -179,7 +158,7 @@ func (s *servers) learn(c config.Server, k *known, epoch int) *known {
 func (s *servers) confirm(ctx context.Context, c config.Server) {
 	s.mu.Lock()
 	k := s.known[c.Name]
-	if k == nil || k.old == nil {
+	if k == nil || k.old == nil || !s.set.has(c) {
 		s.mu.Unlock()
 		return
 	}
@@ -204,7 +183,7 @@ func sameJSON(kept, sent json.RawMessage) bool {
 
 // describe makes both forms of a server's documentation from the tool definitions it sent.
 func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[string]*catalog.Shape) *known {
-	e := s.entry(c)
+	e := s.configured().entry(c)
 	raw = slices.DeleteFunc(slices.Clone(raw), func(t json.RawMessage) bool { return !offers(c, gjson.GetBytes(t, "name").String()) })
 	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
@@ -298,7 +277,7 @@ var errPatience = errors.New("the search did not wait any longer")
 func (s *servers) await(ctx context.Context) (late []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errPatience)
 	defer cancel()
-	s.loadAll(ctx, s.all) // a server that does not start has no tools to find; its own use says why
+	s.loadAll(ctx, s.configured().all) // a server that does not start has no tools to find; its own use says why
 	if ctx.Err() != nil {
 		late = s.unknown()
 	}
@@ -321,7 +300,7 @@ func (s *servers) search(q guest.SearchQuery) (result guest.SearchResult) {
 func (s *servers) unknown() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.all {
+	for _, c := range s.set.all {
 		if _, ok := s.known[c.Name]; !ok {
 			names = append(names, c.Name)
 		}
@@ -336,7 +315,7 @@ func (s *servers) snapshot() *catalog.Catalog {
 	defer s.mu.Unlock()
 	if s.index == nil {
 		docs := make([]catalog.Server, 0, len(s.known))
-		for _, c := range s.all {
+		for _, c := range s.set.all {
 			if k, ok := s.known[c.Name]; ok {
 				docs = append(docs, k.docs)
 			}

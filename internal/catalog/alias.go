@@ -1,21 +1,40 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Aliases returns the Python name of each server. A name never depends on the order the servers come in.
+// Aliases returns the Python name of each server. A name never depends on the order the servers come in. Those of later
+// give way to those of names: what came with a project must not be called what its user's own server was.
 //
 // The server called "servers" cannot have its own name, because mcp_servers is all of them.
-func Aliases(names []string) map[string]string {
-	return unique(names, func(name string) string {
-		if alias := identifier(name); alias != "servers" {
-			return alias
+func Aliases(names []string, later ...string) map[string]string {
+	aliases := unique(names, serverAlias)
+	taken := make(map[string]bool, len(aliases))
+	for _, alias := range aliases {
+		taken[alias] = true
+	}
+	wanted := unique(later, serverAlias)
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		alias := wanted[name]
+		for n := 2; taken[alias]; n++ {
+			alias = serverAlias(name) + "_" + strconv.Itoa(n)
 		}
-		return "servers_"
-	})
+		if _, both := aliases[name]; !both {
+			aliases[name], taken[alias] = alias, true
+		}
+	}
+	return aliases
+}
+
+func serverAlias(name string) string {
+	if alias := identifier(name); alias != "servers" {
+		return alias
+	}
+	return "servers_"
 }
 
 // toolAliases returns the Python name of each tool of one server.

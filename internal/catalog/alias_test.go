@@ -57,6 +57,17 @@ func TestParameterNames(t *testing.T) {
 
 var legalName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
+// What comes later takes no name away, wherever it stands in the order of names.
+func TestAliasesGiveWay(t *testing.T) {
+	got := Aliases([]string{"memory", "x_2"}, "Memory", "MEMORY", "X", "x", "other", "memory")
+	want := map[string]string{
+		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x", "x": "x_3", "other": "other",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func FuzzAliases(f *testing.F) {
 	f.Add("a-b\na_b\nA b\na_b_2")
 	f.Add("class\nclass_\n\n日本\n2\n_2")
@@ -64,7 +75,7 @@ func FuzzAliases(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list string) {
 		names := strings.Split(list, "\n")
 		for what, rule := range map[string]func([]string) map[string]string{
-			"Aliases": Aliases, "toolAliases": toolAliases, "parameterNames": parameterNames,
+			"Aliases": func(names []string) map[string]string { return Aliases(names) }, "toolAliases": toolAliases, "parameterNames": parameterNames,
 		} {
 			got := rule(names)
 			backwards := slices.Clone(names)

@@ -3,6 +3,8 @@ package clientcfg
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"codemode/internal/config"
 
 	"github.com/gofrs/flock"
 )
@@ -51,7 +56,8 @@ func (a *Approvals) Approved(e Entry) bool {
 	if e.Scope != Project {
 		return true
 	}
-	return a != nil && slices.Contains(a.list, pin(e))
+	p := pin(e)
+	return a != nil && p.Hash != "" && slices.Contains(a.list, p)
 }
 
 // knew says whether the user has agreed to the entry as it was.
@@ -64,7 +70,11 @@ func (a *Approvals) Approve(e Entry) error {
 	if e.Scope != Project || e.Status == Invalid {
 		return fmt.Errorf("approving server %q: its entry in %q is not one that approval is for", e.Written, e.Server.Source)
 	}
-	return a.change(e, func(list []approval) []approval { return append(list, pin(e)) })
+	p := pin(e)
+	if p.Hash == "" {
+		return fmt.Errorf("approving server %q: its file of variables %q is not a plain file within the project", e.Written, e.Server.EnvFile)
+	}
+	return a.change(e, func(list []approval) []approval { return append(list, p) })
 }
 
 // Revoke forgets the entry, whatever it said when it was approved.
@@ -72,9 +82,46 @@ func (a *Approvals) Revoke(e Entry) error {
 	return a.change(e, func(list []approval) []approval { return list })
 }
 
-// pin resolves no links: a project that is reached by another path is asked about again.
+// pin resolves no links: a project that is reached by another path is asked about again. Its hash is empty where what
+// the entry would start with cannot be told, which nobody can agree to.
 func pin(e Entry) approval {
-	return approval{e.Server.Project, e.Server.Source, e.Written, fingerprint(e.Server)}
+	hash := fingerprint(e.Server)
+	if e.Server.EnvFile != "" {
+		variables, ok := hashEnvFile(e.Server)
+		if !ok {
+			hash = ""
+		} else {
+			hash += "+" + variables
+		}
+	}
+	return approval{e.Server.Project, e.Server.Source, e.Written, hash}
+}
+
+// hashEnvFile hashes a project's file of variables, whose content decides what is started as much as the entry does: PATH,
+// NODE_OPTIONS. It must be within the project, for its user can only agree to what came with that.
+func hashEnvFile(s config.Server) (string, bool) {
+	path := strings.ReplaceAll(s.EnvFile, "${workspaceFolder}", s.Project)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Project, path)
+	}
+	name, err := filepath.Rel(s.Project, path)
+	if err != nil || s.Project == "" || strings.ContainsAny(name, "$~") {
+		return "", false
+	}
+	root, err := os.OpenRoot(s.Project)
+	if err != nil {
+		return "", false
+	}
+	defer root.Close()
+	data, err := load(root, name, false)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.IsLocal(name):
+		return "none", true
+	case err != nil:
+		return "", false
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), true
 }
 
 // sameEntry says whether two are about one entry, whatever it says.

@@ -16,7 +16,8 @@ type Options struct {
 }
 
 // Discover reads every source and says of each entry what becomes of it. The order of precedence is: files
-// named for this very start, config.toml, ~/MCPs, the project's files, the user's files of each client.
+// named for this very start, config.toml, ~/MCPs, the user's files of each client, the project's files: what came with a
+// project takes no name away from what the user has, approved or not.
 //
 // Of one program, the first entry of a name hides the others, as it does in that program. Where entries of
 // different programs share a name, the later is called name@client. Entries that start the same are one. An
@@ -29,8 +30,8 @@ func Discover(opts Options) Found {
 		f.problems = append(f.problems, Problem{Client: configID, File: "discovery.sources", Err: &UnknownSourceError{name}})
 	}
 	f.own()
-	f.projects()
 	f.users()
+	f.projects()
 	f.switchOff()
 
 	m := &merger{
@@ -85,12 +86,19 @@ func (m *merger) merge() {
 		m.judge(e)
 	}
 	for _, e := range waiting {
-		first, same := m.keys[e.key]
-		if same {
+		if first, same := m.keys[e.key]; same {
 			m.duplicate(e, first)
 			continue
 		}
+		if first, hides := m.hidden[program(e)+"\x00"+e.Written]; hides {
+			m.shadow(e, first)
+			continue
+		}
 		e.Status, e.Reason = NeedsApproval, "it came with the project"
+		if pin(*e).Hash == "" {
+			e.Status, e.Reason = Invalid, "its file of variables is not a plain file within the project"
+			continue
+		}
 		if m.opts.Approvals.knew(*e) {
 			e.Reason = "it has changed since it was approved"
 		}
@@ -165,7 +173,7 @@ func (m *merger) shadow(e, first *Entry) {
 		e.Of = first.Of
 	}
 	e.Reason = fmt.Sprintf("server %q is hidden by the one of that name in %q", e.Written, first.Server.Source)
-	if isOwn(e.Client) {
+	if isOwn(e.Client) && e.Scope != Project {
 		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: fmt.Errorf("%s", e.Reason)})
 	}
 }

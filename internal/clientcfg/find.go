@@ -38,9 +38,6 @@ func (f *finder) own() {
 		f.configured(s, User)
 	}
 	f.folder(c.Dir)
-	for _, s := range c.Project {
-		f.configured(s, Project)
-	}
 }
 
 // configured takes a server from a config.toml, which config has read.
@@ -123,6 +120,9 @@ func glob(dir fs.FS, pattern string) []string {
 // projects reads the files that came with the project: those of the working directory, and of the folders
 // above it up to the top of the repository.
 func (f *finder) projects() {
+	for _, s := range f.opts.Servers.Project {
+		f.configured(s, Project)
+	}
 	for _, dir := range projectFolders(f.opts.Env) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {

@@ -54,7 +54,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hintsFor(problem)...)
 	}
-	if err := t.askable(cmd.StringSlice("server")); err != nil {
+	if err := t.askable(cmd.StringSlice("server")); err != nil && !cmd.Bool("json") { // there, the outcome says it
 		return &exitError{exitNotRun, err}
 	}
 	pictures, err := newImages(env, cmd.String("out"))

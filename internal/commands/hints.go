@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"codemode/internal/bridge"
@@ -37,13 +38,13 @@ func hintsFor(err error) []string {
 	)
 	switch {
 	case errors.As(err, &unusable) && unusable.entry.Status == clientcfg.NeedsApproval:
-		return []string{"codemode servers show " + unusable.entry.Written, "codemode servers approve " + unusable.entry.Written}
+		return []string{"codemode servers show " + word(unusable.entry.Written), "codemode servers approve " + word(unusable.entry.Written)}
 	case errors.As(err, &unlisted):
-		return []string{"codemode servers refresh " + unlisted.server}
+		return []string{"codemode servers refresh " + word(unlisted.server)}
 	case errors.As(err, &tool) && tool.nearest != "":
 		return []string{"did you mean " + quote(tool.nearest) + "?"}
 	case errors.As(err, &tool):
-		return []string{"there are: codemode docs " + tool.server}
+		return []string{"there are: codemode docs " + word(tool.server)}
 	case errors.As(err, &usage):
 		return usage.hints
 	case errors.As(err, &unavailable):
@@ -76,6 +77,20 @@ func hintsFor(err error) []string {
 		return []string{"raise the limit with CODEMODE_RUN_MAX_TIMEOUT, or run.max_timeout in config.toml"}
 	}
 	return nil
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./][A-Za-z0-9@%_+=:,./-]*$`)
+
+// word is a name in a command that is shown to be pasted: strangers choose names, and shells obey them.
+func word(name string) string {
+	if plainWord.MatchString(name) {
+		return name
+	}
+	quoted := "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	if strings.HasPrefix(name, "-") {
+		return "-- " + quoted
+	}
+	return quoted
 }
 
 // nearestOrAll is the name that was most likely meant, else all there are.

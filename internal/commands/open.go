@@ -70,7 +70,7 @@ func (t *tenancy) discover() {
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
 		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
 	})
-	t.aliases = catalog.Aliases(names(t.usable))
+	t.aliases = bridge.Aliases(t.usable)
 	t.ready = nil
 	for _, e := range t.found.Entries {
 		if e.Status == clientcfg.Ready && slices.Contains(names(t.usable), e.Server.Name) {

@@ -103,7 +103,7 @@ func TestHints(t *testing.T) {
 		want string
 	}{
 		{&bridge.UnknownServerError{Name: "githb", Nearest: "github"}, `did you mean "github"?`},
-		{&bridge.UnknownServerError{Name: "x"}, "~/MCPs/*.json"},
+		{&bridge.UnknownServerError{Name: "x"}, "codemode servers"},
 		{&sandbox.GapError{Gaps: []sandbox.Gap{{Name: "memory"}, {Name: "pids"}}}, "CODEMODE_SANDBOX_ALLOW_GAPS=memory,pids"},
 		{&upstream.StartError{Server: "x", Stderr: "npm noise\nnpm error 404\n"}, "its last words: npm error 404"},
 		{&config.UnknownKeyError{Key: "run.timout", Known: []string{"run.grace", "run.timeout"}}, `did you mean "run.timeout"?`},

@@ -41,7 +41,11 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 		return nil, errNoCache
 	}
 	names := []string{t.config.Sandbox.Runtime}
-	if names[0] == config.RuntimeAuto {
+	switch {
+	case names[0] != config.RuntimeAuto:
+	case t.config.Sandbox.Python != "":
+		names[0] = config.RuntimeNative // an interpreter of this machine is in no container
+	default:
 		names = t.config.Sandbox.Order
 	}
 	runtimes := make([]sandbox.Runtime, 0, len(names))

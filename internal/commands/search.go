@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os/signal"
 	"slices"
 	"strings"
@@ -184,6 +185,9 @@ func (l *listing) tellUnlisted() {
 
 // server is one server with its tools, by its name or its alias.
 func (l *listing) server(name string) (catalog.Server, error) {
+	if alias, ok := strings.CutPrefix(name, "mcp_"); ok && slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {
+		name = alias // as code calls it
+	}
 	if i := slices.IndexFunc(l.known.Servers(), func(s catalog.Server) bool { return s.Name == name || s.Alias == name }); i >= 0 {
 		return l.known.Servers()[i], nil
 	}

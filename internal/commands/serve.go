@@ -15,8 +15,7 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on stdin and stdout: the one tool run_python",
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
-			"go to stderr. Servers that come, go or change in their files do so here, too.\n" +
-			"It ends when the client goes away.",
+			"go to stderr. It ends when the client goes away.",
 		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag()),
 		Metadata: examples(
 			`claude mcp add codemode -- codemode serve`,

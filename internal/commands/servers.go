@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"codemode/internal/clientcfg"
@@ -106,7 +105,7 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	if names := waiting(rows); len(names) > 0 {
 		l.ui.note("note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")))
-		l.ui.hints([]string{"codemode servers show " + names[0], "codemode servers approve " + strings.Join(names, " ")})
+		l.ui.hints([]string{"codemode servers show " + word(names[0]), "codemode servers approve " + word(names[0])})
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ type entryDetail struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
+	EnvFile string            `json:"env_file,omitempty"`
 	Cwd     string            `json:"cwd,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -72,11 +73,20 @@ type entryDetail struct {
 }
 
 func detail(e clientcfg.Entry) entryDetail {
-	s := clientcfg.Masked(e.Server)
+	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
-		s.Command, s.Args, s.Env, s.Cwd, s.URL, s.Headers, e.Notes,
+		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, e.Notes,
 	}
+}
+
+// shown is an entry as people see it: their own without its secrets, a project's whole. That is a stranger's text, and a
+// mask would hide what it starts from those who are to approve it.
+func shown(e clientcfg.Entry) config.Server {
+	if e.Scope == clientcfg.Project {
+		return e.Server
+	}
+	return clientcfg.Masked(e.Server)
 }
 
 func showEntries(env Env, entries []clientcfg.Entry, asJSON bool) error {
@@ -120,6 +130,7 @@ func (d entryDetail) write(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		row("env", name+"="+d.Env[name])
 	}
+	row("env file", d.EnvFile)
 	row("cwd", d.Cwd)
 	row("url", d.URL)
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
@@ -147,20 +158,14 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 				if err := t.approvals.Approve(e); err != nil {
 					return err
 				}
-				ui.note("approved", fmt.Sprintf("%s from %s, as it is now: %s", quote(e.Written), quote(e.Server.Source), commandLine(e.Server)))
+				ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
+				var b strings.Builder
+				detail(e).write(&b)
+				ui.raw(b.String())
 				return nil
 			})
 		},
 	}
-}
-
-// commandLine is what approving a server lets be started, without secrets.
-func commandLine(s config.Server) string {
-	s = clientcfg.Masked(s)
-	if s.Command == "" {
-		return s.URL
-	}
-	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
 
 func revokeCommand(env Env, ui *ui) *cli.Command {

@@ -98,7 +98,7 @@ func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, too
 func toolDocs(s catalog.Server, whole, full bool) string {
 	var b strings.Builder
 	if !whole {
-		fmt.Fprintf(&b, "mcp_%s: %d tools of %q\n", s.Alias, len(s.Tools), s.Name)
+		fmt.Fprintf(&b, "mcp_%s: %s of %q\n", s.Alias, plural(len(s.Tools), "tool", "tools"), s.Name)
 		if s.Description != "" {
 			fmt.Fprintf(&b, "%s\n", s.Description)
 		}

@@ -65,7 +65,7 @@ var keys = []key{
 		doc: "processes and threads in one sandbox",
 	},
 	{
-		name: "sandbox.cpus", kind: number, def: "0", older: []string{"MCP_BRIDGE_CPUS"}, trust: lowerZero,
+		name: "sandbox.cpus", kind: number, def: "0", older: []string{"MCP_BRIDGE_CPUS"},
 		doc: "CPU cores, decimals allowed; 0 is no limit",
 	},
 	{

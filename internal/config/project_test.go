@@ -33,7 +33,7 @@ func TestProjectMay(t *testing.T) {
 	dir := writeProject(t, `
 run = { timeout = 20, max_timeout = "60s", grace = 1 }
 output = { mode = "json", limit = "1k", keep = "1m" }
-sandbox = { memory = "256m", pids = 64, cpus = 1, tmp_size = "1m", work_size = "1m", pool = 0, idle_timeout = "1m" }
+sandbox = { memory = "256m", pids = 64, tmp_size = "1m", work_size = "1m", pool = 0, idle_timeout = "1m" }
 exec.timeout = 60
 mcp = { start_timeout = 1, call_timeout = 1 }
 log.level = "debug"
@@ -43,13 +43,13 @@ log.level = "debug"
 		t.Fatalf("got %v, %v", err, c.Problems)
 	}
 	got := []any{
-		c.Run, c.Output, c.Sandbox.Memory, c.Sandbox.Pids, c.Sandbox.CPUs, c.Sandbox.Pool, c.Sandbox.IdleTimeout,
+		c.Run, c.Output, c.Sandbox.Memory, c.Sandbox.Pids, c.Sandbox.Pool, c.Sandbox.IdleTimeout,
 		c.Exec.Timeout, c.Servers.CallTimeout, c.Log.Level,
 	}
 	want := []any{
 		Run{20 * time.Second, time.Minute, time.Second},
 		Output{"json", 1 << 10, 1 << 20},
-		int64(256 << 20), 64, 1.0, 0, time.Minute,
+		int64(256 << 20), 64, 0, time.Minute,
 		time.Minute, time.Second, "debug",
 	}
 	if !reflect.DeepEqual(got, want) {

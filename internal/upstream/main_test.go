@@ -217,7 +217,7 @@ func (f *fixture) waitForCalls(server string, n int) {
 	f.t.Helper()
 	f.eventually("calls under way", func() (ok bool) {
 		var live *session
-		f.servers[server].update(func(st *serverState) { live = st.live })
+		f.entry(server).update(func(st *serverState) { live = st.live })
 		if live != nil {
 			live.conn.update(func(st *connState) { ok = len(st.requests) == n })
 		}
@@ -228,7 +228,17 @@ func (f *fixture) waitForCalls(server string, n int) {
 func (f *fixture) waitForStart(server string) {
 	f.t.Helper()
 	f.eventually("a start under way", func() (ok bool) {
-		f.servers[server].update(func(st *serverState) { ok = st.starting != nil })
+		f.entry(server).update(func(st *serverState) { ok = st.starting != nil })
 		return ok
 	})
+}
+
+// entry is what the pool has of a server.
+func (f *fixture) entry(name string) *server {
+	f.t.Helper()
+	s, err := f.server(name)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
 }

@@ -33,11 +33,14 @@ type Options struct {
 
 // Pool is the servers of one tenant. Its methods may be called from any goroutine.
 type Pool struct {
-	opts    Options
-	servers map[string]*server // never changes
-	ctx     context.Context    // ends with Close
-	end     context.CancelCauseFunc
-	work    sync.WaitGroup // one for every goroutine of the pool's servers
+	opts Options
+	ctx  context.Context // ends with Close
+	end  context.CancelCauseFunc
+	work sync.WaitGroup // one for every goroutine of the pool's servers
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[string]*server // those that are configured now
 }
 
 // ErrUnknownServer is a name that is not configured.
@@ -58,22 +61,16 @@ func NewPool(opts Options) *Pool {
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = defaultMaxMessage
 	}
-	p := &Pool{opts: opts, servers: make(map[string]*server, len(opts.Servers))}
+	p := &Pool{opts: opts}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
-	for _, c := range opts.Servers {
-		p.servers[c.Name] = &server{pool: p, config: c, log: opts.Log.With("server", c.Name)}
-	}
+	p.Update(opts.Servers)
 	return p
 }
 
 // Tools returns the definitions of a server's tools as the server sent them, starting it when that is
 // needed. The caller must not change them.
 func (p *Pool) Tools(ctx context.Context, name string) ([]json.RawMessage, error) {
-	s, err := p.server(name)
-	if err != nil {
-		return nil, err
-	}
-	return s.tools(ctx)
+	return use(p, name, func(s *server) ([]json.RawMessage, error) { return s.tools(ctx) })
 }
 
 // Refresh has the next Tools ask the server again, for a caller that expects a tool it has not seen: the
@@ -87,14 +84,12 @@ func (p *Pool) Refresh(name string) {
 // Call calls a tool and returns the server's CallToolResult as it sent it. args is a JSON object; nothing
 // is an empty one. When ctx ends, Call returns its cause at once and tells the server.
 func (p *Pool) Call(ctx context.Context, name, tool string, args json.RawMessage) (json.RawMessage, error) {
-	s, err := p.server(name)
-	if err != nil {
-		return nil, err
-	}
-	return s.call(ctx, tool, args)
+	return use(p, name, func(s *server) (json.RawMessage, error) { return s.call(ctx, tool, args) })
 }
 
 func (p *Pool) server(name string) (*server, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if s, ok := p.servers[name]; ok {
 		return s, nil
 	}
@@ -103,9 +98,12 @@ func (p *Pool) server(name string) (*server, error) {
 
 // Close fails the calls under way, stops every server and waits for that. It is idempotent.
 func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
 	for _, s := range p.servers {
-		s.close()
+		s.retire(errClosed)
 	}
+	p.mu.Unlock()
 	p.end(errClosed)
 	p.work.Wait()
 	return nil

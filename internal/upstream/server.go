@@ -19,18 +19,22 @@ import (
 //
 // It is stopped, starting, or live. The first who needs it moves it from stopped to starting, its own
 // goroutine (run) moves it on to live and, when the session has ended, back to stopped. That goroutine owns
-// the process from its start to its end. Once close was called nothing starts any more.
+// the process from its start to its end. Once it is retired nothing starts any more, and the process ends when the
+// last caller has left.
 type server struct {
 	pool   *Pool
 	config config.Server
 	log    *slog.Logger
+	ctx    context.Context // ends with the pool, or when nobody is left in a retired server
+	end    context.CancelCauseFunc
 
 	mu    sync.Mutex
 	state serverState // only in update
 }
 
 type serverState struct {
-	closed   bool
+	retired  error             // why nothing may begin any more; nil as long as it may
+	callers  int               // between enter and leave
 	starting *future[*session] // while the server starts
 	live     *session          // while it runs
 	failures failures
@@ -43,16 +47,12 @@ type serverState struct {
 	notifying bool // its goroutine runs
 }
 
-// update is the only way to the state. Goroutines are started inside it, and only when it is not closed, so
-// that Close waits for all of them.
+// update is the only way to the state. Goroutines are started inside it, and only when it is not retired,
+// so that Close waits for all of them.
 func (s *server) update(f func(*serverState)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.state)
-}
-
-func (s *server) close() {
-	s.update(func(st *serverState) { st.closed = true })
 }
 
 // acquire returns the live session, starting the server when that is needed. However many ask, it is
@@ -67,8 +67,8 @@ func (s *server) acquire(ctx context.Context) (*session, error) {
 		)
 		s.update(func(st *serverState) {
 			switch {
-			case st.closed:
-				refusal = errClosed
+			case st.retired != nil:
+				refusal = st.retired
 			case st.live != nil:
 				live = st.live
 			case st.starting != nil:
@@ -113,7 +113,7 @@ func (s *server) run(starting *future[*session]) {
 		switch {
 		case err != nil:
 			st.failures.add(err, time.Now())
-		case !st.closed:
+		case st.retired == nil:
 			st.live = sess
 			if st.tools != nil && !slices.EqualFunc(st.tools, sess.tools, equalJSON) {
 				s.announce(st)
@@ -129,17 +129,17 @@ func (s *server) run(starting *future[*session]) {
 	starting.resolve(sess, nil)
 	select {
 	case <-sess.conn.broken:
-	case <-s.pool.ctx.Done():
+	case <-s.ctx.Done():
 	}
-	end := sess.stop(s.pool.ctx)
+	end := sess.stop(s.ctx)
 	s.update(func(st *serverState) {
 		st.live = nil
-		if !st.closed {
+		if st.retired == nil {
 			st.failures.lived(time.Since(sess.began))
 			st.failures.add(end, time.Now())
 		}
 	})
-	if s.pool.ctx.Err() == nil {
+	if s.ctx.Err() == nil {
 		s.log.Warn("server ended by itself", "how", sess.end)
 	}
 	close(sess.ended)
@@ -149,7 +149,7 @@ func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 // start starts the server and lists its tools, within the start timeout.
 func (s *server) start() (*session, *StartError) {
-	ctx, cancel := withLimit(s.pool.ctx, "starting the server", cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout))
+	ctx, cancel := withLimit(s.ctx, "starting the server", cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout))
 	defer cancel()
 	s.update(func(st *serverState) { st.stale = false })
 	sess, err := startSession(ctx, s, legacyProtocol)
@@ -175,7 +175,7 @@ func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
 			listing = st.listing
 		case st.live != sess: // it has ended since; what it had is still the best answer
 			tools = sess.tools
-		case !st.stale || st.closed:
+		case !st.stale || st.retired != nil:
 			tools = st.tools
 		default:
 			st.stale = false // a change from now on makes it so again
@@ -192,7 +192,7 @@ func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
 
 // list lists the tools of a live session again.
 func (s *server) list(sess *session, listing *future[[]json.RawMessage]) {
-	ctx, cancel := withLimit(s.pool.ctx, "tools/list", s.pool.opts.StartTimeout)
+	ctx, cancel := withLimit(s.ctx, "tools/list", s.pool.opts.StartTimeout)
 	defer cancel()
 	tools, err := sess.listTools(ctx)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *server) toolsChanged() {
 // announce has OnToolsChanged called; a server that floods us with changes gets one call at a time.
 // It is called in update.
 func (s *server) announce(st *serverState) {
-	if s.pool.opts.OnToolsChanged == nil || st.closed {
+	if s.pool.opts.OnToolsChanged == nil || st.retired != nil {
 		return
 	}
 	st.notify = true

@@ -52,7 +52,12 @@ def text(tool):
             about = " ".join((param.get("description") or "").split())
             need = "" if param["required"] else ", optional"
             lines.append(f"    {param['name']} ({param['type']}{need})" + (f": {about}" if about else ""))
-    return "\n".join(lines)
+    return _visible("\n".join(lines))
+
+
+def _visible(words):
+    """A server's words without what a terminal would obey, or what hides other words."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in words.replace("\xa0", " "))
 
 
 def signature(tool):

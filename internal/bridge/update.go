@@ -1,0 +1,128 @@
+package bridge
+
+import (
+	"reflect"
+
+	"codemode/internal/catalog"
+	"codemode/internal/config"
+	"codemode/internal/guest"
+)
+
+// serverSet is the servers as they are configured at one time. It never changes.
+type serverSet struct {
+	all   []config.Server   // in the order of configuration
+	alias map[string]string // name -> alias
+}
+
+func newServerSet(all []config.Server) *serverSet {
+	return &serverSet{all: all, alias: Aliases(all)}
+}
+
+// Aliases are the Python names of servers. Those of a project give way to its user's own.
+func Aliases(all []config.Server) map[string]string {
+	var own, projects []string
+	for _, c := range all {
+		if c.Project == "" {
+			own = append(own, c.Name)
+		} else {
+			projects = append(projects, c.Name)
+		}
+	}
+	return catalog.Aliases(own, projects...)
+}
+
+func (set *serverSet) find(name string) (config.Server, bool) {
+	if c, ok := set.named(name); ok {
+		return c, true
+	}
+	for _, c := range set.all {
+		if set.alias[c.Name] == name {
+			return c, true
+		}
+	}
+	return config.Server{}, false
+}
+
+func (set *serverSet) named(name string) (config.Server, bool) {
+	for _, c := range set.all {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return config.Server{}, false
+}
+
+// has says whether the entry is still what it was when somebody got it.
+func (set *serverSet) has(c config.Server) bool {
+	now, ok := set.named(c.Name)
+	return ok && reflect.DeepEqual(now, c)
+}
+
+func (set *serverSet) names() []string {
+	names := make([]string, 0, len(set.all))
+	for _, c := range set.all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// entry is a server as the guest sees it before its tools are known.
+func (set *serverSet) entry(c config.Server) guest.Server {
+	return guest.Server{Name: c.Name, Alias: set.alias[c.Name], Description: c.Description, Cwd: c.Cwd}
+}
+
+// Changes names the servers that an update has touched.
+type Changes struct {
+	Added, Removed, Changed []string
+}
+
+// None says whether nothing has changed.
+func (c Changes) None() bool { return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 }
+
+// changes compares two sets. A server whose alias has changed has changed.
+func changes(before, after *serverSet) (c Changes) {
+	for _, s := range after.all {
+		switch {
+		case before.alias[s.Name] == "":
+			c.Added = append(c.Added, s.Name)
+		case !before.has(s) || before.alias[s.Name] != after.alias[s.Name]:
+			c.Changed = append(c.Changed, s.Name)
+		}
+	}
+	for _, s := range before.all {
+		if after.alias[s.Name] == "" {
+			c.Removed = append(c.Removed, s.Name)
+		}
+	}
+	return c
+}
+
+// Update makes these the bridge's servers, and says what that changes. A server that would start as before keeps its
+// process, calls under way bring their results, and every guest is told before its next run. A run under way finds a
+// changed server as it is now; to one that is gone its calls are refused. One goroutine at a time may call it, and
+// nobody after Close.
+func (b *Bridge) Update(servers []config.Server) Changes {
+	return b.servers.update(newServerSet(servers))
+}
+
+func (s *servers) update(set *serverSet) Changes {
+	before := s.configured()
+	c := changes(before, set)
+	if c.None() {
+		return c
+	}
+	s.lists.flush(before.all)
+	s.pool.Update(set.all) // first, so that nobody gets the tools of the old process for the new entry
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set, s.index = set, nil
+	for _, names := range [][]string{c.Changed, c.Removed} {
+		for _, name := range names {
+			delete(s.known, name)
+			delete(s.recalled, name)
+			s.epoch[name]++
+			s.lists.forget(name)
+		}
+	}
+	return c
+}

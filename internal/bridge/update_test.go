@@ -1,0 +1,116 @@
+package bridge
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"codemode/internal/config"
+	"codemode/internal/proc/proctest"
+)
+
+// update gives the bridge other servers, in the environment of those that newKit has got.
+func (k *kit) update(servers ...config.Server) Changes {
+	k.t.Helper()
+	for i := range servers {
+		servers[i] = with(servers[i], proctest.Variable, k.opts.Servers[0].Env[proctest.Variable])
+	}
+	return k.Update(servers)
+}
+
+func TestUpdateChanges(t *testing.T) {
+	before := newServerSet([]config.Server{fake("same"), fake("a-b"), fake("gone"), fake("changed")})
+	described := fake("changed")
+	described.Description = "words"
+	after := newServerSet([]config.Server{described, fake("same"), fake("new"), fake("a-b"), fake("a b")})
+	want(t, fmt.Sprint(changes(before, after)), "{[new a b] [gone] [changed a-b]}") // a-b is a_b_2 now
+	if !changes(before, before).None() {
+		t.Error("a set differs from itself")
+	}
+}
+
+// A live session has the servers of now at its next run, and its variables.
+func TestUpdateOfALiveSession(t *testing.T) {
+	k := newKit(t, nil, fake("same"), fake("changed"), fake("gone"))
+	k.text("import mcp\npids = [await s.pid() for s in (mcp_same, mcp_changed, mcp_gone)]")
+	c := k.update(fake("same"), fake("changed", "-tools", "1"), fake("added"))
+	want(t, fmt.Sprint(c), "{[added] [gone] [changed]}")
+	want(t, k.text("runtime.discovered_servers()"), "result: ('same', 'changed', 'added')")
+	want(t, k.text("[await s.pid() == p for s, p in zip((mcp_same, mcp_changed), pids)]"), "result: [True, False]")
+	want(t, k.text("await mcp_changed.tool_1(message='new')"), "result: 'tool_1: new'")
+	want(t, k.text("await mcp_added.echo(message='hi')"), "result: 'hi'")
+	contains(t, k.text("await mcp_gone.pid()"), "mcp_gone")
+	contains(t, k.text("await mcp.runtime.query_tool_docs('gone')"), "Server 'gone' is not available")
+	want(t, k.text("[d['server'] for d in await runtime.search_tool_docs('tool_1', limit=1)]"), "result: ['changed']")
+	out := k.run(Request{Servers: []string{"gone"}, Code: "1"})
+	want(t, string(out.Status), string(StatusValidationError))
+	contains(t, out.Error, `there is no server "gone"`)
+	k.update(fake("same"), fake("changed", "-tools", "1"), fake("gone"))
+	want(t, k.text("await mcp_gone.echo(message='back')"), "result: 'back'")
+}
+
+// A run under way keeps what it has, gets what is changed as it is now, and is refused what is gone.
+func TestUpdateDuringARun(t *testing.T) {
+	k := newKit(t, nil, fake("gone"), fake("changed"))
+	k.text("await asyncio.gather(mcp_gone.pid(), mcp_changed.pid())")
+	ended := make(chan Outcome, 1)
+	go func() {
+		ended <- k.run(Request{Servers: []string{"gone", "changed"}, Code: `
+import mcp
+slow = asyncio.create_task(mcp_gone.slow(ms=10_000 // 10))
+before = await mcp_changed.pid()
+print('under way')
+while await mcp_changed.pid() == before: await asyncio.sleep(0.01)
+try: await mcp_gone.echo(message='x')
+except mcp.MCPError as e: print(e)
+print(await slow)
+`})
+	}()
+	k.eventually("the call is under way", func() bool {
+		l := k.liveOf(defaultSession)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.run == nil {
+			return false
+		}
+		l.run.mu.Lock()
+		defer l.run.mu.Unlock()
+		return l.run.calls["gone.slow"] == 1 && l.run.calls["changed.pid"] > 1
+	})
+	k.update(fake("changed", "-tools", "1"))
+	out := <-ended
+	contains(t, string(out.Stdout.Head), "Server 'gone' is not available", "waited 1000 ms")
+	want(t, string(out.Status), string(StatusSuccess))
+}
+
+// liveOf is the guest of a session.
+func (k *kit) liveOf(session string) *live {
+	k.t.Helper()
+	k.mu.Lock()
+	s := k.sessions[session]
+	k.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live
+}
+
+// Runs of several sessions while servers come and go: none of them breaks.
+func TestUpdatesBesideRuns(t *testing.T) {
+	k := newKit(t, nil, fake("stub"))
+	var work sync.WaitGroup
+	for i := range 2 {
+		work.Go(func() {
+			for range 10 {
+				out := k.run(Request{Session: fmt.Sprint("s", i), Code: "await mcp_stub.echo(message='x')"})
+				if got := out.compact(); got != "result: 'x'" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	for i := range 10 {
+		k.update(fake("stub", "-tools", fmt.Sprint(i%2)), fake(fmt.Sprint("other", i)))
+		contains(t, k.run(Request{Session: "third", Code: fmt.Sprintf("await mcp_other%d.pid()", i)}).compact(), "result: ")
+	}
+	work.Wait()
+}

@@ -36,6 +36,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "fakemcp" {
 		os.Exit(fakemcp.Main(os.Args[2:]))
 	}
+	if len(os.Args) == 4 && os.Args[1] == "corpus" {
+		os.Exit(corpusServer(os.Args[2], os.Args[3]))
+	}
 	n := flag.Int("n", 30, "repetitions of each short measurement")
 	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
 	only := flag.String("only", "", "measure only what has this in its name: "+strings.Join(names(), ", "))
@@ -59,6 +62,10 @@ var measurements = []struct {
 	{"large", (*bench).large},
 	{"tokens", (*bench).tokens},
 	{"search", (*bench).search},
+	{"search-process", (*bench).searchProcess},
+	{"listing", (*bench).listing},
+	{"refresh", (*bench).refresh},
+	{"containers", (*bench).containers},
 }
 
 func names() (all []string) {

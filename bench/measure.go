@@ -56,12 +56,15 @@ func (b *bench) servers(name string, entries map[string]any) string {
 	return path
 }
 
-func (b *bench) fake() map[string]any {
+func (b *bench) fake() map[string]any { return b.self("fakemcp") }
+
+// self is a server that this program is, called with args.
+func (b *bench) self(args ...string) map[string]any {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
-	return map[string]any{"command": self, "args": []string{"fakemcp"}}
+	return map[string]any{"command": self, "args": args}
 }
 
 // connect starts `codemode serve` and a client for it.
@@ -77,7 +80,12 @@ func client() *mcp.Client {
 }
 
 func python(ctx context.Context, cs *mcp.ClientSession, code string) (string, error) {
-	res, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": code, "timeout": 120}})
+	return pythonIn(ctx, cs, "default", code)
+}
+
+func pythonIn(ctx context.Context, cs *mcp.ClientSession, session, code string) (string, error) {
+	args := map[string]any{"code": code, "timeout": 120, "session": session}
+	res, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: args})
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +178,7 @@ func (b *bench) sequentialCalls(ctx context.Context) error {
 		file := b.servers("peer", map[string]any{"peer": p.entry})
 		var ours, direct []time.Duration
 		for range 10 {
-			d, err := b.callsThrough(ctx, file, p.call)
+			d, err := b.callsThrough(ctx, p.call, "MCP_SERVERS_CONFIG="+file)
 			if err != nil {
 				return err
 			}
@@ -188,8 +196,8 @@ func (b *bench) sequentialCalls(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) callsThrough(ctx context.Context, file, call string) (time.Duration, error) {
-	cs, _, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+file)
+func (b *bench) callsThrough(ctx context.Context, call string, env ...string) (time.Duration, error) {
+	cs, _, err := b.connect(ctx, env...)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
@@ -39,6 +40,9 @@ type live struct {
 	told    map[string]mark                   // servers as the guest knows them
 	broken  error                             // how the guest broke the protocol
 }
+
+// endPatience is how long a guest that has closed its channel may take to end.
+const endPatience = 500 * time.Millisecond
 
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
@@ -121,6 +125,13 @@ func (l *live) read() {
 			l.broken = err
 			l.mu.Unlock()
 			l.bridge.log.Warn("guest broke the protocol", "session", l.session, "error", err)
+		}
+		if errors.Is(err, io.EOF) {
+			select { // how it ended may be told a moment later, and Kill would be the answer then
+			case <-l.box.Done():
+			case <-l.ctx.Done():
+			case <-time.After(endPatience):
+			}
 		}
 		l.end(errRunOver)
 		l.box.Kill() // also when it only closed its end: nobody can talk to it any more

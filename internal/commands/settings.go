@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,9 +69,15 @@ func warnings(env Env, c config.Config) []error {
 	return list
 }
 
-// lookPath finds a program in the PATH of env.
+// lookPath finds a program in the PATH of env; with a separator in it, the name is a path.
 func lookPath(env Env) func(string) (string, error) {
 	return func(name string) (string, error) {
+		if strings.ContainsRune(name, filepath.Separator) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(env.Dir, name)
+			}
+			return exec.LookPath(name)
+		}
 		for _, dir := range filepath.SplitList(env.get("PATH")) {
 			if !filepath.IsAbs(dir) {
 				continue

@@ -176,5 +176,19 @@ func (t *tenancy) named(name string) ([]clientcfg.Entry, error) {
 		}
 		return nil, &bridge.UnknownServerError{Name: name, Nearest: catalog.Suggest(name, known)}
 	}
+	for i := range entries {
+		entries[i] = t.chosen(entries[i])
+	}
 	return entries, nil
+}
+
+// excluded is the status of a server that could be used, were it not for mcp.include and mcp.exclude.
+const excluded clientcfg.Status = "excluded"
+
+// chosen is an entry with the tenant's choice of servers in its status.
+func (t *tenancy) chosen(e clientcfg.Entry) clientcfg.Entry {
+	if e.Counts() && !t.config.Servers.Selects(e.Server.Name) {
+		e.Status, e.Reason = excluded, fmt.Sprintf("tenant %q leaves it out", t.config.Tenant)
+	}
+	return e
 }

@@ -92,6 +92,7 @@ func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runti
 		Log:      log,
 		Missing:  c.Pull == "missing",
 		Machine:  c.Podman.Machine == "manage",
+		Idle:     c.IdleTimeout,
 		Progress: ui.working,
 		LookPath: lookPath(t.env),
 		Lookup:   t.env.Lookup,

@@ -120,14 +120,13 @@ func waiting(rows []serverRow) (names []string) {
 }
 
 func (l *listing) row(e clientcfg.Entry) serverRow {
+	e = l.chosen(e)
 	r := serverRow{
 		Name: e.Server.Name, Transport: transport(e.Server), Source: e.Client, Scope: e.Scope,
 		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
 		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
 	}
-	if e.Counts() && !l.config.Servers.Selects(e.Server.Name) {
-		r.Status, r.Reason = excluded, fmt.Sprintf("tenant %q leaves it out", l.config.Tenant)
-	} else if e.Counts() {
+	if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
 		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
 			r.Tools, r.Listed = &n, at.UTC().Format(time.RFC3339)
@@ -175,9 +174,6 @@ func (r serverRow) remark() string {
 	}
 	return ""
 }
-
-// excluded is the status of a server that could be used, were it not for mcp.include and mcp.exclude.
-const excluded clientcfg.Status = "excluded"
 
 func statusColour(s clientcfg.Status) string {
 	switch s {

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"codemode/internal/sandbox"
 )
@@ -34,9 +35,10 @@ type Options struct {
 	Missing  bool
 	Progress func(line string)
 
-	// Machine allows to make and start a Podman machine where podman needs one that is not running. Close stops what
-	// was started.
+	// Machine allows to make and start a Podman machine where podman needs one that is not running. What was started
+	// here is stopped when no guest has been there for Idle, and by Close; Idle 0 is by Close alone.
 	Machine bool
+	Idle    time.Duration
 
 	// LookPath finds a command; nil is exec.LookPath. Lookup reads codemode's environment, which decides where
 	// docker's daemon is; nil is an empty one. The engine itself inherits all of it, a container nothing.
@@ -61,9 +63,11 @@ type Runtime struct {
 
 	turn    chan struct{} // holds one token; whoever has it may get ready
 	mu      sync.Mutex
-	known   *engine // nil before the first success
-	machine *engine // whose Podman machine this runtime has started; nil when it has not
-	streams bool    // the shortest way to a guest does not work here
+	known   *engine     // nil before the first success
+	machine *engine     // whose Podman machine this runtime has started; nil when it has not
+	guests  int         // started, or starting, and not closed
+	sleep   *time.Timer // stops an idle machine
+	streams bool        // the shortest way to a guest does not work here
 	payload payloads
 	slots   chan struct{} // holds a token for each start under way; one that was given up holds it to its end
 
@@ -117,6 +121,13 @@ func (r *Runtime) Probe(ctx context.Context) (sandbox.Report, error) {
 func (r *Runtime) Close() error {
 	r.end()
 	r.work.Wait()
+	<-r.turn // who stops an idle machine has done so
+	defer func() { r.turn <- struct{}{} }()
+	r.mu.Lock()
+	if r.sleep != nil {
+		r.sleep.Stop()
+	}
+	r.mu.Unlock()
 	return r.stopMachine()
 }
 

@@ -270,6 +270,45 @@ esac`
 	}
 }
 
+// TestIdleMachine: a machine that was started here is stopped when nothing has run for a while, and started again.
+func TestIdleMachine(t *testing.T) {
+	opts := fakeEngine(t, Podman, `dir=${0%/*}
+case "$*" in
+"machine start") touch "$dir/up" ;;
+"machine stop") rm "$dir/up" ;;
+*) [ -e "$dir/up" ] || { echo 'Cannot connect to Podman. Please verify your connection to the Linux system using podman system connection list, or try podman machine init and podman machine start' >&2; exit 125; }
+`+podmanVersion+`esac ;;
+esac`)
+	opts.Machine, opts.Idle = true, 10*time.Millisecond
+	r := New(opts)
+	for n := range 2 {
+		r.use()
+		if _, err := r.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.unuse()
+		for deadline := time.Now().Add(10 * time.Second); strings.Count(calls(t, opts), "machine stop") <= n; {
+			if time.Now().After(deadline) {
+				t.Fatalf("it was not stopped: %s", calls(t, opts))
+			}
+		}
+	}
+	r.use() // no stop while a guest is there
+	if _, err := r.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.rest()
+	if got := strings.Count(calls(t, opts), "machine stop"); got != 2 {
+		t.Errorf("it was stopped %d times before the end", got)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Count(calls(t, opts), "machine stop"); got != 3 {
+		t.Errorf("it was stopped %d times", got)
+	}
+}
+
 // calls lists the words before the options of what a fake engine was called with.
 func calls(t *testing.T, opts Options) string {
 	t.Helper()

@@ -41,6 +41,7 @@ type guest struct {
 	ending  sync.Once
 	closing sync.Once
 	failed  error // of the removal
+	counted bool  // by Runtime.use
 }
 
 func newGuest(r *Runtime, e *engine, means sandbox.Enforcement, stdin *os.File) *guest {
@@ -221,6 +222,9 @@ func (g *guest) Close() error {
 		g.tasks.Wait()
 		if g.input != nil {
 			g.input.stop()
+		}
+		if g.counted {
+			g.runtime.unuse()
 		}
 	})
 	return g.failed

@@ -42,6 +42,50 @@ func (r *Runtime) startMachine(ctx context.Context, e *engine, err error) error 
 	return e.askPodman(ctx)
 }
 
+// use counts a guest that starts; the caller calls unuse when it has ended. A machine is not stopped meanwhile.
+func (r *Runtime) use() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.guests++
+	if r.sleep != nil {
+		r.sleep.Stop()
+		r.sleep = nil
+	}
+}
+
+// unuse has the machine stopped, if this runtime started it, when nothing starts for Options.Idle.
+func (r *Runtime) unuse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.guests--
+	if r.guests == 0 && r.machine != nil && r.opts.Idle > 0 && r.closing.Err() == nil {
+		r.sleep = time.AfterFunc(r.opts.Idle, r.rest)
+	}
+}
+
+// rest stops an idle machine. The next start finds the engine anew, and starts it again.
+func (r *Runtime) rest() {
+	select {
+	case <-r.turn: // nobody gets ready meanwhile, and Close waits
+	default:
+		return
+	}
+	defer func() { r.turn <- struct{}{} }()
+	r.mu.Lock()
+	idle := r.guests == 0 && r.closing.Err() == nil
+	if idle {
+		r.known = nil
+	}
+	r.mu.Unlock()
+	if !idle {
+		return
+	}
+	r.log.Info("stopping the idle Podman machine")
+	if err := r.stopMachine(); err != nil {
+		r.log.Warn("an idle Podman machine goes on", "error", err)
+	}
+}
+
 // stopMachine stops the machine if this runtime started it.
 func (r *Runtime) stopMachine() error {
 	r.mu.Lock()

@@ -14,10 +14,16 @@ import (
 
 // Start starts a container. Given up, it returns at once: what was begun is removed behind it, and Close of
 // the runtime waits for that.
-func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox.Sandbox, err error) {
 	if err := r.check(spec); err != nil {
 		return nil, err
 	}
+	r.use() // until the guest is closed
+	defer func() {
+		if err != nil {
+			r.unuse()
+		}
+	}()
 	e, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -37,6 +43,7 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err != nil {
 		return nil, err
 	}
+	sb.counted = true
 	r.log.Debug("sandbox started", "session", spec.Session, "tenant", spec.Tenant, "container", sb.name, "channel", sb.bootArg)
 	return sb, nil
 }

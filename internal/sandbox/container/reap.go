@@ -106,9 +106,22 @@ func (e *engine) remove(ctx context.Context, container string) error {
 	if e.name == Podman {
 		args = append(args, "--ignore", "--time", "0")
 	}
-	_, err := e.run(ctx, nil, append(append(append([]string(nil), e.global...), args...), container)...)
-	if err != nil && (strings.Contains(err.Error(), "No such container") || strings.Contains(err.Error(), "already in progress")) {
-		return nil
+	args = append(append(append([]string(nil), e.global...), args...), container)
+	for {
+		_, err := e.run(ctx, nil, args...)
+		switch {
+		case err == nil || strings.Contains(err.Error(), "No such container"):
+			return nil
+		case !strings.Contains(err.Error(), "already in progress"):
+			return err
+		}
+		select { // docker removes it by itself (--rm); it is gone when that is done
+		case <-time.After(removePause):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	return err
 }
+
+// removePause is the time between two looks at a container that the engine is removing.
+const removePause = 20 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
 	"codemode/internal/upstream"
 )
 
@@ -21,6 +22,7 @@ func hintsFor(err error) []string {
 		usage       *usageError
 		unavailable *sandbox.UnavailableError
 		gap         *sandbox.GapError
+		share       *container.ShareError
 		server      *bridge.UnknownServerError
 		start       *upstream.StartError
 		key         *config.UnknownKeyError
@@ -47,6 +49,8 @@ func hintsFor(err error) []string {
 		return []string{"there are: codemode docs " + word(tool.server)}
 	case errors.As(err, &usage):
 		return usage.hints
+	case errors.As(err, &share): // before what it wraps
+		return shareHints(share)
 	case errors.As(err, &unavailable):
 		return unavailable.Remedy
 	case errors.As(err, &gap):
@@ -106,6 +110,25 @@ func sourceNames() (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
+}
+
+// shareHints says how to share a folder with a virtual machine. Podman chooses folders when it makes a machine, and
+// --volume replaces those it would share by itself (podman-machine-init(1) of 5.7, November 2026).
+func shareHints(share *container.ShareError) []string {
+	switch {
+	case share.VM == container.PodmanMachine:
+		return []string{
+			`make a machine with it: podman machine init --volume "$HOME:$HOME" --volume ` + word(share.Folder+":"+share.Folder) + " codemode",
+			"use it instead: podman machine stop; podman machine start codemode; podman system connection default codemode",
+		}
+	case share.VM == container.DockerDesktop:
+		return []string{"add the folder in Docker Desktop: Settings, Resources, File Sharing"}
+	case share.VM != "":
+		return []string{"share the folder with " + share.VM}
+	case share.Remote:
+		return []string{"use an engine of this machine; DOCKER_HOST, CONTAINER_HOST and their contexts and connections name another"}
+	}
+	return []string{"if SELinux or a snap confines the engine, use a folder that it may read"}
 }
 
 func gapHint(gap *sandbox.GapError) string {

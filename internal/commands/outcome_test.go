@@ -12,6 +12,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
 	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
@@ -112,6 +113,11 @@ func TestHints(t *testing.T) {
 		{&config.UnknownVariableError{Name: "CODEMODE_RUN_TIMOUT", Known: []string{"CODEMODE_RUN_GRACE", "CODEMODE_RUN_TIMEOUT"}}, `did you mean "CODEMODE_RUN_TIMEOUT"?`},
 		{&config.FileError{File: "x", Err: syscall.EACCES}, "HOME"},
 		{errNoCache, "XDG_CACHE_HOME"},
+		{&container.ShareError{VM: container.PodmanMachine, Folder: "/my data", Remote: true}, "podman machine init --volume \"$HOME:$HOME\" --volume '/my data:/my data'"},
+		{&container.ShareError{VM: container.DockerDesktop, Remote: true}, "Settings, Resources, File Sharing"},
+		{&container.ShareError{VM: "OrbStack", Remote: true}, "OrbStack"},
+		{&container.ShareError{Remote: true}, "DOCKER_HOST"},
+		{&container.ShareError{Err: &sandbox.UnavailableError{Remedy: []string{"no"}}}, "SELinux"},
 	} {
 		if got := strings.Join(hintsFor(&exitError{exitNotRun, tt.err}), "\n"); !strings.Contains(got, tt.want) {
 			t.Errorf("%T: hints %q, want %q", tt.err, got, tt.want)

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"encoding/csv"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,7 +18,20 @@ type order struct {
 	spec    sandbox.Spec
 	means   sandbox.Enforcement
 	way     way
-	socket  string // directory of the socket, with viaSocket
+	binds   []bind   // folders of this host, read-only
+	python  []string // what python3 is called with
+}
+
+// A bind is a folder of the engine's host and where it is in the container.
+type bind struct{ source, target string }
+
+// String is an option of --mount, a line of CSV: a path may hold whatever a path may hold.
+func (b bind) String() string {
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write([]string{"type=bind", "src=" + b.source, "dst=" + b.target, "readonly"})
+	w.Flush()
+	return strings.TrimSuffix(line.String(), "\n")
 }
 
 // args is the engine's command line. Nothing in it is secret or large: those go over the channel.
@@ -42,16 +56,25 @@ func (e *engine) args(o order) []string {
 			a = append(a, "--env", v+"=", "--env", strings.ToLower(v)+"=")
 		}
 	}
-	fd := "0"
-	switch o.way {
-	case viaDescriptor:
+	if o.way == viaDescriptor {
 		a = append(a, "--preserve-fds", "1")
-		fd = "3"
-	case viaSocket:
-		a = append(a, "--mount", "type=bind,src="+o.socket+",dst="+socketDir+",readonly")
-		fd = socketDir + "/" + socketName
 	}
-	return append(a, o.image, "-I", "-S", "-u", "-X", "utf8", "-c", bootCode, fd)
+	for _, b := range o.binds {
+		a = append(a, "--mount", b.String())
+	}
+	return append(append(a, o.image), o.python...)
+}
+
+// boot is the keeper's beginning; its argument is where it finds its channel.
+func (w way) boot() []string {
+	channel := "0"
+	switch w {
+	case viaDescriptor:
+		channel = "3"
+	case viaSocket:
+		channel = socketDir + "/" + socketName
+	}
+	return []string{"-I", "-S", "-u", "-X", "utf8", "-c", bootCode, channel}
 }
 
 var environment = []string{

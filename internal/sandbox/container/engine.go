@@ -31,6 +31,7 @@ type engine struct {
 	profile string   // path of the system call filter's profile
 	owner   owner    // codemode, as the labels of its containers say
 
+	id       string // of docker's daemon
 	version  string
 	rootless bool
 	local    bool // containers are processes of this machine
@@ -224,7 +225,7 @@ func (e *engine) askPodman(ctx context.Context) error {
 	}
 	var v struct{ Client, Server *struct{ Version string } }
 	if err := json.Unmarshal([]byte(text), &v); err != nil || v.Client == nil {
-		return e.unavailable("engine", "asking the engine what it is", fmt.Errorf("`podman version` said %q", clip(text)))
+		return e.unavailable(codeEngine, "asking the engine what it is", fmt.Errorf("`podman version` said %q", clip(text)))
 	}
 	e.version, e.seccomp = v.Client.Version, true
 	if v.Server == nil {
@@ -254,12 +255,12 @@ func (e *engine) askPodmanInfo(ctx context.Context) error {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
-		return e.unavailable("engine", "asking the engine what it can do", fmt.Errorf("`podman info` said %q", clip(text)))
+		return e.unavailable(codeEngine, "asking the engine what it can do", fmt.Errorf("`podman info` said %q", clip(text)))
 	}
 	h := info.Host
 	e.local, e.rootless, e.seccomp = !h.ServiceIsRemote && hostIsLinux, h.Security.Rootless, h.Security.SeccompEnabled
 	if !e.local && !hostIsLinux {
-		e.vm = "Podman machine"
+		e.vm = PodmanMachine
 	}
 	e.limitBy(h.CgroupVersion != "v1" || !h.Security.Rootless, h.CgroupControllers)
 	return nil
@@ -296,7 +297,7 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		CpuCfsQuota     bool
 		SecurityOptions []string
 		OperatingSystem string
-		Name            string
+		ID, Name        string
 		ServerErrors    []string
 		Host            *json.RawMessage `json:"host"` // podman's
 	}
@@ -304,7 +305,7 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		if info.Host != nil || strings.Contains(text, "buildahVersion") {
 			return e.isPodman()
 		}
-		return e.unavailable("engine", "asking the engine what it can do", fmt.Errorf("`docker info` said %q", clip(text)))
+		return e.unavailable(codeEngine, "asking the engine what it can do", fmt.Errorf("`docker info` said %q", clip(text)))
 	}
 	if info.ServerVersion == "" {
 		return e.diagnose("asking the engine what it can do",
@@ -316,7 +317,7 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		})
 	}
 	host, _ := os.Hostname()
-	e.version, e.rootless, e.seccomp = info.ServerVersion, option("rootless"), option("seccomp")
+	e.id, e.version, e.rootless, e.seccomp = info.ID, info.ServerVersion, option("rootless"), option("seccomp")
 	if strings.Contains(info.OperatingSystem, "Docker Desktop") || strings.Contains(info.OperatingSystem, "OrbStack") || !hostIsLinux {
 		e.vm = cmp.Or(info.OperatingSystem, "a virtual machine")
 	}

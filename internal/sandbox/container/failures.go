@@ -43,8 +43,12 @@ type symptom struct {
 	remedy []string
 }
 
-// codeMachine is of a Podman machine that is not running.
-const codeMachine = "machine-stopped"
+// Codes that are asked for.
+const (
+	codeMachine    = "machine-stopped" // a Podman machine that is not running
+	codePermission = "no-permission"
+	codeEngine     = "engine" // nothing of what is known
+)
 
 var symptoms = []symptom{
 	{Docker, []string{"Emulate Docker CLI using podman"}, "docker-is-podman", []string{"Set `sandbox.runtime = \"podman\"`."}},
@@ -64,7 +68,7 @@ var symptoms = []symptom{
 	}, "image-python", []string{"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH."}},
 	{Docker, []string{
 		"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied",
-	}, "no-permission", []string{
+	}, codePermission, []string{
 		"Use rootless docker (https://docs.docker.com/engine/security/rootless) or podman; " +
 			"membership in the group `docker` would make this user root.",
 	}},
@@ -79,7 +83,7 @@ var symptoms = []symptom{
 		"Install the package `uidmap`, and give this user subordinate ids: " +
 			"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 \"$USER\", then podman system migrate",
 	}},
-	{"", []string{"permission denied", "Permission denied", "operation not permitted"}, "no-permission", []string{
+	{"", []string{"permission denied", "Permission denied", "operation not permitted"}, codePermission, []string{
 		"Run `%s info` as this user to see what it is not allowed to do.",
 	}},
 }
@@ -90,7 +94,7 @@ func (e *engine) diagnose(step string, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	if errors.Is(failed.cause, errNoAnswer) {
+	if errors.Is(failed.cause, errNoAnswer) || errors.Is(failed.cause, errStartTime) {
 		return e.unavailable("no-answer", step, err,
 			fmt.Sprintf("Run `%s info` to see whether the engine answers, and restart its service.", e.name))
 	}
@@ -99,7 +103,7 @@ func (e *engine) diagnose(step string, err error) error {
 	}
 	if failed.cause != nil {
 		if errors.Is(failed.cause, fs.ErrPermission) {
-			return e.unavailable("no-permission", step, err, fmt.Sprintf("Make %q executable for this user.", e.path))
+			return e.unavailable(codePermission, step, err, fmt.Sprintf("Make %q executable for this user.", e.path))
 		}
 		if !isExit(failed.cause) {
 			return failed.cause
@@ -119,7 +123,7 @@ func (e *engine) diagnose(step string, err error) error {
 			}
 		}
 	}
-	return e.unavailable("engine", step, err, fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name))
+	return e.unavailable(codeEngine, step, err, fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name))
 }
 
 // isExit tells a command that was started and failed from one that was given up.

@@ -48,7 +48,7 @@ func (i Image) Pull(ctx context.Context, progress func(line string)) error {
 	begin := time.Now()
 	if _, err := e.run(ctx, progress, append(e.global, "pull", i.r.opts.Image)...); err != nil {
 		err = e.diagnose("pulling image "+i.r.opts.Image, err)
-		if unavailable, ok := errors.AsType[*sandbox.UnavailableError](err); ok && unavailable.Code == "engine" {
+		if unavailable, ok := errors.AsType[*sandbox.UnavailableError](err); ok && unavailable.Code == codeEngine {
 			unavailable.Remedy = []string{"Check the image's name, and that its registry can be reached."}
 		}
 		return err

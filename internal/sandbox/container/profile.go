@@ -27,22 +27,28 @@ func writeProfile(cache string, opts seccomp.Options) (string, error) {
 	if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, profile) {
 		return path, nil
 	}
+	return path, writeWhole(path, profile)
+}
+
+// writeWhole writes a file of the cache, all of it or nothing.
+func writeWhole(path string, data []byte) error {
+	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
+		return err
 	}
-	temp, err := os.CreateTemp(dir, ".profile-")
+	temp, err := os.CreateTemp(dir, ".temp-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.Remove(temp.Name())
-	if _, err = temp.Write(profile); err == nil {
+	if _, err = temp.Write(data); err == nil {
 		err = temp.Sync()
 	}
 	if cerr := temp.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	return path, os.Rename(temp.Name(), path)
+	return os.Rename(temp.Name(), path)
 }

@@ -109,7 +109,7 @@ func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, me
 	g := newGuest(r, e, means, spec.Stdin)
 	o := order{
 		name: g.name, image: r.opts.Image, user: r.opts.User, profile: e.profile,
-		spec: spec, means: means, way: by,
+		spec: spec, means: means, way: by, python: by.boot(),
 	}
 	if err := g.run(o); err != nil {
 		leave()
@@ -273,7 +273,8 @@ func (g *guest) run(o order) (err error) {
 		if waits, err = openSocket(); err != nil {
 			return err
 		}
-		g.channel, g.bootArg, o.socket = waits, "fd:3:4:5", waits.inner
+		g.channel, g.bootArg = waits, "fd:3:4:5"
+		o.binds = []bind{{waits.inner, socketDir}}
 	}
 	g.cmd = g.engine.command(g.engine.args(o)...)
 	g.cmd.Stdin, g.cmd.Stderr, g.cmd.ExtraFiles = ends[0][0], ends[2][1], passed

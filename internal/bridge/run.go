@@ -338,6 +338,11 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 		return Outcome{Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled: " + errClosed.Error(), Lost: true}
 	}
 	exit := l.box.Exit()
+	if exit.Cause == sandbox.ExitEngine {
+		out := notRun(exit.Err)
+		out.Lost = true
+		return out
+	}
 	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
 	switch {
 	case broken != nil:

@@ -23,6 +23,7 @@ func hintsFor(err error) []string {
 		unavailable *sandbox.UnavailableError
 		gap         *sandbox.GapError
 		share       *container.ShareError
+		interpreter *container.InterpreterError
 		server      *bridge.UnknownServerError
 		start       *upstream.StartError
 		key         *config.UnknownKeyError
@@ -53,6 +54,8 @@ func hintsFor(err error) []string {
 		return shareHints(share)
 	case errors.As(err, &unavailable):
 		return unavailable.Remedy
+	case errors.As(err, &interpreter):
+		return []string{"leave out --python (sandbox.python), or use --runtime native; sandbox.image chooses a container's Python"}
 	case errors.As(err, &gap):
 		return []string{gapHint(gap)}
 	case errors.As(err, &server):

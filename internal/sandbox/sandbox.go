@@ -88,6 +88,7 @@ type Exit struct {
 	Code   int       // exit code, when Signal is 0
 	Signal int       // number of the signal that ended the guest's first process
 	Cause  ExitCause // who ended it
+	Err    error     // what is known of it, with ExitEngine
 	Stdout []byte    // last bytes the guest wrote to descriptors 1 and 2 that it never sent, at most 64 KiB each
 	Stderr []byte
 }
@@ -100,6 +101,7 @@ const (
 	ExitSelf   ExitCause = iota // by itself: os._exit, a crash
 	ExitKilled                  // by Kill or Close
 	ExitMemory                  // the memory limit
+	ExitEngine                  // what it ran in: an engine that was stopped, or told to end the container
 )
 
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except

@@ -19,6 +19,7 @@ type order struct {
 	means   sandbox.Enforcement
 	way     way
 	binds   []bind   // folders of this host, read-only
+	volumes []string // of the image, which the engine would make writable
 	python  []string // what python3 is called with
 }
 
@@ -125,11 +126,15 @@ func (e *engine) limits(o order) (a []string) {
 
 const (
 	minData   = 512 << 20
-	filesSize = 8 << 20 // of the guest's own files, many times over
+	filesSize = 8 << 20 // of the guest's own files, many times over; and of a volume that nobody asked for
 	maxInodes = 16384   // files in one tmpfs, where the engine can limit them
 )
 
-// mounts are the places a guest can write to.
+// machine are the parts of /sys that every kernel has and that tell of the machine; what is left of it are the names of
+// file systems and the container's own groups, which the keeper reads.
+var machine = []string{"/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices", "/sys/kernel", "/sys/module"}
+
+// mounts are the places a guest can write to, and those that are covered.
 func (e *engine) mounts(o order) (a []string) {
 	p := o.spec.Policy
 	tmpfs := func(dir string, size int64, more string) {
@@ -145,6 +150,16 @@ func (e *engine) mounts(o order) (a []string) {
 	tmpfs("/tmp", p.TmpSize, ",mode=1777")
 	tmpfs("/workspace", p.WorkSize, ",mode=1777")
 	tmpfs(sandbox.GuestDir, filesSize, e.owned(o.user))
+	for _, v := range o.volumes { // writable, where the image's directory is: other mounts may be below
+		tmpfs(v, filesSize, "")
+	}
+	if e.name == Podman {
+		a = append(a, "--security-opt", "mask="+strings.Join(machine, ":"))
+	} else { // docker has no such option
+		for _, dir := range machine {
+			a = append(a, "--tmpfs", dir+":ro,noexec,nosuid,nodev,size=4k")
+		}
+	}
 	if p.TmpSize > 0 {
 		a = append(a, "--shm-size", strconv.FormatInt(p.TmpSize, 10)+"b")
 	}

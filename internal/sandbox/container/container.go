@@ -68,6 +68,7 @@ type Runtime struct {
 	guests  int         // started, or starting, and not closed
 	sleep   *time.Timer // stops an idle machine
 	streams bool        // the shortest way to a guest does not work here
+	volumes []string    // of the image; nil before docker was asked
 	payload payloads
 	slots   chan struct{} // holds a token for each start under way; one that was given up holds it to its end
 

@@ -126,6 +126,16 @@ func (e *engine) diagnose(step string, err error) error {
 	return e.unavailable(codeEngine, step, err, fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name))
 }
 
+// ended explains a container that has gone before its keeper could say why.
+func (e *engine) ended(said []byte) error {
+	err := errors.New("it was ended from outside")
+	if words := lastLines(string(said)); words != "" {
+		err = fmt.Errorf("%w: %s", err, words)
+	}
+	return e.unavailable("ended", "running a container", err,
+		fmt.Sprintf("Run `%s info` to see whether the engine works; the next run gets a container of its own.", e.name))
+}
+
 // isExit tells a command that was started and failed from one that was given up.
 func isExit(err error) bool {
 	var exit *exec.ExitError

@@ -155,9 +155,10 @@ func (g *guest) settle() {
 		if g.exit.Code > 128 || g.exit.Code < 0 {
 			g.exit.Code, g.exit.Signal = 0, int(syscall.SIGKILL)
 		}
+		g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
 	}
-	if g.killed.Load() && g.exit.Cause == sandbox.ExitSelf && (g.exit.Signal == int(syscall.SIGKILL) || !g.said.parsed) {
-		g.exit.Code, g.exit.Signal, g.exit.Cause = 0, int(syscall.SIGKILL), sandbox.ExitKilled
+	if g.killed.Load() && (g.exit.Cause == sandbox.ExitEngine || g.exit.Cause == sandbox.ExitSelf && g.exit.Signal == int(syscall.SIGKILL)) {
+		g.exit.Code, g.exit.Signal, g.exit.Cause, g.exit.Err = 0, int(syscall.SIGKILL), sandbox.ExitKilled, nil
 	}
 	if g.input != nil {
 		g.input.stop()

@@ -2,7 +2,12 @@ package container
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"codemode/internal/sandbox"
@@ -53,6 +58,45 @@ func (i Image) Pull(ctx context.Context, progress func(line string)) error {
 		}
 		return err
 	}
+	i.r.mu.Lock()
+	i.r.volumes = nil // it may be another image now
+	i.r.mu.Unlock()
 	i.r.log.Debug("image pulled", "image", i.r.opts.Image, "took", time.Since(begin))
 	return nil
+}
+
+// imageVolumes are the directories that docker would make a writable volume of, without a limit, because the image says
+// so. Podman is told to leave them alone.
+func (r *Runtime) imageVolumes(ctx context.Context, e *engine) ([]string, error) {
+	if e.name != Docker {
+		return nil, nil
+	}
+	r.mu.Lock()
+	volumes := r.volumes
+	r.mu.Unlock()
+	if volumes != nil {
+		return volumes, nil
+	}
+	text, err := e.ask(ctx, "image", "inspect", "--format", "{{json .Config.Volumes}}", r.opts.Image)
+	if err != nil {
+		return nil, e.diagnose("looking at image "+r.opts.Image, err)
+	}
+	var declared map[string]struct{}
+	if err := json.Unmarshal([]byte(text), &declared); err != nil && strings.TrimSpace(text) != "" {
+		return nil, e.unavailable(codeEngine, "looking at image "+r.opts.Image, fmt.Errorf("`docker image inspect` said %q", clip(text)))
+	}
+	volumes = []string{}
+	for dir := range declared {
+		if dir = path.Clean("/" + dir); strings.Contains(dir, ":") {
+			return nil, e.unavailable("image-volume", "looking at image "+r.opts.Image,
+				fmt.Errorf("volume %q cannot be closed: its name has a colon", dir), "Set `sandbox.image` to another image.")
+		}
+		if !slices.Contains([]string{"/tmp", "/workspace", "/dev/shm", sandbox.GuestDir}, dir) { // has a mount already
+			volumes = append(volumes, dir)
+		}
+	}
+	r.mu.Lock()
+	r.volumes = volumes
+	r.mu.Unlock()
+	return volumes, nil
 }

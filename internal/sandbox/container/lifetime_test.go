@@ -188,7 +188,8 @@ func TestEngineKilled(t *testing.T) {
 				case <-time.After(10 * time.Second):
 					t.Fatal("nobody noticed")
 				}
-				if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitSelf {
+				var unavailable *sandbox.UnavailableError
+				if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitEngine || !errors.As(e.Err, &unavailable) {
 					t.Errorf("it ended as %+v", e)
 				}
 				if _, err := sb.Channel().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -260,6 +261,9 @@ func TestOddPlaces(t *testing.T) {
 		if got.UID != 65534 {
 			t.Errorf("user %d", got.UID)
 		}
+		if way := sb.BootArg(); way != "fd:3:4:5" {
+			t.Errorf("the guest was not reached by the shortest way, but by %s", way)
+		}
 		sb.Close()
 	})
 }
@@ -289,6 +293,55 @@ os.read(source, 1)
 			}
 		} else if len(f) == 0 || f[0] != "none" {
 			t.Errorf("log driver %q, want none", out)
+		}
+	})
+}
+
+// TestImageVolumes: what an image declares a volume has no room on the engine's disk.
+func TestImageVolumes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, first *Runtime) {
+		e := first.engine()
+		const name, image = "codemode-test-volumes", "localhost/codemode-test:volumes"
+		t.Cleanup(func() {
+			_ = e.remove(context.Background(), name)
+			_, _ = e.ask(context.Background(), "image", "rm", "--force", image)
+		})
+		for _, args := range [][]string{
+			{
+				"run", "--name", name, "--pull", "never", "--network", "none", "--ulimit", "nproc=1000:1000", "--ulimit", "nofile=1000:1000",
+				first.opts.Image, "python3", "-c", "import os; os.umask(0); os.makedirs('/open/inner')",
+			},
+			{"commit", "--change", "VOLUME /tmp", "--change", "VOLUME /open/inner", "--change", "VOLUME /open", name, image},
+		} {
+			if _, err := e.run(t.Context(), nil, append(slices.Clone(e.global), args...)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		opts := first.opts
+		opts.Image = image
+		r := New(opts)
+		defer r.Close()
+		sb := start(t, r, `
+def attempt(dir):
+    try:
+        os.makedirs(dir, exist_ok=True)
+        open(dir + "/file", "w").close()
+    except OSError as e:
+        return 0
+    space = os.statvfs(dir)
+    return space.f_blocks * space.f_frsize
+tell(tmp=attempt("/tmp"), open=attempt("/open"), inner=attempt("/open/inner"), sys=[d for d in ("block", "class", "devices", "module") if os.listdir("/sys/" + d)])
+`)
+		var got struct {
+			Tmp, Open, Inner int64 // bytes that can be written
+			Sys              []string
+		}
+		answer(t, sb, &got)
+		if got.Tmp != sandbox.DefaultPolicy().TmpSize || got.Open > filesSize || got.Inner > filesSize || len(got.Sys) > 0 {
+			t.Errorf("room: %+v", got)
+		}
+		if err := sb.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

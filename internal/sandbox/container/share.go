@@ -162,11 +162,15 @@ func (r *Runtime) tryShare(ctx context.Context, e *engine, dir string) (err erro
 
 // throwaway runs code in a container of its own, and returns what it prints.
 func (r *Runtime) throwaway(ctx context.Context, e *engine, code string, binds ...bind) (string, error) {
+	volumes, err := r.imageVolumes(ctx, e)
+	if err != nil {
+		return "", err
+	}
 	policy := sandbox.DefaultPolicy()
 	means, _ := sandbox.Effective(policy, e.report(r.opts.Image)) // a limit that is missing does not matter: the code is ours
 	o := order{
 		name: newName(), image: r.opts.Image, user: r.opts.User, profile: e.profile, means: means,
-		spec: sandbox.Spec{Session: "share", Policy: policy}, binds: binds,
+		spec: sandbox.Spec{Session: "share", Policy: policy}, binds: binds, volumes: volumes,
 		python: []string{"-I", "-S", "-X", "utf8", "-c", code},
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)

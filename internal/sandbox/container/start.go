@@ -59,9 +59,16 @@ func (r *Runtime) check(spec sandbox.Spec) error {
 	case !fs.ValidPath(spec.Boot):
 		return fmt.Errorf("starting a container: boot file %q is not a path below %s", spec.Boot, sandbox.GuestDir)
 	case spec.Policy.Interpreter != "":
-		return fmt.Errorf("starting a container: interpreter %q is one of this machine, and a container has its image's", spec.Policy.Interpreter)
+		return &InterpreterError{r.name, spec.Policy.Interpreter}
 	}
 	return nil
+}
+
+// InterpreterError is an interpreter of this machine that a container cannot have: it has its image's.
+type InterpreterError struct{ Runtime, Interpreter string }
+
+func (e *InterpreterError) Error() string {
+	return fmt.Sprintf("runtime %q cannot use Python %q: it is one of this machine, and a container has its image's", e.Runtime, e.Interpreter)
 }
 
 func isMissing(err error) bool {
@@ -71,19 +78,23 @@ func isMissing(err error) bool {
 
 // launch starts a container by the shortest way to its guest that works.
 func (r *Runtime) launch(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement) (*guest, error) {
+	volumes, err := r.imageVolumes(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	shortest := e.shortest()
 	r.mu.Lock()
 	if r.streams {
 		shortest = viaStreams
 	}
 	r.mu.Unlock()
-	sb, err := r.launchBy(ctx, e, spec, means, shortest)
+	sb, err := r.launchBy(ctx, e, spec, means, volumes, shortest)
 	if shortest != viaStreams && errors.Is(err, errNoChannel) {
 		r.log.Debug("the container did not get its channel", "error", err)
 		r.mu.Lock()
 		r.streams = true
 		r.mu.Unlock()
-		sb, err = r.launchBy(ctx, e, spec, means, viaStreams)
+		sb, err = r.launchBy(ctx, e, spec, means, volumes, viaStreams)
 	}
 	return sb, err
 }
@@ -92,7 +103,7 @@ func (r *Runtime) launch(ctx context.Context, e *engine, spec sandbox.Spec, mean
 // on this machine after all.
 var errNoChannel = errors.New("the container could not reach its channel")
 
-func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement, by way) (*guest, error) {
+func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement, volumes []string, by way) (*guest, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", err)
 	}
@@ -109,7 +120,7 @@ func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, me
 	g := newGuest(r, e, means, spec.Stdin)
 	o := order{
 		name: g.name, image: r.opts.Image, user: r.opts.User, profile: e.profile,
-		spec: spec, means: means, way: by, python: by.boot(),
+		spec: spec, means: means, way: by, volumes: volumes, python: by.boot(),
 	}
 	if err := g.run(o); err != nil {
 		leave()

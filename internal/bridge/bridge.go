@@ -28,6 +28,8 @@ type Options struct {
 	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
+	// Secrets are the texts in a server's entry that no error and no log may say.
+	Secrets func(config.Server) []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
@@ -66,6 +68,7 @@ func New(opts Options) *Bridge {
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
+		Secrets:        opts.Secrets,
 		StartTimeout:   opts.Config.Servers.StartTimeout,
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,

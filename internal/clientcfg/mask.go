@@ -9,64 +9,158 @@ import (
 
 const mask = "***"
 
-// What gives a secret away: a name, or the prefixes of GitHub, OpenAI and Anthropic, Slack, GitLab, AWS and
-// JSON Web Tokens, as their documentation had them in 2026-11.
-var (
-	secretName  = pattern(`(?i)token|secret|passw|passphrase|\bpat\b|\bpwd\b|key|auth|cred|cookie|session|bearer|header|^-H$`)
-	secretValue = pattern(`\b(?:gh[pousr]_|github_pat_|sk-|xox[abprs]-|glpat-|AKIA|ASIA|eyJ)[A-Za-z0-9_.\-]{8,}`)
-	assignment  = pattern(`(?i)((?:password|passwd|pwd|token|secret|api[_-]?key|access[_-]?key|auth)\s*=\s*)[^;&\s]+`)
-	longWord    = pattern(`^[A-Za-z0-9_\-+=%~]{20,}$`)
-)
-
 // Masked is a server as people may see it. Of environment and headers, references such as ${TOKEN} remain,
-// and what is too short to be a secret; of arguments and URL, what does not look like one.
-func Masked(s config.Server) config.Server {
-	s.Command = maskText(s.Dialect, s.Command)
-	s.Args = slices.Clone(s.Args)
-	secretNext := false
-	for i, arg := range s.Args {
-		isFlag := strings.HasPrefix(arg, "-")
-		name, value, assigned := strings.Cut(arg, "=")
-		assigned = assigned && !strings.Contains(name, "://")
-		switch {
-		case secretNext && !isFlag:
-			s.Args[i] = maskValue(s.Dialect, arg)
-		case assigned && secretName().MatchString(name):
-			s.Args[i] = name + "=" + maskValue(s.Dialect, value)
-		default:
-			s.Args[i] = maskText(s.Dialect, arg)
-		}
-		secretNext = isFlag && !assigned && secretName().MatchString(arg)
+// and what is too short to be a secret; of arguments, folders and URL, what does not look like one.
+func Masked(s config.Server) config.Server { return (&masker{dialect: s.Dialect}).server(s) }
+
+// Secrets are the texts that Masked leaves out.
+func Secrets(s config.Server) []string {
+	m := &masker{dialect: s.Dialect}
+	m.server(s)
+	return m.hidden
+}
+
+// masker masks the texts of one entry. In doubt it masks: a readable argument less is cheaper than a secret told.
+type masker struct {
+	dialect config.Dialect
+	hidden  []string
+	kept    []string // what characters from aside on stand for
+}
+
+// hide stands where a secret was. Of what has more than one word, such as "Bearer …", each part that could be told
+// alone is a secret by itself.
+func (m *masker) hide(secret string) string {
+	m.hidden = append(m.hidden, strings.FieldsFunc(secret, isAside)...)
+	first, rest, ok := strings.Cut(strings.TrimSpace(secret), " ")
+	switch {
+	case !ok:
+	case isScheme(first):
+		m.hide(rest)
+	default:
+		m.hide(first)
+		m.text(rest)
 	}
-	s.Env = maskTable(s.Dialect, s.Env)
-	s.Headers = maskTable(s.Dialect, s.Headers)
+	return mask
+}
+
+func isScheme(word string) bool {
+	return slices.Contains([]string{"bearer", "basic", "token", "digest"}, strings.ToLower(word))
+}
+
+func (m *masker) server(s config.Server) config.Server {
+	s.Command = m.text(s.Command)
+	s.Args = m.args(s.Args)
+	s.Env, s.Headers = m.table(s.Env), m.table(s.Headers)
+	s.Cwd, s.EnvFile = m.text(s.Cwd), m.text(s.EnvFile)
 	if s.URL != "" && checkURL(s.Name, s.URL) != nil {
-		s.URL = mask // it is anything but a URL
+		s.URL = m.hide(s.URL) // it is anything but a URL
 	}
-	s.URL = maskText(s.Dialect, s.URL)
+	s.URL = m.text(s.URL)
 	return s
 }
 
-func maskTable(d config.Dialect, table map[string]string) map[string]string {
+func (m *masker) table(table map[string]string) map[string]string {
 	if table == nil {
 		return nil
 	}
 	out := make(map[string]string, len(table))
 	for name, value := range table {
-		out[name] = maskValue(d, value)
+		out[name] = m.value(value)
 	}
 	return out
+}
+
+func (m *masker) args(args []string) []string {
+	if args == nil {
+		return nil
+	}
+	out := make([]string, len(args))
+	flag := "" // that the argument may be the value of
+	for i, arg := range args {
+		out[i] = m.arg(flag, arg)
+		flag = ""
+		if strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, "=:") {
+			flag = arg
+		}
+	}
+	return out
+}
+
+// What flags look like. One letter may be a password, a key, a token, a user with a password or a header, with its value
+// behind a blank or right behind it; spared is what can only be a port, a path or a package, and of flags that mostly mean
+// something else, what could be a name.
+var (
+	anyFlag     = pattern(`^--?[A-Za-z][a-z-]*(?:[=:]|$)`)
+	keyFlag     = pattern(`^-[kKpPaAT]$`)
+	maybeFlag   = pattern(`^-[tsSwWuU]$`)
+	gluedFlag   = pattern(`^-[kKpPaATtsSwWuU](?:.*[^a-z-].*)$|^-H\S+:`)
+	passwordP   = pattern(`^-p[a-z]{6,}$`)
+	plainValue  = pattern(`^(?:[\d:.,]+|[./~][\w./~-]*|@[\w.-]+/[\w./@-]+)$`)
+	nameValue   = pattern(`^[a-z][a-z-]*[0-9]?(?:[/:_.@][a-z-]+[0-9]?)*$`)
+	capitals    = pattern(`^[A-Z_][A-Z0-9_]*$`)
+	wordsWithP  = []string{"-parallel", "-password", "-plugin", "-plugins", "-platform", "-prefix", "-profile", "-project", "-protocol", "-provider", "-package"}
+	environment = []string{"-e", "--env"}
+)
+
+// isValue says whether an argument may be a secret because of the flag before it.
+func isValue(flag, arg string) bool {
+	switch {
+	case flag == "" || anyFlag().MatchString(arg):
+		return false
+	case secretName().MatchString(flag):
+		return true
+	case plainValue().MatchString(arg):
+		return false
+	}
+	return keyFlag().MatchString(flag) || maybeFlag().MatchString(flag) && !nameValue().MatchString(arg)
+}
+
+// glued says whether an argument is a flag of one letter with its value.
+func glued(arg string) bool {
+	if len(arg) < 2 || plainValue().MatchString(arg[2:]) {
+		return false
+	}
+	return gluedFlag().MatchString(arg) || passwordP().MatchString(arg) && !slices.Contains(wordsWithP, arg)
+}
+
+// arg masks one argument, which may be the value of the flag before it.
+func (m *masker) arg(flag, arg string) string {
+	name, value, assigned := cutAssignment(arg)
+	switch {
+	case isValue(flag, arg):
+		return m.value(arg)
+	case assigned && (secretName().MatchString(name) || capitals().MatchString(name) || slices.Contains(environment, flag)):
+		return arg[:len(arg)-len(value)] + m.value(value)
+	case assigned && strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "-H"):
+		return arg[:len(arg)-len(value)] + m.text(value)
+	case glued(arg):
+		return arg[:2] + m.value(arg[2:])
+	}
+	return m.text(arg)
+}
+
+// cutAssignment takes NAME=VALUE and --flag:VALUE apart.
+func cutAssignment(arg string) (name, value string, ok bool) {
+	separators := "="
+	if strings.HasPrefix(arg, "-") {
+		separators = "=:"
+	}
+	i := strings.IndexAny(arg, separators)
+	if i < 0 || strings.ContainsAny(arg[:i], " {\"'") || strings.Contains(arg[:i], "://") {
+		return "", "", false
+	}
+	return arg[:i], arg[i+1:], true
 }
 
 // maxPlain is how many characters a value may have and be shown: true, 8080, info.
 const maxPlain = 5
 
-// maskValue masks all of a value but its references.
-func maskValue(d config.Dialect, value string) string {
+// value masks all of a value but its references.
+func (m *masker) value(value string) string {
 	var refs strings.Builder
-	rest := replaceRefs(d, value, func(ref Ref) string {
-		refs.WriteString(maskRef(ref))
-		return ""
+	rest := replaceRefs(m.dialect, value, func(ref Ref) string {
+		refs.WriteString(m.ref(ref))
+		return "\n" // what is before and behind it are secrets by themselves
 	})
 	rest = strings.TrimSpace(rest)
 	switch {
@@ -75,80 +169,16 @@ func maskValue(d config.Dialect, value string) string {
 	case refs.Len() > 0 && (rest == "" || strings.EqualFold(rest, "bearer")):
 		return strings.TrimSpace(rest + " " + refs.String())
 	}
-	return mask + refs.String()
+	return m.hide(rest) + refs.String()
 }
 
-// maskRef is a reference without the default that may stand in it, or the command.
-func maskRef(ref Ref) string {
+// ref is a reference without the default that may stand in it, or the command.
+func (m *masker) ref(ref Ref) string {
 	switch {
 	case strings.HasPrefix(ref.Asks, "$("):
-		return "$(" + mask + ")"
+		return "$(" + m.hide(strings.Trim(ref.Asks, "$()")) + ")"
 	case len([]rune(ref.Default)) > maxPlain:
-		return strings.TrimSuffix(ref.Text, ref.Default+"}") + mask + "}"
+		return strings.TrimSuffix(ref.Text, ref.Default+"}") + m.hide(ref.Default) + "}"
 	}
 	return ref.Text
-}
-
-// maskText masks what looks like a secret in a text that need not be one.
-func maskText(d config.Dialect, s string) string {
-	// References stand aside, as words that nothing below takes for a secret.
-	var refs []string
-	s = replaceRefs(d, s, func(ref Ref) string {
-		refs = append(refs, maskRef(ref))
-		return "\x00"
-	})
-	if scheme, rest, ok := strings.Cut(s, "://"); ok {
-		s = scheme + "://" + maskAddress(rest)
-	} else if looksRandom(s) {
-		s = mask
-	}
-	s = secretValue().ReplaceAllString(s, mask)
-	s = assignment().ReplaceAllString(s, "${1}"+mask)
-	for _, ref := range refs {
-		s = strings.Replace(s, "\x00", ref, 1)
-	}
-	return s
-}
-
-// maskAddress masks, of a URL behind its scheme, the user, the values of the query, the fragment, and segments
-// that look random: some services put the key in the path.
-func maskAddress(s string) string {
-	s, fragment, hasFragment := strings.Cut(s, "#")
-	s, query, hasQuery := strings.Cut(s, "?")
-	segments := strings.Split(s, "/")
-	if i := strings.LastIndexByte(segments[0], '@'); i >= 0 {
-		segments[0] = mask + segments[0][i:]
-	}
-	for i, segment := range segments[1:] {
-		if looksRandom(segment) {
-			segments[i+1] = mask
-		}
-	}
-	s = strings.Join(segments, "/")
-	if hasQuery {
-		pairs := strings.Split(query, "&")
-		for i, pair := range pairs {
-			if name, value, ok := strings.Cut(pair, "="); ok && value != "\x00" && len(value) > maxPlain {
-				pairs[i] = name + "=" + mask
-			} else if !ok {
-				pairs[i] = mask
-			}
-		}
-		s += "?" + strings.Join(pairs, "&")
-	}
-	if hasFragment && fragment != "" {
-		s += "#" + mask
-	}
-	return s
-}
-
-// looksRandom says whether a word is long and has too many digits for a name.
-func looksRandom(s string) bool {
-	digits := strings.Count(strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return '0'
-		}
-		return r
-	}, s), "0")
-	return digits >= 3 && longWord().MatchString(s)
 }

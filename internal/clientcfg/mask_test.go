@@ -49,3 +49,76 @@ func TestMasked(t *testing.T) {
 		t.Error("the secret is there")
 	}
 }
+
+// TestMaskedArguments has each way in which people write a secret into a command, and what must stay readable.
+func TestMaskedArguments(t *testing.T) {
+	const secret = "s3cr3tOfMine99"
+	for _, c := range []struct{ args, want string }{
+		{`--config|{"url":"https://x/mcp","apiKey":"SECRET","n":[1,true,null]}`, `--config|{"url":"https://x/mcp","apiKey":"***","n":[1,true,null]}`},
+		{`--config={"auth":{"user":"me","list":["SECRET"]},"port":8080}`, `--config={"auth":{"user":"me","list":["***"]},"port":8080}`},
+		{`{"a":"postgres://me:SECRET@db/x","b":"{\"token\":\"SECRET\"}"}`, `{"a":"postgres://***@db/x","b":"{\"token\":\"***\"}"}`},
+		{`{"token":"${TOKEN}","pin":12345678,"key":12345678}`, `{"token":"${TOKEN}","pin":12345678,"key":"***"}`},
+		{`{apiKey:SECRET, other: 1}`, `{apiKey:*** other: 1}`},
+		{`{'apiKey': 'SECRET', broken`, `{'apiKey': '***', broken`},
+		{`-pSECRET|-uroot`, `-p***|-uroot`},
+		{`-phunterhunter|-project|-p8080:8080`, `-p***|-project|-p8080:8080`},
+		{`-k|SECRET`, `-k|***`},
+		{`-k|correcthorse`, `-k|***`},
+		{`-t|SECRET|-t|mcp/github|-t|stdio`, `-t|***|-t|mcp/github|-t|stdio`},
+		{`-u|me:SECRET`, `-u|***`},
+		{`-p|8080:80|-p|@scope/package|-p|/dev/ttyS0`, `-p|8080:80|-p|@scope/package|-p|/dev/ttyS0`},
+		{`--access-token:SECRET|/token:SECRET`, `--access-token:***|/token:SECRET`},
+		{`--dsn|me:SECRET@tcp(db:3306)/x`, `--dsn|***`},
+		{`--token|-SECRET|--token|--verbose`, `--token|***|--token|--verbose`},
+		{`me:SECRET@tcp(db:3306)/x`, `me:***@tcp(db:3306)/x`},
+		{`--store|Server=db;User Id=me;Password=SECRET;Encrypt=true`, `--store|Server=db;User Id=me;Password=***;Encrypt=true`},
+		{`host=db user=me password='SECRET x' port=5432`, `host=db user=me password='***' port=5432`},
+		{`jdbc:sqlserver://db:1433;user=me;password=SECRET`, `jdbc:sqlserver://db:1433;user=me;password=***`},
+		{`jdbc:mysql://db/x?user=me&password=SECRET`, `jdbc:mysql://db/x?user=me&password=***`},
+		{`Endpoint=sb://x.net/;SharedAccessKeyName=root;SharedAccessKey=SECRET=`, `Endpoint=sb://x.net/***`},
+		{`see https://a.b/?x=${X} and redis://:SECRET@db:6379/0`, `see https://a.b/?x=${X} and redis://***@db:6379/0`},
+		{`postgres://me:a/SECRET@db/x`, `postgres://***@db/x`},
+		{`https://x.y/mcp?a=1&api=SECRET#SECRET`, `https://x.y/mcp?a=1&api=***#***`},
+		{`-e|PLAIN=SECRET|-e|GITHUB_TOKEN|--env|x=SECRET`, `-e|PLAIN=***|-e|GITHUB_TOKEN|--env|x=***`},
+		{`GITHUB_PAT=SECRET|npx|foo`, `GITHUB_PAT=***|npx|foo`},
+		{`-c|TOKEN=SECRET npx foo --api-key SECRET`, `-c|TOKEN=***`},
+		{`-c|curl -H "Authorization: Bearer SECRET" x`, `-c|curl -H "Authorization: ***" x`},
+		{`-HX-Key: SECRET|-HX: SECRET|--header|X: SECRET`, `-HX-Key:***|-H***|--header|***`},
+		{`SECRET`, `***`},
+		{`wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY`, `***`},
+		// Nothing of this is a secret.
+		{`-y|@modelcontextprotocol/server-github@2025.4.8|--transport|stdio|-transport|http|-stdio`, ``},
+		{`run|-i|--rm|-v|/home/me/Docs:/docs:ro|ghcr.io/x/auth-mcp:latest-alpine|--port=8080|--log-level|debug`, ``},
+		{`--from|git+https://github.com/x/y@v1.2.3|serve|--root|C:\Users\me\Project 2024\a.py`, ``},
+		{`mcp-remote|https://mcp.example.com:8443/v1/sse|--allow-http|--timeout|30000|/opt/x/dist/index.js`, ``},
+		{`-m|mcp_server.main|--directory|/home/me/src/mcp-server-2|node:20|a=b|--include=*.py|[a-z]|{x}`, ``},
+	} {
+		want := c.want
+		if want == "" {
+			want = c.args
+		}
+		words := strings.Split(strings.ReplaceAll(c.args, "SECRET", secret), "|")
+		got := Masked(config.Server{Name: "a", Command: "x", Args: words}).Args
+		if text := strings.Join(got, "|"); text != strings.ReplaceAll(want, "SECRET", secret) {
+			t.Errorf("%s\ngot  %s\nwant %s", c.args, text, want)
+		}
+	}
+}
+
+// TestSecrets holds that what is masked for people is known to those who mask what servers say, and in every form.
+func TestSecrets(t *testing.T) {
+	s := config.Server{
+		Command: "TOKEN=of-command npx x",
+		Args:    []string{"-c", "KEY=of-shell npx --token of-inner", "--config", `{"apiKey":"of json"}`, "redis://me:p%40ssword@db/0", "--auth", "Bearer of-flag"},
+		Env:     map[string]string{"A": "of-${X}-environment"}, Headers: map[string]string{"H": "of-header"},
+		Cwd: "/srv/token=of-folder", URL: "https://x/?k=of-query",
+	}
+	got := Secrets(s)
+	for _, want := range []string{
+		"of-shell", "of-inner", "of-command", "of json", "p%40ssword", "p@ssword", "of-flag", "-environment", "of-header", "of-folder", "of-query",
+	} {
+		if !strings.Contains("\n"+strings.Join(got, "\n")+"\n", "\n"+want+"\n") {
+			t.Errorf("%q is not among %q", want, got)
+		}
+	}
+}

@@ -126,6 +126,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Version:    readVersion().Version,
 		Lookup:     t.env.Lookup,
 		Expand:     t.expand,
+		Secrets:    clientcfg.Secrets,
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
 	}

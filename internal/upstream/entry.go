@@ -16,11 +16,15 @@ func (s *server) expanded(secrets *redactor) (config.Server, error) {
 	if s.pool.opts.Expand == nil {
 		return s.config, nil
 	}
-	return s.pool.opts.Expand(s.config, func(variable, value string) {
+	c, err := s.pool.opts.Expand(s.config, func(variable, value string) {
 		if !slices.Contains(baseNames, variable) { // every server sees those: no secrets
 			secrets.add(value)
 		}
 	})
+	for _, value := range s.pool.opts.Secrets(c) {
+		secrets.add(value)
+	}
+	return c, err
 }
 
 // ownEnvironment is the base environment with what the entry adds to it and takes away.

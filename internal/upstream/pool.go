@@ -26,6 +26,10 @@ type Options struct {
 	// each value that came in: it may be a secret.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 
+	// Secrets are the texts in an entry that no error and no log may say, beside its environment and headers; nil knows
+	// of none. It is asked about entries before and after Expand.
+	Secrets func(config.Server) []string
+
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.
 	OnToolsChanged func(server string)
@@ -54,6 +58,9 @@ const defaultMaxMessage = 64 << 20
 func NewPool(opts Options) *Pool {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Secrets == nil {
+		opts.Secrets = func(config.Server) []string { return nil }
 	}
 	if opts.Lookup == nil {
 		opts.Lookup = func(string) (string, bool) { return "", false }

@@ -9,8 +9,8 @@ import (
 	"codemode/internal/config"
 )
 
-// redactor masks what a server's entry keeps secret: its environment and headers, as written and as
-// expanded. Short values (true, 8080, info) are no secrets, and masking them would mask half of any text.
+// redactor masks what a server's entry keeps secret: its environment, its headers and what Options.Secrets says, as
+// written and as expanded. Short values (true, 8080, info) are no secrets, and masking them would mask half of any text.
 type redactor struct {
 	secrets map[string]bool
 	mask    *strings.Replacer // nil when a secret was added since
@@ -21,7 +21,7 @@ const (
 	masked   = "***"
 )
 
-func newRedactor(c config.Server) *redactor {
+func newRedactor(c config.Server, more ...string) *redactor {
 	r := &redactor{secrets: map[string]bool{}}
 	for _, v := range c.Env {
 		if !strings.Contains(v, "${") { // else what it expands to is the secret
@@ -29,6 +29,9 @@ func newRedactor(c config.Server) *redactor {
 		}
 	}
 	for _, v := range c.Headers {
+		r.add(v)
+	}
+	for _, v := range more {
 		r.add(v)
 	}
 	r.build()

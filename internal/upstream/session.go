@@ -64,7 +64,7 @@ func refusesInitialize(err *StartError) bool {
 
 // startSession starts the process, initializes the session and lists the tools.
 func startSession(ctx context.Context, s *server, protocol string) (*session, *StartError) {
-	sess := &session{server: s, secrets: newRedactor(s.config), began: time.Now(), ended: make(chan struct{})}
+	sess := &session{server: s, secrets: newRedactor(s.config, s.pool.opts.Secrets(s.config)...), began: time.Now(), ended: make(chan struct{})}
 	spec, err := s.spec(sess.secrets)
 	if err == nil {
 		spec.StderrLine = sess.logStderr

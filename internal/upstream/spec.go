@@ -22,6 +22,7 @@ const (
 // spec says how to start the server: its entry, expanded, on top of the base environment. What it
 // expands is secret from then on.
 func (s *server) spec(secrets *redactor) (proc.Spec, error) {
+	defer secrets.build()
 	if s.config.URL != "" {
 		return proc.Spec{}, errors.New("it is reached by URL; only stdio servers, those with a command, are supported")
 	}
@@ -38,7 +39,6 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 		return proc.Spec{}, err
 	}
 	env, err := ownEnvironment(c, lookup, secrets)
-	secrets.build()
 	if err != nil {
 		return proc.Spec{}, err
 	}

@@ -69,6 +69,7 @@ func New(opts Options) *Bridge {
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
 		Secrets:        opts.Secrets,
+		AllowSelf:      opts.Config.Servers.AllowSelf,
 		StartTimeout:   opts.Config.Servers.StartTimeout,
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,

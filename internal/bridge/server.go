@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -40,6 +41,26 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		return b.call(ctx, req.Params.Arguments).CallToolResult(b.opts.Config.Output.Mode), nil
 	})
 	b.addResources(s)
+	return attend(ctx, s, in, out, b.log)
+}
+
+// codeRefused is of the codes that JSON-RPC leaves to servers; none that makes a client try another way.
+const codeRefused = -32000
+
+// Refuse answers whatever a client asks with why, until it goes away or ctx ends: a server that just ended would leave
+// its user to guess.
+func Refuse(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version string, why error, log *slog.Logger) error {
+	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: version}, &mcp.ServerOptions{Logger: slog.New(quiet{log.Handler()})})
+	s.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
+		return func(context.Context, string, mcp.Request) (mcp.Result, error) {
+			return nil, &jsonrpc.Error{Code: codeRefused, Message: why.Error()}
+		}
+	})
+	return attend(ctx, s, in, out, log)
+}
+
+// attend lets a server serve one client.
+func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
 	first := &firstLine{ReadCloser: in}
 	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: first, Writer: out, MaxLineLength: maxMessage}, nil)
 	if err != nil {
@@ -57,10 +78,10 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	// The SDK reports a client that left in the middle of a call as an error of its own; to us every way
 	// the stream can end is the client's good right.
 	if line := first.foreign.Load(); line != nil && err != nil {
-		b.log.Warn("client sent something that is not JSON-RPC", "line", *line, "error", err)
+		log.Warn("client sent something that is not JSON-RPC", "line", *line, "error", err)
 		return nil
 	}
-	b.log.Debug("client went away", "error", err)
+	log.Debug("client went away", "error", err)
 	return nil
 }
 

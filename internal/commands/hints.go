@@ -33,6 +33,7 @@ func hintsFor(err error) []string {
 		tenant      *config.UnknownTenantError
 		project     *config.ProjectError
 		source      *clientcfg.UnknownSourceError
+		loop        *loopError
 	)
 	var (
 		unusable *unusableError
@@ -72,6 +73,8 @@ func hintsFor(err error) []string {
 		return nearestOrAll(tenant.Name, tenant.Known)
 	case errors.As(err, &project):
 		return []string{"if you want it, set it in your own config.toml; see: codemode config path"}
+	case errors.As(err, &loop):
+		return []string{"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml"}
 	case errors.As(err, &source):
 		return nearestOrAll(source.Name, sourceNames())
 	case errors.Is(err, errIsThere):

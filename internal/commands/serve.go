@@ -3,9 +3,14 @@ package commands
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os/signal"
 	"sync"
+
+	"codemode/internal/bridge"
+	"codemode/internal/config"
+	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
 )
@@ -40,6 +45,13 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		return err
 	}
 	log := newLog(env, t.config.Log.Level)
+	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
+		ui.warn(err.Error(), hintsFor(err)...)
+		if err = bridge.Refuse(ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log); ctx.Err() != nil {
+			err = nil
+		}
+		return err
+	}
 	b, err := t.serveBridge(ui, log)
 	if err != nil {
 		return err
@@ -58,6 +70,21 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	stopReloading()
 	reloading.Wait()
 	return errors.Join(err, b.Close())
+}
+
+// loopError is a codemode serve that codemode has started, which would start every server again.
+type loopError struct{ depth int }
+
+func (e *loopError) Error() string {
+	return fmt.Sprintf("codemode serve is not started: codemode itself has started it as one of its servers (%d above it), and would again", e.depth)
+}
+
+// loop says whether serve is its own server. Who allows that may go some levels deep.
+func loop(c config.Config, depth int) error {
+	if depth == 0 || c.Servers.AllowSelf && depth <= upstream.MaxDepth {
+		return nil
+	}
+	return &loopError{depth}
 }
 
 // unclosed keeps the process's stdout open for whoever closes the stream over it.

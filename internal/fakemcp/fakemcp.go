@@ -44,6 +44,8 @@ type options struct {
 	deaf         bool
 	closeOnStart bool
 	listing      string
+	flood        bool
+	asCodemode   bool
 }
 
 func parse(args []string) (o options, err error) {
@@ -70,6 +72,8 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.deaf, "deaf", false, "stop reading stdin once initialized and listed")
 	fs.BoolVar(&o.closeOnStart, "close-stdout", false, "close stdout at start and stay")
 	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
+	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
+	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
 	err = fs.Parse(args)
 	return o, err
 }
@@ -132,10 +136,23 @@ func prepare(o options) error {
 	if o.banner {
 		fmt.Print("Fake MCP server v1.0\n\n   \nlistening on stdio [ready]\n{not json\n")
 	}
+	if o.flood {
+		flood()
+	}
 	if o.spawnChild {
 		return spawnChild()
 	}
 	return nil
+}
+
+// flood writes until nobody reads any more.
+func flood() {
+	line := []byte(strings.Repeat("flood ", 10_000))
+	for {
+		if _, err := os.Stdout.Write(line); err != nil {
+			os.Exit(1)
+		}
+	}
 }
 
 // forever keeps the process; a mere select{} would be found out as a deadlock.

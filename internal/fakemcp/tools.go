@@ -21,6 +21,10 @@ func newServer(o options) *mcp.Server {
 	addPlainTools(s)
 	addContentTools(s)
 	addProcessTools(s)
+	if o.asCodemode {
+		s.AddTool(&mcp.Tool{Name: "run_python", Description: "Run Python", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
+	}
 	for i := range o.tools {
 		addNumbered(s, i+1)
 	}
@@ -86,6 +90,7 @@ func addPlainTools(s *mcp.Server) {
 		"arguments": "Answer with the arguments as they came",
 		"steps":     "Report progress ten times in half a second",
 		"eof":       "Close stdout and stay",
+		"flood":     "Write without a line end and without end",
 		"large":     "Answer with 5 MiB",
 		"nag":       "Ask without end and read no answer",
 	} {

@@ -141,7 +141,7 @@ func TestServerThatNags(t *testing.T) {
 	if !errors.As(err, &call) || !call.Crashed {
 		t.Errorf("the error is %v, want the server's end", err)
 	}
-	f.waitForLog("server asks without reading the answers")
+	f.waitForLog("answers unread and kept asking")
 	if got := f.text("stub", "echo", `{"message":"again"}`); got != "again" {
 		t.Errorf("afterwards it says %q", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -44,6 +45,7 @@ type connState struct {
 	closed   bool  // by the SDK
 	lost     bool  // broken, and not because it was closed
 	cause    error // why no call may begin any more
+	fault    error // what the server did that it was stopped for
 	finished bool
 	requests map[int64]request // sent with a slot, not answered yet
 	slots    map[int64]*slot   // by progress token
@@ -65,6 +67,7 @@ func newConn(p *proc.Process, maxMessage int, log *slog.Logger, secrets *redacto
 		out: make(chan []byte), broken: make(chan struct{}), done: make(chan struct{}), wrote: make(chan struct{}),
 		state: connState{requests: map[int64]request{}, slots: map[int64]*slot{}},
 	}
+	c.lines.longest = 1 // until it has said something that is a message
 	go c.write()
 	return c
 }
@@ -116,6 +119,18 @@ func (c *conn) breaks() {
 func (c *conn) isLost() (lost bool) {
 	c.update(func(st *connState) { lost = st.lost })
 	return lost
+}
+
+// stopFor breaks the connection for what the server did.
+func (c *conn) stopFor(fault error) {
+	c.log.Warn("server is stopped", "error", fault)
+	c.update(func(st *connState) { st.fault = fault })
+	c.breaks()
+}
+
+func (c *conn) fault() (fault error) {
+	c.update(func(st *connState) { fault = st.fault })
+	return fault
 }
 
 func (c *conn) isBroken() bool {
@@ -280,6 +295,10 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			}
 			continue
 		}
+		var endless *endlessError
+		if errors.As(err, &endless) {
+			c.stopFor(err)
+		}
 		if err != nil {
 			c.breaks()
 			return nil, io.EOF
@@ -289,8 +308,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			continue
 		}
 		if !c.owe(msg) {
-			c.log.Warn("server asks without reading the answers, so it is stopped", "unanswered", maxOwed)
-			c.breaks()
+			c.stopFor(fmt.Errorf("the server left %d answers unread and kept asking, so it was stopped", maxOwed))
 			return nil, io.EOF
 		}
 		return msg, nil
@@ -324,6 +342,7 @@ func (c *conn) message(line string) jsonrpc.Message {
 		c.skip(line, err)
 		return nil
 	}
+	c.lines.longest = longest
 	if env.method == "notifications/progress" {
 		c.progress(gjson.Get(line, "params.progressToken").Int())
 		return nil

@@ -110,10 +110,13 @@ func TestDoesNotStart(t *testing.T) {
 		{config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}}, "starting", []string{"${input:api-key} can only be found out by"}, nil},
 		{fake("hangs", "-hang", "initialize"), "initialize", []string{"took longer than 700ms"}, nil},
 		{fake("lists", "-hang", "tools/list"), "tools/list", []string{"took longer than 700ms"}, nil},
+		{fake("floods", "-flood"), "initialize", []string{"more than 1048576 bytes without a line end"}, nil},
+		{fake("itself", "-name", "codemode", "-as-codemode"), "tools/list", []string{"it is codemode itself"}, nil},
 		{fake("mute", "-close-stdout"), "initialize", []string{"the server ended"}, nil},
 	} {
 		t.Run(c.server.Name, func(t *testing.T) {
 			f := newPool(t, func(o *Options) {
+				o.MaxMessage = 1 << 20
 				if slices.Contains(c.server.Args, "-hang") {
 					o.StartTimeout = 700 * time.Millisecond
 				}

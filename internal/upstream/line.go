@@ -17,12 +17,23 @@ import (
 
 // lineReader reads lines of any length up to a limit, each byte copied a constant number of times.
 type lineReader struct {
-	r     *bufio.Reader
-	limit int
+	r       *bufio.Reader
+	limit   int
+	longest int // how many times the limit a line may have that is only passed over
 }
 
+// longest is that of a server which has spoken MCP: it may once have sent too much.
+const longest = 16
+
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{bufio.NewReaderSize(r, 64<<10), limit}
+	return &lineReader{bufio.NewReaderSize(r, 64<<10), limit, longest}
+}
+
+// endlessError is a line without an end. Nothing more is read.
+type endlessError struct{ bytes int }
+
+func (e *endlessError) Error() string {
+	return fmt.Sprintf("the server wrote more than %d bytes without a line end, so it was stopped", e.bytes)
 }
 
 // longLineError is a line above the limit. It has been skipped.
@@ -76,9 +87,12 @@ func idIn(head string, end []byte) int64 {
 
 // skip reads to the end of a line that is too long.
 func (l *lineReader) skip(head string) error {
-	for {
+	for n := len(head); ; {
 		part, err := l.r.ReadSlice('\n')
+		n += len(part)
 		switch {
+		case n > l.longest*l.limit:
+			return &endlessError{l.longest * l.limit}
 		case err == nil:
 			return &longLineError{limit: l.limit, id: idIn(head, part)}
 		case !errors.Is(err, bufio.ErrBufferFull):

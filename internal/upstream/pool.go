@@ -19,6 +19,7 @@ type Options struct {
 	StartTimeout time.Duration               // until a server has answered initialize and tools/list; an entry may have its own
 	CallTimeout  time.Duration               // of one call, from its start or its last progress
 	MaxMessage   int                         // bytes in one message of a server; 0 is 64 MiB
+	AllowSelf    bool                        // a server may be codemode itself
 	Log          *slog.Logger
 	Version      string // codemode's, for clientInfo
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -86,11 +87,14 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 		step = "tools/list"
 		sess.tools, err = sess.listTools(ctx)
 	}
+	if err == nil && sess.isSelf() && !s.pool.opts.AllowSelf {
+		err = errSelf
+	}
 	if err != nil {
 		lost := sess.conn.isLost()
 		sess.shut(brokenGrace)
 		if lost && ctx.Err() == nil {
-			err = fmt.Errorf("the server ended: %w", exit(sess.process))
+			err = sess.ending()
 		}
 		return nil, sess.startError(ctx, step, err)
 	}
@@ -108,6 +112,24 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 		e.Stderr = sess.stderr()
 	}
 	return e
+}
+
+// errSelf is a server behind which there is codemode: what starts it hides that, and takes the depth variable away.
+var errSelf = errors.New("it is codemode itself, which would start every server again; it is not used")
+
+// isSelf says whether the server is a codemode, by what it says of itself. Others may bear the name.
+func (sess *session) isSelf() bool {
+	init := sess.client.InitializeResult()
+	return init != nil && init.ServerInfo != nil && init.ServerInfo.Name == "codemode" &&
+		slices.ContainsFunc(sess.tools, func(t json.RawMessage) bool { return gjson.GetBytes(t, "name").String() == "run_python" })
+}
+
+// ending is how the session ended: by what it did wrong, else as its process did, which has ended.
+func (sess *session) ending() error {
+	if fault := sess.conn.fault(); fault != nil {
+		return fault
+	}
+	return fmt.Errorf("the server ended: %w", exit(sess.process))
 }
 
 // exit is how an ended process ended, in words even when it ended well.
@@ -129,7 +151,9 @@ func (sess *session) stop(ctx context.Context) *StartError {
 		sess.conn.cancelAll(context.Cause(ctx))
 	}
 	sess.shut(grace)
-	sess.end = exit(sess.process)
+	if sess.end = sess.conn.fault(); sess.end == nil {
+		sess.end = exit(sess.process)
+	}
 	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr()}
 }
 

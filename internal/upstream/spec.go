@@ -13,11 +13,11 @@ import (
 )
 
 // depthVariable counts how many codemodes are above a process, so that one that is configured as its own
-// server ends the chain.
-const (
-	depthVariable = "CODEMODE_DEPTH"
-	maxDepthOfUs  = 3
-)
+// server ends the chain. A server that runs codemode itself, to execute a script say, is no mistake; hence more than one.
+const depthVariable = "CODEMODE_DEPTH"
+
+// MaxDepth is how many codemodes may be above one that starts servers.
+const MaxDepth = 2
 
 // spec says how to start the server: its entry, expanded, on top of the base environment. What it
 // expands is secret from then on.
@@ -65,11 +65,17 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 	return spec, err
 }
 
-// nextDepth is the depth variable's value for a child.
-func nextDepth(lookup func(string) (string, bool)) (string, error) {
+// Depth is how many codemodes are above this process.
+func Depth(lookup func(string) (string, bool)) int {
 	value, _ := lookup(depthVariable)
 	depth, _ := strconv.Atoi(value)
-	if depth >= maxDepthOfUs {
+	return max(depth, 0)
+}
+
+// nextDepth is the depth variable's value for a child.
+func nextDepth(lookup func(string) (string, bool)) (string, error) {
+	depth := Depth(lookup)
+	if depth > MaxDepth {
 		return "", fmt.Errorf("codemode runs %d levels deep in itself already (%s=%d); is it its own server?", depth, depthVariable, depth)
 	}
 	return strconv.Itoa(depth + 1), nil

@@ -77,8 +77,14 @@ func (a *Approvals) Approve(e Entry) error {
 	return a.change(e, func(list []approval) []approval { return append(list, p) })
 }
 
+// ErrNotApproved is an approval that is to be taken back and was never given.
+var ErrNotApproved = errors.New("it was not approved")
+
 // Revoke forgets the entry, whatever it said when it was approved.
 func (a *Approvals) Revoke(e Entry) error {
+	if !a.knew(e) {
+		return fmt.Errorf("taking back the approval of server %q from %q: %w", e.Written, e.Server.Source, ErrNotApproved)
+	}
 	return a.change(e, func(list []approval) []approval { return list })
 }
 

@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,6 +20,9 @@ func (f *file) entry(name string, at place, v node) Entry {
 	}
 	if err := checkName(name); err != nil {
 		return f.invalid(e, v.place, err)
+	}
+	if looksLikeAnother(name) {
+		note(&e, "its name has characters that look like others, or like none: %+q", name)
 	}
 	if _, ok := v.value.(*object); !ok {
 		return f.invalid(e, v.place, fmt.Errorf("server %q is not an object", name))
@@ -58,6 +62,20 @@ func checkName(name string) error {
 		return &config.FieldError{Server: name, Want: "has control characters in its name"}
 	}
 	return nil
+}
+
+// looksLikeAnother says whether a name mixes alphabets or has characters that nobody sees: it may pose as another.
+func looksLikeAnother(name string) bool {
+	alphabets := 0
+	for _, alphabet := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee} {
+		if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(alphabet, r) }) {
+			alphabets++
+		}
+	}
+	unseen := func(r rune) bool {
+		return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r != ' ' && unicode.Is(unicode.Zs, r)
+	}
+	return alphabets > 1 || strings.ContainsFunc(name, unseen)
 }
 
 // flatten puts the members of nested objects where they belong: Cline's transport: {type, command, …} and the
@@ -153,6 +171,19 @@ func (f *file) environment(e *Entry, r *fields) {
 	}, "env", "envs", "environment")
 	s.EnvPass = r.list("env_vars", "env_keys")
 	s.EnvFile = r.text("envFile")
+	if s.EnvFile != "" {
+		s.EnvFile = f.near(s.EnvFile, filepath.Dir(f.path))
+	}
+}
+
+// near is a path of an entry: from the project's top, or from somewhere else where it came with none. What only can be
+// known when the server starts stays as it is.
+func (f *file) near(path, otherwise string) string {
+	from := cmp.Or(f.project, otherwise)
+	if from == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "${%") || f.env.isAbs(path) {
+		return path
+	}
+	return filepath.Join(from, path)
 }
 
 // folder is where the server starts: what comes with a project, at the project's top.
@@ -160,14 +191,11 @@ func (f *file) folder(e *Entry, r *fields) {
 	s := &e.Server
 	s.Cwd = r.text("cwd", "working_directory", "workingDirectory")
 	e.explicit = s.Cwd
-	from := f.project
-	if from == "" && s.Cwd != "" {
-		from = filepath.Dir(f.path)
+	otherwise := ""
+	if s.Cwd != "" {
+		otherwise = filepath.Dir(f.path)
 	}
-	if from == "" || strings.HasPrefix(s.Cwd, "~") || strings.ContainsAny(s.Cwd, "${%") || f.env.isAbs(s.Cwd) {
-		return
-	}
-	s.Cwd = filepath.Join(from, s.Cwd)
+	s.Cwd = f.near(s.Cwd, otherwise)
 }
 
 func (f *file) headers(e *Entry, r *fields) {

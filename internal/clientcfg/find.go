@@ -42,9 +42,11 @@ func (f *finder) own() {
 
 // configured takes a server from a config.toml, which config has read.
 func (f *finder) configured(s config.Server, scope Scope) {
-	f.entries = append(f.entries, Entry{
-		Server: withTransport(s), Written: s.Name, Client: configID, Scope: scope, Status: Ready, explicit: s.Cwd,
-	})
+	e := Entry{Server: withTransport(s), Written: s.Name, Client: configID, Scope: scope, Line: s.Line, Status: Ready}
+	if s.Cwd != s.Project {
+		e.explicit = s.Cwd
+	}
+	f.entries = append(f.entries, e)
 }
 
 // folder reads ~/MCPs, which need not exist.

@@ -34,6 +34,7 @@ func hintsFor(err error) []string {
 		project     *config.ProjectError
 		source      *clientcfg.UnknownSourceError
 		loop        *loopError
+		untrusted   *untrustedError
 	)
 	var (
 		unusable *unusableError
@@ -73,6 +74,10 @@ func hintsFor(err error) []string {
 		return nearestOrAll(tenant.Name, tenant.Known)
 	case errors.As(err, &project):
 		return []string{"if you want it, set it in your own config.toml; see: codemode config path"}
+	case errors.As(err, &untrusted):
+		return []string{"for each of them: codemode config check"}
+	case errors.Is(err, clientcfg.ErrNotApproved):
+		return []string{"there are: codemode servers"}
 	case errors.As(err, &loop):
 		return []string{"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml"}
 	case errors.As(err, &source):

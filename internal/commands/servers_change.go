@@ -142,49 +142,44 @@ func (d entryDetail) write(b *strings.Builder) {
 }
 
 func approveCommand(env Env, ui *ui) *cli.Command {
+	c := approvalCommand(env, "approve", "let servers of a project be used as they are now", func(t *tenancy, e clientcfg.Entry) error {
+		if err := t.approvals.Approve(e); err != nil {
+			return err
+		}
+		ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
+		var b strings.Builder
+		detail(e).write(&b)
+		ui.raw(b.String())
+		return nil
+	})
+	c.Description = "A project's file can start any program. What you approve is pinned: an entry that\n" +
+		"changes asks again."
+	c.Metadata = examples(`codemode servers show build-tools`, `codemode servers approve build-tools`)
+	return c
+}
+
+func revokeCommand(env Env, ui *ui) *cli.Command {
+	return approvalCommand(env, "revoke", "take an approval back", func(t *tenancy, e clientcfg.Entry) error {
+		if err := t.approvals.Revoke(e); err != nil {
+			return err
+		}
+		ui.note("revoked", fmt.Sprintf("%s from %s", quote(e.Written), quote(e.Server.Source)))
+		return nil
+	})
+}
+
+// approvalCommand is a command that does something with the approval of each entry that it is given.
+func approvalCommand(env Env, name, usage string, do func(*tenancy, clientcfg.Entry) error) *cli.Command {
 	return &cli.Command{
-		Name:      "approve",
-		Usage:     "let servers of a project be used as they are now",
-		ArgsUsage: "NAME...",
-		Description: "A project's file can start any program. What you approve is pinned: an entry that\n" +
-			"changes asks again.",
+		Name: name, Usage: usage, ArgsUsage: "NAME...",
 		Flags:    discoveryFlags(),
-		Metadata: examples(`codemode servers show build-tools`, `codemode servers approve build-tools`),
+		Metadata: examples(`codemode servers ` + name + ` build-tools`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			return eachEntry(env, cmd, func(t *tenancy, e clientcfg.Entry) error {
 				if e.Scope != clientcfg.Project {
 					return fmt.Errorf("server %q is not of a project, so it needs no approval", e.Server.Name)
 				}
-				if err := t.approvals.Approve(e); err != nil {
-					return err
-				}
-				ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
-				var b strings.Builder
-				detail(e).write(&b)
-				ui.raw(b.String())
-				return nil
-			})
-		},
-	}
-}
-
-func revokeCommand(env Env, ui *ui) *cli.Command {
-	return &cli.Command{
-		Name:      "revoke",
-		Usage:     "take an approval back",
-		ArgsUsage: "NAME...",
-		Flags:     discoveryFlags(),
-		Metadata:  examples(`codemode servers revoke build-tools`),
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			return eachEntry(env, cmd, func(t *tenancy, e clientcfg.Entry) error {
-				if e.Scope != clientcfg.Project {
-					return fmt.Errorf("server %q is not of a project, so there is no approval to take back", e.Server.Name)
-				}
-				if err := t.approvals.Revoke(e); err != nil {
-					return err
-				}
-				ui.note("revoked", fmt.Sprintf("%s from %s", quote(e.Written), quote(e.Server.Source)))
-				return nil
+				return do(t, e)
 			})
 		},
 	}
@@ -320,14 +315,16 @@ func addServer(env Env, ui *ui, cmd *cli.Command, name, command string, args []s
 	if len(vars) > 0 {
 		entry["env"] = vars
 	}
-	for _, field := range []string{"cwd", "description"} {
-		if v := cmd.String(field); v != "" {
-			entry[field] = v
-		}
+	if v := cmd.String("description"); v != "" {
+		entry["description"] = v
 	}
 	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return err
+	}
+	cwd, missing := t.folder(cmd.String("cwd"))
+	if cwd != "" {
+		entry["cwd"] = cwd
 	}
 	for _, e := range t.found.Named(name) {
 		if isOwn(e) {
@@ -346,8 +343,31 @@ func addServer(env Env, ui *ui, cmd *cli.Command, name, command string, args []s
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
 	ui.note("servers", fmt.Sprintf("%s is in %s", quote(name), quote(file)))
+	if missing {
+		ui.warn("there is no folder " + quote(cwd) + ", without which it does not start")
+	}
 	ui.hints([]string{"codemode servers refresh " + name})
 	return nil
+}
+
+// folder is where --cwd means, seen from here, and whether it is not there. With references in it, that is not known.
+func (t *tenancy) folder(typed string) (dir string, missing bool) {
+	if typed == "" || strings.Contains(typed, "${") {
+		return typed, false
+	}
+	if rest, ok := strings.CutPrefix(typed, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, _ := t.home()
+		return typed, !isFolder(home + rest)
+	}
+	if !filepath.IsAbs(typed) {
+		typed = filepath.Join(t.env.Dir, typed)
+	}
+	return typed, !isFolder(typed)
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // isOwn says whether an entry is in a place of codemode's own.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -62,9 +63,44 @@ func settingsSource(env Env, cmd *cli.Command) config.Source {
 
 // warnings are what is odd about the settings and stops nothing.
 func warnings(env Env, c config.Config) []error {
-	list := slices.Clone(c.Problems)
+	list := fold(c.Problems)
 	for _, unknown := range config.UnknownVariables(env.Environ) {
 		list = append(list, unknown)
+	}
+	return list
+}
+
+// untrustedError is all that one project's file says and is not applied.
+type untrustedError struct {
+	file string
+	keys []string
+}
+
+func (e *untrustedError) Error() string {
+	return fmt.Sprintf("reading %q: %d settings are not applied, since the file came with the project: %s", e.file, len(e.keys), strings.Join(e.keys, ", "))
+}
+
+// fold makes one of the problems with keys that a project's file may not set: every command tells them.
+func fold(problems []error) []error {
+	var (
+		all   untrustedError
+		first = -1
+		list  []error
+	)
+	for _, p := range problems {
+		var e *config.ProjectError
+		if !errors.As(p, &e) {
+			list = append(list, p)
+			continue
+		}
+		if first < 0 {
+			first, all.file = len(list), e.File
+			list = append(list, p)
+		}
+		all.keys = append(all.keys, cut(e.Key, maxName))
+	}
+	if len(all.keys) > 1 {
+		list[first] = &all
 	}
 	return list
 }

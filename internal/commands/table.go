@@ -46,6 +46,9 @@ func cells(texts ...string) []cell {
 
 const bold = "1"
 
+// maxName is how many letters of a column are shown on a terminal, but for the last: strangers choose names.
+const maxName = 48
+
 // table prints rows under a head. The last column gives way when the terminal is too narrow.
 func (p sheet) table(head []string, rows [][]cell) error {
 	var out strings.Builder
@@ -71,6 +74,9 @@ func (p sheet) table(head []string, rows [][]cell) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i].text = oneLine(row[i].text)
+			if i < len(row)-1 {
+				row[i].text = cut(row[i].text, max(maxName, p.width/2))
+			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
 		}
 	}

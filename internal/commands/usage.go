@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -31,8 +32,18 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
 		return &usageError{"flag " + quote(dashed(strings.TrimLeft(name, "-"))) + " needs a value", []string{help}}
 	}
+	if m := badValue.FindStringSubmatch(msg); m != nil {
+		want := "a number"
+		if strings.Contains(m[3], "ParseBool") {
+			want = "true or false"
+		}
+		return &usageError{fmt.Sprintf("flag %s is %s; it must be %s", dashed(m[2]), quote(m[1]), want), []string{help}}
+	}
 	return &usageError{msg, []string{help}}
 }
+
+// badValue is what the library says of a value that strconv refuses.
+var badValue = regexp.MustCompile(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*)$`)
 
 func unknownCommand(root *cli.Command, name string) error {
 	hints := didYouMean(name, commandNames(root))

@@ -57,12 +57,16 @@ func TestExplainNamesEveryKey(t *testing.T) {
 
 // TestExplainTheDeadline is about the one setting that can follow another.
 func TestExplainTheDeadline(t *testing.T) {
+	tooLong := writeProject(t, "# mine\nrun.timeout = '500s'\n")
 	for name, tt := range map[string]struct {
 		src   Source
 		value string
 		from  Origin
 	}{
-		"its own":  {Source{Lookup: env("MCP_BRIDGE_TIMEOUT=40")}, "40s", Origin{Layer: Environment, Name: "MCP_BRIDGE_TIMEOUT"}},
+		"its own": {Source{Lookup: env("MCP_BRIDGE_TIMEOUT=40")}, "40s", Origin{Layer: Environment, Name: "MCP_BRIDGE_TIMEOUT"}},
+		"a project's, limited": {
+			Source{Dir: tooLong}, "2m", Origin{Layer: Project, File: filepath.Join(tooLong, projectFile), Line: 2},
+		},
 		"followed": {Source{Lookup: env("MCP_BRIDGE_MAX_TIMEOUT=10")}, "10s", Origin{Layer: Environment, Name: "MCP_BRIDGE_MAX_TIMEOUT"}},
 	} {
 		e, err := Explain(tt.src)

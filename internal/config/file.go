@@ -187,9 +187,22 @@ func (r *reader) servers(d *document, v any, path []string) {
 			r.wrong(cmp.Or(r.positions.of(join(path, bad.Field)...), at), err)
 			continue
 		}
-		s.Source, s.Project = r.file, r.project
+		s.Source, s.Project, s.Line = r.file, r.project, at.line
+		s.Cwd, s.EnvFile = r.near(s.Cwd), r.near(s.EnvFile)
+		if s.Cwd == "" {
+			s.Cwd = r.project
+		}
 		d.servers[name], d.places[name] = s, at
 	}
+}
+
+// near is a path of a server's entry, from the project's folder or that of the file. References and ~ are resolved
+// when the server starts.
+func (r *reader) near(path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "$") {
+		return path
+	}
+	return filepath.Join(cmp.Or(r.project, filepath.Dir(r.file)), path)
 }
 
 // siblings are the keys and tables that could have stood where path does; where its last name is that of a key

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFileServers(t *testing.T) {
@@ -24,11 +25,11 @@ disabled = true
 	want := map[string]Server{
 		"memory": {
 			Name: "memory", Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-memory"},
-			Env: map[string]string{"TOKEN": "${TOKEN}", "PORT": "3000"}, Source: file,
+			Env: map[string]string{"TOKEN": "${TOKEN}", "PORT": "3000"}, Source: file, Line: 2,
 		},
 		"my-server": {
 			Name: "my-server", URL: "https://example.com/mcp", Disabled: true,
-			Headers: map[string]string{"Authorization": "Bearer ${KEY}"}, Source: file,
+			Headers: map[string]string{"Authorization": "Bearer ${KEY}"}, Source: file, Line: 7,
 		},
 	}
 	if err != nil || !reflect.DeepEqual(c.Servers.Own, want) {
@@ -146,6 +147,49 @@ func TestDocsNameEveryKey(t *testing.T) {
 		seen[d.Name] = true
 		if !strings.HasPrefix(d.Variables[0], "CODEMODE_") {
 			t.Errorf("%q has no variable of its own: %v", d.Name, d.Variables)
+		}
+	}
+}
+
+// TestFileServerFields has all that a table of a server can say, as other programs' entries can.
+func TestFileServerFields(t *testing.T) {
+	file := writeFile(t, `[servers.a]
+type = "stdio"
+command = "x"
+cwd = "sub"
+env_file = "a.env"
+include_tools = ["one", "two"]
+exclude_tools = ["three"]
+start_timeout = "90s"
+call_timeout = 10
+description = "what it is for"
+[servers.b]
+type = "sse"
+url = "https://x/sse"
+cwd = "~/x"
+`)
+	dir := filepath.Dir(file)
+	c, err := Load(Source{File: file})
+	want := map[string]Server{
+		"a": {
+			Name: "a", Command: "x", Transport: Stdio, Cwd: filepath.Join(dir, "sub"), EnvFile: filepath.Join(dir, "a.env"),
+			ToolsAllow: []string{"one", "two"}, ToolsDeny: []string{"three"}, StartTime: 90 * time.Second, CallTime: 10 * time.Second,
+			Description: "what it is for", Source: file, Line: 1,
+		},
+		"b": {Name: "b", URL: "https://x/sse", Transport: SSE, Cwd: "~/x", Source: file, Line: 11},
+	}
+	if err != nil || !reflect.DeepEqual(c.Servers.Own, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", c.Servers.Own, err, want)
+	}
+	for text, want := range map[string]string{
+		"[servers.a]\ntype = 'smoke'\ncommand = 'x'":      `"type" must be one of stdio, http, sse`,
+		"[servers.a]\ntype = 'http'\ncommand = 'x'":       `server "a" has no "url", which its "type" needs`,
+		"[servers.a]\ntype = 'stdio'\nurl = 'http://x'":   `server "a" has no "command", which its "type" needs`,
+		"[servers.a]\ncommand = 'x'\ncall_timeout = 0":    `line 3, column 1: server "a": "call_timeout" must be a time above 0`,
+		"[servers.a]\ncommand = 'x'\ninclude_tools = 'y'": `"include_tools" must be a list of texts`,
+	} {
+		if _, err := Load(Source{File: writeFile(t, text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

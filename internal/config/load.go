@@ -212,7 +212,9 @@ func (m *merger) resolve(c *Config) {
 	}
 	// Nobody of whom an error would be told asked for this deadline, or for this ceiling: the deadline follows.
 	c.Run.Timeout = c.Run.MaxTimeout
-	m.origin["run.timeout"] = ceiling
+	if timeout.layer == Default {
+		m.origin["run.timeout"] = ceiling
+	}
 }
 
 func defaults(at place) []setting {

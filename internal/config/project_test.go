@@ -136,7 +136,10 @@ func TestProjectServers(t *testing.T) {
 		t.Errorf("the user's: %+v", c.Servers.Own)
 	}
 	file := filepath.Join(dir, projectFile)
-	want := []Server{{Name: "a", Command: "a", Source: file, Project: dir}, {Name: "mine", Command: "evil", Source: file, Project: dir}}
+	want := []Server{
+		{Name: "a", Command: "a", Cwd: dir, Source: file, Line: 3, Project: dir},
+		{Name: "mine", Command: "evil", Cwd: dir, Source: file, Line: 1, Project: dir},
+	}
 	if !reflect.DeepEqual(c.Servers.Project, want) {
 		t.Errorf("the project's\n got %+v\nwant %+v", c.Servers.Project, want)
 	}

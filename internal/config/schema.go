@@ -82,9 +82,13 @@ func serverSchema() map[string]any {
 	text := map[string]any{"type": "string"}
 	scalar := map[string]any{"type": []string{"string", "number", "boolean"}}
 	table := map[string]any{"type": "object", "additionalProperties": scalar}
+	names := map[string]any{"type": "array", "items": text}
+	wait := key{kind: deadline}.schema()
+	delete(wait, "description") // there is none of its own
 	known := map[string]any{
 		"args": map[string]any{"type": "array", "items": scalar}, "env": table, "headers": table,
-		"disabled": map[string]any{"type": "boolean"},
+		"disabled": map[string]any{"type": "boolean"}, "type": map[string]any{"enum": []string{Stdio, HTTP, SSE}},
+		"include_tools": names, "exclude_tools": names, "start_timeout": wait, "call_timeout": wait,
 	}
 	properties := map[string]any{}
 	for _, field := range ServerFields {

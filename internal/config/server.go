@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,6 +32,7 @@ type Server struct {
 	Dialect     Dialect       // how the texts above refer to variables
 	Project     string        // folder of the project whose entry it is; empty for a user's own
 	Source      string        // file the entry came from, for people
+	Line        int           `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }
 
 // Transports of a Server.
@@ -64,7 +67,10 @@ func (s Server) LogValue() slog.Value {
 }
 
 // ServerFields are the fields of an entry that mean something to codemode.
-var ServerFields = []string{"command", "args", "env", "cwd", "description", "url", "headers", "disabled"}
+var ServerFields = []string{
+	"type", "command", "args", "env", "env_file", "cwd", "description", "url", "headers", "disabled",
+	"include_tools", "exclude_tools", "start_timeout", "call_timeout",
+}
 
 // A FieldError says what is wrong with a server's entry. It never holds a value: those may be secret.
 type FieldError struct {
@@ -95,6 +101,12 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		URL:         e.text("url"),
 		Headers:     e.table("headers"),
 		Disabled:    e.truth("disabled"),
+		Transport:   e.oneOf("type", Stdio, HTTP, SSE),
+		EnvFile:     e.text("env_file"),
+		ToolsAllow:  e.list("include_tools"),
+		ToolsDeny:   e.list("exclude_tools"),
+		StartTime:   e.duration("start_timeout"),
+		CallTime:    e.duration("call_timeout"),
 	}
 	switch {
 	case e.err != nil:
@@ -103,6 +115,10 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		return Server{}, &FieldError{Server: name, Want: "has no name"}
 	case s.Command == "" && s.URL == "":
 		return Server{}, &FieldError{Server: name, Want: `has neither "command" nor "url"`}
+	case s.Transport == Stdio && s.Command == "":
+		return Server{}, &FieldError{Server: name, Want: `has no "command", which its "type" needs`}
+	case s.Transport != "" && s.Transport != Stdio && s.URL == "":
+		return Server{}, &FieldError{Server: name, Want: `has no "url", which its "type" needs`}
 	}
 	return s, nil
 }
@@ -130,6 +146,27 @@ func (e *entry) text(field string) string {
 		e.wrong(field, "text")
 	}
 	return s
+}
+
+func (e *entry) oneOf(field string, known ...string) string {
+	s := e.text(field)
+	if s != "" && !slices.Contains(known, s) {
+		e.wrong(field, "one of "+strings.Join(known, ", "))
+	}
+	return s
+}
+
+func (e *entry) duration(field string) time.Duration {
+	v, ok := e.fields[field]
+	if !ok || v == nil {
+		return 0
+	}
+	d, ok := deadline.value(v, place{})
+	if !ok {
+		e.wrong(field, deadline.forms)
+		return 0
+	}
+	return d.(time.Duration)
 }
 
 func (e *entry) truth(field string) bool {

@@ -40,7 +40,7 @@ func (p *Pool) Update(servers []config.Server) {
 // its tools are offered is no reason to stop it.
 func startsSame(a, b config.Server) bool {
 	for _, c := range []*config.Server{&a, &b} {
-		c.Description, c.Source, c.ToolsAllow, c.ToolsDeny = "", "", nil, nil
+		c.Description, c.Source, c.Line, c.ToolsAllow, c.ToolsDeny = "", "", 0, nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -25,6 +25,7 @@ func TestSearchCases(t *testing.T) {
 	for query, want := range map[string]string{
 		"calendar events": "list_events",
 		"githb isue":      "get_issue",
+		"isue":            "get_issue",
 		"crear un evento": "nuevo",
 		"":                "",
 	} {

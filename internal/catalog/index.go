@@ -193,6 +193,8 @@ func (ix *index) near(w string) []meaning {
 			continue // neither begins the other, nor can it be misspelt so
 		}
 		switch {
+		case len(w) == 3 && len(s.text) == 4 && s.text[0] == w[0] && distance(w, s.text, 2) == 1 && s.text[:3] != w:
+			all = append(all, meaning{int32(id), 0.6}) // a letter left out of a word that is short: isue
 		case strings.HasPrefix(s.text, w), len(s.text) >= 4 && strings.HasPrefix(w, s.text):
 			all = append(all, meaning{int32(id), 0.7})
 		case len(w) >= 4 && abs(utf8.RuneCountInString(w)-utf8.RuneCountInString(s.text)) <= typos &&

@@ -23,6 +23,7 @@ type Client struct {
 	Dialect config.Dialect
 	BareURL string        // transport of a url that names none; empty is HTTP
 	Unit    time.Duration // of a plain "timeout"; 0 is milliseconds
+	Plugins string        // pattern of the files of plugins with servers, which cannot be imported
 	Facts   string        // where this is from, and when it was read
 }
 
@@ -59,6 +60,8 @@ type Env struct {
 	Home    string                      // empty: there is none
 	WorkDir string                      // absolute, where project files are looked for, and above; empty: nowhere
 	Lookup  func(string) (string, bool) // the environment; nil is an empty one
+
+	AllProjects bool // Claude Code's entries for other projects are listed, too
 }
 
 func (e Env) get(name string) string {

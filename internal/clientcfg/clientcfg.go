@@ -63,6 +63,7 @@ const (
 	SelfReference Status = "self-reference" // would start codemode, or the program it replaces, again
 	Duplicate     Status = "duplicate-of"   // another entry starts the same
 	Shadowed      Status = "shadowed"       // another entry of the same program has its name
+	Elsewhere     Status = "other-project"  // for a project that is not the working directory's
 	Invalid       Status = "problem"        // cannot be used
 )
 
@@ -90,6 +91,12 @@ type Entry struct {
 // Place is where the entry is, for people.
 func (e Entry) Place() string { return fmt.Sprintf("%s (%s)", e.Client, e.Scope) }
 
+// Plugins are files that came with the plugins of a client. What they say has a meaning only within that.
+type Plugins struct {
+	Client string // its title
+	Files  []string
+}
+
 // Skipped is an entry that would start codemode, or the program it replaces, again.
 type Skipped struct {
 	Server config.Server
@@ -100,6 +107,8 @@ type Skipped struct {
 type Found struct {
 	Entries  []Entry   // all of them, in the order of precedence
 	Problems []Problem // in the order of the files
+
+	Plugins []Plugins // of clients that have any, whose servers they alone can start
 
 	Servers []config.Server // of Entries, those that can be asked for by name, disabled ones included
 	Skipped []Skipped       // of Entries, the self-references

@@ -39,7 +39,9 @@ func Discover(opts Options) Found {
 		names: map[string]*Entry{}, hidden: map[string]*Entry{}, keys: map[string]*Entry{}, unpinned: map[string]*Entry{},
 	}
 	m.merge()
-	return m.found()
+	found := m.found()
+	found.Plugins = f.plugins()
+	return found
 }
 
 // switchOff applies what one file of a client says about the servers of another.
@@ -47,7 +49,7 @@ func (f *finder) switchOff() {
 	for i := range f.entries {
 		e := &f.entries[i]
 		for _, off := range f.off[e.Client] {
-			if off.name == e.Written && (off.scope == "" || off.scope == e.Scope) {
+			if off.means(e) && (e.Status == Ready || off.except == nil) && !(e.Server.Disabled && e.Reason != "") {
 				e.Server.Disabled, e.Reason = true, fmt.Sprintf("%q switches it off", off.by)
 			}
 		}
@@ -72,7 +74,7 @@ func (m *merger) merge() {
 	for i := range m.entries {
 		e := &m.entries[i]
 		switch {
-		case e.Status == Invalid:
+		case e.Status == Invalid, e.Status == Elsewhere:
 			continue
 		case m.isSelf(e):
 			continue

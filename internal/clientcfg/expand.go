@@ -225,13 +225,7 @@ func (x *expansion) file(ref Ref) string {
 	if x.from.ReadFile == nil {
 		return x.fail("%s is not read here", ref.Text)
 	}
-	path := ref.File
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(x.from.Home, rest)
-	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(x.server.Source), path)
-	}
-	data, err := x.from.ReadFile(path)
+	data, err := x.from.ReadFile(referenced(ref.File, x.from.Home, x.server.Source))
 	if err != nil {
 		return x.fail("reading the file for %s: %w", ref.Text, err)
 	}

@@ -99,6 +99,37 @@ func TestExpandEverything(t *testing.T) {
 	}
 }
 
+// TestStamp holds that a server is told apart by the state of the files that its entry refers to.
+func TestStamp(t *testing.T) {
+	home := t.TempDir()
+	env := Env{OS: "linux", Home: home, Lookup: func(string) (string, bool) { return "", false }}
+	servers := []config.Server{
+		{Args: []string{"{file:~/key}"}, Dialect: config.DialectCurly, Source: "/elsewhere/x.json"},
+		{Env: map[string]string{"K": "a {file:key} b"}, Dialect: config.DialectCurly, Source: filepath.Join(home, "x.json")},
+		{EnvFile: "${userHome}/key", Dialect: config.DialectEnvColon},
+		{EnvFile: "~/key"},
+	}
+	stamps := func() (all []string) {
+		for _, s := range servers {
+			all = append(all, Stamp(s, env))
+		}
+		return all
+	}
+	none := stamps()
+	write(t, filepath.Join(home, "key"), "one")
+	one := stamps()
+	write(t, filepath.Join(home, "key"), "three")
+	three := stamps()
+	for i := range servers {
+		if none[i] == one[i] || one[i] == three[i] || three[i] == "" || three[i] != Stamp(servers[i], env) {
+			t.Errorf("%+v: %q, then %q, then %q", servers[i], none[i], one[i], three[i])
+		}
+	}
+	if got := Stamp(config.Server{Args: []string{"{file:~/key}", "x"}}, env); got != "" {
+		t.Errorf("an entry that refers to no file has %q", got)
+	}
+}
+
 func TestExpandOnWindows(t *testing.T) {
 	r := resolver(map[string]string{"V": "value"}, nil)
 	r.OS = "windows"

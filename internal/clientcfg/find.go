@@ -92,6 +92,20 @@ func (f *finder) users() {
 	}
 }
 
+// plugins finds the files of plugins, which are not read.
+func (f *finder) plugins() (all []Plugins) {
+	for i := range clients {
+		c := &clients[i]
+		if c.Plugins == "" || !f.chosen.takes(c.ID, User) {
+			continue
+		}
+		if files := f.matches(File{Path: c.Plugins}); len(files) > 0 {
+			all = append(all, Plugins{c.Title, files})
+		}
+	}
+	return all
+}
+
 // matches are the files that a place of the user's means on this machine.
 func (f *finder) matches(place File) []string {
 	star := strings.IndexByte(place.Path, '*')

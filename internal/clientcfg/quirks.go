@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,9 +11,17 @@ import (
 
 // switchOff is a server of the same client that another place of it switches off.
 type switchOff struct {
-	name  string
-	scope Scope // of the entries that are meant; empty is any
-	by    string
+	name   string
+	scope  Scope // of the entries that are meant; empty is any
+	by     string
+	except []string // where not nil, every server but these is meant
+}
+
+func (off switchOff) means(e *Entry) bool {
+	if off.except != nil {
+		return !slices.Contains(off.except, e.Written)
+	}
+	return off.name == e.Written && (off.scope == "" || off.scope == e.Scope)
 }
 
 // keep says what of a large file is looked at.
@@ -21,7 +30,7 @@ func (f *file) keep(path []string) verdict {
 	case path[0] == "projects" && len(path) == 1:
 		return lookInside
 	case path[0] == "projects" && len(path) == 2:
-		if f.covers(path[1]) {
+		if f.env.AllProjects || f.covers(path[1]) {
 			return lookInside
 		}
 		return drop
@@ -61,6 +70,9 @@ func (f *file) claudeProjects() {
 	}
 	slices.SortStableFunc(around, func(a, b member) int { return len(b.name) - len(a.name) })
 	scope, project := f.scope, f.project
+	if f.env.AllProjects {
+		f.otherProjects(o)
+	}
 	for _, m := range around {
 		if servers, ok := m.value.get("mcpServers"); ok {
 			f.scope, f.project = Local, filepath.FromSlash(m.name)
@@ -70,6 +82,24 @@ func (f *file) claudeProjects() {
 		f.switchedOff(m.value, "disabledMcpjsonServers", Project)
 	}
 	f.scope, f.project = scope, project
+}
+
+// otherProjects reads what is for projects elsewhere, for those who want to see it.
+func (f *file) otherProjects(projects *object) {
+	for _, m := range projects.members {
+		servers, ok := m.value.get("mcpServers")
+		if _, isObject := servers.value.(*object); !ok || !isObject || f.covers(m.name) {
+			continue
+		}
+		first := len(f.entries)
+		f.scope, f.project = Local, filepath.FromSlash(m.name)
+		f.table(servers, "mcpServers")
+		for i := first; i < len(f.entries); i++ {
+			if e := &f.entries[i]; e.Status != Invalid {
+				e.Status, e.Reason = Elsewhere, fmt.Sprintf("it is for the project %q", m.name)
+			}
+		}
+	}
 }
 
 func (f *file) switchedOff(project node, key string, scope Scope) {
@@ -92,12 +122,19 @@ func (f *file) covers(folder string) bool {
 	return f.env.WorkDir != "" && f.env.isAbs(folder) && strings.HasPrefix(clean(f.env.WorkDir), clean(folder))
 }
 
-// geminiLists switches off what mcp.allowed and mcp.excluded of the same file leave out.
+// geminiLists switches off what mcp.allowed and mcp.excluded leave out, in this file and in the client's others, whose
+// settings it puts over one another.
 func (f *file) geminiLists(entries []Entry) {
 	allowed, limited := f.root.at("mcp", "allowed")
 	excluded, _ := f.root.at("mcp", "excluded")
 	allow, limited2 := allowed.texts()
 	deny, _ := excluded.texts()
+	for _, name := range deny {
+		f.off = append(f.off, switchOff{name: name, by: f.path})
+	}
+	if limited && limited2 {
+		f.off = append(f.off, switchOff{except: allow, by: f.path})
+	}
 	for i := range entries {
 		e := &entries[i]
 		switch {

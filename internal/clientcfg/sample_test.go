@@ -124,6 +124,8 @@ func (s *sample) directive(t *testing.T, word, rest string) {
 		s.opts.Env.OS = rest
 	case "cwd":
 		s.opts.Env.WorkDir = s.path(rest)
+	case "all-projects":
+		s.opts.Env.AllProjects = true
 	case "set":
 		name, value, _ := strings.Cut(rest, "=")
 		s.set[name] = strings.ReplaceAll(value, "$ROOT", s.root)
@@ -200,6 +202,9 @@ func (s *sample) run(t *testing.T) string {
 	}
 	for _, p := range found.Problems {
 		fmt.Fprintf(&b, "problem: %s\n", strings.TrimPrefix(p.Error(), "reading servers file "))
+	}
+	for _, p := range found.Plugins {
+		fmt.Fprintf(&b, "plugins of %s: %s\n", p.Client, strings.Join(p.Files, " "))
 	}
 	text := strings.ReplaceAll(b.String(), s.root+string(filepath.Separator), "")
 	return filepath.ToSlash(strings.ReplaceAll(text, s.root, ""))

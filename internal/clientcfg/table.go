@@ -54,12 +54,14 @@ var clients = append([]Client{
 			user("${CLAUDE_CONFIG_DIR:-~}/.claude.json"), project(".mcp.json"),
 			user("{config}/Claude/claude_code_config.json"), user("{config}/Claude Code/claude_code_config.json"), project("claude_code_config.json"),
 		},
-		Facts: read("Claude Code docs/mcp.md and CHANGELOG 2.1.202; the older claude_code_config.json as the program that codemode replaces"),
+		Plugins: "${CLAUDE_CONFIG_DIR:-~/.claude}/plugins/cache/*/*/*/.mcp.json",
+		Facts:   read("Claude Code docs/mcp.md and CHANGELOG 2.1.202; the folder of plugins is not confirmed; the older claude_code_config.json as the program that codemode replaces"),
 	},
 	{
 		ID: "cursor", Title: "Cursor", Key: mcpServers, Strict: true, Dialect: config.DialectEnvColon,
-		Files: []File{user("~/.cursor/mcp.json"), project(".cursor/mcp.json")},
-		Facts: read("cursor.com/docs/mcp; that comments are rejected: github.com/upstash/context7/issues/563"),
+		Files:   []File{user("~/.cursor/mcp.json"), project(".cursor/mcp.json")},
+		Plugins: "~/.cursor/plugins/cache/*/*/*/mcp.json",
+		Facts:   read("cursor.com/docs/mcp; the folder of plugins: github.com/vercel/vercel-plugin/issues/125; that comments are rejected: github.com/upstash/context7/issues/563"),
 	},
 	{
 		ID: "vscode", Title: "VS Code", Key: []string{"servers"}, Entry: Explicit, Dialect: config.DialectEnvColon,

@@ -25,10 +25,12 @@ type tenancy struct {
 	paths     config.Paths
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
-	usable    []config.Server   // those code can be given, by the tenant's choice too
-	ready     []string          // of usable, the names of those that lack nothing
-	aliases   map[string]string // of usable
-	problems  []error           // with the tenant's own files, which stop nothing
+
+	allProjects bool              // what Claude Code has for other projects is found, too
+	usable      []config.Server   // those code can be given, by the tenant's choice too
+	ready       []string          // of usable, the names of those that lack nothing
+	aliases     map[string]string // of usable
+	problems    []error           // with the tenant's own files, which stop nothing
 }
 
 // openTenancy loads the settings and looks for servers. Nothing is started.
@@ -37,7 +39,7 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenancy{env: env, config: c, paths: config.FindPaths(env.Lookup, runtime.GOOS)}
+	t := &tenancy{env: env, config: c, paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects")}
 	if dir := t.paths.TenantState(c.Tenant); dir != "" {
 		if t.approvals, err = clientcfg.LoadApprovals(filepath.Join(dir, "approvals.json")); err != nil {
 			t.problems = append(t.problems, err)
@@ -60,8 +62,9 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 // discover looks for servers, again when it has before.
 func (t *tenancy) discover() {
 	home, _ := t.home()
+	machine := clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects}
 	t.found = clientcfg.Discover(clientcfg.Options{
-		Env:       clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup},
+		Env:       machine,
 		Servers:   t.config.Servers,
 		Sources:   t.config.Discovery.Sources,
 		Approvals: t.approvals,
@@ -70,6 +73,10 @@ func (t *tenancy) discover() {
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
 		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
 	})
+	for i := range t.usable {
+		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], machine)
+		t.usable[i].Line = 0 // an entry that has only moved is what it was
+	}
 	t.aliases = bridge.Aliases(t.usable)
 	t.ready = nil
 	for _, e := range t.found.Entries {

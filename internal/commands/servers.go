@@ -18,6 +18,7 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 		Description: "Nothing is started by looking. What comes with a project must be approved.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},
+			&cli.BoolFlag{Name: "all-projects", Usage: "also what Claude Code has for other projects", Local: true},
 			jsonFlag(),
 		}, discoveryFlags()...),
 		HideHelpCommand: true,
@@ -99,6 +100,11 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	if err := out.table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, table); err != nil {
 		return err
+	}
+	for _, p := range l.found.Plugins {
+		if all {
+			l.ui.note("note", fmt.Sprintf("%s has servers in %s, which it alone can start: %s", p.Client, plural(len(p.Files), "plugin", "plugins"), quote(p.Files[0])))
+		}
 	}
 	if hidden > 0 {
 		l.ui.note("note", fmt.Sprintf("%s not shown: the same as another, or hidden by one; --all shows them", plural(hidden, "entry is", "entries are")))

@@ -30,6 +30,7 @@ func TestUpdateKeepsWhatStartsTheSame(t *testing.T) {
 	gone := f.entry("gone")
 	same := fake("same")
 	same.Description, same.Source, same.ToolsDeny = "other words", "another file", []string{"crash"}
+	same.Line = 7
 	f.Update(f.fakes(same, fake("changed", "-tools", "1"), fake("added")))
 	if got := f.text("same", "pid", ""); got != before["same"] {
 		t.Errorf("the unchanged server is process %s, was %s", got, before["same"])

@@ -1,0 +1,59 @@
+package clientcfg
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+)
+
+// Stamp is a text that changes when a file does which an entry refers to, as EnvFile or as {file:…}: a server that was
+// started with what was in it is to be started again. No file is opened for it. It is empty where there is none.
+func Stamp(s config.Server, env Env) string {
+	var files []string
+	look := func(text string) {
+		replaceRefs(s.Dialect, text, func(ref Ref) string {
+			if ref.File != "" {
+				files = append(files, referenced(ref.File, env.Home, s.Source))
+			}
+			return ""
+		})
+	}
+	for _, text := range slices.Concat([]string{s.Command, s.Cwd, s.URL}, s.Args) {
+		look(text)
+	}
+	for _, table := range []map[string]string{s.Env, s.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(table)) {
+			look(table[name])
+		}
+	}
+	if s.EnvFile != "" {
+		x := &expansion{server: s, from: Resolver{OS: env.OS, Home: env.Home, Lookup: env.Lookup}}
+		files = append(files, referenced(x.text(s.EnvFile), env.Home, s.Source))
+	}
+	var stamp strings.Builder
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			fmt.Fprintf(&stamp, "%q none\n", name)
+			continue
+		}
+		fmt.Fprintf(&stamp, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+	}
+	return stamp.String()
+}
+
+// referenced is the path that a reference in the file source means.
+func referenced(path, home, source string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		return filepath.Join(filepath.Dir(source), path)
+	}
+	return path
+}

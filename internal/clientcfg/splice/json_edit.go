@@ -1,0 +1,260 @@
+package splice
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+func (t *jsonTree) set(path []string, entry []Member) ([]edit, error) {
+	if t.empty {
+		return []edit{t.fresh(path, entry)}, nil
+	}
+	at, rest, err := t.walk(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return t.insert(at, []Member{wrap(rest, entry)}), nil
+	case !t.isObject(at):
+		return nil, t.noObject(at, path)
+	}
+	return t.update(at, entry)
+}
+
+// verbatim is a value that is written as it is.
+type verbatim string
+
+func (t *jsonTree) setRaw(path []string, raw []byte) ([]edit, error) {
+	if t.empty {
+		return []edit{t.fresh(path, verbatim(raw))}, nil
+	}
+	at, rest, err := t.walk(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return t.insert(at, []Member{wrap(rest, verbatim(raw))}), nil
+	case bytes.Equal(t.text(at), raw):
+		return nil, nil
+	}
+	return []edit{{at.start, at.end, string(raw)}}, nil
+}
+
+// wrap is the member that leads to a value by a path.
+func wrap(path []string, v any) Member {
+	m := Member{path[len(path)-1], v}
+	for i := len(path) - 2; i >= 0; i-- {
+		m = Member{path[i], []Member{m}}
+	}
+	return m
+}
+
+// fresh makes a document of an empty one, and keeps the comments that it has.
+func (t *jsonTree) fresh(path []string, v any) edit {
+	text := t.layout.render([]Member{wrap(path, v)}, "") + t.layout.newline
+	kept := len(bytes.TrimRight(t.src, " \t\r\n"))
+	if kept == 0 {
+		return edit{0, len(t.src), text}
+	}
+	if !bytes.HasSuffix(t.src, []byte("\n")) {
+		text = t.layout.newline + text
+	}
+	return edit{len(t.src), len(t.src), text}
+}
+
+// update sets members of the object at v.
+func (t *jsonTree) update(v span, set []Member) ([]edit, error) {
+	var edits []edit
+	var missing []Member
+	ms := t.members(v)
+	for _, it := range set {
+		m, count := named(ms, it.Key)
+		table, isTable := it.Value.([]Member)
+		switch {
+		case count > 1:
+			return nil, t.twice(m)
+		case count == 0:
+			missing = append(missing, it)
+		case isTable && t.isObject(m.value):
+			inner, err := t.update(m.value, table)
+			if err != nil {
+				return nil, err
+			}
+			edits = append(edits, inner...)
+		case !sameJSON(t.text(m.value), it.Value):
+			edits = append(edits, t.replace(m.value, it.Value))
+		}
+	}
+	if len(missing) > 0 {
+		edits = append(edits, t.insert(v, missing)...)
+	}
+	return edits, nil
+}
+
+// replace writes a value in the place of another, on one line if that was. Comments in the old one are put
+// before the new one.
+func (t *jsonTree) replace(old span, v any) edit {
+	indent := indentation(t.src, old.start)
+	l := t.layout
+	if bytes.IndexByte(t.text(old), '\n') < 0 {
+		l.oneLine = true
+	}
+	var b strings.Builder
+	for _, c := range comments(t.text(old)) {
+		b.WriteString(c + " ")
+		if strings.HasPrefix(c, "//") {
+			b.WriteString(t.layout.newline + indent)
+		}
+	}
+	b.WriteString(l.render(v, indent))
+	return edit{old.start, old.end, b.String()}
+}
+
+// insert adds members behind those that the object at v has.
+func (t *jsonTree) insert(v span, add []Member) []edit {
+	ms := t.members(v)
+	if len(ms) == 0 {
+		return []edit{t.fill(v, add)}
+	}
+	last := ms[len(ms)-1]
+	if !bytes.ContainsRune(t.src[spaceBefore(t.src, last.key.start):last.key.start], '\n') {
+		return []edit{t.append(last, add)}
+	}
+	var edits []edit
+	indent := indentation(t.src, last.key.start)
+	end := spaceBefore(t.src, v.end-1) // comments behind the last member stay with it
+	if last.comma < 0 {
+		edits = append(edits, edit{last.value.end, last.value.end, ","})
+	}
+	var b strings.Builder
+	for i, m := range add {
+		b.WriteString(t.layout.newline + indent + t.layout.member(m, indent))
+		if i < len(add)-1 || last.comma >= 0 {
+			b.WriteString(",")
+		}
+	}
+	return append(edits, edit{end, end, b.String()})
+}
+
+// append adds members to an object whose members are on one line.
+func (t *jsonTree) append(last member, add []Member) edit {
+	l := t.layout
+	l.oneLine = true
+	texts := make([]string, len(add))
+	for i, m := range add {
+		texts[i] = l.member(m, "")
+	}
+	text := strings.Join(texts, l.comma)
+	if last.comma >= 0 {
+		return edit{last.comma + 1, last.comma + 1, l.comma[1:] + text + ","}
+	}
+	return edit{last.value.end, last.value.end, l.comma + text}
+}
+
+// fill puts members into the object at v, which has none.
+func (t *jsonTree) fill(v span, add []Member) edit {
+	inner := span{v.start + 1, v.end - 1}
+	kept := spaceBefore(t.src, inner.end) // behind its comments
+	text := t.layout.render(add, indentation(t.src, v.start))
+	text = text[1 : len(text)-1]
+	return edit{max(kept, inner.start), inner.end, text}
+}
+
+func (t *jsonTree) drop(path, keys []string) ([]edit, error) {
+	if t.empty {
+		return nil, nil
+	}
+	at, rest, err := t.walk(path)
+	switch {
+	case err != nil, len(rest) > 0:
+		return nil, err
+	case !t.isObject(at):
+		return nil, t.noObject(at, path)
+	}
+	return t.cut(at, keys), nil
+}
+
+func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
+	if t.empty {
+		return nil, nil
+	}
+	at, rest, err := t.walk(path)
+	if err != nil || len(rest) > 0 || !t.isObject(at) {
+		return nil, err
+	}
+	for prune && len(path) > 0 && t.hollow(at, names) {
+		last := len(path) - 1
+		path, names = path[:last], path[last:]
+		at, _ = t.find(path)
+	}
+	return t.cut(at, names), nil
+}
+
+// hollow says whether the object at v would have neither a member nor a comment without those of the names,
+// of which it has at least one.
+func (t *jsonTree) hollow(v span, names []string) bool {
+	ms := t.members(v)
+	if len(ms) == 0 {
+		return false
+	}
+	at := v.start
+	for _, m := range ms {
+		if !slices.Contains(names, m.name) || bytes.IndexByte(t.src[at:m.key.start], '/') >= 0 {
+			return false
+		}
+		at = m.value.end
+	}
+	return bytes.IndexByte(t.src[at:v.end], '/') < 0
+}
+
+// cut removes the members of those names from the object at v: each with its comma and the white space before
+// it, and without the comments that stand around it.
+func (t *jsonTree) cut(v span, names []string) []edit {
+	if t.hollow(v, names) {
+		return []edit{{v.start + 1, v.end - 1, ""}}
+	}
+	var edits []edit
+	ms := t.members(v)
+	var kept *member
+	for i := range ms {
+		m := &ms[i]
+		if !slices.Contains(names, m.name) {
+			kept = m
+			continue
+		}
+		end := m.value.end
+		switch {
+		case m.comma >= 0 && len(bytes.TrimSpace(t.src[end:m.comma])) == 0:
+			end = m.comma + 1
+		case m.comma >= 0:
+			edits = append(edits, edit{m.comma, m.comma + 1, ""})
+		}
+		edits = append(edits, edit{t.cutFrom(m.key.start, end), end, ""})
+	}
+	last := ms[len(ms)-1]
+	if kept != nil && kept.key != last.key && last.comma < 0 {
+		edits = append(edits, edit{kept.comma, kept.comma + 1, ""})
+	}
+	return edits
+}
+
+// cutFrom is where to cut what ends at end, so that a comment that ends with its line does not reach over
+// what follows.
+func (t *jsonTree) cutFrom(start, end int) int {
+	from := spaceBefore(t.src, start)
+	following := bytes.TrimLeft(t.src[end:], " \t\r")
+	if len(following) == 0 || following[0] == '\n' {
+		return from
+	}
+	if n := bytes.IndexByte(t.src[from:start], '\n'); n >= 0 && t.endsInComment(from) {
+		return from + n + 1
+	}
+	return from
+}
+
+// endsInComment says whether a comment of one line ends at an offset.
+func (t *jsonTree) endsInComment(at int) bool {
+	line := t.src[bytes.LastIndexByte(t.src[:at], '\n')+1 : at]
+	return bytes.Contains(line, []byte("//")) // one too many only keeps a line end
+}

@@ -204,6 +204,8 @@ func (t *jsonTree) differsAt(a span, after *jsonTree, b span, path, names []stri
 	return t.differsAt(inA, after, inB, path[1:], names)
 }
 
+func (t *jsonTree) commentCount() int { return t.comments }
+
 func (t *jsonTree) text(v span) []byte { return t.src[v.start:v.end] }
 
 // others are the members of an object that have none of the names.

@@ -8,6 +8,8 @@ package splice
 import (
 	"bytes"
 	"fmt"
+	"reflect"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -68,6 +70,9 @@ type tree interface {
 	drop(path, keys []string) ([]edit, error)
 	remove(path, names []string, prune bool) ([]edit, error)
 
+	// commentCount is how many comments there are, or lines of them.
+	commentCount() int
+
 	// differs says how another document is different outside of the entries at path.
 	differs(other tree, path, names []string) string
 }
@@ -103,6 +108,8 @@ func parse(text []byte, f Format) (tree, error) {
 	switch f {
 	case JSON, JSONC:
 		return parseJSON(text, f == JSON)
+	case TOML, TOMLArray:
+		return parseTOML(text, f == TOMLArray)
 	}
 	return nil, fmt.Errorf("splice: there is no format %q", f)
 }
@@ -122,11 +129,19 @@ func (d *Document) Raw(path []string) ([]byte, bool) { return d.tree.raw(path) }
 // entry is, only the members given change; the user's own keys and comments inside it stay. The result equals
 // the source where nothing need change.
 func (d *Document) Set(path []string, entry []Member) ([]byte, error) {
+	if d.format == TOMLArray && !slices.ContainsFunc(entry, func(m Member) bool { return m.Key == "name" }) {
+		entry = slices.Concat([]Member{{"name", path[len(path)-1]}}, entry)
+	}
 	edits, err := d.tree.set(path, entry)
 	if err != nil {
 		return nil, err
 	}
-	return d.result(edits, path, func(after tree) string { return holds(d.tree, after, path, entry) })
+	return d.result(edits, path, func(after tree) string {
+		if d.tree.commentCount() != after.commentCount() {
+			return "a comment in the entry is lost"
+		}
+		return holds(d.tree, after, path, entry)
+	})
 }
 
 // SetRaw puts at path what Raw returned for it.
@@ -135,12 +150,35 @@ func (d *Document) SetRaw(path []string, raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	want, err := rawValue(raw, d.format, path)
+	if err != nil {
+		return nil, err
+	}
 	return d.result(edits, path, func(after tree) string {
-		if _, ok := after.get(path); !ok {
-			return "the entry is not there"
+		if is, _ := after.get(path); !reflect.DeepEqual(is, want) {
+			return "the entry is not what was put back"
 		}
 		return ""
 	})
+}
+
+// rawValue is what the text of an entry says by itself.
+func rawValue(raw []byte, f Format, path []string) (any, error) {
+	alone, err := parse(raw, f)
+	if err != nil {
+		return nil, err
+	}
+	switch f {
+	case JSON, JSONC:
+		path = nil
+	case YAML:
+		path = path[len(path)-1:]
+	}
+	v, ok := alone.get(path)
+	if !ok {
+		return nil, &RefusedError{Reason: fmt.Sprintf("the text to put back is not one of %s", quoted(path))}
+	}
+	return v, nil
 }
 
 // Drop removes keys inside the entry at path.

@@ -2,6 +2,7 @@ package splice
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 )
 
@@ -24,6 +25,10 @@ func simplify(v any) any {
 		return f
 	case int:
 		return int64(v)
+	case float64:
+		if math.IsNaN(v) {
+			return "nan" // which otherwise would not equal itself
+		}
 	}
 	return v
 }
@@ -91,4 +96,54 @@ func lacks(before, after tree, path, keys []string) string {
 		return "the entry is not what it was without the keys"
 	}
 	return ""
+}
+
+// lookup follows a path through tables.
+func lookup(doc any, path []string) (any, bool) {
+	for _, name := range path {
+		m, _ := doc.(map[string]any)
+		v, ok := m[name]
+		if !ok {
+			return nil, false
+		}
+		doc = v
+	}
+	return doc, true
+}
+
+// strip removes names from the table at path, and each table on the way that is empty then.
+func strip(m map[string]any, path, names []string) {
+	if len(path) == 0 {
+		for _, name := range names {
+			delete(m, name)
+		}
+		return
+	}
+	inner, ok := m[path[0]].(map[string]any)
+	if !ok && m[path[0]] != nil {
+		return
+	}
+	strip(inner, path[1:], names)
+	if len(inner) == 0 {
+		delete(m, path[0])
+	}
+}
+
+// copied is a value that shares no table or list with another, with the numbers that get returns.
+func copied(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, item := range v {
+			m[k] = copied(item)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, item := range v {
+			l[i] = copied(item)
+		}
+		return l
+	}
+	return simplify(v)
 }

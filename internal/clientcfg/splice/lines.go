@@ -31,3 +31,23 @@ func cutLines(src []byte, start, end int) edit {
 	}
 	return edit{start, end, ""}
 }
+
+// cutAll removes several ranges of whole lines, which are in order.
+func cutAll(src []byte, ranges []span) []edit {
+	var joined []span
+	for _, r := range ranges {
+		if n := len(joined); n > 0 && joined[n-1].end == r.start {
+			joined[n-1].end = r.end
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	edits := make([]edit, len(joined))
+	for i, r := range joined {
+		edits[i] = cutLines(src, r.start, r.end)
+	}
+	return edits
+}
+
+// isBlank says whether a text is of white space alone.
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }

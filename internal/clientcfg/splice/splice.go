@@ -110,6 +110,8 @@ func parse(text []byte, f Format) (tree, error) {
 		return parseJSON(text, f == JSON)
 	case TOML, TOMLArray:
 		return parseTOML(text, f == TOMLArray)
+	case YAML:
+		return parseYAML(text)
 	}
 	return nil, fmt.Errorf("splice: there is no format %q", f)
 }

@@ -207,7 +207,7 @@ func (t *tomlTree) cutPair(p pair) edit {
 // remove takes out whole sections. The tables that they are in need no header of their own, and where one has
 // it, it is the user's: there is nothing to prune.
 func (t *tomlTree) remove(path, names []string, _ bool) ([]edit, error) {
-	var edits []edit
+	var all []entry
 	for _, name := range names {
 		at := join(path, name)
 		found := t.find(at)
@@ -216,26 +216,24 @@ func (t *tomlTree) remove(path, names []string, _ bool) ([]edit, error) {
 				return nil, err
 			}
 		}
-		for _, e := range found {
-			edits = append(edits, t.cut(e)...)
-		}
+		all = append(all, found...)
 	}
-	return edits, nil
+	return t.cut(all...), nil
 }
 
-// cut removes the sections of an entry, each with the empty line before it.
-func (t *tomlTree) cut(e entry) []edit {
-	var edits []edit
-	for _, l := range t.lines(e) {
-		if l.start > 0 {
-			before := lineStart(t.src, l.start-1)
-			if len(bytes.TrimSpace(t.src[before:l.start])) == 0 {
-				l.start = before
-			}
-		}
-		edits = append(edits, cutLines(t.src, l.start, l.end))
+// cut removes the sections of entries, each with the empty line before it.
+func (t *tomlTree) cut(entries ...entry) []edit {
+	var all []span
+	for _, e := range entries {
+		all = append(all, t.lines(e)...)
 	}
-	return edits
+	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
+	for i, l := range all {
+		if before := lineStart(t.src, max(0, l.start-1)); isBlank(t.src[before:l.start]) {
+			all[i].start = before
+		}
+	}
+	return cutAll(t.src, all)
 }
 
 // pairs are the lines of members. A table is written inline, so that what it belongs to is one section.
@@ -247,7 +245,9 @@ func (t *tomlTree) pairs(members []Member, indent string) string {
 	return b.String()
 }
 
-func (t *tomlTree) pairText(m Member) string { return tomlKey([]string{m.Key}) + " = " + tomlValue(m.Value) }
+func (t *tomlTree) pairText(m Member) string {
+	return tomlKey([]string{m.Key}) + " = " + tomlValue(m.Value)
+}
 
 func tomlKey(path []string) string {
 	parts := make([]string, len(path))

@@ -2,6 +2,7 @@ package splice
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 )
@@ -136,6 +137,16 @@ func copied(v any) any {
 		m := make(map[string]any, len(v))
 		for k, item := range v {
 			m[k] = copied(item)
+		}
+		return m
+	case map[any]any: // of YAML, where not every key is a string
+		m := make(map[string]any, len(v))
+		for k, item := range v {
+			name, ok := k.(string)
+			if !ok {
+				name = fmt.Sprintf("(%T) %v", k, k)
+			}
+			m[name] = copied(item)
 		}
 		return m
 	case []any:

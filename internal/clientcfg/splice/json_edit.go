@@ -214,7 +214,7 @@ func (t *jsonTree) cut(v span, names []string) []edit {
 	if t.hollow(v, names) {
 		return []edit{{v.start + 1, v.end - 1, ""}}
 	}
-	var edits []edit
+	var cuts []span
 	ms := t.members(v)
 	var kept *member
 	for i := range ms {
@@ -223,38 +223,32 @@ func (t *jsonTree) cut(v span, names []string) []edit {
 			kept = m
 			continue
 		}
-		end := m.value.end
-		switch {
-		case m.comma >= 0 && len(bytes.TrimSpace(t.src[end:m.comma])) == 0:
-			end = m.comma + 1
-		case m.comma >= 0:
-			edits = append(edits, edit{m.comma, m.comma + 1, ""})
+		cuts = append(cuts, span{spaceBefore(t.src, m.key.start), m.value.end})
+		if m.comma >= 0 && isBlank(t.src[m.value.end:m.comma]) {
+			cuts[len(cuts)-1].end = m.comma + 1
+		} else if m.comma >= 0 {
+			cuts = append(cuts, span{m.comma, m.comma + 1})
 		}
-		edits = append(edits, edit{t.cutFrom(m.key.start, end), end, ""})
 	}
-	last := ms[len(ms)-1]
-	if kept != nil && kept.key != last.key && last.comma < 0 {
-		edits = append(edits, edit{kept.comma, kept.comma + 1, ""})
+	if last := ms[len(ms)-1]; kept != nil && kept.key != last.key && last.comma < 0 {
+		cuts = append(cuts, span{kept.comma, kept.comma + 1})
+	}
+	cuts = joined(cuts)
+	edits := make([]edit, len(cuts))
+	for i, c := range cuts {
+		edits[i] = edit{t.cutFrom(c), c.end, ""}
 	}
 	return edits
 }
 
-// cutFrom is where to cut what ends at end, so that a comment that ends with its line does not reach over
-// what follows.
-func (t *jsonTree) cutFrom(start, end int) int {
-	from := spaceBefore(t.src, start)
-	following := bytes.TrimLeft(t.src[end:], " \t\r")
-	if len(following) == 0 || following[0] == '\n' {
-		return from
+// cutFrom is where to begin a cut, so that a comment that ends with its line does not reach over what follows.
+func (t *jsonTree) cutFrom(c span) int {
+	space := len(t.text(c)) - len(bytes.TrimLeft(t.text(c), " \t\r\n"))
+	newline := bytes.IndexByte(t.src[c.start:c.start+space], '\n')
+	comment := bytes.Contains(t.src[lineStart(t.src, c.start):c.start], []byte("//"))
+	following := bytes.TrimLeft(t.src[c.end:], " \t\r")
+	if newline < 0 || !comment || len(following) > 0 && following[0] == '\n' {
+		return c.start
 	}
-	if n := bytes.IndexByte(t.src[from:start], '\n'); n >= 0 && t.endsInComment(from) {
-		return from + n + 1
-	}
-	return from
-}
-
-// endsInComment says whether a comment of one line ends at an offset.
-func (t *jsonTree) endsInComment(at int) bool {
-	line := t.src[bytes.LastIndexByte(t.src[:at], '\n')+1 : at]
-	return bytes.Contains(line, []byte("//")) // one too many only keeps a line end
+	return c.start + newline + 1
 }

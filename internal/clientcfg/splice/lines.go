@@ -1,6 +1,9 @@
 package splice
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // lineStart is where the line of an offset begins.
 func lineStart(src []byte, at int) int { return bytes.LastIndexByte(src[:at], '\n') + 1 }
@@ -32,21 +35,28 @@ func cutLines(src []byte, start, end int) edit {
 	return edit{start, end, ""}
 }
 
-// cutAll removes several ranges of whole lines, which are in order.
+// cutAll removes several ranges of whole lines.
 func cutAll(src []byte, ranges []span) []edit {
-	var joined []span
-	for _, r := range ranges {
-		if n := len(joined); n > 0 && joined[n-1].end == r.start {
-			joined[n-1].end = r.end
-		} else {
-			joined = append(joined, r)
-		}
-	}
-	edits := make([]edit, len(joined))
-	for i, r := range joined {
+	ranges = joined(ranges)
+	edits := make([]edit, len(ranges))
+	for i, r := range ranges {
 		edits[i] = cutLines(src, r.start, r.end)
 	}
 	return edits
+}
+
+// joined puts ranges in order, and makes one of those that touch.
+func joined(ranges []span) []span {
+	slices.SortFunc(ranges, func(a, b span) int { return a.start - b.start })
+	var all []span
+	for _, r := range ranges {
+		if n := len(all); n > 0 && all[n-1].end == r.start {
+			all[n-1].end = r.end
+		} else {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // isBlank says whether a text is of white space alone.

@@ -345,7 +345,8 @@ func (t *tomlTree) refuseInline(path []string) error {
 		}
 		for _, p := range s.pairs {
 			full := slices.Concat(s.name, p.key)
-			if hasPrefix(path, full) && !t.isEmptyList(p) || hasPrefix(full, path) && !ours {
+			inTheWay := hasPrefix(path, full) || hasPrefix(full, path) && !ours
+			if inTheWay && !(t.isEmptyList(p) && slices.Equal(full, path)) {
 				return refuse(t.src, p.whole.start, fmt.Sprintf("this is not written as %s; write it so by hand", header))
 			}
 		}

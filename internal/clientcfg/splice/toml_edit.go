@@ -227,7 +227,6 @@ func (t *tomlTree) cut(entries ...entry) []edit {
 	for _, e := range entries {
 		all = append(all, t.lines(e)...)
 	}
-	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
 	for i, l := range all {
 		if before := lineStart(t.src, max(0, l.start-1)); isBlank(t.src[before:l.start]) {
 			all[i].start = before

@@ -10,28 +10,30 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonTree is a JSON document, of which the members of the root are known and others are looked up.
+// jsonTree is a JSON document, of which the members of the root are known, and those of others once asked for.
 type jsonTree struct {
 	src      []byte
 	empty    bool // it has no value
 	root     span
-	top      []member // of the root, if that is an object
+	known    map[span][]member
 	comments int
 	layout   layout
 }
 
 func parseJSON(src []byte, strict bool) (*jsonTree, error) {
-	t := &jsonTree{src: src}
+	t := &jsonTree{src: src, known: map[span][]member{}}
 	s := &scanner{src: src, loose: -1}
 	if err := s.space(); err != nil {
 		return nil, err
 	}
 	if t.empty = s.at == len(src); !t.empty {
 		t.root.start = s.at
-		if err := s.value(&t.top); err != nil {
+		var top []member
+		if err := s.value(&top); err != nil {
 			return nil, err
 		}
 		t.root.end = s.at
+		t.known[t.root] = top
 		if err := s.space(); err != nil {
 			return nil, err
 		}
@@ -51,12 +53,13 @@ func (t *jsonTree) isObject(v span) bool { return v.start < v.end && t.src[v.sta
 
 // members are those of the object v.
 func (t *jsonTree) members(v span) []member {
-	if v == t.root {
-		return t.top
+	ms, ok := t.known[v]
+	if ok {
+		return ms
 	}
-	var ms []member
 	s := scanner{src: t.src[:v.end], at: v.start, loose: -1}
 	_ = s.value(&ms) // it was passed before
+	t.known[v] = ms
 	return ms
 }
 

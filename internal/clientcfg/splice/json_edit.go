@@ -102,9 +102,11 @@ func (t *jsonTree) replace(old span, v any) edit {
 	}
 	var b strings.Builder
 	for _, c := range comments(t.text(old)) {
-		b.WriteString(c + " ")
+		b.WriteString(c)
 		if strings.HasPrefix(c, "//") {
 			b.WriteString(t.layout.newline + indent)
+		} else {
+			b.WriteString(" ")
 		}
 	}
 	b.WriteString(l.render(v, indent))
@@ -183,7 +185,7 @@ func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if err != nil || len(rest) > 0 || !t.isObject(at) {
 		return nil, err
 	}
-	for prune && len(path) > 0 && t.hollow(at, names) {
+	for prune && len(path) > 0 && t.hollow(at, names) && t.bare(path) {
 		last := len(path) - 1
 		path, names = path[:last], path[last:]
 		at, _ = t.find(path)
@@ -208,6 +210,14 @@ func (t *jsonTree) hollow(v span, names []string) bool {
 	return bytes.IndexByte(t.src[at:v.end], '/') < 0
 }
 
+// bare says whether no comment stands between the name of the member at path and its value.
+func (t *jsonTree) bare(path []string) bool {
+	last := len(path) - 1
+	at, _ := t.find(path[:last])
+	m, _ := named(t.members(at), path[last])
+	return bytes.IndexByte(t.src[m.key.end:m.value.start], '/') < 0
+}
+
 // cut removes the members of those names from the object at v: each with its comma and the white space before
 // it, and without the comments that stand around it.
 func (t *jsonTree) cut(v span, names []string) []edit {
@@ -230,7 +240,7 @@ func (t *jsonTree) cut(v span, names []string) []edit {
 			cuts = append(cuts, span{m.comma, m.comma + 1})
 		}
 	}
-	if last := ms[len(ms)-1]; kept != nil && kept.key != last.key && last.comma < 0 {
+	if n := len(ms); kept != nil && kept.key != ms[n-1].key && ms[n-1].comma < 0 {
 		cuts = append(cuts, span{kept.comma, kept.comma + 1})
 	}
 	cuts = joined(cuts)

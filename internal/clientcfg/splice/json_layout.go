@@ -19,15 +19,16 @@ type layout struct {
 func layoutOf(t *jsonTree) layout {
 	l := layout{newline: lineEnd(t.src), unit: "  ", colon: ": ", comma: ", "}
 	base := indentation(t.src, t.root.start)
-	for _, m := range t.top {
+	top := t.known[t.root]
+	for _, m := range top {
 		indent := indentation(t.src, m.key.start)
 		if bytes.ContainsRune(t.src[spaceBefore(t.src, m.key.start):m.key.start], '\n') && len(indent) > len(base) {
 			l.unit = indent[len(base):]
 			break
 		}
 	}
-	l.oneLine = len(t.top) > 0 && bytes.IndexByte(t.text(t.root), '\n') < 0
-	if l.oneLine && t.src[t.top[0].value.start-1] == ':' {
+	l.oneLine = len(top) > 0 && bytes.IndexByte(t.text(t.root), '\n') < 0
+	if l.oneLine && t.src[top[0].value.start-1] == ':' {
 		l.colon, l.comma = ":", ","
 	}
 	return l

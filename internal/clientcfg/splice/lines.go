@@ -61,3 +61,5 @@ func joined(ranges []span) []span {
 
 // isBlank says whether a text is of white space alone.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
+func onlySpaces(text []byte) bool { return len(bytes.TrimLeft(text, " ")) == 0 }

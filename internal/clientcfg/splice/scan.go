@@ -176,23 +176,45 @@ func (s *scanner) member(into *[]member) error {
 	return nil
 }
 
+// What a byte of a string means.
+const (
+	isText = iota
+	isQuote
+	isBackslash
+	isForbidden
+)
+
+// classes and escapes are tables: strings are most of a large file.
+var (
+	classes = func() (class [256]byte) {
+		for c := range byte(' ') {
+			class[c] = isForbidden
+		}
+		class['"'], class['\\'] = isQuote, isBackslash
+		return class
+	}()
+	escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+)
+
 // string passes a string.
 func (s *scanner) string() error {
 	open := s.at
 	for i := open + 1; i < len(s.src); i++ {
-		switch c := s.src[i]; {
-		case c == '"':
+		switch classes[s.src[i]] {
+		case isQuote:
 			s.at = i + 1
 			return nil
-		case c < ' ':
+		case isForbidden:
 			return s.fail(i, "a string has a line end or a control character in it")
-		case c != '\\':
-		case i+1 < len(s.src) && bytes.IndexByte([]byte(`"\/bfnrt`), s.src[i+1]) >= 0:
-			i++
-		case i+5 < len(s.src) && s.src[i+1] == 'u' && hex(s.src[i+2:i+6]):
-			i += 5
-		default:
-			return s.fail(i, "a string has a backslash in it that means nothing in JSON")
+		case isBackslash:
+			switch {
+			case i+1 < len(s.src) && escapes[s.src[i+1]]:
+				i++
+			case i+5 < len(s.src) && s.src[i+1] == 'u' && hex(s.src[i+2:i+6]):
+				i += 5
+			default:
+				return s.fail(i, "a string has a backslash in it that means nothing in JSON")
+			}
 		}
 	}
 	return s.fail(open, "a string is not closed")

@@ -239,7 +239,7 @@ func (t *tomlTree) commentCount() int { return len(t.comments) }
 
 func (t *tomlTree) differs(other tree, path, names []string) string {
 	after := other.(*tomlTree)
-	if t.commentsBeside(path, names) != after.commentsBeside(path, names) {
+	if t.commentsBeside(path, names) > after.commentsBeside(path, names) {
 		return "a comment outside of the entry is lost"
 	}
 	if !reflect.DeepEqual(t.without(path, names), after.without(path, names)) {
@@ -335,12 +335,13 @@ func (t *tomlTree) refuseInline(path []string) error {
 		path = path[:len(path)-1]
 		header = "[[" + tomlKey(path) + "]]"
 	}
+	inItem := !t.array
 	for i := range t.sections {
 		s := &t.sections[i]
-		ours := hasPrefix(s.name, path)
-		switch {
-		case s.array && hasPrefix(path, s.name) && !(t.array && len(s.name) == len(path)),
-			t.array && !s.array && i > 0 && slices.Equal(s.name, path):
+		ours := i > 0 && hasPrefix(s.name, path)
+		isItem := t.array && s.array && slices.Equal(s.name, path)
+		inItem = inItem || isItem
+		if s.array && hasPrefix(path, s.name) && !isItem || ours && !inItem {
 			return refuse(t.src, s.header.start, fmt.Sprintf("this does not go together with %s", header))
 		}
 		for _, p := range s.pairs {

@@ -26,7 +26,7 @@ type yamlTree struct {
 	comments []span
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\n  )?line (\d+): `)
 
 func parseYAML(src []byte) (*yamlTree, error) {
 	if at := oddLineEnd(src); at >= 0 {
@@ -193,7 +193,7 @@ func (y *yamlTree) usable(p yamlPair, path []string) error {
 	switch {
 	case p.value.Kind == yaml.AliasNode, p.value.Anchor != "", p.key.Anchor != "":
 		return refuse(y.src, at, fmt.Sprintf("%s has an anchor or is an alias; write it out by hand", quoted(path)))
-	case !ok, len(bytes.Trim(y.src[p.start:at], " ")) > 0, p.value.Style&yaml.TaggedStyle != 0:
+	case !ok, !onlySpaces(y.src[p.start:at]), p.value.Style&yaml.TaggedStyle != 0:
 		return refuse(y.src, at, fmt.Sprintf("%s is written in a way that is not edited; change it by hand", quoted(path)))
 	}
 	return nil
@@ -238,7 +238,7 @@ func (y *yamlTree) commentCount() int { return len(y.comments) }
 
 func (y *yamlTree) differs(other tree, path, names []string) string {
 	after := other.(*yamlTree)
-	if y.commentsBeside(path, names) != after.commentsBeside(path, names) {
+	if y.commentsBeside(path, names) > after.commentsBeside(path, names) {
 		return "a comment outside of the entry is lost"
 	}
 	if !reflect.DeepEqual(y.without(path, names), after.without(path, names)) {

@@ -21,7 +21,7 @@ func (y *yamlTree) set(path []string, members []Member) ([]edit, error) {
 	case err != nil:
 		return nil, err
 	case len(rest) > 0:
-		return y.add(at, []Member{wrap(rest, members)}), nil
+		return y.add(at, []Member{wrap(rest, members)})
 	}
 	return y.update(at, path, members)
 }
@@ -35,7 +35,7 @@ func (y *yamlTree) setRaw(path []string, raw []byte) ([]edit, error) {
 	case err != nil:
 		return nil, err
 	case len(rest) > 0:
-		return y.add(at, []Member{wrap(rest, verbatim(raw))}), nil
+		return y.add(at, []Member{wrap(rest, verbatim(raw))})
 	}
 	if err := y.usable(at, path); err != nil {
 		return nil, err
@@ -57,14 +57,17 @@ func (y *yamlTree) fresh(m Member) edit {
 }
 
 // add puts pairs behind those of the mapping at p, which may have none.
-func (y *yamlTree) add(p yamlPair, members []Member) []edit {
+func (y *yamlTree) add(p yamlPair, members []Member) ([]edit, error) {
 	if !isBlock(p.value) {
-		return y.fill(p, members)
+		return y.fill(p, members), nil
 	}
 	pairs := y.pairs(p.value, p.bound)
 	last := pairs[len(pairs)-1]
+	if at := y.offset(last.key); !onlySpaces(y.src[last.start:at]) {
+		return nil, refuse(y.src, at, "the key does not begin its line; write it so by hand")
+	}
 	lines := y.lines(members, strings.Repeat(" ", last.key.Column-1))
-	return []edit{insertLines(y.src, y.endOf(last), lines, y.newline)}
+	return []edit{insertLines(y.src, y.endOf(last), lines, y.newline)}, nil
 }
 
 // fill puts pairs into a mapping that is null or {}.
@@ -113,10 +116,11 @@ func (y *yamlTree) update(p yamlPair, path []string, members []Member) ([]edit, 
 		}
 		edits = append(edits, inner...)
 	}
-	if len(missing) > 0 {
-		edits = append(edits, y.add(p, missing)...)
+	if len(missing) == 0 {
+		return edits, nil
 	}
-	return edits, nil
+	added, err := y.add(p, missing)
+	return append(edits, added...), err
 }
 
 // change sets the value of a pair.

@@ -12,12 +12,12 @@ import (
 	"codemode/internal/clientcfg/splice"
 )
 
-// documents is how many random documents of a family are edited.
+// documents is how many random documents of a family are edited: all where CODEMODE_REQUIRE names "random".
 func documents() int {
 	if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",random,") {
 		return 40_000
 	}
-	return 1_000
+	return 500
 }
 
 // family is a format, and how documents of it are made: each comment is the text c0, c1, … once.

@@ -34,11 +34,15 @@ func TestRemoveAll(t *testing.T) {
 			`{"mcpServers":{"a":1,"b":2,"\u0061":{}}}`, `{"mcpServers":{"b":2}}`,
 		},
 		{
-			"prune", splice.JSON, []string{"mcp", "servers"}, "a", true,
+			"prune", splice.JSON,
+			[]string{"mcp", "servers"},
+			"a", true,
 			"{\n  \"mcp\": {\n    \"servers\": {\n      \"a\": {}\n    }\n  },\n  \"x\": 1\n}\n", "{\n  \"x\": 1\n}\n",
 		},
 		{
-			"prune but a comment", splice.JSONC, []string{"mcp", "servers"}, "a", true,
+			"prune but a comment", splice.JSONC,
+			[]string{"mcp", "servers"},
+			"a", true,
 			"{\n  \"mcp\": {\n    // mine\n    \"servers\": {\n      \"a\": {}\n    }\n  }\n}\n", "{\n  \"mcp\": {\n    // mine\n  }\n}\n",
 		},
 		{

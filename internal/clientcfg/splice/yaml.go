@@ -60,7 +60,7 @@ func parseYAML(src []byte) (*yamlTree, error) {
 		y.root = doc.Content[0]
 		y.comments = y.findComments(y.root)
 		y.findStep(y.root)
-		if y.root.Kind == yaml.ScalarNode && y.root.Value == "" && y.root.Anchor == "" {
+		if r := y.root; r.Kind == yaml.ScalarNode && r.Value == "" && r.Anchor == "" && r.Style == 0 {
 			y.root = nil
 		}
 	} else {

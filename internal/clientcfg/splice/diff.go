@@ -3,14 +3,15 @@ package splice
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // around is how many lines a diff shows before and after a change.
 const around = 3
 
-// maxCells bounds the comparison of every line with every other; beyond it, all lines count as changed.
-const maxCells = 4 << 20
+// maxChanges bounds the search for the shortest way from one text to another; beyond it, all lines count as changed.
+const maxChanges = 2000
 
 // Diff is what changed between two texts as a unified diff, and empty where nothing did. Of a large file, only
 // the part that differs is looked at closely.
@@ -93,33 +94,24 @@ func lines(src []byte) [][]byte {
 	return all
 }
 
-// steps lead from x to y by a longest common subsequence.
+// steps lead from x to y.
 func steps(x, y [][]byte) []step {
-	head := 0
-	for head < min(len(x), len(y)) && bytes.Equal(x[head], y[head]) {
-		head++
-	}
-	tail := 0
-	for tail < min(len(x), len(y))-head && bytes.Equal(x[len(x)-1-tail], y[len(y)-1-tail]) {
+	tail := 0 // which stays behind the last change, so that there are lines to show after it
+	for tail < min(len(x), len(y)) && bytes.Equal(x[len(x)-1-tail], y[len(y)-1-tail]) {
 		tail++
 	}
-	common := longest(x[head:len(x)-tail], y[head:len(y)-tail])
+	kinds := shortest(x[:len(x)-tail], y[:len(y)-tail])
 	var all []step
 	i, j := 0, 0
-	for i < len(x) || j < len(y) {
-		s := step{' ', nil, i, j}
-		inner := i >= head && i < len(x)-tail
-		other := j >= head && j < len(y)-tail
-		switch {
-		case inner && (!other || !bytes.Equal(x[i], y[j]) && common(i-head+1, j-head) >= common(i-head, j-head+1)):
-			s.kind, s.line = '-', x[i]
-			i++
-		case other && (!inner || !bytes.Equal(x[i], y[j])):
-			s.kind, s.line = '+', y[j]
-			j++
-		default:
+	for _, kind := range append(kinds, bytes.Repeat([]byte(" "), tail)...) {
+		s := step{kind: kind, a: i, b: j}
+		if kind == '+' {
+			s.line = y[j]
+		} else {
 			s.line = x[i]
 			i++
+		}
+		if kind != '-' {
 			j++
 		}
 		all = append(all, s)
@@ -127,23 +119,58 @@ func steps(x, y [][]byte) []step {
 	return all
 }
 
-// longest returns how long the longest common subsequence is of what is left of x and y.
-func longest(x, y [][]byte) func(i, j int) int {
-	width := len(y) + 1
-	if len(x)*len(y) > maxCells {
-		return func(int, int) int { return 0 }
-	}
-	cells := make([]int32, (len(x)+1)*width)
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if bytes.Equal(x[i], y[j]) {
-				cells[i*width+j] = cells[(i+1)*width+j+1] + 1
-			} else {
-				cells[i*width+j] = max(cells[(i+1)*width+j], cells[i*width+j+1])
+// shortest is the way from x to y with the fewest changes, by E. W. Myers, "An O(ND) Difference Algorithm and Its
+// Variations" (1986): for each number of changes d, how far one gets in x on each diagonal k, where x is k lines
+// ahead of y.
+func shortest(x, y [][]byte) []byte {
+	var reached [][]int // by d, the diagonals from -d to d
+	for d := 0; d <= min(len(x)+len(y), maxChanges); d++ {
+		far := make([]int, 2*d+1)
+		for k := -d; k <= d; k += 2 {
+			i := 0
+			if d > 0 {
+				i, _ = furthest(reached[d-1], k)
+			}
+			for i < len(x) && i-k < len(y) && bytes.Equal(x[i], y[i-k]) {
+				i++
+			}
+			far[k+d] = i
+			if i >= len(x) && i-k >= len(y) {
+				return backward(append(reached, far), i, i-k)
 			}
 		}
+		reached = append(reached, far)
 	}
-	return func(i, j int) int { return int(cells[i*width+j]) }
+	return slices.Concat(bytes.Repeat([]byte("-"), len(x)), bytes.Repeat([]byte("+"), len(y)))
+}
+
+// furthest is how far in x one more change leads to diagonal k, and which change that is.
+func furthest(far []int, k int) (i int, kind byte) {
+	at := k + len(far)/2 // of diagonal k
+	if at-1 < 0 || at+1 < len(far) && far[at-1] < far[at+1] {
+		return far[at+1], '+'
+	}
+	return far[at-1] + 1, '-'
+}
+
+// backward follows the way back from its end.
+func backward(reached [][]int, i, j int) []byte {
+	var kinds []byte
+	for d := len(reached) - 1; d > 0; d-- {
+		from, kind := furthest(reached[d-1], i-j)
+		kinds = append(kinds, bytes.Repeat([]byte(" "), i-from)...)
+		kinds = append(kinds, kind)
+		k := i - j
+		i, j = from, from-k
+		if kind == '-' {
+			i--
+		} else {
+			j--
+		}
+	}
+	kinds = append(kinds, bytes.Repeat([]byte(" "), i)...)
+	slices.Reverse(kinds)
+	return kinds
 }
 
 func writeHunk(b *strings.Builder, steps []step, skipped int) {

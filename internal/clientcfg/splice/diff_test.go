@@ -37,7 +37,7 @@ func TestDiffApplies(t *testing.T) {
 		t.Skip("there is no patch here")
 	}
 	file := filepath.Join(t.TempDir(), "f")
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var texts [2][]string
 		for range r.IntN(30) {
@@ -78,5 +78,9 @@ func TestDiffOfLargeFile(t *testing.T) {
 	want := "--- f\n+++ f\n@@ -299998,6 +299998,7 @@\n " + strings.Join([]string{line, line, line}, " ") + "+new\n " + strings.Join([]string{line, line, line}, " ")
 	if got := splice.Diff([]byte(before), []byte(after), "f"); got != want {
 		t.Errorf("it is %.500q", got)
+	}
+	marked := mark + before[:at] + "new\n" + before[at:]
+	if got := splice.Diff([]byte(marked), []byte(before), "f"); strings.Count(got, "\n") > 20 {
+		t.Errorf("of two changes far from each other it is %.500q", got)
 	}
 }

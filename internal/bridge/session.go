@@ -207,8 +207,8 @@ func (s *session) close() {
 	s.turn <- struct{}{} // whoever still waits for a turn finds the session closed
 }
 
-// policy is the sandbox policy a configuration asks for.
-func policy(c config.Sandbox) sandbox.Policy {
+// Policy is the sandbox policy a configuration asks for.
+func Policy(c config.Sandbox) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
 	p.Memory, p.Processes, p.CPUs = c.Memory, c.Pids, c.CPUs
 	p.TmpSize, p.WorkSize = c.TmpSize, c.WorkSize

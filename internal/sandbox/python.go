@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -52,8 +54,8 @@ func (s PythonSource) Python(ctx context.Context) (*Python, error) {
 	return s.embedded(ctx)
 }
 
-// Verify walks the embedded distribution and says whether files of it were lost or changed since it
-// was unpacked. Removing the directory that the error names repairs it.
+// Verify reads the embedded distribution and says whether files of it were lost or changed since it
+// was unpacked. [PythonSource.Repair] unpacks it again.
 func (py *Python) Verify() error {
 	if !py.Embedded {
 		return nil
@@ -69,6 +71,25 @@ func (py *Python) Verify() error {
 	}
 	if got != string(want) {
 		return fmt.Errorf("python in %q is not as it was unpacked", dir)
+	}
+	return nil
+}
+
+// Try runs the interpreter, outside of any sandbox: what it computes is a constant.
+func (py *Python) Try(ctx context.Context) error {
+	exe := py.hostPath(py.Exe)
+	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-B", "-c", "print(6 * 7)")
+	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%w%s", explainStart(exe, err), lastLine(stderr.String()))
+	case strings.TrimSpace(string(out)) != "42":
+		return fmt.Errorf("running %q: it takes 6 * 7 for %.40q", exe, out)
 	}
 	return nil
 }

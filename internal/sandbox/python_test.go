@@ -139,6 +139,33 @@ func TestVerify(t *testing.T) {
 	if err := py.Verify(); err == nil {
 		t.Error("a file that was added is not noticed")
 	}
+	if err := py.Try(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRepair flips a bit, which leaves names and sizes as they were.
+func TestRepair(t *testing.T) {
+	source := PythonSource{CacheDir: t.TempDir()}
+	py, err := source.Python(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := py.hostPath(embeddedDir + "/lib/python" + majorMinor(embeddedVersion(), ".") + "/json/decoder.py")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[100] ^= 1
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if damage, err := source.Repair(t.Context()); err != nil || damage == nil {
+		t.Fatalf("the damage %v was repaired with error %v", damage, err)
+	}
+	if damage, err := source.Repair(t.Context()); err != nil || damage != nil {
+		t.Errorf("afterwards there is damage %v, error %v", damage, err)
+	}
 }
 
 func TestCompile(t *testing.T) {

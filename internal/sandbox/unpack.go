@@ -25,6 +25,9 @@ const (
 	// when the distribution was last used, to within usedEvery.
 	markerName = ".complete"
 
+	// markerForm changes with what a marker holds.
+	markerForm = "contents"
+
 	// tempPrefix begins the names of directories that nobody may trust. They are made, renamed and
 	// removed under the lock, so whoever holds it knows that their makers are dead.
 	tempPrefix = ".tmp-"
@@ -37,16 +40,11 @@ const (
 
 // embedded returns the embedded interpreter, unpacked in the cache.
 func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
-	version, _, _ := strings.Cut(embeddedRelease, "-")
-	root := filepath.Join(s.CacheDir, "python")
-	d := distribution{
-		dir:      filepath.Join(root, version+"-"+embeddedKey()),
-		extract:  extractEmbedded,
-		progress: s.progress,
-	}
+	d := s.distribution()
 	if err := d.ensure(ctx); err != nil {
 		return nil, err
 	}
+	version := embeddedVersion()
 	return &Python{
 		Exe:      embeddedExe(embeddedDir),
 		Version:  version,
@@ -56,10 +54,48 @@ func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
 	}, nil
 }
 
+// Repair makes sure of the embedded distribution: one that is damaged is removed and unpacked again, which the
+// first result tells. What codemodes that were killed have left half-unpacked goes, too.
+func (s PythonSource) Repair(ctx context.Context) (damage, err error) {
+	py, err := s.embedded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := s.distribution()
+	if damage = py.Verify(); damage == nil {
+		tidyIfIdle(filepath.Dir(d.dir), d.dir)
+		return nil, nil
+	}
+	lock, err := d.lock(ctx, filepath.Dir(d.dir))
+	if err != nil {
+		return damage, fmt.Errorf("locking the cache directory %q: %w", filepath.Dir(d.dir), err)
+	}
+	err = discard(d.dir)
+	lock.Close()
+	if err != nil {
+		return damage, fmt.Errorf("removing %q: %w", d.dir, err)
+	}
+	return damage, d.ensure(ctx)
+}
+
+// distribution is the embedded one, wherever it is by now.
+func (s PythonSource) distribution() distribution {
+	return distribution{
+		dir:      filepath.Join(s.CacheDir, "python", embeddedVersion()+"-"+embeddedKey()),
+		extract:  extractEmbedded,
+		progress: s.progress,
+	}
+}
+
+// embeddedVersion is "3.14.6"; empty in a binary that carries none.
+func embeddedVersion() string {
+	version, _, _ := strings.Cut(embeddedRelease, "-")
+	return version
+}
+
 // embeddedExe is the interpreter of the embedded distribution whose root is dir.
 func embeddedExe(dir string) string {
-	version, _, _ := strings.Cut(embeddedRelease, "-")
-	return filepath.Join(dir, "bin", "python"+majorMinor(version, "."))
+	return filepath.Join(dir, "bin", "python"+majorMinor(embeddedVersion(), "."))
 }
 
 // majorMinor is "3", sep, "14" for "3.14.6".
@@ -70,7 +106,7 @@ func majorMinor(version, sep string) string {
 
 // embeddedKey tells apart what different builds of codemode would unpack.
 func embeddedKey() string {
-	h := sha256.Sum256([]byte(strings.Join(append([]string{embeddedRelease, runtime.GOARCH, embeddedDir}, unneeded...), "\n")))
+	h := sha256.Sum256([]byte(strings.Join(append([]string{embeddedRelease, runtime.GOARCH, embeddedDir, markerForm}, unneeded...), "\n")))
 	return hex.EncodeToString(h[:4])
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,7 +130,8 @@ func openModes(dir string) error {
 	})
 }
 
-// listing is a digest of the names, sizes and modes of everything below dir but the marker.
+// listing is a digest of the names, modes and contents of everything below dir but the marker. Contents are summed
+// for what disks and cleaners do to files; nobody else can write here, see trustCache.
 func listing(dir string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -140,11 +142,13 @@ func listing(dir string) (string, error) {
 		if err != nil {
 			return err
 		}
-		size := info.Size()
-		if e.IsDir() {
-			size = 0 // differs from file system to file system
+		var content []byte
+		if e.Type().IsRegular() {
+			if content, err = os.ReadFile(path); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(h, "%v %d %q\n", info.Mode(), size, strings.TrimPrefix(path, dir))
+		fmt.Fprintf(h, "%v %d %08x %q\n", info.Mode(), len(content), crc32.ChecksumIEEE(content), strings.TrimPrefix(path, dir))
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), err

@@ -109,5 +109,5 @@ func findProgram(command, dir string, env map[string]string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("command %q was not found in PATH", command)
+	return "", noCommandError(fmt.Sprintf("command %q was not found in PATH", command))
 }

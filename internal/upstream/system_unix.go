@@ -19,7 +19,7 @@ func executable(path string, _ map[string]string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("command %q does not exist", path)
+		return "", noCommandError(fmt.Sprintf("command %q does not exist", path))
 	case info.IsDir():
 		return "", fmt.Errorf("command %q is a directory", path)
 	case info.Mode()&0o111 == 0:

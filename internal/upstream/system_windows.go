@@ -38,5 +38,5 @@ func executable(path string, env map[string]string) (string, error) {
 			return c, nil
 		}
 	}
-	return "", fmt.Errorf("command %q does not exist", path)
+	return "", noCommandError(fmt.Sprintf("command %q does not exist", path))
 }

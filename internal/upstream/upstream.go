@@ -7,6 +7,7 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -23,6 +24,15 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// ErrNoCommand is why a server does not start whose command is not there.
+var ErrNoCommand = errors.New("no such command")
+
+type noCommandError string
+
+func (e noCommandError) Error() string { return string(e) }
+
+func (e noCommandError) Is(target error) bool { return target == ErrNoCommand }
 
 // CallError says why a call brought no result. A result whose isError is true is not a CallError.
 type CallError struct {

@@ -60,7 +60,8 @@ var floor = map[string][]string{
 	"upstream":  {"config", "proc"},
 	"sandbox":   {"proc"},
 	"bridge":    {"config", "guest", "catalog", "upstream", "sandbox", "toon"},
-	"commands":  {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
+	"doctor":    {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
+	"commands":  {"bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.

@@ -182,3 +182,8 @@ func (m *masker) ref(ref Ref) string {
 	}
 	return ref.Text
 }
+// MaskText is a text in which what looks like a secret is masked.
+func MaskText(s string) string { return (&masker{dialect: config.DialectNone}).text(s) }
+
+// NamesSecret says whether a variable or a flag is named as those are that hold secrets.
+func NamesSecret(name string) bool { return secretName().MatchString(name) }

@@ -77,6 +77,11 @@ func (f *selfFinder) reason(s config.Server) string {
 	return ""
 }
 
+// StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode.
+func StartsOriginal(s config.Server) bool {
+	return slices.ContainsFunc(append([]string{s.Command}, s.Args...), isOriginal)
+}
+
 func (f *selfFinder) servedBy(text string) bool {
 	return len(f.ports) > 0 && strings.Contains(text, "://") && slices.Contains(f.ports, loopbackPort(text))
 }

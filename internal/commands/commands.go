@@ -33,6 +33,7 @@ func table(env Env, ui *ui) *cli.Command {
 			docsCommand(env, ui),
 			imageCommand(env, ui),
 			configCommand(env, ui),
+			doctorCommand(env, ui),
 			versionCommand(env),
 			helpCommand(),
 		},

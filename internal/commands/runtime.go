@@ -40,14 +40,7 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	if t.paths.Cache == "" {
 		return nil, errNoCache
 	}
-	names := []string{t.config.Sandbox.Runtime}
-	switch {
-	case names[0] != config.RuntimeAuto:
-	case t.config.Sandbox.Python != "":
-		names[0] = config.RuntimeNative // an interpreter of this machine is in no container
-	default:
-		names = t.config.Sandbox.Order
-	}
+	names := t.runtimeNames()
 	runtimes := make([]sandbox.Runtime, 0, len(names))
 	for _, name := range names {
 		switch name {
@@ -67,19 +60,35 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	return sandbox.NewFirst(runtimes...), nil
 }
 
+// runtimeNames are those that are tried, one after the other. Only one is named where the settings leave no choice.
+func (t *tenancy) runtimeNames() []string {
+	c := t.config.Sandbox
+	switch {
+	case c.Runtime != config.RuntimeAuto:
+		return []string{c.Runtime}
+	case c.Python != "":
+		return []string{config.RuntimeNative} // an interpreter of this machine is in no container
+	}
+	return c.Order
+}
+
 func (t *tenancy) native(ui *ui, log *slog.Logger) sandbox.Runtime {
 	c := t.config.Sandbox
 	return sandbox.NewNative(sandbox.NativeOptions{
 		CacheDir:  t.paths.Cache,
 		Log:       log,
 		Isolation: sandbox.Isolation(c.Isolation),
-		Python: sandbox.PythonSource{
-			CacheDir:    t.paths.Cache,
-			Interpreter: c.Python,
-			LookPath:    lookPath(t.env),
-			Progress:    ui.busy,
-		},
+		Python:    t.python(ui),
 	})
+}
+
+func (t *tenancy) python(ui *ui) sandbox.PythonSource {
+	return sandbox.PythonSource{
+		CacheDir:    t.paths.Cache,
+		Interpreter: t.config.Sandbox.Python,
+		LookPath:    lookPath(t.env),
+		Progress:    ui.busy,
+	}
 }
 
 func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runtime {

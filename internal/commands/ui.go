@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -156,3 +157,14 @@ func separate(err error) []error {
 }
 
 func quote(s string) string { return strconv.Quote(s) }
+
+// ask puts a question to which only y is yes. It is for terminals.
+func (u *ui) ask(from io.Reader, question string) bool {
+	u.mu.Lock()
+	u.clear()
+	fmt.Fprintf(u.out, "codemode: %s [y/N] ", oneLine(question))
+	u.mu.Unlock()
+	answer, _ := bufio.NewReader(from).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}

@@ -87,6 +87,9 @@ func (s PythonSource) distribution() distribution {
 	}
 }
 
+// Carries is the version of the Python in this binary; empty where there is none.
+func Carries() string { return embeddedVersion() }
+
 // embeddedVersion is "3.14.6"; empty in a binary that carries none.
 func embeddedVersion() string {
 	version, _, _ := strings.Cut(embeddedRelease, "-")

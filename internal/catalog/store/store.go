@@ -164,6 +164,21 @@ func (s *Store) Prune(now time.Time) error {
 	return s.prune(now, maxStore)
 }
 
+// Damaged lists the files that cannot be read, which the next Save would replace.
+func (s *Store) Damaged() (names []string) {
+	entries, _ := os.ReadDir(s.dir) // what is not there is not damaged
+	for _, e := range entries {
+		key := strings.TrimSuffix(strings.TrimSuffix(e.Name(), toolsSuffix), shapesSuffix)
+		if !isEntry(e.Name()) {
+			continue
+		}
+		if _, _, ok := s.read(key, strings.TrimPrefix(e.Name(), key)); !ok {
+			names = append(names, filepath.Join(s.dir, e.Name()))
+		}
+	}
+	return names
+}
+
 func (s *Store) prune(now time.Time, most int64) error {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {

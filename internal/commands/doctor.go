@@ -1,0 +1,257 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"codemode/internal/bridge"
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/doctor"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
+	"codemode/internal/upstream"
+
+	"github.com/urfave/cli/v3"
+)
+
+func doctorCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "prove that everything works, or say what to do",
+		Description: "It has guests try to get out of their sandboxes, and clients' entries start\n" +
+			"codemode. Ends with 1 when something has failed; warnings and skips are no failure.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "servers", Usage: "also start every server, and ask it for its tools", Local: true},
+			&cli.BoolFlag{Name: "fix", Usage: "first repair what can be repaired without loss", Local: true},
+			&cli.StringFlag{Name: "report", Usage: "`FILE` for a bug report, without secrets; - is stdout", Local: true},
+			jsonFlag(),
+		}, append(settingFlags("servers-file", "tenant", "runtime", "python"), configFlag())...),
+		Metadata: examples("codemode doctor", "codemode doctor --servers --fix", "codemode doctor --report report.txt"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArguments(cmd); err != nil {
+				return err
+			}
+			if cmd.Bool("json") && cmd.String("report") == "-" {
+				return &usageError{"--json and --report - both write to stdout", []string{"name a file for the report"}}
+			}
+			return runDoctor(ctx, env, ui, cmd)
+		},
+	}
+}
+
+func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
+	p := newPatient(env, ui, cmd)
+	defer p.close()
+	report, err := newReport(env, cmd)
+	if err != nil {
+		return err
+	}
+	var pulls []doctor.Check
+	if cmd.Bool("fix") {
+		pulls = p.askPulls(ctx) // ^C ends the question
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer watchSignals(func(s *signalled) { cancel(s) }, func() {})()
+
+	show := newFindings(env, cmd)
+	tell := func(f doctor.Finding) {
+		ui.done()
+		show.add(f)
+	}
+	waiting := func(c doctor.Check) { ui.working("looking at " + c.Name + ": " + c.Proves) }
+	if cmd.Bool("fix") {
+		doctor.Run(ctx, append(p.repairs(), pulls...), waiting, tell)
+	}
+	doctor.Run(ctx, p.checks(cmd.Bool("servers")), waiting, tell)
+	ui.done()
+	if s, ok := errors.AsType[*signalled](context.Cause(ctx)); ok {
+		return exit(exitSignal + int(s.number))
+	}
+	if err := errors.Join(show.finish(), report.write(ui, p, show.list)); err != nil {
+		return err
+	}
+	if doctor.Count(show.list).Failed > 0 {
+		return exit(exitFailed)
+	}
+	return nil
+}
+
+// A patient is what is examined. Where the settings cannot be used, the defaults stand in for them.
+type patient struct {
+	*tenancy
+	ui        *ui
+	explained config.Explained
+	errs      []error // with the settings, which keep codemode from working
+	runtimes  []*doctor.Runtime
+	bridge    *bridge.Bridge // nil as long as no server is to be started
+}
+
+func newPatient(env Env, ui *ui, cmd *cli.Command) *patient {
+	p := &patient{ui: ui}
+	explained, err := config.Explain(settingsSource(env, cmd))
+	p.explained = explained
+	if err == nil {
+		p.tenancy, err = openTenancy(env, cmd)
+	}
+	if err != nil {
+		p.errs = separate(err)
+		defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
+		defaults.Problems = explained.Problems
+		p.tenancy = &tenancy{env: env, config: defaults, paths: config.FindPaths(env.Lookup, runtime.GOOS)}
+	}
+	if p.paths.Cache != "" {
+		p.addRuntimes()
+	}
+	return p
+}
+
+// addRuntimes adds those that the settings use, and then the others there are.
+func (p *patient) addRuntimes() {
+	used := p.runtimeNames()
+	policy := bridge.Policy(p.config.Sandbox)
+	for _, name := range slices.Concat(used, []string{config.RuntimeNative, container.Podman, container.Docker}) {
+		r := &doctor.Runtime{Policy: policy, Used: slices.Contains(used, name)}
+		r.Named = r.Used && len(used) == 1
+		if name == config.RuntimeNative {
+			r.Runtime = p.native(p.ui, slog.New(slog.DiscardHandler))
+		} else {
+			r.Policy.Interpreter = ""
+			r.Runtime = p.engine(name, p.ui, slog.New(slog.DiscardHandler))
+		}
+		if !slices.ContainsFunc(p.runtimes, func(other *doctor.Runtime) bool { return other.Name() == r.Name() }) {
+			p.runtimes = append(p.runtimes, r)
+		}
+	}
+}
+
+// close ends what the checks have started.
+func (p *patient) close() {
+	var work sync.WaitGroup
+	for _, r := range p.runtimes {
+		work.Go(func() { _ = r.Close() })
+	}
+	if p.bridge != nil {
+		_ = p.bridge.Close()
+	}
+	work.Wait()
+}
+
+// checks are all there are, in the order they are told.
+func (p *patient) checks(servers bool) []doctor.Check {
+	var problems []error
+	if len(p.errs) == 0 {
+		problems = p.ownProblems()
+	} else {
+		problems = p.config.Problems
+	}
+	list := []doctor.Check{doctor.Settings(p.explained.File, p.errs, problems, hintsFor)}
+	if len(p.errs) == 0 {
+		list = append(list, doctor.Servers(p.entries(), p.foreignProblems()))
+	}
+	if p.paths.Cache == "" {
+		list = append(list, doctor.Fails("runtime", errNoCache, hintsFor))
+	} else {
+		list = append(list, doctor.Runtimes(p.runtimes, func(gaps []sandbox.Gap) string { return gapHint(&sandbox.GapError{Gaps: gaps}) })...)
+		list = append(list,
+			doctor.Images(p.runtimes, p.config.Sandbox.Pull == "missing"),
+			doctor.Shares(p.runtimes, p.paths.Cache, hintsFor),
+			doctor.Python(p.python(p.ui)),
+		)
+	}
+	if len(p.errs) == 0 {
+		list = append(list, p.tools(servers), p.clients())
+	}
+	list = append(list, doctor.Folders(p.paths.TenantState(p.config.Tenant), p.paths.TenantCache(p.config.Tenant))...)
+	return append(list, doctor.Files(p.kept()))
+}
+
+// entries are those of discovery, with the tenant's choice.
+func (p *patient) entries() []clientcfg.Entry {
+	list := make([]clientcfg.Entry, len(p.found.Entries))
+	for i, e := range p.found.Entries {
+		list[i] = p.chosen(e)
+	}
+	return list
+}
+
+// foreignProblems are those in the files of other programs; the others are among the settings'.
+func (p *patient) foreignProblems() []clientcfg.Problem {
+	return slices.DeleteFunc(slices.Clone(p.found.Problems), clientcfg.Problem.Own)
+}
+
+// tools starts every server that lacks nothing, where that is asked for.
+func (p *patient) tools(start bool) doctor.Check {
+	if !start {
+		return doctor.Unasked(len(p.ready))
+	}
+	p.bridge = bridge.New(p.bridgeOptions(slog.New(slog.DiscardHandler)))
+	return doctor.Tools(p.bridge, p.ready, func(done int) {
+		p.ui.busy(done, len(p.ready), "asking servers for their tools:")
+	})
+}
+
+// clients starts what AI clients start.
+func (p *patient) clients() doctor.Check {
+	return doctor.Clients(p.found.Entries, upstream.Options{
+		Lookup: p.env.Lookup, Expand: p.expand, Version: readVersion().Version,
+		StartTimeout: p.config.Servers.StartTimeout, CallTimeout: p.config.Servers.CallTimeout,
+	}, p.env.Self)
+}
+
+// kept is where the tenant's things are.
+func (p *patient) kept() doctor.Kept {
+	k := doctor.Kept{
+		State: p.paths.TenantState(p.config.Tenant),
+		Tools: join(p.paths.TenantCache(p.config.Tenant), "tools"),
+	}
+	for _, e := range p.found.Entries {
+		if isOwn(e) && len(e.Server.Env)+len(e.Server.Headers) > 0 && filepath.IsAbs(e.Server.Source) && e.Scope != clientcfg.Project {
+			k.Own = append(k.Own, e.Server.Source)
+		}
+	}
+	return k
+}
+
+func (p *patient) repairs() []doctor.Check {
+	if p.paths.Cache == "" {
+		return nil
+	}
+	return doctor.Repairs(p.kept(), p.python(p.ui))
+}
+
+// askPulls asks about each image that is missing from a runtime that nothing takes the place of. Without a terminal
+// nobody can say yes.
+func (p *patient) askPulls(ctx context.Context) (checks []doctor.Check) {
+	if !p.ui.live || !isTerminal(p.env.Stdin) {
+		return nil
+	}
+	for _, r := range p.runtimes {
+		engine, ok := r.Runtime.(*container.Runtime)
+		if !ok || !r.Named {
+			continue
+		}
+		image := engine.Image()
+		present, err := image.Present(ctx)
+		if err == nil && !present && p.ui.ask(p.env.Stdin, fmt.Sprintf("fetch the image %q with %s?", image.Name(), r.Name())) {
+			checks = append(checks, doctor.Check{
+				Name: "repair", Proves: "that the image is here",
+				Examine: func(ctx context.Context, found func(doctor.Finding)) {
+					f := doctor.Finding{Subject: r.Name(), Verdict: doctor.OK, Summary: fmt.Sprintf("image %q is fetched", image.Name())}
+					if err := image.Pull(ctx, p.ui.working); err != nil {
+						f.Verdict, f.Summary, f.Remedy = doctor.Failed, err.Error(), hintsFor(err)
+					}
+					found(f)
+				},
+			})
+		}
+	}
+	return checks
+}

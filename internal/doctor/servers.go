@@ -1,0 +1,168 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/bridge"
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/upstream"
+)
+
+// Settings tells what is wrong with the settings: errs, which keep codemode from working, and what stops nothing.
+func Settings(file string, errs, problems []error, remedy func(error) []string) Check {
+	return Check{
+		Name: "settings", Proves: "that the settings can be used",
+		Examine: func(_ context.Context, found func(Finding)) {
+			for _, err := range errs {
+				found(Finding{Verdict: Failed, Summary: err.Error(), Remedy: remedy(err)})
+			}
+			for _, err := range problems {
+				found(Finding{Verdict: Warning, Summary: err.Error(), Remedy: remedy(err)})
+			}
+			if len(errs)+len(problems) == 0 {
+				what := fmt.Sprintf("%q and the environment have no mistakes", file)
+				if _, err := os.Stat(file); err != nil {
+					what = "the environment has no mistakes; there is no config.toml, and none is needed"
+				}
+				found(Finding{Verdict: OK, Summary: what})
+			}
+		},
+	}
+}
+
+// Servers tells what was found where. An entry's status is what the tenant makes of it.
+func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem) Check {
+	return Check{
+		Name: "servers", Proves: "which servers there are",
+		Examine: func(_ context.Context, found func(Finding)) {
+			found(counted(entries))
+			if unused := unused(entries); len(unused) > 0 {
+				found(Finding{
+					Verdict: Skipped, Summary: plural(len(unused), "entry is not used", "entries are not used"), Details: unused,
+				})
+			}
+			for _, p := range problems {
+				found(Finding{Verdict: Warning, Subject: p.Server, Summary: p.Error()})
+			}
+		},
+	}
+}
+
+// counted says how many servers can be used, and how many come from each source.
+func counted(entries []clientcfg.Entry) Finding {
+	var sources []string
+	ready, by := 0, map[string]int{}
+	for _, e := range entries {
+		if e.Status != clientcfg.Ready {
+			continue
+		}
+		ready++
+		if by[e.Client] == 0 {
+			sources = append(sources, e.Client)
+		}
+		by[e.Client]++
+	}
+	if ready == 0 {
+		return Finding{Verdict: OK, Summary: "no MCP server is configured; codemode servers add NAME -- COMMAND adds one"}
+	}
+	for i, s := range sources {
+		sources[i] = fmt.Sprintf("%s %d", s, by[s])
+	}
+	return Finding{Verdict: OK, Summary: fmt.Sprintf("%s ready: %s", plural(ready, "server is", "servers are"), strings.Join(sources, ", "))}
+}
+
+// unused says of each entry that is not used why. What is one with another is used.
+func unused(entries []clientcfg.Entry) (list []string) {
+	for _, e := range entries {
+		switch e.Status {
+		case clientcfg.Ready, clientcfg.Duplicate, clientcfg.Shadowed, clientcfg.Invalid: // the last is told as a problem
+			continue
+		}
+		text := fmt.Sprintf("%q in %s: %s", e.Written, e.Place(), e.Status)
+		if e.Reason != "" {
+			text += ", " + e.Reason
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Unasked says that servers were not started.
+func Unasked(n int) Check {
+	return Check{
+		Name: "tools", Proves: "that servers list their tools",
+		Examine: func(_ context.Context, found func(Finding)) {
+			if n > 0 {
+				found(Finding{Verdict: Skipped, Summary: plural(n, "server", "servers") + " not started; --servers starts them"})
+			}
+		},
+	}
+}
+
+// Tools starts servers, side by side, and asks them for their tools. progress is told how many are done.
+func Tools(b *bridge.Bridge, names []string, progress func(done int)) Check {
+	return Check{
+		Name: "tools", Proves: "that servers list their tools",
+		Examine: func(ctx context.Context, found func(Finding)) {
+			began, done := time.Now(), 0
+			b.List(ctx, names, func(name string, tools int, err error) {
+				done++
+				progress(done)
+				if err != nil {
+					found(broken(name, err, nil))
+					return
+				}
+				found(Finding{Subject: name, Verdict: OK, Summary: fmt.Sprintf("%s after %s", plural(tools, "tool", "tools"), seconds(time.Since(began)))})
+			})
+		},
+	}
+}
+
+// lastWords is how many of the last lines of a server's stderr are told.
+const lastWords = 5
+
+// broken tells of a server that could not be used, with its last words.
+func broken(subject string, err error, remedy []string) Finding {
+	f := Finding{Subject: subject, Verdict: Failed, Summary: err.Error(), Remedy: remedy}
+	if start, ok := errors.AsType[*upstream.StartError](err); ok && start.Stderr != "" {
+		lines := strings.Split(strings.TrimSpace(start.Stderr), "\n")
+		f.Details = lines[max(0, len(lines)-lastWords):]
+	}
+	return f
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// ownEntries are the entries by which clients start codemode. Those of a project are a stranger's, and not started.
+func ownEntries(entries []clientcfg.Entry) []clientcfg.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e clientcfg.Entry) bool {
+		return e.Status != clientcfg.SelfReference || e.Server.Command == ""
+	})
+}
+
+// servers are entries as a pool takes them, each with a name of its own.
+func servers(entries []clientcfg.Entry) []config.Server {
+	list := make([]config.Server, len(entries))
+	for i, e := range entries {
+		list[i] = e.Server
+		list[i].Name = subject(e, i)
+	}
+	return list
+}
+
+// subject names an entry among those of all clients.
+func subject(e clientcfg.Entry, i int) string { return fmt.Sprintf("%s#%d", e.Client, i) }

@@ -7,10 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +22,7 @@ import (
 	"codemode/internal/sandbox/sandboxtest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 )
 
 // program is codemode with an engine as its runtime, in an environment of its own.
@@ -289,4 +292,29 @@ func (p program) behind(t *testing.T, script string) program {
 		t.Fatal(err)
 	}
 	return p.with("PATH=" + filepath.Dir(front) + ":" + os.Getenv("PATH"))
+}
+
+// TestContainersDoctor has a guest try to get out of a container of each engine. Nothing of it is left.
+func TestContainersDoctor(t *testing.T) {
+	eachEngine(t, func(t *testing.T, p program) {
+		cmd := p.command("doctor", "--json")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for _, c := range []struct{ check, want string }{
+			{"runtime", `^version \d`},
+			{"limits", `^a guest got past none of: memory \(\w+\), processes \(\w+\), the network, files of this machine, its own root$`},
+			{"image", ` has Python 3\.`},
+			{"share", `^its containers can read `},
+		} {
+			f := gjson.GetBytes(out, fmt.Sprintf(`checks.#(check==%q)#|#(subject==%q)`, c.check, p.engine))
+			if f.Get("status").Str != "ok" || !regexp.MustCompile(c.want).MatchString(f.Get("summary").Str) {
+				t.Errorf("%s is %s; want %s", c.check, f.Raw, c.want)
+			}
+		}
+		if left := p.containers(t, cmd.Process.Pid); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
 }

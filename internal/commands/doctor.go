@@ -25,8 +25,8 @@ func doctorCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "prove that everything works, or say what to do",
-		Description: "It has guests try to get out of their sandboxes, and clients' entries start\n" +
-			"codemode. Ends with 1 when something has failed; warnings and skips are no failure.",
+		Description: "It has guests try to get out of their sandboxes, and starts codemode as clients\n" +
+			"do. It ends with 1 when something has failed; a warning is no failure.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "servers", Usage: "also start every server, and ask it for its tools", Local: true},
 			&cli.BoolFlag{Name: "fix", Usage: "first repair what can be repaired without loss", Local: true},
@@ -66,7 +66,7 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		ui.done()
 		show.add(f)
 	}
-	waiting := func(c doctor.Check) { ui.working("looking at " + c.Name + ": " + c.Proves) }
+	waiting := func(c doctor.Check) { ui.working("proving " + c.Proves) }
 	if cmd.Bool("fix") {
 		doctor.Run(ctx, append(p.repairs(), pulls...), waiting, tell)
 	}

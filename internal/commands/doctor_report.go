@@ -54,7 +54,7 @@ func (r report) write(ui *ui, p *patient, found []doctor.Finding) error {
 func (p *patient) report(found []doctor.Finding) string {
 	var b strings.Builder
 	v := readVersion()
-	fmt.Fprintf(&b, "codemode %s %s\n%s, python %s, %s\n%s\n", v.Version, v.Revision, v.Go, v.Python, v.Platform, systemName())
+	fmt.Fprintf(&b, "codemode %s, %s, %s\n%s\n", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.Platform, systemName())
 	b.WriteString("\nchecks\n\n")
 	for _, f := range found {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Verdict, oneLine(strings.TrimSpace(f.Check+" "+f.Subject)+": "+f.Summary))
@@ -71,7 +71,7 @@ func (p *patient) report(found []doctor.Finding) string {
 	}
 	b.WriteString("\nservers\n\n")
 	for _, e := range p.entries() {
-		fmt.Fprintf(&b, "%-12s %s, %s, %s, %s\n", e.Status, oneLine(e.Server.Name), transport(e.Server), e.Place(), program0(e.Server))
+		fmt.Fprintf(&b, "%-12s %s, %s, %s, %s\n", e.Status, oneLine(e.Server.Name), transport(e.Server), e.Place(), programName(e.Server))
 	}
 	return p.redactor().Text(b.String())
 }
@@ -87,8 +87,8 @@ func from(o config.Origin) string {
 	return string(o.Layer)
 }
 
-// program0 is the name of the program that a server is started with, and nothing of its arguments.
-func program0(s config.Server) string {
+// programName is the name of the program that a server is started with, and nothing of its arguments.
+func programName(s config.Server) string {
 	if s.Command == "" {
 		return "by URL"
 	}
@@ -101,17 +101,10 @@ func (p *patient) redactor() *doctor.Redactor {
 	r.AddVariables(p.env.Environ)
 	for _, e := range p.found.Entries {
 		r.AddServer(e.Server)
-		_, _ = p.expand(e.Server, func(variable, value string) {
-			if !everyday[variable] {
-				r.Add(value)
-			}
-		})
+		_, _ = p.expand(e.Server, r.AddVariable) // what cannot be expanded is started with nothing
 	}
 	return r
 }
-
-// everyday are variables that entries refer to for what is no secret, and that a report is hard to read without.
-var everyday = map[string]bool{"HOME": true, "USERPROFILE": true, "PATH": true, "USER": true, "SHELL": true, "TMPDIR": true, "PWD": true}
 
 // systemName is the system, as it calls itself.
 func systemName() string {

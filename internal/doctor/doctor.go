@@ -35,7 +35,7 @@ type Finding struct {
 // A Check examines one thing, or several of a kind.
 type Check struct {
 	Name    string // never changes: it is in the JSON
-	Proves  string
+	Proves  string // what is so afterwards, to follow "proving"
 	Examine func(ctx context.Context, found func(Finding))
 }
 
@@ -63,7 +63,9 @@ func Run(ctx context.Context, checks []Check, waiting func(Check), tell func(Fin
 		})
 	}
 	for i, queue := range queues {
-		waiting(checks[i])
+		if ctx.Err() == nil {
+			waiting(checks[i])
+		}
 		for f := range queue {
 			if ctx.Err() == nil {
 				tell(f)

@@ -60,8 +60,18 @@ func (r *Redactor) AddServer(s config.Server) {
 func (r *Redactor) AddVariables(environ []string) {
 	for _, v := range environ {
 		if name, value, ok := strings.Cut(v, "="); ok && clientcfg.NamesSecret(name) {
-			r.Add(value)
+			r.AddVariable(name, value)
 		}
+	}
+}
+
+// everyday are variables that hold no secret and without which a report is hard to read.
+var everyday = []string{"HOME", "USERPROFILE", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "PWD", "LANG"}
+
+// AddVariable adds the value of a variable that an entry refers to.
+func (r *Redactor) AddVariable(name, value string) {
+	if !slices.Contains(everyday, name) {
+		r.Add(value)
 	}
 }
 

@@ -191,6 +191,9 @@ func weaker(r sandbox.Report) (notes []string) {
 		notes = append(notes, "memory is held by looking at it, not by the kernel: a guest may exceed its limit for a moment")
 	}
 	if r.Method == "container" {
+		if r.Runtime == container.Docker && !r.Rootless {
+			notes = append(notes, "its daemon runs as root; rootless docker, or podman, is safer")
+		}
 		return notes
 	}
 	if r.Landlock == 0 {

@@ -70,6 +70,10 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if cmd.Bool("fix") {
 		doctor.Run(ctx, append(p.repairs(), pulls...), waiting, tell)
 	}
+	if p.paths.Cache != "" {
+		// Unpacking takes every processor, and engines have a few seconds to answer. What is wrong is told by a check.
+		_, _ = p.python(p.ui).Python(ctx)
+	}
 	doctor.Run(ctx, p.checks(cmd.Bool("servers")), waiting, tell)
 	ui.done()
 	if s, ok := errors.AsType[*signalled](context.Cause(ctx)); ok {

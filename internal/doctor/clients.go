@@ -103,7 +103,12 @@ func answer(result json.RawMessage) string {
 	if !r.IsError && strings.Contains(text, "42") {
 		return ""
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(text, "status: error\n"), "\n")
+	for line := range strings.Lines(text) {
+		if why, ok := strings.CutPrefix(line, "error: "); ok {
+			return strings.TrimSpace(why)
+		}
+	}
+	first, _, _ := strings.Cut(text, "\n")
 	return first
 }
 

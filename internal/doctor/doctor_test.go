@@ -195,9 +195,9 @@ func TestDisk(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	for result, want := range map[string]string{
-		`{"content":[{"type":"text","text":"42\n"}]}`:                                              "",
-		`{"content":[{"type":"text","text":"status: error\nno runtime works\nx"}],"isError":true}`: "no runtime works",
-		`{"content":[{"type":"text","text":"41"}]}`:                                                "41",
+		`{"content":[{"type":"text","text":"42\n"}]}`:                                                                "",
+		`{"content":[{"type":"text","text":"status: error\nexit: 125\nerror: no runtime works\nx"}],"isError":true}`: "no runtime works",
+		`{"content":[{"type":"text","text":"41"}]}`:                                                                  "41",
 		`{"content":[]}`: "it answered nothing",
 		`nonsense`:       "it answered nothing",
 	} {

@@ -56,12 +56,13 @@ var floor = map[string][]string{
 	"catalog":   nil,
 	"toon":      nil,
 	"fakemcp":   nil,
+	"toolbox":   nil,
 	"clientcfg": {"config"},
 	"upstream":  {"config", "proc"},
 	"sandbox":   {"proc"},
-	"bridge":    {"config", "guest", "catalog", "upstream", "sandbox", "toon"},
+	"bridge":    {"config", "guest", "catalog", "upstream", "sandbox", "toolbox", "toon"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
-	"commands":  {"bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "upstream"},
+	"commands":  {"bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "toolbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.

@@ -1,0 +1,122 @@
+package toolbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+// file is a tool's file. The hash tells of a disk that has lost what a rename kept.
+type file struct {
+	Version int             `json:"codemode"` // fileVersion
+	Hash    string          `json:"hash"`     // of the tool's bytes
+	Tool    json.RawMessage `json:"tool"`
+}
+
+// fileVersion changes with the meaning of what is written; a file of another one is not read.
+const fileVersion = 1
+
+// maxFile bounds a file: JSON may take six bytes for one of the source, and all that is said of a tool is bounded.
+const maxFile = 8 * MaxSource
+
+// read returns the tool of a file that is whole.
+func (b *Box) read(name string) (Tool, error) {
+	fail := func(why any) (Tool, error) {
+		return Tool{}, fmt.Errorf("the saved tool %q cannot be read from %q: %v", name, b.path(name), why)
+	}
+	info, err := os.Lstat(b.path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Tool{}, ErrNone
+	case err != nil:
+		return fail(err)
+	case !info.Mode().IsRegular() || info.Size() > maxFile:
+		return fail("it is no file of a tool")
+	}
+	data, err := readAll(b.path(name))
+	if err != nil {
+		return fail(err)
+	}
+	var f file
+	var t Tool
+	if err := json.Unmarshal(data, &f); err != nil {
+		return fail(err)
+	}
+	switch sum := sha256.Sum256(f.Tool); {
+	case f.Version != fileVersion:
+		return fail(fmt.Sprintf("it is of version %d, and this codemode knows version %d", f.Version, fileVersion))
+	case f.Hash != hex.EncodeToString(sum[:]):
+		return fail("it is not as it was written")
+	}
+	if err := json.Unmarshal(f.Tool, &t); err != nil {
+		return fail(err)
+	}
+	if t.Name != name || len(t.Source) > MaxSource {
+		return fail("it is not that tool's")
+	}
+	return t, nil
+}
+
+func readAll(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// write puts a tool in place of an older one, all of it or nothing; once it returns nil that is on the disk.
+func (b *Box) write(t Tool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("saving the tool %q: %w", t.Name, err)
+		}
+	}()
+	tool, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(tool)
+	data, err := json.Marshal(file{fileVersion, hex.EncodeToString(sum[:]), tool})
+	if err != nil {
+		return err
+	}
+	if len(data) >= maxFile {
+		return fmt.Errorf("what is said of it takes %d bytes; at most %d are kept", len(data), maxFile)
+	}
+	f, err := os.CreateTemp(b.dir, tempPrefix+"*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = f.Write(append(data, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), b.path(t.Name)); err != nil {
+		return err
+	}
+	return syncDir(b.dir)
+}
+
+// syncDir makes a rename or a removal last. Windows has no such call, and needs none.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

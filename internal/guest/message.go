@@ -12,17 +12,20 @@ const (
 	MethodRun        = "run"        // request: Run -> RunResult
 	MethodInterrupt  = "interrupt"  // notification: Interrupt
 	MethodCatalog    = "catalog"    // notification: CatalogUpdate
+	MethodCheck      = "check"      // request: Check -> Checked; only ever to a guest that is never sent a run
 )
 
 // Methods the guest sends.
 const (
-	MethodOutput   = "output"     // notification: Output
-	MethodDisplay  = "display"    // notification: Display
-	MethodToolCall = "tools/call" // request: ToolCall -> the upstream's CallToolResult, verbatim
-	MethodServer   = "server"     // request: ServerQuery -> Server with its tools
-	MethodSearch   = "search"     // request: SearchQuery -> SearchResult
-	MethodStdin    = "stdin"      // request: {} -> Stdin
-	MethodCancel   = "cancel"     // notification: Cancel
+	MethodOutput   = "output"      // notification: Output
+	MethodDisplay  = "display"     // notification: Display
+	MethodToolCall = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
+	MethodServer   = "server"      // request: ServerQuery -> Server with its tools
+	MethodSearch   = "search"      // request: SearchQuery -> SearchResult
+	MethodStdin    = "stdin"       // request: {} -> Stdin
+	MethodSave     = "tools/save"  // request: SaveTool -> {}
+	MethodSaved    = "tools/saved" // request: SavedQuery -> SavedTools
+	MethodCancel   = "cancel"      // notification: Cancel
 )
 
 // Initialize is the first request of a session.

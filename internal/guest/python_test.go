@@ -49,7 +49,7 @@ func skip(t testing.TB, need, reason string) {
 	t.Skip(reason)
 }
 
-// TestPython runs the unit tests of the core, testdata/python/test_*.py, with every interpreter.
+// TestPython runs the unit tests of the core and of the mcp package, testdata/python/**/test_*.py, with every interpreter.
 func TestPython(t *testing.T) {
 	pythons := interpreters(t)
 	// The tests are copied here, for go test caches a result unless the test itself has read what it depends on.
@@ -57,9 +57,11 @@ func TestPython(t *testing.T) {
 	if err := os.CopyFS(dir, Files()); err != nil {
 		t.Fatal(err)
 	}
-	tests, err := filepath.Glob("testdata/python/test_*.py")
-	if err != nil || len(tests) == 0 {
-		t.Fatal("no tests", err)
+	core, _ := filepath.Glob("testdata/python/*.py") // of patterns that are right
+	ofMCP, _ := filepath.Glob("testdata/python/mcp/*.py")
+	tests := slices.Concat(core, ofMCP)
+	if len(core) == 0 || len(ofMCP) == 0 {
+		t.Fatalf("no tests: %q", tests)
 	}
 	for _, test := range tests {
 		source, err := os.ReadFile(test)
@@ -73,6 +75,9 @@ func TestPython(t *testing.T) {
 	for _, python := range pythons {
 		for _, test := range tests {
 			name := strings.TrimSuffix(filepath.Base(test), ".py")
+			if !strings.HasPrefix(name, "test_") {
+				continue // what tests share
+			}
 			t.Run(filepath.Base(python)+"/"+name, func(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), python, "-B", "-X", "dev", "-m", "unittest", "-b", name)
 				cmd.Dir = dir

@@ -71,7 +71,7 @@ class Namespace:
         return self._state
 
     def _attach(self, state):
-        state.attach(self._channel)
+        state.attach(self._channel, {"display": self._given["display"]})
         with self._lock:
             updates, self._updates = self._updates, []
             self._state = state

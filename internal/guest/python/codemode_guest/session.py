@@ -81,6 +81,10 @@ class Session:
         elif method == "run":
             self._ready = True
             self._channel.answer(request["id"], self._runner.run(params))
+        elif method == "check":
+            from mcp import _functions
+
+            self._channel.answer(request["id"], _functions.check(params["source"]))
         else:
             self._channel.answer_error(request["id"], -32601, f"unknown method {method!r}")
 

@@ -20,6 +20,7 @@ class Context:
         self.catalog = Catalog()
         self.calls = Calls(self.catalog)
         self.servers = Servers(self)
+        self.given = {}
         self._modules = {}  # alias -> ServerModule
 
     def module(self, server):
@@ -33,9 +34,10 @@ class Context:
 context = Context()
 
 
-def attach(channel):
-    """Talk to the host through this channel; the first call of all."""
+def attach(channel, given=None):
+    """Talk to the host through this channel; the first call of all. given: more names that code finds in place."""
     context.catalog.channel = channel
+    context.given = given or {}
 
 
 def update(news):
@@ -62,7 +64,24 @@ def namespace():
     from . import runtime
 
     names = {f"mcp_{server.alias}": context.module(server) for server in context.catalog.servers()}
-    return {**names, "mcp_servers": context.servers, "runtime": runtime, "LOADED_MCP_SERVERS": loaded_servers()}
+    return {
+        **context.given,
+        **names,
+        "mcp_servers": context.servers,
+        "runtime": runtime,
+        "LOADED_MCP_SERVERS": loaded_servers(),
+        "save_tool": save_tool,
+    }
+
+
+def save_tool(function, *, replace=False):
+    """Keep a function for later sessions, where `from tools import NAME` has it; return it.
+
+    It must stand on its own: imports belong into its body. replace: even where another one has its name.
+    """
+    from . import _saved
+
+    return _saved.save(function, replace)
 
 
 def suggest(name):

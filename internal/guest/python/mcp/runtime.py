@@ -119,7 +119,8 @@ def capability_summary():
         f"Python with top-level await in a sandbox without network; variables persist within a session. "
         f"MCP servers of this run: {', '.join(server.name for server in servers) or 'none'}.{calls} "
         "`await runtime.search_tool_docs(\"what to do\")` finds tools, `await runtime.query_tool_docs(server)` lists "
-        "those of a server, help(mcp_<alias>.<tool>) explains one."
+        "those of a server, help(mcp_<alias>.<tool>) explains one. `save_tool(function)` keeps a function for later "
+        "sessions: `from tools import name`."
     )
 
 

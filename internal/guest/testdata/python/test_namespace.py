@@ -14,7 +14,7 @@ class State(types.ModuleType):
         self.log = []
         self.names = {"mcp_github": "proxy", "runtime": "helpers"}
         for name in ("attach", "update", "begin_run"):
-            setattr(self, name, lambda argument, name=name: self.log.append((name, argument)))
+            setattr(self, name, lambda *given, name=name: self.log.append((name, *given)))
 
     def namespace(self):
         return self.names
@@ -67,7 +67,7 @@ class TestNamespace(unittest.TestCase):
         updates = [("update", {"servers": [n]}) for n in (1, 2)]
         self.assertEqual(
             self.state.log,
-            [("attach", "channel"), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
+            [("attach", "channel", {"display": "display"}), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
         )
 
     def test_names_in_nested_functions(self):

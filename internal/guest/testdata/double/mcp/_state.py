@@ -5,7 +5,7 @@ log = []
 servers = []
 
 
-def attach(to):
+def attach(to, given):
     global channel
     channel = to
 

@@ -21,6 +21,7 @@ class Channel:
         self.answers = answers or {}
         self.sent = []  # (method, params)
         self.delay = 0
+        self.tools = {}  # saved ones: name -> {"source", "needs"}
 
     async def request(self, method, params):
         self.sent.append((method, copy.deepcopy(params)))
@@ -45,6 +46,11 @@ class Channel:
             answer = self.servers[params["server"]]
             if isinstance(answer, dict):
                 answer = {**answer, "loaded": params["load"]}
+        elif method == "tools/saved":
+            names = [params["name"]] if "name" in params else list(self.tools)
+            answer = {"tools": [self._saved(name) for name in names if name in self.tools]}
+        elif method == "tools/save":
+            answer = self.answers.get(method, {})
         else:
             tools = [(s, t) for s in self.servers.values() for t in s["tools"] if params["query"] in t["description"]]
             matches = [{"server": s["name"], "serverAlias": s["alias"], "tool": t} for s, t in tools]
@@ -52,6 +58,10 @@ class Channel:
         if isinstance(answer, Exception):
             raise answer
         return copy.deepcopy(answer)
+
+    def _saved(self, name):
+        tool = self.tools[name]
+        return {"name": name, "hash": tool["source"], **tool}
 
 
 def text(*texts):

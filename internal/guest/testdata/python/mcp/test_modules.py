@@ -156,7 +156,7 @@ class Names(unittest.TestCase):
         names = fake.names()
         self.assertEqual(
             set(names),
-            {"mcp_github", "mcp_my_server", "mcp_other", "mcp_servers", "runtime", "LOADED_MCP_SERVERS"},
+            {"mcp_github", "mcp_my_server", "mcp_other", "mcp_servers", "runtime", "LOADED_MCP_SERVERS", "save_tool"},
         )
         self.assertEqual(names["LOADED_MCP_SERVERS"], ("github", "my-server"))
         self.assertIs(names["runtime"], runtime)

@@ -33,6 +33,7 @@ type Options struct {
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
+	ToolsDir   string // where saved tools are kept; empty keeps none
 }
 
 // Bridge runs code for one tenant.
@@ -40,6 +41,7 @@ type Bridge struct {
 	opts    Options
 	log     *slog.Logger
 	servers *servers
+	saved   *saved
 	files   fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
@@ -63,6 +65,7 @@ func New(opts Options) *Bridge {
 	}
 	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
 	b.closing, b.end = context.WithCancelCause(context.Background())
+	b.saved = newSaved(opts.ToolsDir)
 	b.servers = newServers(opts.Servers, newLists(opts), b.catalogChanged)
 	b.servers.pool = upstream.NewPool(upstream.Options{
 		Servers:        opts.Servers,

@@ -19,6 +19,10 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 		return l.describe(ctx, t, m)
 	case guest.MethodStdin:
 		return l.stdin(m)
+	case guest.MethodSave:
+		return l.saveTool(ctx, m)
+	case guest.MethodSaved:
+		return l.savedTools(ctx, t, m)
 	default:
 		return l.search(ctx, t, m)
 	}
@@ -197,7 +201,7 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 			r.tell("the search did not see the tools of " + strings.Join(late, ", ") + ": not started yet")
 		}
 	}
-	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.servers.search(q) })
+	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.searchFor(q) })
 }
 
 // maxInput bounds one piece of the caller's input.

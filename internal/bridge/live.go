@@ -155,7 +155,7 @@ func (l *live) handle(m guest.Message) error {
 			l.cancel(c.ID)
 		}
 		return nil
-	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch, guest.MethodStdin:
+	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch, guest.MethodStdin, guest.MethodSave, guest.MethodSaved:
 		return l.serve(m)
 	}
 	if m.IsRequest() {

@@ -284,18 +284,6 @@ func (s *servers) await(ctx context.Context) (late []string) {
 	return late
 }
 
-// search looks in the tools of every server that is known.
-func (s *servers) search(q guest.SearchQuery) (result guest.SearchResult) {
-	found := s.snapshot().Search(q.Query, min(max(q.Limit, 1), 20))
-	result.Matches = make([]guest.Match, 0, len(found))
-	for _, m := range found {
-		result.Matches = append(result.Matches, guest.Match{
-			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.ServerAlias, m.Tool),
-		})
-	}
-	return result
-}
-
 // unknown names the servers whose tools are not known.
 func (s *servers) unknown() (names []string) {
 	s.mu.Lock()

@@ -30,7 +30,11 @@ func Call(serverAlias string, t Tool) string {
 			optional = append(optional, p.Name)
 		}
 	}
-	call := "await mcp_" + serverAlias + "." + t.Alias + "(" + strings.Join(required, ", ") + ")"
+	caller := t.Caller
+	if caller == "" {
+		caller = "await mcp_" + serverAlias + "." + t.Alias
+	}
+	call := caller + "(" + strings.Join(required, ", ") + ")"
 	if len(optional) == 0 {
 		return call
 	}

@@ -29,6 +29,7 @@ type Tool struct {
 	Wrapped      bool            `json:"wrapped,omitempty"`  // structuredContent is {"result": X} around a primitive
 	Observed     *Shape          `json:"observed,omitempty"` // what results have looked like, where the server does not say
 	Signature    string          `json:"signature"`          // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
+	Caller       string          `json:"-"`                  // what a call begins with, of a tool that is no server's
 }
 
 // Param is one parameter of a tool.

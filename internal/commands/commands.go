@@ -31,6 +31,7 @@ func table(env Env, ui *ui) *cli.Command {
 			serversCommand(env, ui),
 			searchCommand(env, ui),
 			docsCommand(env, ui),
+			toolsCommand(env, ui),
 			imageCommand(env, ui),
 			configCommand(env, ui),
 			doctorCommand(env, ui),

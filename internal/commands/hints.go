@@ -12,6 +12,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
+	"codemode/internal/toolbox"
 	"codemode/internal/upstream"
 )
 
@@ -40,6 +41,8 @@ func hintsFor(err error) []string {
 		unusable *unusableError
 		unlisted *unlistedError
 		tool     *unknownToolError
+		unsaved  *toolbox.NoToolError
+		exists   *toolbox.ExistsError
 	)
 	switch {
 	case errors.As(err, &unusable) && unusable.entry.Status == clientcfg.NeedsApproval:
@@ -50,6 +53,13 @@ func hintsFor(err error) []string {
 		return []string{"did you mean " + quote(tool.nearest) + "?"}
 	case errors.As(err, &tool):
 		return []string{"there are: codemode docs " + word(tool.server)}
+	case errors.As(err, &unsaved):
+		if hints := didYouMean(unsaved.Name, unsaved.Known); hints != nil {
+			return hints
+		}
+		return []string{"there are: codemode tools list"}
+	case errors.As(err, &exists) && exists.Other == exists.Name:
+		return []string{"codemode tools show " + word(exists.Name), "to replace it: --force"}
 	case errors.As(err, &usage):
 		return usage.hints
 	case errors.As(err, &share): // before what it wraps

@@ -136,8 +136,12 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Secrets:    clientcfg.Secrets,
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
+		ToolsDir:   t.toolsDir(),
 	}
 }
+
+// toolsDir is where the tenant's saved tools are.
+func (t *tenancy) toolsDir() string { return join(t.paths.TenantState(t.config.Tenant), "tools") }
 
 // join is filepath.Join, but of nothing where there is no directory.
 func join(dir, name string) string {

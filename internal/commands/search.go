@@ -64,20 +64,24 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 		return err
 	}
 	defer l.close()
-	known, only := l.known, cmd.String("server")
+	only, search := cmd.String("server"), l.bridge.Search
 	if only != "" {
 		s, err := l.server(only)
 		if err != nil {
 			return err
 		}
-		known = catalog.New([]catalog.Server{s})
+		search = catalog.New([]catalog.Server{s}).Search
 	}
-	found := known.Search(query, cmd.Int("limit"))
+	found := search(query, cmd.Int("limit"))
 	out := newSheet(env)
 	if cmd.Bool("json") {
 		hits := make([]hit, 0, len(found))
 		for _, m := range found {
-			hits = append(hits, hit{m.Server, m.Tool.Name, "mcp_" + m.ServerAlias + "." + m.Tool.Signature, m.Call(), m.Tool.Summary()})
+			signature := m.Tool.Signature
+			if m.Tool.Caller == "" {
+				signature = "mcp_" + m.ServerAlias + "." + signature
+			}
+			hits = append(hits, hit{m.Server, m.Tool.Name, signature, m.Call(), m.Tool.Summary()})
 		}
 		err = out.json(hits)
 	} else {

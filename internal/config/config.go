@@ -20,6 +20,7 @@ type Config struct {
 	Servers   Servers   `koanf:"mcp"` // [servers.NAME] are the servers themselves
 	Discovery Discovery `koanf:"discovery"`
 	Catalog   Catalog   `koanf:"catalog"`
+	Tools     Tools     `koanf:"tools"`
 	Log       Log       `koanf:"log"`
 
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
@@ -100,6 +101,11 @@ type Discovery struct {
 // Catalog is what is kept of servers' lists of tools.
 type Catalog struct {
 	MaxAge time.Duration `koanf:"max_age"` // 0 is for ever
+}
+
+// Tools is what may be done with saved tools.
+type Tools struct {
+	Save bool `koanf:"save"` // whether code may save any
 }
 
 // Log is what goes to stderr.

@@ -170,6 +170,11 @@ var keys = []key{
 	},
 
 	{
+		name: "tools.save", kind: boolean, def: "true", trust: lower,
+		doc: "whether code may save functions for later sessions",
+	},
+
+	{
 		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"}, trust: lower,
 		doc: "how much is logged on stderr: debug, info, warn or error",
 	},

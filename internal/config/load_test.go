@@ -49,6 +49,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		},
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},
+		Tools:     Tools{Save: true},
 		Log:       Log{Level: "info"},
 	}
 	if !reflect.DeepEqual(c, want) {

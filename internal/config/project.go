@@ -127,6 +127,10 @@ func distrust(s setting, value, now any) error {
 func loose(t trust, value any) float64 {
 	var n float64
 	switch v := value.(type) {
+	case bool: // false forbids
+		if v {
+			n = 1
+		}
 	case int:
 		n = float64(v)
 	case int64:

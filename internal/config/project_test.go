@@ -70,9 +70,10 @@ func TestProjectMayNot(t *testing.T) {
 		"output.limit": `"1t"`, "output.keep": `"1t"`, "mcp.files": `["evil.json"]`, "mcp.dir": `"."`, "mcp.include": `["x"]`,
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
+		"tools.save": `true`,
 	}
 	// The user's own limits, where the default is none.
-	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\n[servers.mine]\ncommand = 'mine'\n")
+	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\n[servers.mine]\ncommand = 'mine'\n")
 	want, err := Load(Source{File: user})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,102 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"codemode/internal/guest"
+)
+
+// maxModule bounds a source of several functions, in bytes.
+const maxModule = 1 << 20
+
+// checkPatience is how long a guest may take to start and to read a source, where the caller would wait longer. Python
+// reads the largest there may be in less than a second; a container on a busy machine takes its time.
+const checkPatience = time.Minute
+
+var errCheckLate = errors.New("Python did not get through reading it")
+
+// check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says that
+// wants a function kept proves nothing, for the code that runs there may have changed anything in it.
+func (b *Bridge) check(ctx context.Context, source string) (checked guest.Checked, err error) {
+	if b.saved.box == nil {
+		return checked, errNoToolbox
+	}
+	source, err = plainText(source)
+	if err != nil {
+		return checked, err
+	}
+	select { // one at a time: a flood of wishes is not to become one of sandboxes
+	case <-b.saved.checking:
+		defer func() { b.saved.checking <- struct{}{} }()
+	case <-ctx.Done():
+		return checked, context.Cause(ctx)
+	}
+	l, err := startLive(ctx, b, "check", Request{})
+	if err != nil {
+		return checked, err
+	}
+	defer l.close()
+	answer, send := l.request(guest.MethodCheck, guest.Check{Source: source})
+	l.work.Go(func() {
+		<-l.greeted
+		if err := send(); err != nil {
+			l.kill(err)
+		}
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, checkPatience, errCheckLate)
+	defer cancel()
+	var m guest.Message
+	select {
+	case m = <-answer:
+	case <-l.gone:
+		select {
+		case m = <-answer: // with its last breath
+		default:
+			return checked, errors.New("Python did not survive reading it")
+		}
+	case <-ctx.Done():
+		return checked, context.Cause(ctx)
+	}
+	if m.Error != nil {
+		return checked, fmt.Errorf("the guest refused to read it: %s", m.Error.Message)
+	}
+	if err := json.Unmarshal(m.Result, &checked); err != nil {
+		return checked, fmt.Errorf("reading what the guest said of it: %w", err)
+	}
+	if checked.Problem != "" {
+		return checked, errors.New(checked.Problem)
+	}
+	return checked, nil
+}
+
+// plainText refuses a source that is not what it looks like to those who read it, or could not be kept as it is. Its
+// lines end as Unix has it.
+func plainText(source string) (string, error) {
+	if len(source) > maxModule {
+		return "", fmt.Errorf("the source has %d bytes; at most %d are read", len(source), maxModule)
+	}
+	source = strings.TrimPrefix(source, "\ufeff")
+	source = strings.ReplaceAll(strings.ReplaceAll(source, "\r\n", "\n"), "\r", "\n")
+	line := 1
+	for i, r := range source {
+		switch {
+		case r == '\n':
+			line++
+		case r == '\t':
+		case r == utf8.RuneError:
+			return "", fmt.Errorf("line %d: byte %d is no character that can be kept", line, i)
+		case unicode.IsControl(r):
+			return "", fmt.Errorf("line %d: there is the control character %U; write it as an escape", line, r)
+		case unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return "", fmt.Errorf("line %d: there is the character %U, which makes code read otherwise than it runs; write it as an escape", line, r)
+		}
+	}
+	return source, nil
+}

@@ -1,0 +1,253 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"codemode/internal/catalog"
+	"codemode/internal/guest"
+	"codemode/internal/toolbox"
+)
+
+// saved is the tenant's saved tools: the box they are in, and the catalog that has them beside the servers' tools.
+type saved struct {
+	box      *toolbox.Box  // nil keeps none
+	checking chan struct{} // holds one token; whoever has it may start a guest that reads a source
+
+	mu    sync.Mutex
+	base  *catalog.Catalog // what all was made of
+	stamp string
+	all   *catalog.Catalog
+}
+
+func newSaved(dir string) *saved {
+	s := &saved{checking: make(chan struct{}, 1)}
+	s.checking <- struct{}{}
+	if dir != "" {
+		s.box = toolbox.New(dir)
+	}
+	return s
+}
+
+var errNoToolbox = errors.New("there is no folder to keep tools in: neither HOME nor XDG_STATE_HOME names one")
+
+// Kept is what became of one function of a source that was to be saved.
+type Kept struct {
+	Name   string
+	Line   int
+	Change toolbox.Change
+	Err    error // it was not saved
+}
+
+// SaveTools saves every function at the top of a source that can be, and says what else is in it. None of it is executed.
+func (b *Bridge) SaveTools(ctx context.Context, source string, replace bool) (all []Kept, rest []guest.Rest, err error) {
+	checked, err := b.check(ctx, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range checked.Functions {
+		k := Kept{Name: f.Name, Line: f.Line}
+		if count(checked.Functions, f.Name) > 1 {
+			k.Err = fmt.Errorf("%q is defined more than once", f.Name)
+		} else {
+			k.Change, k.Err = b.keep(ctx, f, checked.Functions, replace)
+		}
+		all = append(all, k)
+	}
+	return all, checked.Rest, nil
+}
+
+func count(functions []guest.Function, name string) (n int) {
+	for _, f := range functions {
+		if f.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// keep saves a function that has been checked; beside are those that are saved with it.
+func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Function, replace bool) (toolbox.Change, error) {
+	if f.Problem != "" {
+		return "", fmt.Errorf("%q cannot be kept: %s", f.Name, f.Problem)
+	}
+	tools, _ := b.saved.box.List()
+	var needs, undefined []string
+	for _, name := range f.Free {
+		isTool := slices.ContainsFunc(tools, func(t toolbox.Tool) bool { return t.Name == name })
+		if isTool || count(beside, name) > 0 {
+			needs = append(needs, name)
+		} else {
+			undefined = append(undefined, fmt.Sprintf("%.80q", name))
+		}
+	}
+	if len(undefined) > 0 {
+		list := strings.Join(undefined[:min(len(undefined), 10)], ", ")
+		return "", fmt.Errorf("%q uses %s of its session, which a later one does not have: import or define that in its body, or pass it as an argument", f.Name, list)
+	}
+	t := toolbox.Tool{
+		Name: f.Name, Source: f.Source, Async: f.Async, Signature: f.Signature, Doc: f.Doc,
+		Needs: needs, Uses: b.servers.uses(f.Uses), Saved: time.Now().UTC().Truncate(time.Second),
+	}
+	for _, p := range f.Params {
+		t.Params = append(t.Params, toolbox.Param{Name: p.Name, Type: p.Type, Required: p.Required})
+	}
+	return b.saved.box.Save(ctx, t, replace)
+}
+
+// saveTool keeps a function that code wants to have in later sessions. The run says so, whatever the code says.
+func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
+	var q guest.SaveTool
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return l.refuse(m.ID, -32602, "tools/save: "+err.Error(), guest.ErrorData{})
+	}
+	r := l.underWay()
+	switch {
+	case r == nil:
+		return l.refuse(m.ID, -32602, "tools/save: no run is under way", guest.ErrorData{})
+	case !l.bridge.opts.Config.Tools.Save:
+		return l.refuse(m.ID, guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
+	}
+	f, change, err := l.bridge.saveOne(ctx, q)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return l.cancelled(m.ID, context.Cause(ctx))
+	case err != nil:
+		return l.refuse(m.ID, -32602, "save_tool: "+err.Error(), guest.ErrorData{})
+	}
+	switch change {
+	case toolbox.Added:
+		r.tell(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
+	case toolbox.Replaced:
+		r.tell(fmt.Sprintf("replaced the saved tool %q", f.Name))
+	}
+	return func() error { return l.conn.Respond(m.ID, json.RawMessage(`{}`)) }
+}
+
+// saveOne saves the one function that a source must be.
+func (b *Bridge) saveOne(ctx context.Context, q guest.SaveTool) (f guest.Function, change toolbox.Change, err error) {
+	if len(q.Source) > toolbox.MaxSource {
+		return f, "", fmt.Errorf("the function has %d bytes; at most %d are kept", len(q.Source), toolbox.MaxSource)
+	}
+	checked, err := b.check(ctx, q.Source)
+	switch {
+	case err != nil:
+		return f, "", err
+	case len(checked.Functions) != 1 || len(checked.Rest) > 0:
+		return f, "", errors.New("what is kept is one function and nothing else")
+	}
+	f = checked.Functions[0]
+	change, err = b.keep(ctx, f, nil, q.Replace)
+	return f, change, err
+}
+
+// savedTools answers with the saved tools: the names of all, or one with its source. A run is told what is to be said of
+// one that it takes.
+func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) func() error {
+	var q guest.SavedQuery
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return l.refuse(m.ID, -32602, "tools/saved: "+err.Error(), guest.ErrorData{})
+	}
+	answer := guest.SavedTools{Tools: []guest.SavedTool{}}
+	if q.Name == "" {
+		for _, t := range l.bridge.saved.list() {
+			answer.Tools = append(answer.Tools, guest.SavedTool{Name: t.Name})
+		}
+		return l.respondOwn(ctx, t, m.ID, func() any { return answer })
+	}
+	tool, err := l.bridge.saved.load(q.Name)
+	switch {
+	case errors.Is(err, toolbox.ErrNone):
+	case err != nil:
+		return l.refuse(m.ID, -32602, err.Error(), guest.ErrorData{})
+	default:
+		answer.Tools = append(answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs})
+		if r := l.underWay(); r != nil {
+			for _, remark := range l.bridge.Remarks(tool) {
+				r.tell(fmt.Sprintf("the saved tool %q: %s", tool.Name, remark))
+			}
+		}
+	}
+	return l.respondOwn(ctx, t, m.ID, func() any { return answer })
+}
+
+func (s *saved) list() []toolbox.Tool {
+	if s.box == nil {
+		return nil
+	}
+	tools, _ := s.box.List() // of one that is damaged its use tells
+	return tools
+}
+
+func (s *saved) load(name string) (toolbox.Tool, error) {
+	if s.box == nil {
+		return toolbox.Tool{}, toolbox.ErrNone
+	}
+	return s.box.Load(name)
+}
+
+// Search returns the tools that fit a query best, of the servers that are known and of those that were saved.
+func (b *Bridge) Search(query string, limit int) []catalog.Match {
+	return b.saved.beside(b.servers.snapshot()).Search(query, limit)
+}
+
+// searchFor answers a guest's search.
+func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
+	found := b.Search(q.Query, min(max(q.Limit, 1), 20))
+	result.Matches = make([]guest.Match, 0, len(found))
+	for _, m := range found {
+		result.Matches = append(result.Matches, guest.Match{
+			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.ServerAlias, m.Tool),
+		})
+	}
+	return result
+}
+
+// beside is a catalog with the saved tools added. It is kept until either has changed: its index takes longer to make than
+// to ask.
+func (s *saved) beside(base *catalog.Catalog) *catalog.Catalog {
+	if s.box == nil {
+		return base
+	}
+	stamp := s.box.Stamp()
+	if stamp == "" {
+		return base
+	}
+	s.mu.Lock()
+	if s.base == base && s.stamp == stamp {
+		defer s.mu.Unlock()
+		return s.all
+	}
+	s.mu.Unlock()
+	all := catalog.New(append(slices.Clone(base.Servers()), savedServer(s.list())))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.base, s.stamp, s.all = base, stamp, all
+	return all
+}
+
+// savedServer is what the catalog knows of saved tools. They are no server's, but are found as if they were.
+func savedServer(tools []toolbox.Tool) catalog.Server {
+	s := catalog.Server{Name: "tools", Alias: "tools"}
+	for _, t := range tools {
+		caller := "from tools import " + t.Name + "; "
+		if t.Async {
+			caller += "await "
+		}
+		c := catalog.Tool{
+			Name: t.Name, Alias: t.Name, Description: t.Doc, InputSchema: json.RawMessage(`{}`),
+			Signature: t.Signature, Returns: "Any", Caller: caller + t.Name,
+		}
+		for _, p := range t.Params {
+			c.Params = append(c.Params, catalog.Param{Name: p.Name, Key: p.Name, Type: p.Type, Required: p.Required})
+		}
+		s.Tools = append(s.Tools, c)
+	}
+	return s
+}

@@ -1,0 +1,247 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"codemode/internal/bridge"
+	"codemode/internal/toolbox"
+
+	"github.com/urfave/cli/v3"
+)
+
+func exportToolsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "export",
+		Usage:       "write saved tools to a Python file",
+		ArgsUsage:   "[NAME...] FILE",
+		Description: "Without names, all of them; - is standard output. import reads the file again.",
+		Flags:       append([]cli.Flag{forceFlag("write over a file that is there")}, toolsFlags()...),
+		Metadata:    examples(`codemode tools export tools.py`, `codemode tools export weekly_report -`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			args := cmd.Args().Slice()
+			if len(args) == 0 {
+				return &usageError{"export takes a file, and before it perhaps names of saved tools", []string{"see: codemode tools export --help"}}
+			}
+			t, err := openTools(env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			defer t.close(ui)
+			names, file := args[:len(args)-1], args[len(args)-1]
+			text, n, err := t.export(names)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%w; nothing was written", err)
+			case file == "-":
+				_, err = io.WriteString(env.Stdout, text)
+				return err
+			}
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(env.Dir, file)
+			}
+			if err := writeModule(file, text, cmd.Bool("force")); err != nil {
+				return err
+			}
+			ui.note("exported", plural(n, "tool", "tools")+" to "+quote(file))
+			return nil
+		},
+	}
+}
+
+func forceFlag(usage string) cli.Flag { return &cli.BoolFlag{Name: "force", Usage: usage, Local: true} }
+
+// export is the named tools, or all, as a Python module.
+func (t *tools) export(names []string) (text string, n int, err error) {
+	var chosen []toolbox.Tool
+	for _, name := range names {
+		tool, err := t.load(name)
+		if err != nil {
+			return "", 0, err
+		}
+		chosen = append(chosen, tool)
+	}
+	if len(names) == 0 {
+		var problems []error
+		if chosen, problems = t.box.List(); len(problems) > 0 {
+			return "", 0, errors.Join(problems...)
+		}
+	}
+	if len(chosen) == 0 {
+		return "", 0, errors.New("no tool is saved")
+	}
+	var b strings.Builder
+	b.WriteString("# Saved tools of codemode. To have them elsewhere: codemode tools import FILE\n")
+	for _, tool := range chosen {
+		b.WriteString("\n\n" + tool.Source)
+	}
+	return b.String(), len(chosen), nil
+}
+
+func writeModule(file, text string, force bool) error {
+	write := writeNew
+	if force {
+		write = func(name, text string) error { return os.WriteFile(name, []byte(text), 0o600) }
+	}
+	err := write(file, text)
+	switch {
+	case errors.Is(err, errIsThere):
+		return &usageError{"the file " + quote(file) + " is there already; nothing was written", []string{"to write over it: --force"}}
+	case err != nil:
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	return nil
+}
+
+func importToolsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "save the functions of a Python file, or of a folder's",
+		ArgsUsage: "FILE",
+		Description: "It reads functions that stand on their own and executes nothing; a sandbox parses\n" +
+			"them. What cannot be kept is told, and it ends with 1. ~/MCPs/user_tools of the\n" +
+			"Python original is such a file or folder; it stays as it is.",
+		Flags: append(append([]cli.Flag{forceFlag("replace saved tools of the same names")}, toolsFlags()...),
+			settingFlags("runtime", "python", "pull")...),
+		Metadata: examples(`codemode tools import tools.py`, `codemode tools import ~/MCPs/user_tools`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Len() != 1 {
+				return &usageError{"import takes one file or folder", []string{"see: codemode tools import --help"}}
+			}
+			ctx, stop := signal.NotifyContext(ctx, endSignals...)
+			defer stop()
+			return runImport(ctx, env, ui, cmd, cmd.Args().First())
+		},
+	}
+}
+
+func runImport(ctx context.Context, env Env, ui *ui, cmd *cli.Command, name string) error {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	if t.toolsDir() == "" {
+		return errNoToolsDir
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(env.Dir, name)
+	}
+	files, err := modules(name)
+	if err != nil {
+		return err
+	}
+	b, err := t.execBridge(ui, execLog(env, t.config.Log.Level))
+	if err != nil {
+		return err
+	}
+	saved, failed := 0, 0
+	for _, file := range files {
+		s, f := importModule(ctx, ui, b, file, cmd.Bool("force"))
+		saved, failed = saved+s, failed+f
+	}
+	ui.done()
+	if err := b.Close(); err != nil {
+		ui.warn(err.Error())
+	}
+	ui.note("imported", plural(saved, "tool is saved", "tools are saved")+" now")
+	if failed > 0 || saved == 0 {
+		return exit(exitFailed)
+	}
+	return nil
+}
+
+// importModule saves a file's functions and tells what became of each.
+func importModule(ctx context.Context, ui *ui, b *bridge.Bridge, file string, force bool) (saved, failed int) {
+	source, err := readModule(file)
+	if err != nil {
+		ui.error(err.Error())
+		return 0, 1
+	}
+	all, rest, err := b.SaveTools(ctx, source, force)
+	if err != nil {
+		ui.error(fmt.Sprintf("%s: %v; nothing of it was saved", quote(file), err), hintsFor(err)...)
+		return 0, 1
+	}
+	for _, k := range all {
+		if k.Err != nil {
+			failed++
+			ui.warn(fmt.Sprintf("%s:%d: %v", file, k.Line, k.Err), hintsFor(k.Err)...)
+			continue
+		}
+		saved++
+		ui.note(string(k.Change), quote(k.Name))
+	}
+	for _, r := range rest {
+		if r.What != "docstring" {
+			ui.note("left out", fmt.Sprintf("%s:%d: %s; functions alone are saved", file, r.Line, article(r.What)))
+		}
+	}
+	return saved, failed
+}
+
+func article(what string) string {
+	if strings.ContainsAny(what[:1], "aeiou") {
+		return "an " + what
+	}
+	return "a " + what
+}
+
+// maxModule bounds a file of tools, in bytes.
+const maxModule = 1 << 20
+
+func readModule(file string) (string, error) {
+	info, err := os.Stat(file)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxModule) {
+		err = fmt.Errorf("it is no file of at most %d bytes", maxModule)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading %q: %w", file, cause(err))
+	}
+	return string(data), nil
+}
+
+// modules are the Python files that a name means: a file, or those in a folder.
+func modules(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", name, cause(err))
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", name, cause(err))
+	}
+	var files []string
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".py" {
+			files = append(files, filepath.Join(name, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there is no Python file in %q", name)
+	}
+	return files, nil
+}
+
+// oldTools is where the Python original kept saved tools, where there are any.
+func (t *tools) oldTools() string {
+	for _, name := range []string{"user_tools", "user_tools.py"} {
+		file := filepath.Join(t.config.Servers.Dir, name)
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}

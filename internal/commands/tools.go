@@ -172,7 +172,7 @@ func (t *tools) print(ui *ui, asJSON bool) error {
 func showToolCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:      "show",
-		Usage:     "show a saved tool: its text, what it uses, what has changed",
+		Usage:     "show a saved tool: text, uses, what has changed",
 		ArgsUsage: "NAME",
 		Flags:     append([]cli.Flag{jsonFlag()}, toolsFlags()...),
 		Metadata:  examples(`codemode tools show weekly_report`),

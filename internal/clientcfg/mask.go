@@ -182,6 +182,7 @@ func (m *masker) ref(ref Ref) string {
 	}
 	return ref.Text
 }
+
 // MaskText is a text in which what looks like a secret is masked.
 func MaskText(s string) string { return (&masker{dialect: config.DialectNone}).text(s) }
 

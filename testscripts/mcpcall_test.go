@@ -23,6 +23,8 @@ type caller struct {
 	parallel   bool
 	list       bool
 	read       string
+	answers    string
+	protocol   string
 	files      []string
 }
 
@@ -37,6 +39,8 @@ func mcpCall(args []string) int {
 	fs.BoolVar(&c.parallel, "parallel", false, "make all calls at once; results are printed in order")
 	fs.BoolVar(&c.list, "list", false, "print the answer to tools/list first")
 	fs.StringVar(&c.read, "read", "", "print a resource last")
+	fs.StringVar(&c.answers, "elicit", "", "offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never")
+	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
 	if fs.Parse(args) != nil {
 		return 2
 	}
@@ -55,8 +59,12 @@ func mcpCall(args []string) int {
 func (c caller) run(ctx context.Context) (failed bool, err error) {
 	cmd := exec.Command("codemode", append([]string{"serve"}, strings.Fields(c.serve)...)...)
 	cmd.Stderr = os.Stderr
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, nil).
-		Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	options := &mcp.ClientOptions{}
+	if c.answers != "" {
+		options.ElicitationHandler = elicited(strings.Fields(c.answers))
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, options).
+		Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: c.protocol})
 	if err != nil {
 		return false, fmt.Errorf("connecting: %w", err)
 	}
@@ -85,6 +93,29 @@ func (c caller) run(ctx context.Context) (failed bool, err error) {
 		fmt.Print(content.Text)
 	}
 	return failed, nil
+}
+
+// elicited is a user who is shown what the server asks, and gives one answer after the other. "never" is none.
+func elicited(answers []string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	var mu sync.Mutex
+	return func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Println("asked:", req.Params.Message)
+		if len(answers) == 0 {
+			return nil, errors.New("one question too many")
+		}
+		given := answers[0]
+		answers = answers[1:]
+		switch given {
+		case "never":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		case "decline":
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": given}}, nil
+	}
 }
 
 func (c caller) calls(ctx context.Context, session *mcp.ClientSession) (failed bool, err error) {

@@ -38,11 +38,12 @@ type Options struct {
 
 // Bridge runs code for one tenant.
 type Bridge struct {
-	opts    Options
-	log     *slog.Logger
-	servers *servers
-	saved   *saved
-	files   fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
+	opts      Options
+	log       *slog.Logger
+	servers   *servers
+	saved     *saved
+	admission *admission
+	files     fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
@@ -66,7 +67,8 @@ func New(opts Options) *Bridge {
 	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
 	b.closing, b.end = context.WithCancelCause(context.Background())
 	b.saved = newSaved(opts.ToolsDir)
-	b.servers = newServers(opts.Servers, newLists(opts), b.catalogChanged)
+	b.admission = newAdmission(opts.Config.Policy)
+	b.servers = newServers(opts.Servers, newLists(opts), b.admission, b.catalogChanged)
 	b.servers.pool = upstream.NewPool(upstream.Options{
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,

@@ -61,23 +61,21 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 	case len(c.Tool) > maxAskedName:
 		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
 	}
-	r, ok := l.mayCall(c.Server)
-	if !ok {
-		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
-		return l.refuse(m.ID, code, message, data)
-	}
-	server, _ := l.bridge.servers.find(c.Server)
-	if !offers(server, c.Tool) {
-		return l.refuse(m.ID, guest.CodeToolFailed, fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), guest.ErrorData{Server: c.Server, Tool: c.Tool})
-	}
 	if len(c.Arguments) == 0 {
 		c.Arguments = json.RawMessage("{}")
 	}
-	r.called(c.Server, c.Tool)
-	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+	p, no := l.admit(ctx, c)
+	if no != nil {
+		if r := l.underWay(); r != nil {
+			r.ledger.deny(c.Server, c.Tool)
+		}
+		return l.refuse(m.ID, no.code, no.message, no.data)
+	}
+	result, err := l.call(ctx, p, c)
 	if err == nil {
-		l.bridge.servers.confirm(ctx, server)
-		l.bridge.servers.lists.saw(server.Name, c.Tool, result)
+		if no := l.withhold(c, len(result)); no != nil {
+			return l.refuse(m.ID, no.code, no.message, no.data)
+		}
 		err = t.hold(len(result))
 	} else {
 		err = causeOf(ctx, err)
@@ -90,6 +88,23 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		return l.refuse(m.ID, code, message, data)
 	}
 	return func() error { return l.conn.Respond(m.ID, result) }
+}
+
+// call makes a call that may be made.
+func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMessage, error) {
+	leave, err := l.bridge.admission.enter(ctx, c.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
+	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+	p.run.ledger.end(e, endingOf(result, err), len(result))
+	if err == nil {
+		l.bridge.servers.confirm(ctx, p.server)
+		l.bridge.servers.lists.saw(c.Server, c.Tool, result)
+	}
+	return result, err
 }
 
 // causeOf prefers the reason a context ended over what its end made fail.
@@ -138,19 +153,6 @@ func (l *live) underWay() *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run
-}
-
-// called counts a call for the receipt.
-func (r *run) called(server, tool string) {
-	name := clip(server+"."+tool, maxToolName)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, counted := r.calls[name]; !counted && len(r.calls) >= maxTools {
-		name = "other tools"
-	}
-	if !r.over {
-		r.calls[name]++
-	}
 }
 
 // describe answers with one server and its tools, starting it when needed.

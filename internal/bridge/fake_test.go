@@ -121,6 +121,7 @@ func testConfig() config.Config {
 		Sandbox: config.Sandbox{Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: "full", IdleTimeout: time.Minute},
 		Run:     config.Run{Timeout: 20 * time.Second, MaxTimeout: 60 * time.Second, Grace: 300 * time.Millisecond},
 		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
+		Policy:  config.Policy{ConfirmTimeout: 20 * time.Second},
 		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
 	}
 }

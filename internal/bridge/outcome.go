@@ -52,6 +52,7 @@ type Outcome struct {
 	Session  string
 	Run      int
 	Receipt  Receipt
+	Effects  Effects // of a run that did not come to its end
 	// Err is why codemode itself could not run the code; the program never started or was not to
 	// blame. nil in every other case.
 	Err error
@@ -65,13 +66,17 @@ type Image struct {
 
 // Receipt says what a run did.
 type Receipt struct {
-	Runtime   string         `json:"runtime,omitempty"`
-	Isolation string         `json:"isolation,omitempty"` // only when it is not full
-	Gaps      []string       `json:"gaps,omitempty"`      // limits the user agreed to do without
-	StartMS   int64          `json:"startMs,omitempty"`   // sandbox and servers, before the code began
-	RunMS     int64          `json:"runMs"`
-	Calls     int            `json:"calls,omitempty"`
-	ByTool    map[string]int `json:"byTool,omitempty"`
+	Runtime       string           `json:"runtime,omitempty"`
+	Isolation     string           `json:"isolation,omitempty"` // only when it is not full
+	Gaps          []string         `json:"gaps,omitempty"`      // limits the user agreed to do without
+	StartMS       int64            `json:"startMs,omitempty"`   // sandbox and servers, before the code began
+	PythonMS      int64            `json:"pythonMs"`            // without the next two
+	ToolsMS       int64            `json:"toolsMs,omitempty"`   // while some call was under way
+	AskedMS       int64            `json:"askedMs,omitempty"`   // while the user was asked
+	Calls         int              `json:"calls,omitempty"`
+	ByTool        map[string]Tally `json:"byTool,omitempty"`
+	KeptBytes     int64            `json:"keptBytes,omitempty"` // of tools' results, which Python got
+	ReturnedBytes int64            `json:"returnedBytes"`       // of output, value, error and images, which went to the client
 }
 
 func receiptFor(e sandbox.Enforcement) Receipt {

@@ -3,6 +3,7 @@ package bridge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ type payload struct {
 	Truncated      []truncated     `json:"truncated,omitempty"`
 	Notes          []string        `json:"notes,omitempty"`
 	Session        string          `json:"session,omitempty"`
+	Effects        *Effects        `json:"effects,omitempty"`
 	Receipt        *Receipt        `json:"receipt,omitempty"`
 }
 
@@ -79,8 +81,12 @@ func (o Outcome) payload() payload {
 	if p.Result == nil && o.Repr != "" {
 		p.Result = mustJSON(o.reprText())
 	}
+	if len(o.Effects.Done)+len(o.Effects.Unanswered) > 0 {
+		p.Effects = &o.Effects
+	}
 	if o.Receipt.Runtime != "" {
 		p.Receipt = &o.Receipt
+		p.Receipt.ReturnedBytes = p.returned(o.Images)
 	}
 	for _, t := range []struct {
 		stream string
@@ -93,6 +99,18 @@ func (o Outcome) payload() payload {
 		}
 	}
 	return p
+}
+
+// returned is how many bytes of what the code has made go to the client.
+func (p payload) returned(images []Image) int64 {
+	n := len(p.Result) + len(p.Error)
+	for _, line := range slices.Concat(p.Stdout, p.Stderr) {
+		n += len(line) + 1
+	}
+	for _, img := range images {
+		n += len(img.Data)
+	}
+	return int64(n)
 }
 
 // summary is one line: what the outcome was.
@@ -139,6 +157,7 @@ func (o Outcome) compact() string {
 	if text := o.errorText(); text != "" {
 		parts = append(parts, "error: "+text)
 	}
+	parts = append(parts, o.Effects.Lines()...)
 	for _, n := range clipNotes(o.Notes) {
 		parts = append(parts, "note: "+n)
 	}

@@ -155,7 +155,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestValidationErrorIsAResult(t *testing.T) {
-	out := (&Bridge{}).call(t.Context(), json.RawMessage(`{}`))
+	out := (&Bridge{}).call(t.Context(), json.RawMessage(`{}`), caller{})
 	if out.Status != StatusValidationError || !errors.Is(out.Err, nil) {
 		t.Errorf("%+v", out)
 	}

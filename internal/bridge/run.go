@@ -33,6 +33,11 @@ type Request struct {
 	// Display gets images the same way. Both are called from one goroutine.
 	Output  func(stream string, data []byte)
 	Display func(mime string, data []byte)
+
+	// Ask asks the user about a call, from one goroutine at a time. Where it is nil, nobody can be asked because of
+	// what Unasked says: "this client cannot …".
+	Ask     Asker
+	Unasked string
 }
 
 // defaultSession is the session of a request that names none.
@@ -45,13 +50,18 @@ type run struct {
 	ctx context.Context // parent of every call it makes; ends with the run
 	end context.CancelCauseFunc
 
+	clock   *clock
+	answers *answers // of the session
+	ledger  *ledger
+
 	mu             sync.Mutex
 	stdout, stderr *recorder
 	images         []Image
 	imageBytes     int
 	notes          []string
-	calls          map[string]int
-	over           bool // the outcome has been made: what still comes is too late
+	said           map[question]Answer // the user's answers that hold until the run ends
+	admitted       int                 // calls that policy has let pass; admission's
+	over           bool                // the outcome has been made: what still comes is too late
 }
 
 // errStillStarting is why a run began without a server it named.
@@ -143,17 +153,21 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	r.end(errRunOver)
 	l.setRun(nil)
 	s.fill(&out, r)
-	receipt := receiptFor(l.box.Enforced())
-	receipt.StartMS, receipt.RunMS = started.Sub(began).Milliseconds(), time.Since(started).Milliseconds()
-	receipt.ByTool = out.Receipt.ByTool
-	for _, n := range receipt.ByTool {
-		receipt.Calls += n
-	}
-	out.Receipt = receipt
+	s.writeReceipt(&out, l, r, began, started)
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}
 	return out
+}
+
+// writeReceipt says what the run did, and how long it took.
+func (s *session) writeReceipt(out *Outcome, l *live, r *run, began, started time.Time) {
+	took, asked := time.Since(started), r.clock.asked()
+	out.Receipt = receiptFor(l.box.Enforced())
+	r.ledger.close(out)
+	p := &out.Receipt
+	p.StartMS, p.AskedMS = started.Sub(began).Milliseconds(), asked.Milliseconds()
+	p.PythonMS = max(0, (took-asked).Milliseconds()-p.ToolsMS)
 }
 
 func names(list []config.Server) []string {
@@ -206,7 +220,8 @@ func (s *session) newRun(l *live, req Request) *run {
 	s.mu.Unlock()
 	c := s.bridge.opts.Config.Output
 	r := &run{
-		n: n, req: req, calls: map[string]int{},
+		n: n, req: req, ledger: newLedger(), said: map[question]Answer{},
+		clock: newClock(req.Timeout), answers: s.answers,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 	}
@@ -231,18 +246,13 @@ func (s *session) await(ctx context.Context, l *live, r *run, selected []string)
 			l.kill(err)
 		}
 	})
-	var deadline <-chan time.Time
-	if r.req.Timeout > 0 {
-		t := time.NewTimer(r.req.Timeout)
-		defer t.Stop()
-		deadline = t.C
-	}
+	defer r.clock.stop()
 	select {
 	case m := <-answer:
 		return s.finished(r, m)
 	case <-l.gone:
 		return s.died(l, r, answer)
-	case <-deadline:
+	case <-r.clock.over():
 		return s.interrupt(l, r, answer, "timeout")
 	case <-ctx.Done():
 		return s.interrupt(l, r, answer, "cancelled")
@@ -251,6 +261,7 @@ func (s *session) await(ctx context.Context, l *live, r *run, selected []string)
 
 // interrupt stops a run that has had its time: softly, and after the grace period for good.
 func (s *session) interrupt(l *live, r *run, answer <-chan guest.Message, reason string) Outcome {
+	r.clock.stop()
 	l.notify(guest.MethodInterrupt, guest.Interrupt{Run: r.n, Reason: reason})
 	// The guest cancels what it no longer waits for, and code that cleans up may call tools. Calls that still hold
 	// up the end are ended in time.
@@ -369,7 +380,7 @@ func (s *session) fill(out *Outcome, r *run) {
 	r.over = true
 	out.Run = r.n
 	out.Notes = append(r.notes, out.Notes...)
-	out.Images, out.Receipt.ByTool = r.images, r.calls
+	out.Images = r.images
 	out.Stdout, out.Stderr = r.stdout.finish(), r.stderr.finish()
 	for stream, t := range map[string]Text{"stdout": out.Stdout, "stderr": out.Stderr} {
 		if t.spill != nil {

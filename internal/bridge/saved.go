@@ -203,7 +203,7 @@ func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
 	result.Matches = make([]guest.Match, 0, len(found))
 	for _, m := range found {
 		result.Matches = append(result.Matches, guest.Match{
-			Server: m.Server, ServerAlias: m.ServerAlias, Tool: guestTool(m.ServerAlias, m.Tool),
+			Server: m.Server, ServerAlias: m.ServerAlias, Tool: b.servers.judged(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
 		})
 	}
 	return result

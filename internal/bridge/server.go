@@ -37,8 +37,10 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: b.opts.Version}, &mcp.ServerOptions{
 		Logger: slog.New(quiet{b.log.Handler()}), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
+	calls := newRounds(ctx, b)
+	defer calls.close()
 	s.AddTool(runPython, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return b.call(ctx, req.Params.Arguments).CallToolResult(b.opts.Config.Output.Mode), nil
+		return calls.call(ctx, req), nil
 	})
 	b.addResources(s)
 	return attend(ctx, s, in, out, b.log)
@@ -85,12 +87,19 @@ func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCl
 	return nil
 }
 
+// caller is what a run knows of the client that wants it.
+type caller struct {
+	ask     Asker  // nil where nobody can be asked
+	unasked string // why
+}
+
 // call is one call of run_python, from its arguments as the client sent them.
-func (b *Bridge) call(ctx context.Context, arguments json.RawMessage) Outcome {
+func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from caller) Outcome {
 	req, notes, err := b.parse(arguments)
 	if err != nil {
 		return invalid("%v", err)
 	}
+	req.Ask, req.Unasked = from.ask, from.unasked
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	return out

@@ -15,6 +15,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/policy"
 	"codemode/internal/upstream"
 )
 
@@ -25,6 +26,8 @@ type servers struct {
 	changed  func(server string) // a server some guest may know has other tools now
 	patience time.Duration       // searchPatience, but in tests
 	lists    *lists
+
+	admission *admission
 
 	mu       sync.Mutex
 	set      *serverSet
@@ -38,14 +41,15 @@ type servers struct {
 type known struct {
 	server guest.Server
 	docs   catalog.Server
+	calls  map[string]policy.Call // by tool: what a policy goes by
 	epoch  int
 	listed time.Time
 	old    []json.RawMessage // the list, while it is an earlier process's and the server has not been asked
 }
 
-func newServers(all []config.Server, lists *lists, changed func(string)) *servers {
+func newServers(all []config.Server, lists *lists, admission *admission, changed func(string)) *servers {
 	return &servers{
-		set: newServerSet(all), changed: changed, patience: searchPatience,
+		admission: admission, set: newServerSet(all), changed: changed, patience: searchPatience,
 		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{},
 	}
 }
@@ -166,8 +170,11 @@ func (s *servers) confirm(ctx context.Context, c config.Server) {
 	k.old = nil
 	s.mu.Unlock()
 	raw, err := s.pool.Tools(ctx, c.Name)
-	if err != nil {
-		return // the next call says why
+	if err != nil { // the next call says why
+		s.mu.Lock()
+		k.old = old
+		s.mu.Unlock()
+		return
 	}
 	s.lists.save(c, raw)
 	if !slices.EqualFunc(old, raw, sameJSON) {
@@ -188,10 +195,30 @@ func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[st
 	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
+	calls := make(map[string]policy.Call, len(docs.Tools))
 	for _, t := range docs.Tools {
-		e.Tools = append(e.Tools, guestTool(e.Alias, t))
+		calls[t.Name] = policyCall(docs, t)
+		e.Tools = append(e.Tools, s.judged(docs, t))
 	}
-	return &known{server: e, docs: docs}
+	return &known{server: e, docs: docs, calls: calls}
+}
+
+// policyCall is a call of a tool as a policy sees it, but for what is known of each call alone.
+func policyCall(server catalog.Server, t catalog.Tool) policy.Call {
+	return policy.Call{
+		Server: server.Name, Tool: t.Name, ServerAlias: server.Alias, ToolAlias: t.Alias,
+		Hints: policy.Hints{ReadOnly: t.ReadOnly, Destructive: t.Destructive, OpenWorld: t.OpenWorld},
+	}
+}
+
+// judged is a tool as the guest sees it, with what policy has to say of it. A saved tool is no server's: what it calls is
+// judged when it does.
+func (s *servers) judged(server catalog.Server, t catalog.Tool) guest.Tool {
+	g := guestTool(server.Alias, t)
+	if t.Caller == "" {
+		g.Policy = s.admission.note(policyCall(server, t))
+	}
+	return g
 }
 
 func guestTool(server string, t catalog.Tool) guest.Tool {

@@ -19,6 +19,8 @@ type session struct {
 	name   string
 	turn   chan struct{} // holds one token; whoever has it may run
 
+	answers *answers
+
 	mu      sync.Mutex
 	live    *live       // nil when no sandbox is up
 	runs    int         // counts runs over all sandboxes of the session
@@ -34,7 +36,7 @@ type session struct {
 const keptOutputs = 16
 
 func newSession(b *Bridge, name string) *session {
-	s := &session{bridge: b, name: name, turn: make(chan struct{}, 1), since: time.Now()}
+	s := &session{bridge: b, name: name, turn: make(chan struct{}, 1), answers: newAnswers(), since: time.Now()}
 	s.turn <- struct{}{}
 	return s
 }

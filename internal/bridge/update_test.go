@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -73,9 +75,11 @@ print(await slow)
 		if l.run == nil {
 			return false
 		}
-		l.run.mu.Lock()
-		defer l.run.mu.Unlock()
-		return l.run.calls["gone.slow"] == 1 && l.run.calls["changed.pid"] > 1
+		calls := l.run.ledger
+		calls.mu.Lock()
+		defer calls.mu.Unlock()
+		slow := slices.ContainsFunc(slices.Collect(maps.Keys(calls.underWay)), func(e *entry) bool { return e.name == "gone.slow" })
+		return slow && calls.byTool["changed.pid"].OK > 1
 	})
 	k.update(fake("changed", "-tools", "1"))
 	out := <-ended

@@ -30,6 +30,9 @@ type Tool struct {
 	Observed     *Shape          `json:"observed,omitempty"` // what results have looked like, where the server does not say
 	Signature    string          `json:"signature"`          // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
 	Caller       string          `json:"-"`                  // what a call begins with, of a tool that is no server's
+	ReadOnly     bool            `json:"-"`                  // by its annotations, or where there are none by MCP's defaults
+	Destructive  bool            `json:"-"`
+	OpenWorld    bool            `json:"-"`
 }
 
 // Param is one parameter of a tool.
@@ -91,6 +94,9 @@ func newTool(entry gjson.Result) Tool {
 		Params:      []Param{},
 		Returns:     "Any",
 	}
+	t.ReadOnly = entry.Get("annotations.readOnlyHint").Type == gjson.True
+	t.Destructive = !t.ReadOnly && entry.Get("annotations.destructiveHint").Type != gjson.False
+	t.OpenWorld = entry.Get("annotations.openWorldHint").Type != gjson.False
 	if in := entry.Get("inputSchema"); in.Exists() && in.Type != gjson.Null {
 		t.InputSchema = json.RawMessage(in.Raw)
 	}

@@ -142,3 +142,20 @@ func TestPythonReadsSignatures(t *testing.T) {
 		t.Errorf("Python says %s (%v), want %d functions", got, err, count)
 	}
 }
+
+// TestHints holds that what a server does not say of a tool is taken for the worst, as MCP has it.
+func TestHints(t *testing.T) {
+	for annotations, want := range map[string][3]bool{ // read-only, destructive, open world
+		`null`:                  {false, true, true},
+		`{}`:                    {false, true, true},
+		`{"readOnlyHint":true}`: {true, false, true},
+		`{"readOnlyHint":true,"destructiveHint":true}`:    {true, false, true},
+		`{"readOnlyHint":"true"}`:                         {false, true, true},
+		`{"destructiveHint":false,"openWorldHint":false}`: {false, false, false},
+	} {
+		tool := NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","annotations":` + annotations + `}`)}).Tools[0]
+		if got := [3]bool{tool.ReadOnly, tool.Destructive, tool.OpenWorld}; got != want {
+			t.Errorf("%s: %v, want %v", annotations, got, want)
+		}
+	}
+}

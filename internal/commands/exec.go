@@ -75,6 +75,11 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	req := bridge.Request{
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
 		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
+		Unasked: "there is no terminal to ask on",
+	}
+	if terminal := openTerminal(env); terminal != nil {
+		defer terminal.close()
+		req.Ask = func(ctx context.Context, q bridge.Question) (bridge.Answer, error) { return terminal.ask(ctx, ui, q) }
 	}
 	if cmd.IsSet("server") {
 		req.Servers = cmd.StringSlice("server")
@@ -110,6 +115,9 @@ func finish(ui *ui, cmd *cli.Command, out bridge.Outcome, cause error) error {
 	ui.done()
 	for _, note := range out.Notes {
 		ui.warn(note)
+	}
+	if !cmd.Bool("json") {
+		defer ui.effects(out.Effects)
 	}
 	var sig *signalled
 	var unwritten *writeError

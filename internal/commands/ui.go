@@ -68,7 +68,22 @@ func (u *ui) warn(text string, hints ...string) {
 	u.hints(hints)
 }
 
+// effects says what a program that did not come to its end has done all the same.
+func (u *ui) effects(e bridge.Effects) {
+	for _, text := range e.Lines() {
+		u.line(yellow, "note:", text)
+	}
+}
+
 func (u *ui) note(kind, text string) { u.line(cyan, kind+":", text) }
+
+// question asks on a terminal. What is typed stands behind the last line.
+func (u *ui) question(terminal io.Writer, text, choices string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	fmt.Fprintf(terminal, "codemode: question: %s\ncodemode: %s ", oneLine(text), choices)
+}
 
 func (u *ui) hints(hints []string) {
 	for _, h := range hints {

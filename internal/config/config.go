@@ -8,6 +8,8 @@ package config
 
 import (
 	"time"
+
+	"codemode/internal/policy"
 )
 
 // Config is every setting, resolved. The tags are the names of the table in keys.go.
@@ -18,6 +20,7 @@ type Config struct {
 	Exec      Exec      `koanf:"exec"`
 	Output    Output    `koanf:"output"`
 	Servers   Servers   `koanf:"mcp"` // [servers.NAME] are the servers themselves
+	Policy    Policy    `koanf:"policy"`
 	Discovery Discovery `koanf:"discovery"`
 	Catalog   Catalog   `koanf:"catalog"`
 	Tools     Tools     `koanf:"tools"`
@@ -91,6 +94,14 @@ type Servers struct {
 	CallTimeout  time.Duration     `koanf:"call_timeout"`  // of one tool call
 
 	tenantsOwn []string // names of Own that the tenant itself has
+}
+
+// Policy says which tools code may call, and how much.
+type Policy struct {
+	policy.Rules   `koanf:",squash"`
+	ConfirmTimeout time.Duration `koanf:"confirm_timeout"` // for the user's answer
+	// Places says where each rule is set, by the rule's name, in words that name no folder: code is told them.
+	Places map[string]string `koanf:"-"`
 }
 
 // Discovery says which programs' MCP servers are used.

@@ -27,6 +27,7 @@ const (
 	freely                 // set it
 	lower                  // lower it
 	lowerZero              // lower it, where 0 is no limit at all
+	extend                 // add to a list that takes something away
 )
 
 // keys is every setting, in the order people read them.
@@ -161,6 +162,47 @@ var keys = []key{
 	},
 
 	{
+		name: "policy.allow", kind: rules,
+		doc: "tools that code may call; none is all",
+	},
+	{
+		name: "policy.deny", kind: rules, trust: extend,
+		doc: "tools that code may not call; it wins over allow",
+	},
+	{
+		name: "policy.confirm", kind: rules, trust: extend,
+		doc: "tools whose calls the user is asked about, one by one",
+	},
+	{
+		name: "policy.approved", kind: rules,
+		doc: "tools of policy.confirm that need not be asked about",
+	},
+	{
+		name: "policy.confirm_timeout", kind: deadline, def: "5m", trust: lower,
+		doc: "time the user has to answer; no answer is a no",
+	},
+	{
+		name: "policy.calls_per_run", kind: countFrom(0), def: "0", trust: lowerZero,
+		doc: "tool calls one run may make; 0 is no limit",
+	},
+	{
+		name: "policy.calls_per_minute", kind: countFrom(0), def: "0", trust: lowerZero,
+		doc: "tool calls that all sessions of one codemode may make in a minute; 0 is no limit",
+	},
+	{
+		name: "policy.concurrency", kind: countFrom(0), def: "0", trust: lowerZero,
+		doc: "calls one server gets at once, others wait; 0 is no limit",
+	},
+	{
+		name: "policy.max_arguments", kind: size, def: "64m", trust: lower,
+		doc: "bytes of one call's arguments",
+	},
+	{
+		name: "policy.max_result", kind: size, def: "64m", trust: lower,
+		doc: "bytes of one call's result",
+	},
+
+	{
 		name: "discovery.sources", kind: names, def: "all",
 		doc: "programs whose MCP servers are used, too: all, none, names, or -name",
 	},
@@ -219,7 +261,7 @@ type Doc struct {
 }
 
 // String is for people.
-func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower"}[t] }
+func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower", "add"}[t] }
 
 // Docs describes every setting, in the order people read them.
 func Docs() []Doc {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"codemode/internal/policy"
 )
 
 // kind is what a setting may be. All layers share it: config.toml's native values are taken as the text
@@ -102,6 +104,9 @@ var names = kind{forms: words.forms, list: ",", parse: func(s string, _ place) (
 var globs = kind{forms: "patterns for names, separated by commas: * ? [a-z]", list: ",", parse: func(s string, _ place) (any, bool) {
 	return s, validGlob(s)
 }}
+
+// rules are patterns of policy.
+var rules = kind{forms: policy.Forms, list: ",", parse: func(s string, _ place) (any, bool) { return s, policy.Valid(s) }}
 
 var tenantName = kind{
 	forms:  "a name of at most 32 lower case letters, digits, - and _",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -53,6 +54,17 @@ func (s setting) where() string {
 	return fmt.Sprintf("%s:%d:%d: %s", s.file, s.position.line, s.position.column, s.name)
 }
 
+// roughly is where, but without the folder, in which the user's name may be.
+func (s setting) roughly() string {
+	switch {
+	case s.file == "":
+		return s.name
+	case s.layer == Project:
+		return fmt.Sprintf("the project's config.toml, line %d", s.position.line)
+	}
+	return fmt.Sprintf("%s, line %d", filepath.Base(s.file), s.position.line)
+}
+
 // typed is what the user wrote, for an error.
 func (s setting) typed() string {
 	if _, ok := s.raw.(map[string]any); ok {
@@ -93,7 +105,8 @@ func Explain(src Source) (Explained, error) {
 	e := Explained{ProjectFile: projectName, Tenants: tenantNames(user)}
 	e.File, _ = userFile(src, paths)
 	tenant, err := chooseTenant(user, environment, flags)
-	m := merger{koanf: koanf.New("."), origin: map[string]setting{}, errs: append(errs, err), problems: problems}
+	m := newMerger()
+	m.errs, m.problems = append(errs, err), problems
 	for _, layer := range [][]setting{
 		defaults(at), user.settings, project.settings, user.tenants[tenant].settings, environment, flags,
 	} {
@@ -145,8 +158,13 @@ func tenantNames(user document) []string {
 type merger struct {
 	koanf    *koanf.Koanf
 	origin   map[string]setting // by key, what its value is from
+	places   map[string]string  // by rule of policy, where it is set
 	errs     []error
 	problems []error // of the project's file
+}
+
+func newMerger() *merger {
+	return &merger{koanf: koanf.New("."), origin: map[string]setting{}, places: map[string]string{}}
 }
 
 func (m *merger) merge(layer []setting) {
@@ -164,7 +182,8 @@ func (m *merger) merge(layer []setting) {
 			m.errs = append(m.errs, err)
 			continue
 		}
-		if s.key.adds {
+		m.place(s, v)
+		if s.key.adds || s.layer == Project && s.key.trust == extend {
 			v = slices.Concat(v.([]string), m.koanf.Strings(s.key.name))
 		}
 		values[s.key.name] = v
@@ -172,6 +191,20 @@ func (m *merger) merge(layer []setting) {
 	}
 	if err := m.koanf.Load(confmap.Provider(values, "."), nil); err != nil {
 		m.errs = append(m.errs, fmt.Errorf("merging settings: %w", err))
+	}
+}
+
+// place remembers where a rule of policy is set. A pattern of a list is a rule of its own.
+func (m *merger) place(s setting, v any) {
+	rule, ok := strings.CutPrefix(s.key.name, "policy.")
+	if !ok || s.layer == Default {
+		return
+	}
+	m.places[rule] = s.roughly()
+	if list, ok := v.([]string); ok {
+		for _, pattern := range list {
+			m.places[rule+":"+pattern] = s.roughly()
+		}
 	}
 }
 
@@ -195,6 +228,7 @@ func (m *merger) resolve(c *Config) {
 		m.errs = append(m.errs, fmt.Errorf("resolving settings: %w", err))
 		return
 	}
+	c.Policy.Places = m.places
 	timeout, ceiling := m.origin["run.timeout"], m.origin["run.max_timeout"]
 	if c.Run.Timeout <= c.Run.MaxTimeout {
 		return

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/policy"
 )
 
 func env(pairs ...string) func(string) (string, bool) {
@@ -46,6 +48,10 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Servers: Servers{
 			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Own: map[string]Server{},
 			StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,
+		},
+		Policy: Policy{
+			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, MaxArguments: 64 << 20, MaxResult: 64 << 20},
+			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
 		},
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},

@@ -114,6 +114,8 @@ func distrust(s setting, value, now any) error {
 	switch s.key.trust {
 	case freely:
 		return nil
+	case extend:
+		return nil
 	case lower, lowerZero:
 		if loose(s.key.trust, value) <= loose(s.key.trust, now) {
 			return nil

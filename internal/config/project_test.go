@@ -6,11 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/knadh/koanf/v2"
 )
 
 // writeProject makes a project with a repository and a file of that text, and returns its folder.
@@ -71,18 +70,21 @@ func TestProjectMayNot(t *testing.T) {
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
 		"tools.save": `true`,
+		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
+		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
 	}
 	// The user's own limits, where the default is none.
-	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\n[servers.mine]\ncommand = 'mine'\n")
+	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\n"+
+		"policy = { calls_per_run = 9, calls_per_minute = 9, concurrency = 9 }\n[servers.mine]\ncommand = 'mine'\n")
 	want, err := Load(Source{File: user})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range keys {
 		value, ok := values[k.name]
-		if k.trust == freely {
+		if k.trust == freely || k.trust == extend {
 			if ok {
-				t.Errorf("%s is free, and cannot be loosened", k.name)
+				t.Errorf("%s cannot be loosened", k.name)
 			}
 			continue
 		}
@@ -146,6 +148,23 @@ func TestProjectServers(t *testing.T) {
 	}
 	if len(c.Problems) != 1 || !strings.Contains(c.Problems[0].Error(), `line 6, column 1: server "bad"`) {
 		t.Errorf("problems: %v", c.Problems)
+	}
+}
+
+// TestProjectAddsToPolicy holds that a project takes away what it likes, gives nothing, and is told apart.
+func TestProjectAddsToPolicy(t *testing.T) {
+	dir := writeProject(t, "\npolicy.deny = ['x.*']\n")
+	c, err := Load(Source{Dir: dir, File: writeFile(t, "policy.deny = ['a.b', 'readonly']\n")})
+	if err != nil || len(c.Problems) > 0 {
+		t.Fatal(err, c.Problems)
+	}
+	if want := []string{"x.*", "a.b", "readonly"}; !slices.Equal(c.Policy.Deny, want) {
+		t.Errorf("got %v, want %v", c.Policy.Deny, want)
+	}
+	for rule, want := range map[string]string{"deny:x.*": "the project's config.toml, line 2", "deny:a.b": "config.toml, line 1"} {
+		if got := c.Policy.Places[rule]; got != want {
+			t.Errorf("%s is set in %q, want %q", rule, got, want)
+		}
 	}
 }
 
@@ -281,7 +300,7 @@ func FuzzProject(f *testing.F) {
 				t.Errorf("%v is on line %d", p, line)
 			}
 		}
-		m := merger{koanf: koanf.New("."), origin: map[string]setting{}}
+		m := newMerger()
 		m.merge(defaults(place{}))
 		m.merge(d.settings)
 		var c Config
@@ -290,6 +309,7 @@ func FuzzProject(f *testing.F) {
 			t.Errorf("errors: %v", m.errs)
 		}
 		if c.Sandbox.Memory > want.Sandbox.Memory || c.Sandbox.Pids > want.Sandbox.Pids || c.Run.Timeout > want.Run.MaxTimeout ||
+			len(c.Policy.Allow) > 0 || c.Policy.MaxResult > want.Policy.MaxResult ||
 			c.Sandbox.Runtime != want.Sandbox.Runtime || c.Tenant != want.Tenant || c.Servers.Dir != want.Servers.Dir {
 			t.Errorf("%+v is looser than\n%+v", c, want)
 		}

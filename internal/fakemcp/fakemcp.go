@@ -46,6 +46,7 @@ type options struct {
 	listing      string
 	flood        bool
 	asCodemode   bool
+	notes        string
 }
 
 func parse(args []string) (o options, err error) {
@@ -74,6 +75,7 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
 	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
 	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
+	fs.StringVar(&o.notes, "notes", "", "also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with")
 	err = fs.Parse(args)
 	return o, err
 }

@@ -25,6 +25,9 @@ func newServer(o options) *mcp.Server {
 		s.AddTool(&mcp.Tool{Name: "run_python", Description: "Run Python", InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
 	}
+	if o.notes != "" {
+		addNotes(s, o.notes)
+	}
 	for i := range o.tools {
 		addNumbered(s, i+1)
 	}
@@ -170,6 +173,27 @@ func addProcessTools(s *mcp.Server) {
 				})
 			return say(name), nil, nil
 		})
+}
+
+// addNotes adds one tool that only reads, one that adds, and one of which nothing is said, so that it is taken for the worst.
+func addNotes(s *mcp.Server, file string) {
+	no := false
+	for name, hints := range map[string]*mcp.ToolAnnotations{
+		"get_note":    {ReadOnlyHint: true, OpenWorldHint: &no},
+		"add_note":    {DestructiveHint: &no, OpenWorldHint: &no},
+		"delete_note": nil,
+	} {
+		mcp.AddTool(s, &mcp.Tool{Name: name, Description: "Note a message", Annotations: hints},
+			func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
+				f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+				if err != nil {
+					return nil, nil, err
+				}
+				defer f.Close()
+				_, err = fmt.Fprintln(f, name, in.Message)
+				return say(name + ": " + in.Message), nil, err
+			})
+	}
 }
 
 func addNumbered(s *mcp.Server, n int) {

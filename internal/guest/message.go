@@ -89,6 +89,7 @@ type Tool struct {
 	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
 	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
 	Summary      string          `json:"summary,omitempty"` // the description in one short line, where that is another
+	Policy       string          `json:"policy,omitempty"`  // what the user's policy says of it: "policy denies it: …"
 	Call         string          `json:"call,omitempty"`    // what to write: "await mcp_github.create_issue(repo=..., title=...)"
 }
 
@@ -224,4 +225,5 @@ type ErrorData struct {
 	Data   json.RawMessage `json:"data,omitempty"`   // the upstream's own data
 	Stderr string          `json:"stderr,omitempty"` // the server's last lines
 	Hint   string          `json:"hint,omitempty"`   // "did you mean …"
+	Rule   string          `json:"rule,omitempty"`   // of the policy, for CodeDenied: "deny:*.delete_*"
 }

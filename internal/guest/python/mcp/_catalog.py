@@ -25,6 +25,7 @@ class Tool:
         self.signature = entry.get("signature") or f"{self.alias}()"
         self.summary = entry.get("summary") or self.description
         self.call = entry.get("call")
+        self.policy = entry.get("policy")
         self.by_name = {param["name"]: param for param in self.params}
         self.by_key = {param["key"]: param for param in self.params}
 

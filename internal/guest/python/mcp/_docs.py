@@ -28,6 +28,8 @@ def doc(server_name, server_alias, tool, detail):
     )
     if tool.call:
         described["call"] = tool.call
+    if tool.policy:
+        described["policy"] = tool.policy
     if detail == "full":
         described["inputSchema"] = _schema(tool.input_schema)
         if tool.output_schema is not None:
@@ -46,6 +48,8 @@ def _schema(schema):
 def text(tool):
     """The docstring of a tool's function."""
     lines = [tool.description.strip()] if tool.description.strip() else []
+    if tool.policy:
+        lines += [f"The {tool.policy}."]
     if tool.params:
         lines += ["", "Parameters:"] if lines else ["Parameters:"]
         for param in tool.params:

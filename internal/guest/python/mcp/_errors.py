@@ -14,9 +14,18 @@ class MCPError(RuntimeError):
 
 
 class PolicyError(MCPError):
-    """The user's policy does not allow this call."""
+    """The user's policy does not allow this call.
+
+    server, tool: what was called. rule: the name of the rule that denied it, such as "deny:*.delete_*".
+    """
 
     __module__ = "mcp"
+
+    def __init__(self, message, *, server=None, tool=None, rule=None):
+        super().__init__(message)
+        self.server = server
+        self.tool = tool
+        self.rule = rule
 
 
 class ToolError(MCPError):
@@ -46,7 +55,7 @@ def from_remote(error, server=None, tool=None, arguments=None):
     details = error.data if isinstance(error.data, dict) else {}
     message = _text(error.message, details)
     if code == _DENIED:
-        return PolicyError(message)
+        return PolicyError(message, server=server, tool=tool, rule=details.get("rule"))
     if tool is None or code in (_UNAVAILABLE, _CANCELLED, _INVALID_PARAMS):
         return MCPError(message)
     return ToolError(

@@ -258,6 +258,10 @@ class Failing(unittest.IsolatedAsyncioTestCase):
             error = await self.failure(fake.RemoteError(code, "because", {"hint": '; did you mean "x"?'}), kind)
             self.assertEqual(str(error), 'because; did you mean "x"?')
 
+    async def test_a_denial_names_its_rule(self):
+        error = await self.failure(fake.RemoteError(-32004, "no", {"rule": "deny:*.create_*"}), mcp.PolicyError)
+        self.assertEqual((error.server, error.tool, error.rule), ("github", "create_issue", "deny:*.create_*"))
+
     async def test_what_is_no_answer_of_the_host_stays_what_it_is(self):
         await self.failure(ValueError("a message of 70 MB is too long"), ValueError)
 

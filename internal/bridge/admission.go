@@ -1,0 +1,163 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/policy"
+)
+
+// admission holds a tenant's calls against its policy. It counts those of the last minute, and those that each server
+// works on.
+type admission struct {
+	rules    policy.Rules
+	places   map[string]string // where a rule is set
+	patience time.Duration     // for a user's answer
+
+	mu     sync.Mutex
+	recent []time.Time              // calls of the last minute, the oldest first; kept only for a limit
+	lanes  map[string]chan struct{} // by server; has as much room as calls may be made at once
+}
+
+func newAdmission(c config.Policy) *admission {
+	return &admission{rules: c.Rules, places: c.Places, patience: c.ConfirmTimeout, lanes: map[string]chan struct{}{}}
+}
+
+// decide decides about a call of a run, and counts it where it may be made.
+func (a *admission) decide(r *run, c policy.Call) policy.Decision {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	for len(a.recent) > 0 && now.Sub(a.recent[0]) >= time.Minute {
+		a.recent = a.recent[1:]
+	}
+	c.InRun, c.LastMinute = r.admitted, len(a.recent)
+	d := a.rules.Decide(c)
+	if d.Denied {
+		return d
+	}
+	r.admitted++
+	if a.rules.CallsPerMinute > 0 {
+		a.recent = append(a.recent, now)
+	}
+	return d
+}
+
+// enter waits until a server may be given one more call. The caller calls leave when it returned no error.
+func (a *admission) enter(ctx context.Context, server string) (leave func(), err error) {
+	if a.rules.Concurrency <= 0 {
+		return func() {}, nil
+	}
+	a.mu.Lock()
+	lane, ok := a.lanes[server]
+	if !ok {
+		lane = make(chan struct{}, a.rules.Concurrency)
+		a.lanes[server] = lane
+	}
+	a.mu.Unlock()
+	select {
+	case lane <- struct{}{}:
+		return func() { <-lane }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// says explains a denial: which rule, and where its user has set it.
+func (a *admission) says(d policy.Decision) string {
+	if place := a.places[d.Rule]; place != "" {
+		return fmt.Sprintf("%s (%s)", d.Why, place)
+	}
+	return d.Why
+}
+
+// note is what the documentation of a tool says of the policy; empty where it may be called.
+func (a *admission) note(c policy.Call) string {
+	switch d := a.rules.Decide(c); {
+	case d.Denied:
+		return "policy denies it: " + a.says(d)
+	case d.Ask:
+		return "policy asks the user before each call: " + a.says(d)
+	}
+	return ""
+}
+
+// refusal is why a call is not made, as the guest is told.
+type refusal struct {
+	code    int
+	message string
+	data    guest.ErrorData
+}
+
+// permit is a call that may be made.
+type permit struct {
+	run    *run
+	server config.Server
+	reads  bool // it changes nothing
+}
+
+// admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
+// offer the tool, and the policy must let it pass, or else the user. There is no other way to a tool.
+func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
+	r, ok := l.mayCall(c.Server)
+	if !ok {
+		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
+		return permit{}, &refusal{code, message, data}
+	}
+	server, _ := l.bridge.servers.find(c.Server)
+	data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
+	if !offers(server, c.Tool) {
+		return permit{}, &refusal{guest.CodeToolFailed, fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data}
+	}
+	call, err := l.bridge.servers.facts(ctx, server, c.Tool)
+	if err != nil {
+		code, message, data := explain(c.Server, c.Tool, causeOf(ctx, err))
+		return permit{}, &refusal{code, message, data}
+	}
+	call.Arguments = int64(len(c.Arguments))
+	d := l.bridge.admission.decide(r, call)
+	data.Rule = d.Rule
+	why := l.bridge.admission.says(d)
+	if d.Ask {
+		if no := l.approve(ctx, r, c, why); no != nil {
+			d.Denied, why = true, why+", and "+no.Error()
+		}
+	}
+	if d.Denied {
+		return permit{}, &refusal{guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why), data}
+	}
+	return permit{r, server, call.Hints.ReadOnly}, nil
+}
+
+// withhold decides whether code may have what a call has brought.
+func (l *live) withhold(c guest.ToolCall, size int) *refusal {
+	d := l.bridge.admission.rules.Result(int64(size))
+	if !d.Denied {
+		return nil
+	}
+	message := fmt.Sprintf("policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d))
+	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}}
+}
+
+// facts is what a policy goes by in a call. Where that is in the server's list of tools, the server is asked first: what
+// an earlier process has kept may have changed.
+func (s *servers) facts(ctx context.Context, c config.Server, tool string) (policy.Call, error) {
+	if s.admission.rules.NeedList() {
+		s.confirm(ctx, c)
+		if _, err := s.load(ctx, c); err != nil {
+			return policy.Call{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k, ok := s.known[c.Name]; ok {
+		if call, ok := k.calls[tool]; ok {
+			return call, nil
+		}
+	}
+	return policy.Call{Server: c.Name, Tool: tool, ServerAlias: s.set.alias[c.Name], Hints: policy.Worst}, nil
+}

@@ -1,0 +1,156 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"codemode/internal/guest"
+	"codemode/internal/policy"
+)
+
+// A Question is a call that the user is asked about. Its texts are one line each, and hold nothing that a terminal
+// would obey.
+type Question struct {
+	Server, Tool string
+	Arguments    string // as JSON, cut in the middle when they are long
+	Why          string // the rule, and where it is set
+}
+
+// Answer is what the user says of a call.
+type Answer int
+
+// The answers. Whatever is none of the others is a no.
+const (
+	No Answer = iota
+	Once
+	ForRun     // also to later calls of the tool in the run
+	ForSession // also in the session's later runs
+)
+
+// An Asker asks the user. Its error is why there is no answer.
+type Asker func(context.Context, Question) (Answer, error)
+
+// question is what an answer is remembered by: a server whose tools have changed since has another epoch.
+type question struct {
+	server, tool string
+	epoch        int
+}
+
+// answers are what the user has said in a session, who is asked one question at a time.
+type answers struct {
+	turn chan struct{} // holds one token; whoever has it asks
+
+	mu       sync.Mutex
+	approved map[question]bool // for the session
+}
+
+func newAnswers() *answers {
+	a := &answers{turn: make(chan struct{}, 1), approved: map[question]bool{}}
+	a.turn <- struct{}{}
+	return a
+}
+
+// known is what the user has said already. A no holds until the run ends, so that code cannot ask until it gets a yes.
+func (r *run) known(q question) (yes, known bool) {
+	r.answers.mu.Lock()
+	yes = r.answers.approved[q]
+	r.answers.mu.Unlock()
+	if yes {
+		return true, true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	said, ok := r.said[q]
+	return said != No, ok
+}
+
+func (r *run) remember(q question, a Answer) {
+	switch a {
+	case Once:
+	case ForSession:
+		r.answers.mu.Lock()
+		r.answers.approved[q] = true
+		r.answers.mu.Unlock()
+	default:
+		r.mu.Lock()
+		r.said[q] = a
+		r.mu.Unlock()
+	}
+}
+
+var (
+	errRefused    = errors.New("the user said no")
+	errUnanswered = errors.New("the user did not answer in time")
+	errStopping   = errors.New("the user is not asked because the run is being stopped")
+)
+
+// approve asks the user about a call, and waits while the run's deadline stands still. It returns why the call is not
+// approved.
+func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, why string) error {
+	q := question{c.Server, c.Tool, l.bridge.servers.epochOf(c.Server)}
+	if r.req.Ask == nil {
+		return fmt.Errorf("%s; the user can allow it: policy.approved = [%s] in config.toml", r.req.Unasked, strconv.Quote(policy.Name(c.Server, c.Tool)))
+	}
+	if !r.clock.hold() {
+		return errStopping
+	}
+	defer r.clock.release()
+	select {
+	case <-r.answers.turn:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { r.answers.turn <- struct{}{} }()
+	yes, known := r.known(q)
+	if !known {
+		answer, err := l.askUser(ctx, r, c, why)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx) // nobody has said anything
+		}
+		r.remember(q, answer)
+		if err != nil {
+			return err
+		}
+		yes = answer != No
+	}
+	if !yes {
+		return errRefused
+	}
+	return nil
+}
+
+func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string) (Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
+	defer cancel()
+	answer, err := r.req.Ask(ctx, Question{
+		Server: plain(c.Server), Tool: plain(c.Tool), Arguments: shortArguments(c.Arguments, maxAskedArguments), Why: plain(why),
+	})
+	if err != nil {
+		return No, causeOf(ctx, err)
+	}
+	return answer, nil
+}
+
+// maxAskedArguments is how much a user is shown of a call's arguments, in bytes.
+const maxAskedArguments = 1000
+
+// shortArguments shows a call's arguments in one line.
+func shortArguments(arguments json.RawMessage, limit int) string {
+	var line bytes.Buffer
+	if json.Compact(&line, arguments) != nil {
+		line.Reset()
+		line.Write(arguments)
+	}
+	return plain(clip(line.String(), limit))
+}
+
+// plain is a text in one line that a terminal shows as it is.
+func plain(text string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Visible(text))
+}

@@ -1,0 +1,77 @@
+package bridge
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestClockStandsStill is about a run of ten seconds whose user is asked twice, once twice at the same time.
+func TestClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := newClock(10 * time.Second)
+		time.AfterFunc(4*time.Second, func() { c.hold() })
+		time.AfterFunc(5*time.Second, func() { c.hold() })
+		time.AfterFunc(64*time.Second, c.release)
+		time.AfterFunc(94*time.Second, c.release)
+		time.AfterFunc(95*time.Second, func() { c.hold() })
+		time.AfterFunc(100*time.Second, c.release)
+		<-c.over()
+		if took := time.Since(began); took != 105*time.Second {
+			t.Errorf("it was over after %v, want 10 s and the 95 s it was held", took)
+		}
+		if c.asked() != 95*time.Second {
+			t.Errorf("it was held for %v", c.asked())
+		}
+		c.stop()
+		if c.hold() {
+			t.Error("a run that is being stopped can be held up")
+		}
+	})
+}
+
+func TestClockWithoutDeadline(t *testing.T) {
+	c := newClock(0)
+	if !c.hold() || c.over() != nil {
+		t.Error("no deadline can be held, and is never over")
+	}
+	c.release()
+	c.stop()
+}
+
+func TestAnswer(t *testing.T) {
+	accept := func(content map[string]any) *mcp.ElicitResult {
+		return &mcp.ElicitResult{Action: "accept", Content: content}
+	}
+	for _, tt := range []struct {
+		result *mcp.ElicitResult
+		want   Answer
+	}{
+		{accept(map[string]any{"decision": "once"}), Once},
+		{accept(map[string]any{"decision": "run"}), ForRun},
+		{accept(map[string]any{"decision": "session"}), ForSession},
+		{accept(map[string]any{"decision": "deny"}), No},
+		{accept(map[string]any{"decision": true}), No},
+		{accept(nil), No},
+		{&mcp.ElicitResult{Action: "decline", Content: map[string]any{"decision": "once"}}, No},
+		{&mcp.ElicitResult{Action: "cancel"}, No},
+		{nil, No},
+	} {
+		if got := answer(tt.result); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.result, got, tt.want)
+		}
+	}
+}
+
+// TestQuestionIsPlain holds that no argument can move a terminal's cursor or look like another line.
+func TestQuestionIsPlain(t *testing.T) {
+	got := shortArguments(json.RawMessage("{ \"a\":\n \"\\u001b[2J\u202e\x1b\" , \"b\": \""+strings.Repeat("x", 5000)+"\"}"), 200)
+	if strings.ContainsAny(got, "\n\x1b\u202e") || len(got) > 300 || !strings.HasPrefix(got, "{") || !strings.Contains(got, "bytes left out") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,56 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// decisions is the form in which a client asks its user. enumNames is what clients before revision 2025-11-25 show,
+// and later ones still understand (MCP schema, LegacyTitledEnumSchema).
+var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Allow it?",` +
+	`"enum":["once","run","session","deny"],` +
+	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}},` +
+	`"required":["decision"]}`)
+
+func elicitation(q Question) *mcp.ElicitParams {
+	return &mcp.ElicitParams{
+		Mode:            "form",
+		Message:         fmt.Sprintf("Code in run_python wants to call %s.%s with %s\nYou are asked because %s.", q.Server, q.Tool, q.Arguments, q.Why),
+		RequestedSchema: decisions,
+	}
+}
+
+// answer reads a user's decision. Who accepts without saying what, has not said yes.
+func answer(r *mcp.ElicitResult) Answer {
+	if r == nil || r.Action != "accept" {
+		return No
+	}
+	decision, _ := r.Content["decision"].(string)
+	return map[string]Answer{"once": Once, "run": ForRun, "session": ForSession}[decision]
+}
+
+// cannotElicit is why nobody can be asked by a client.
+const cannotElicit = "this client cannot ask its user (it does not offer MCP elicitation)"
+
+// elicits reports whether a client shows forms to its user. One that offers elicitation and says no more does.
+func elicits(p *mcp.InitializeParams) bool {
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return false
+	}
+	e := p.Capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+// elicit asks through a client's user interface, by a request of ours to it.
+func elicit(s *mcp.ServerSession) Asker {
+	return func(ctx context.Context, q Question) (Answer, error) {
+		result, err := s.Elicit(ctx, elicitation(q))
+		if err != nil {
+			return No, fmt.Errorf("the client did not ask its user: %w", err)
+		}
+		return answer(result), nil
+	}
+}

@@ -1,0 +1,205 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"codemode/internal/upstream"
+)
+
+// ending is what came of a call.
+type ending string
+
+const (
+	callOK         ending = "ok"
+	callFailed     ending = "failed"     // the tool said so, or it was never sent
+	callUnanswered ending = "unanswered" // sent, and nobody knows what came of it
+	callDenied     ending = "denied"
+)
+
+// Tally counts the calls of one tool.
+type Tally struct {
+	OK     int `json:"ok,omitempty"`
+	Failed int `json:"failed,omitempty"`
+	Denied int `json:"denied,omitempty"`
+}
+
+// Effects are the calls of a run that did not come to its end, as far as they may have changed something: what must not
+// be repeated without a look.
+type Effects struct {
+	Done       []string `json:"done,omitempty"`
+	Unanswered []string `json:"unanswered,omitempty"` // sent, and perhaps done
+}
+
+// Lines tells them to people, each in one line.
+func (e Effects) Lines() (lines []string) {
+	for _, part := range []struct {
+		head  string
+		calls []string
+	}{
+		{"calls that were done, not to be repeated blindly:", e.Done},
+		{"calls that were sent and not answered, and may have been done:", e.Unanswered},
+	} {
+		if len(part.calls) > 0 {
+			lines = append(lines, part.head)
+		}
+		for _, c := range part.calls {
+			lines = append(lines, "  "+c)
+		}
+	}
+	return lines
+}
+
+const (
+	maxEffects      = 20  // calls of each kind that are told one by one
+	maxEffectDetail = 120 // bytes of a call's arguments that are told
+)
+
+// ledger keeps what came of a run's calls. It keeps little: runs make thousands of them.
+type ledger struct {
+	mu       sync.Mutex
+	over     bool // the outcome has been made: what still comes is too late
+	byTool   map[string]Tally
+	received int64 // bytes of the results that Python got
+	busy     time.Duration
+	since    time.Time // when the first of the calls under way began
+	underWay map[*entry]bool
+
+	done, unanswered         []string
+	moreDone, moreUnanswered int
+}
+
+// entry is a call under way.
+type entry struct{ name, effect string } // effect is empty where the tool only reads
+
+func newLedger() *ledger {
+	return &ledger{byTool: map[string]Tally{}, underWay: map[*entry]bool{}}
+}
+
+// begin notes a call that is about to be sent.
+func (l *ledger) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
+	e := &entry{name: server + "." + tool}
+	if !reads {
+		e.effect = plain(clip(e.name, maxToolName)) + " " + shortArguments(arguments, maxEffectDetail)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.underWay) == 0 {
+		l.since = time.Now()
+	}
+	l.underWay[e] = true
+	return e
+}
+
+// end notes what came of a call, and how much of it Python gets.
+func (l *ledger) end(e *entry, how ending, received int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	delete(l.underWay, e)
+	if len(l.underWay) == 0 {
+		l.busy += time.Since(l.since)
+	}
+	l.received += int64(received)
+	l.count(e.name, how)
+	switch {
+	case e.effect == "":
+	case how == callOK:
+		l.done, l.moreDone = listed(l.done, l.moreDone, e.effect)
+	case how == callUnanswered:
+		l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e.effect)
+	}
+}
+
+// deny notes a call that was not made.
+func (l *ledger) deny(server, tool string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.count(server+"."+tool, callDenied)
+	}
+}
+
+// count is called with l.mu held.
+func (l *ledger) count(name string, how ending) {
+	name = plain(clip(name, maxToolName))
+	t, counted := l.byTool[name]
+	if !counted && len(l.byTool) >= maxTools {
+		name = "other tools"
+		t = l.byTool[name]
+	}
+	switch how {
+	case callOK:
+		t.OK++
+	case callDenied:
+		t.Denied++
+	default:
+		t.Failed++
+	}
+	l.byTool[name] = t
+}
+
+func listed(list []string, more int, effect string) ([]string, int) {
+	if len(list) < maxEffects {
+		return append(list, effect), more
+	}
+	return list, more + 1
+}
+
+// close adds the run's calls to its outcome. What is still under way stays unanswered.
+func (l *ledger) close(out *Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.underWay) > 0 {
+		l.busy += time.Since(l.since)
+	}
+	for e := range l.underWay {
+		l.count(e.name, callUnanswered)
+		if e.effect != "" {
+			l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e.effect)
+		}
+	}
+	r := &out.Receipt
+	r.ByTool, r.KeptBytes, r.ToolsMS = l.byTool, l.received, l.busy.Milliseconds()
+	for _, t := range l.byTool {
+		r.Calls += t.OK + t.Failed + t.Denied
+	}
+	if out.Status != StatusSuccess {
+		out.Effects = Effects{withMore(l.done, l.moreDone), withMore(l.unanswered, l.moreUnanswered)}
+	}
+	l.over = true
+}
+
+func withMore(list []string, more int) []string {
+	if more > 0 {
+		list = append(list, fmt.Sprintf("… and %d more", more))
+	}
+	return list
+}
+
+// endingOf says what came of a call that was sent.
+func endingOf(result json.RawMessage, err error) ending {
+	var start *upstream.StartError
+	var call *upstream.CallError
+	switch {
+	case err == nil && gjson.GetBytes(result, "isError").Bool():
+		return callFailed
+	case err == nil:
+		return callOK
+	case errors.As(err, &start):
+		return callFailed
+	case errors.Is(err, context.DeadlineExceeded):
+		return callUnanswered
+	case errors.As(err, &call) && !call.Crashed:
+		return callFailed
+	}
+	return callUnanswered
+}

@@ -1,0 +1,165 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// severalRounds is the first revision of MCP in which a server asks nothing by itself: it answers a call with what it
+// needs to know, and the client calls again (SEP-2322).
+const severalRounds = "2026-07-28"
+
+// rounds are the calls of run_python of one client, some of which take several rounds. Between two of them the run goes
+// on, and waits for its user's answer; rounds owns it, and close waits for it.
+type rounds struct {
+	bridge   *Bridge
+	patience time.Duration
+	ctx      context.Context
+	end      context.CancelFunc
+	work     sync.WaitGroup
+
+	mu     sync.Mutex
+	parked map[string]*parked // by the state that the client is to send back
+}
+
+// visit is one run and the client's rounds to it.
+type visit struct {
+	cancel context.CancelCauseFunc
+	done   chan Outcome // has room for it
+	asks   chan ask
+}
+
+// ask is a question on its way to the client.
+type ask struct {
+	question Question
+	answer   chan Answer // has room for it
+}
+
+// parked is a visit between two rounds.
+type parked struct {
+	visit *visit
+	ask   ask
+	late  *time.Timer
+}
+
+// approvalID names the one question of a round.
+const approvalID = "approval"
+
+var errNobodyCame = errors.New("the client did not come back with its user's answer")
+
+func newRounds(ctx context.Context, b *Bridge) *rounds {
+	r := &rounds{bridge: b, patience: b.admission.patience, parked: map[string]*parked{}}
+	r.ctx, r.end = context.WithCancel(ctx)
+	return r
+}
+
+// close cancels the runs whose client has gone, and waits for them.
+func (r *rounds) close() {
+	r.end()
+	r.work.Wait()
+}
+
+// call is one round of a call of run_python.
+func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	mode := r.bridge.opts.Config.Output.Mode
+	client := req.Session.InitializeParams()
+	caller := caller{unasked: cannotElicit}
+	several := client != nil && client.ProtocolVersion >= severalRounds
+	switch {
+	case !elicits(client):
+	case !several:
+		caller.ask = elicit(req.Session)
+	default:
+		v := r.resume(req.Params)
+		if v == nil && req.Params.RequestState != "" {
+			return invalid("requestState: no run waits for this answer any more").CallToolResult(mode)
+		}
+		if v == nil {
+			v = r.begin(req.Params.Arguments)
+		}
+		return r.wait(ctx, v, mode)
+	}
+	return r.bridge.call(ctx, req.Params.Arguments, caller).CallToolResult(mode)
+}
+
+// begin starts a run that may take several rounds.
+func (r *rounds) begin(arguments []byte) *visit {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	v := &visit{cancel: cancel, done: make(chan Outcome, 1), asks: make(chan ask)}
+	r.work.Go(func() {
+		defer cancel(nil)
+		v.done <- r.bridge.call(ctx, arguments, caller{ask: v.ask})
+	})
+	return v
+}
+
+// ask gives a question to the round that waits, and waits for the answer that a later one brings.
+func (v *visit) ask(ctx context.Context, q Question) (Answer, error) {
+	a := ask{q, make(chan Answer, 1)}
+	select {
+	case v.asks <- a:
+	case <-ctx.Done():
+		return No, context.Cause(ctx)
+	}
+	select {
+	case answer := <-a.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return No, context.Cause(ctx)
+	}
+}
+
+// wait is a round: it ends with the run, or with what the run's user must be asked.
+func (r *rounds) wait(ctx context.Context, v *visit, mode string) *mcp.CallToolResult {
+	select {
+	case out := <-v.done:
+		return out.CallToolResult(mode)
+	case a := <-v.asks:
+		return &mcp.CallToolResult{
+			InputRequests: mcp.InputRequestMap{approvalID: elicitation(a.question)}, RequestState: r.park(v, a),
+		}
+	case <-ctx.Done():
+		v.cancel(context.Cause(ctx))
+		out := <-v.done
+		return out.CallToolResult(mode)
+	}
+}
+
+// park keeps a visit until the client comes back. One that does not is given up, and its run with it.
+func (r *rounds) park(v *visit, a ask) (state string) {
+	state = rand.Text()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parked[state] = &parked{v, a, time.AfterFunc(r.patience, func() {
+		if p := r.take(state); p != nil {
+			p.visit.cancel(errNobodyCame)
+		}
+	})}
+	return state
+}
+
+// take returns what is parked, once.
+func (r *rounds) take(state string) *parked {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.parked[state]
+	delete(r.parked, state)
+	return p
+}
+
+// resume brings the user's answer to the run that waits for it. It returns nil where none does.
+func (r *rounds) resume(p *mcp.CallToolParamsRaw) *visit {
+	waiting := r.take(p.RequestState)
+	if waiting == nil {
+		return nil
+	}
+	waiting.late.Stop()
+	result, _ := p.InputResponses[approvalID].(*mcp.ElicitResult)
+	waiting.ask.answer <- answer(result)
+	return waiting.visit
+}

@@ -1,0 +1,65 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"codemode/internal/bridge"
+)
+
+// terminal is where a person is asked, whatever a program's streams are connected to.
+type terminal struct {
+	in, out *os.File
+	lines   *bufio.Reader
+}
+
+// openTerminal returns nil where nobody sits: neither standard input nor standard error is a terminal, so whoever
+// started this does not watch it.
+func openTerminal(env Env) *terminal {
+	if !isTerminal(env.Stdin) && !isTerminal(env.Stderr) {
+		return nil
+	}
+	in, out, err := openConsole()
+	if err != nil {
+		return nil
+	}
+	return &terminal{in, out, bufio.NewReader(in)}
+}
+
+func (t *terminal) close() {
+	_ = t.in.Close()
+	if t.out != t.in {
+		_ = t.out.Close()
+	}
+}
+
+// ask asks about a call. A run is a session here, so there is one answer for all later calls.
+func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.Answer, error) {
+	ui.question(t.out, fmt.Sprintf("call %s.%s with %s? you are asked because %s", q.Server, q.Tool, q.Arguments, q.Why),
+		"[y]es, [a]ll calls of this tool, or [N]o?")
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // ends with the answer; where a console cannot be told to give up, with the process
+		text, err := t.lines.ReadString('\n')
+		read <- line{text, err}
+	}()
+	select {
+	case l := <-read:
+		switch strings.ToLower(strings.TrimSpace(l.text)) {
+		case "y", "yes":
+			return bridge.Once, nil
+		case "a", "all":
+			return bridge.ForSession, nil
+		}
+		return bridge.No, nil
+	case <-ctx.Done():
+		fmt.Fprintln(t.out)
+		return bridge.No, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,92 @@
+// Package policy decides whether a call of a tool may be made.
+//
+// It is a pure function: the rules of a tenant and the facts of one call go in, a decision and the rule it follows from
+// come out. It never counts, asks or does I/O: bridge knows the facts, and acts. Values are plain data; nothing needs
+// closing.
+package policy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Rules are what a tenant lets code call. Zero values let everything pass. The tags are the names of config's keys.
+type Rules struct {
+	Allow          []string `koanf:"allow"`            // patterns; none is all
+	Deny           []string `koanf:"deny"`             // patterns; they win over all others
+	Confirm        []string `koanf:"confirm"`          // patterns of calls that the user is asked about
+	Approved       []string `koanf:"approved"`         // patterns of those that need not be asked about
+	CallsPerRun    int      `koanf:"calls_per_run"`    // 0 is no limit
+	CallsPerMinute int      `koanf:"calls_per_minute"` // of all sessions together; 0 is no limit
+	Concurrency    int      `koanf:"concurrency"`      // calls of one server at once, others wait; 0 is no limit
+	MaxArguments   int64    `koanf:"max_arguments"`    // bytes; 0 is no limit
+	MaxResult      int64    `koanf:"max_result"`       // bytes; 0 is no limit
+}
+
+// Call is what is known of one call before it is made.
+type Call struct {
+	Server, Tool           string // as configured, and as the server calls it
+	ServerAlias, ToolAlias string // as Python calls them
+	Hints                  Hints
+	Arguments              int64 // bytes
+	InRun                  int   // calls the run has made
+	LastMinute             int   // calls the tenant has made
+}
+
+// Hints are what a server says of a tool, by the defaults of the Model Context Protocol (schema of revision 2025-11-25,
+// ToolAnnotations): what it does not say is taken for the worst.
+type Hints struct {
+	ReadOnly    bool // changes nothing
+	Destructive bool // may change or delete what is there
+	OpenWorld   bool // reaches what is not the server's own
+}
+
+// Worst are the hints of a tool whose server says nothing.
+var Worst = Hints{Destructive: true, OpenWorld: true}
+
+// Decision is what becomes of a call. Rule is empty where no rule speaks of it.
+type Decision struct {
+	Denied bool
+	Ask    bool   // it may be made if the user says so
+	Rule   string // the key, and behind a colon the pattern that fits: "deny:*.delete_*"
+	Why    string // a clause for people: what about the call meets which key
+}
+
+// Decide decides about a call that has not been made.
+func (r Rules) Decide(c Call) Decision {
+	if p, ok := first(r.Deny, c, wide); ok {
+		return denied("deny:"+p, fmt.Sprintf("it fits %q of policy.deny", p))
+	}
+	if _, ok := first(r.Allow, c, narrow); !ok && len(r.Allow) > 0 {
+		return denied("allow", "nothing in policy.allow fits it")
+	}
+	switch {
+	case r.MaxArguments > 0 && c.Arguments > r.MaxArguments:
+		return denied("max_arguments", fmt.Sprintf("its arguments have %d bytes, and policy.max_arguments is %d", c.Arguments, r.MaxArguments))
+	case r.CallsPerRun > 0 && c.InRun >= r.CallsPerRun:
+		return denied("calls_per_run", fmt.Sprintf("the run has made %d calls, and policy.calls_per_run is %d", c.InRun, r.CallsPerRun))
+	case r.CallsPerMinute > 0 && c.LastMinute >= r.CallsPerMinute:
+		return denied("calls_per_minute", fmt.Sprintf("%d calls were made in the last minute, and policy.calls_per_minute is %d", c.LastMinute, r.CallsPerMinute))
+	}
+	if p, ok := first(r.Confirm, c, wide); ok {
+		if _, ok := first(r.Approved, c, narrow); !ok {
+			return Decision{Ask: true, Rule: "confirm:" + p, Why: fmt.Sprintf("it fits %q of policy.confirm", p)}
+		}
+	}
+	return Decision{}
+}
+
+// Result decides about what a call has brought.
+func (r Rules) Result(size int64) Decision {
+	if r.MaxResult > 0 && size > r.MaxResult {
+		return denied("max_result", fmt.Sprintf("its result has %d bytes, and policy.max_result is %d", size, r.MaxResult))
+	}
+	return Decision{}
+}
+
+func denied(rule, why string) Decision { return Decision{Denied: true, Rule: rule, Why: why} }
+
+// NeedList reports whether a decision may depend on the server's list of tools: on the Python names, or on hints.
+func (r Rules) NeedList() bool {
+	return len(r.Deny)+len(r.Confirm) > 0 || slices.ContainsFunc(r.Allow, func(p string) bool { return words[p] != nil })
+}

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+func call(server, tool string) Call {
+	return Call{Server: server, Tool: tool, Hints: Worst}
+}
+
+func TestDecide(t *testing.T) {
+	aliased := Call{Server: "My-Server", Tool: "delete-it", ServerAlias: "my_server", ToolAlias: "delete_it", Hints: Worst}
+	reading := Call{Server: "s", Tool: "get", Hints: Hints{ReadOnly: true}}
+	for _, tt := range []struct {
+		name  string
+		rules Rules
+		call  Call
+		rule  string // empty: it may be made
+	}{
+		{"no rules", Rules{}, call("s", "t"), ""},
+		{"deny by name", Rules{Deny: []string{"s.t"}}, call("s", "t"), "deny:s.t"},
+		{"deny wins", Rules{Deny: []string{"*.t"}, Allow: []string{"s.t"}}, call("s", "t"), "deny:*.t"},
+		{"the first that fits is told", Rules{Deny: []string{"x.*", "*.t", "s.*"}}, call("s", "t"), "deny:*.t"},
+		{"allowed", Rules{Allow: []string{"s.*"}}, call("s", "t"), ""},
+		{"not allowed", Rules{Allow: []string{"s.*"}}, call("x", "t"), "allow"},
+		{"case counts", Rules{Deny: []string{"S.t"}}, call("s", "t"), ""},
+		{"* stays on its side of the dot", Rules{Allow: []string{"github.*"}}, call("github.evil", "t"), "allow"},
+		{"a dot in the server's name", Rules{Deny: []string{"io.github.x.*"}}, call("io.github.x", "t"), "deny:io.github.x.*"},
+		{"a dot in the tool's name", Rules{Deny: []string{"s.user.delete"}}, call("s", "user.delete"), "deny:s.user.delete"},
+		{"a slash", Rules{Deny: []string{"*.delete"}}, call("io.github.a/b", "delete"), "deny:*.delete"},
+		{"the Python names are denied, too", Rules{Deny: []string{"my_server.delete_it"}}, aliased, "deny:my_server.delete_it"},
+		{"but do not allow", Rules{Allow: []string{"my_server.delete_it"}}, aliased, "allow"},
+		{"a namesake of another program", Rules{Deny: []string{"prod.*"}}, call("prod@cursor", "t"), "deny:prod.*"},
+		{"is not allowed by it", Rules{Allow: []string{"prod.*"}}, call("prod@cursor", "t"), "allow"},
+		{"a word", Rules{Deny: []string{"destructive"}}, call("s", "t"), "deny:destructive"},
+		{"a word that does not hold", Rules{Deny: []string{"destructive", "openworld"}}, reading, ""},
+		{"a negated word", Rules{Deny: []string{"!readonly"}}, call("s", "t"), "deny:!readonly"},
+		{"only what reads", Rules{Allow: []string{"readonly"}}, reading, ""},
+		{"arguments as large as may be", Rules{MaxArguments: 10}, Call{Arguments: 10}, ""},
+		{"arguments too large", Rules{MaxArguments: 10}, Call{Arguments: 11}, "max_arguments"},
+		{"the last call of a run", Rules{CallsPerRun: 2}, Call{InRun: 1}, ""},
+		{"one more", Rules{CallsPerRun: 2}, Call{InRun: 2}, "calls_per_run"},
+		{"too fast", Rules{CallsPerMinute: 60}, Call{LastMinute: 60}, "calls_per_minute"},
+	} {
+		tt.rules.Confirm = []string{"asked.*"} // of which none of these is
+		d := tt.rules.Decide(tt.call)
+		if d.Rule != tt.rule || d.Denied != (tt.rule != "") || d.Denied && d.Why == "" {
+			t.Errorf("%s: %+v, want rule %q", tt.name, d, tt.rule)
+		}
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	aliased := Call{Server: "my-notes", Tool: "drop", ServerAlias: "my_notes", ToolAlias: "drop", Hints: Worst}
+	for _, tt := range []struct {
+		name  string
+		rules Rules
+		call  Call
+		want  string
+	}{
+		{"by name", Rules{Confirm: []string{"*.drop"}}, call("s", "drop"), "confirm:*.drop"},
+		{"by the Python name", Rules{Confirm: []string{"my_notes.*"}}, aliased, "confirm:my_notes.*"},
+		{"by a word", Rules{Confirm: []string{"destructive"}}, call("s", "t"), "confirm:destructive"},
+		{"what reads is not asked about", Rules{Confirm: []string{"destructive"}}, Call{Server: "s", Tool: "t", Hints: Hints{ReadOnly: true}}, ""},
+		{"approved", Rules{Confirm: []string{"destructive"}, Approved: []string{"s.t"}}, call("s", "t"), ""},
+		{"approved by a Python name", Rules{Confirm: []string{"*.*"}, Approved: []string{"my_notes.*"}}, aliased, "confirm:*.*"},
+		{"approved, but denied", Rules{Deny: []string{"s.t"}, Confirm: []string{"s.t"}, Approved: []string{"s.t"}}, call("s", "t"), "deny:s.t"},
+	} {
+		if d := tt.rules.Decide(tt.call); d.Rule != tt.want || d.Ask != strings.HasPrefix(tt.want, "confirm:") || d.Denied == d.Ask && d.Rule != "" {
+			t.Errorf("%s: %+v, want %q", tt.name, d, tt.want)
+		}
+	}
+}
+
+func TestResult(t *testing.T) {
+	r := Rules{MaxResult: 10}
+	if r.Result(10).Denied || r.Result(11).Rule != "max_result" || (Rules{}).Result(1<<40).Denied {
+		t.Error("a result may have as many bytes as max_result says, and no more")
+	}
+}
+
+func TestValid(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"a.b": true, "*.*": true, "a.[x-z]*": true, "readonly": true, "!openworld": true,
+		"": false, "a": false, "a.": false, ".b": false, "a.[": false, "!a.b": false, "readOnly": false, "!destructve": false,
+	} {
+		if Valid(pattern) != want {
+			t.Errorf("%q: %v", pattern, !want)
+		}
+	}
+}
+
+func TestNeedList(t *testing.T) {
+	for _, r := range []Rules{{Deny: []string{"a.b"}}, {Confirm: []string{"a.b"}}, {Allow: []string{"a.b", "readonly"}}} {
+		if !r.NeedList() {
+			t.Errorf("%+v goes by Python names or hints", r)
+		}
+	}
+	if (Rules{Allow: []string{"a.b"}, CallsPerRun: 1}).NeedList() {
+		t.Error("real names and numbers are known without the list")
+	}
+}
+
+// FuzzName holds that a tool's own pattern fits the tool, and no other of the same server.
+func FuzzName(f *testing.F) {
+	f.Add("a", "b")
+	f.Add("io.github.x/y@cursor", `*?[]\.^-`)
+	f.Fuzz(func(t *testing.T, server, tool string) {
+		if server == "" || tool == "" || strings.ContainsRune(server+tool, '\x00') || strings.Contains(server+tool, "/") {
+			t.Skip()
+		}
+		p := Name(server, tool)
+		if !fits(p, Call{Server: server, Tool: tool}, narrow) {
+			t.Errorf("%q does not fit %q %q", p, server, tool)
+		}
+		if fits(p, Call{Server: server, Tool: tool + "x"}, narrow) {
+			t.Errorf("%q fits %q, too", p, tool+"x")
+		}
+	})
+}

@@ -97,7 +97,8 @@ type refusal struct {
 type permit struct {
 	run    *run
 	server config.Server
-	reads  bool // it changes nothing
+	reads  bool   // it changes nothing
+	rule   string // that its user was asked by
 }
 
 // admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
@@ -130,7 +131,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	if d.Denied {
 		return permit{}, &refusal{guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why), data}
 	}
-	return permit{r, server, call.Hints.ReadOnly}, nil
+	return permit{r, server, call.Hints.ReadOnly, d.Rule}, nil
 }
 
 // withhold decides whether code may have what a call has brought.

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
@@ -32,6 +33,7 @@ type Options struct {
 	Secrets func(config.Server) []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
+	AuditDir   string // where the audit log is; empty keeps none
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
 	ToolsDir   string // where saved tools are kept; empty keeps none
 }
@@ -43,7 +45,8 @@ type Bridge struct {
 	servers   *servers
 	saved     *saved
 	admission *admission
-	files     fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
+	audit     *audit.Log // nil keeps none
+	files     fs.FS      // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
@@ -67,6 +70,9 @@ func New(opts Options) *Bridge {
 	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
 	b.closing, b.end = context.WithCancelCause(context.Background())
 	b.saved = newSaved(opts.ToolsDir)
+	if c := opts.Config.Audit; opts.AuditDir != "" && c.Keep > 0 {
+		b.audit = audit.New(audit.Options{Dir: opts.AuditDir, MaxSize: c.MaxSize, Keep: c.Keep})
+	}
 	b.admission = newAdmission(opts.Config.Policy)
 	b.servers = newServers(opts.Servers, newLists(opts), b.admission, b.catalogChanged)
 	b.servers.pool = upstream.NewPool(upstream.Options{
@@ -99,6 +105,9 @@ func (b *Bridge) Close() error {
 	err := b.servers.pool.Close()
 	if b.opts.Runtime != nil {
 		err = errors.Join(err, b.opts.Runtime.Close())
+	}
+	if b.audit != nil {
+		err = errors.Join(err, b.audit.Close())
 	}
 	return err
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"codemode/internal/audit"
 	"codemode/internal/guest"
 )
 
@@ -68,6 +70,7 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 	if no != nil {
 		if r := l.underWay(); r != nil {
 			r.ledger.deny(c.Server, c.Tool)
+			r.recordDenial(c.Server, c.Tool, no.data.Rule)
 		}
 		return l.refuse(m.ID, no.code, no.message, no.data)
 	}
@@ -98,8 +101,19 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	defer leave()
 	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
+	rec := p.run.recordedCall(c.Server, c.Tool, c.Arguments)
+	rec.Rule = p.rule
+	if !p.reads { // known even if codemode dies before there is an answer
+		sending := rec
+		sending.Event = audit.Sending
+		p.run.record(sending)
+	}
+	began := time.Now()
 	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
-	p.run.ledger.end(e, endingOf(result, err), len(result))
+	how := endingOf(result, err)
+	p.run.ledger.end(e, how, len(result))
+	rec.Outcome, rec.MS, rec.Received = string(how), ms(time.Since(began)), len(result)
+	p.run.record(rec)
 	if err == nil {
 		l.bridge.servers.confirm(ctx, p.server)
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)

@@ -66,6 +66,7 @@ type Image struct {
 
 // Receipt says what a run did.
 type Receipt struct {
+	Run           string           `json:"run,omitempty"` // as the audit log calls it
 	Runtime       string           `json:"runtime,omitempty"`
 	Isolation     string           `json:"isolation,omitempty"` // only when it is not full
 	Gaps          []string         `json:"gaps,omitempty"`      // limits the user agreed to do without

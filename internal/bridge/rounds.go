@@ -69,6 +69,9 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTo
 	mode := r.bridge.opts.Config.Output.Mode
 	client := req.Session.InitializeParams()
 	caller := caller{unasked: cannotElicit}
+	if client != nil && client.ClientInfo != nil {
+		caller.client = plain(clip(client.ClientInfo.Name, maxToolName))
+	}
 	several := client != nil && client.ProtocolVersion >= severalRounds
 	switch {
 	case !elicits(client):
@@ -80,7 +83,7 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTo
 			return invalid("requestState: no run waits for this answer any more").CallToolResult(mode)
 		}
 		if v == nil {
-			v = r.begin(req.Params.Arguments)
+			v = r.begin(req.Params.Arguments, caller)
 		}
 		return r.wait(ctx, v, mode)
 	}
@@ -88,12 +91,13 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTo
 }
 
 // begin starts a run that may take several rounds.
-func (r *rounds) begin(arguments []byte) *visit {
+func (r *rounds) begin(arguments []byte, from caller) *visit {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	v := &visit{cancel: cancel, done: make(chan Outcome, 1), asks: make(chan ask)}
 	r.work.Go(func() {
 		defer cancel(nil)
-		v.done <- r.bridge.call(ctx, arguments, caller{ask: v.ask})
+		from.ask = v.ask
+		v.done <- r.bridge.call(ctx, arguments, from)
 	})
 	return v
 }

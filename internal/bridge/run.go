@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"codemode/internal/audit"
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
@@ -38,6 +41,8 @@ type Request struct {
 	// what Unasked says: "this client cannot …".
 	Ask     Asker
 	Unasked string
+
+	Client string // who wants the run, for the audit log
 }
 
 // defaultSession is the session of a request that names none.
@@ -52,6 +57,11 @@ type run struct {
 
 	clock   *clock
 	answers *answers // of the session
+	id      string   // in logs, and in the receipt
+	tenant  string
+	log     *audit.Log // nil keeps none
+	calls   atomic.Int64
+	denials atomic.Int64
 	ledger  *ledger
 
 	mu             sync.Mutex
@@ -63,6 +73,9 @@ type run struct {
 	admitted       int                 // calls that policy has let pass; admission's
 	over           bool                // the outcome has been made: what still comes is too late
 }
+
+// runIDLength is enough for no two runs of a log to be called the same: 60 bits.
+const runIDLength = 12
 
 // errStillStarting is why a run began without a server it named.
 var errStillStarting = errors.New("a server named for this run is still starting")
@@ -147,11 +160,13 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	}
 	r := s.newRun(l, req)
 	r.notes = notes
+	r.recordBegin()
 	l.setRun(r)
 	started := time.Now()
 	out := s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
 	l.setRun(nil)
+	r.recordEnd(&out, time.Since(started))
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
 	if !l.alive() {
@@ -164,6 +179,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 func (s *session) writeReceipt(out *Outcome, l *live, r *run, began, started time.Time) {
 	took, asked := time.Since(started), r.clock.asked()
 	out.Receipt = receiptFor(l.box.Enforced())
+	out.Receipt.Run = r.id
 	r.ledger.close(out)
 	p := &out.Receipt
 	p.StartMS, p.AskedMS = started.Sub(began).Milliseconds(), asked.Milliseconds()
@@ -222,6 +238,7 @@ func (s *session) newRun(l *live, req Request) *run {
 	r := &run{
 		n: n, req: req, ledger: newLedger(), said: map[question]Answer{},
 		clock: newClock(req.Timeout), answers: s.answers,
+		id: strings.ToLower(rand.Text()[:runIDLength]), tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 	}

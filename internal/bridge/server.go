@@ -91,6 +91,7 @@ func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCl
 type caller struct {
 	ask     Asker  // nil where nobody can be asked
 	unasked string // why
+	client  string // its name
 }
 
 // call is one call of run_python, from its arguments as the client sent them.
@@ -99,7 +100,7 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 	if err != nil {
 		return invalid("%v", err)
 	}
-	req.Ask, req.Unasked = from.ask, from.unasked
+	req.Ask, req.Unasked, req.Client = from.ask, from.unasked, from.client
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	return out

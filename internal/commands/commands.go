@@ -32,6 +32,7 @@ func table(env Env, ui *ui) *cli.Command {
 			searchCommand(env, ui),
 			docsCommand(env, ui),
 			toolsCommand(env, ui),
+			auditCommand(env, ui),
 			imageCommand(env, ui),
 			configCommand(env, ui),
 			doctorCommand(env, ui),

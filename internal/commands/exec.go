@@ -75,6 +75,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	req := bridge.Request{
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
 		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
+		Client:  "exec",
 		Unasked: "there is no terminal to ask on",
 	}
 	if terminal := openTerminal(env); terminal != nil {

@@ -135,6 +135,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Expand:     t.expand,
 		Secrets:    clientcfg.Secrets,
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
+		AuditDir:   join(t.paths.TenantState(t.config.Tenant), "audit"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
 		ToolsDir:   t.toolsDir(),
 	}

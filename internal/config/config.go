@@ -21,6 +21,7 @@ type Config struct {
 	Output    Output    `koanf:"output"`
 	Servers   Servers   `koanf:"mcp"` // [servers.NAME] are the servers themselves
 	Policy    Policy    `koanf:"policy"`
+	Audit     Audit     `koanf:"audit"`
 	Discovery Discovery `koanf:"discovery"`
 	Catalog   Catalog   `koanf:"catalog"`
 	Tools     Tools     `koanf:"tools"`
@@ -102,6 +103,12 @@ type Policy struct {
 	ConfirmTimeout time.Duration `koanf:"confirm_timeout"` // for the user's answer
 	// Places says where each rule is set, by the rule's name, in words that name no folder: code is told them.
 	Places map[string]string `koanf:"-"`
+}
+
+// Audit says how much of the audit log is kept.
+type Audit struct {
+	MaxSize int64 `koanf:"max_size"` // bytes of one file
+	Keep    int   `koanf:"keep"`     // files; 0 keeps no log
 }
 
 // Discovery says which programs' MCP servers are used.

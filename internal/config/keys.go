@@ -203,6 +203,15 @@ var keys = []key{
 	},
 
 	{
+		name: "audit.max_size", kind: sizeFrom("64k"), def: "16m",
+		doc: "size at which the audit log begins another file",
+	},
+	{
+		name: "audit.keep", kind: countFrom(0), def: "8",
+		doc: "files of the audit log that are kept; 0 keeps no log",
+	},
+
+	{
 		name: "discovery.sources", kind: names, def: "all",
 		doc: "programs whose MCP servers are used, too: all, none, names, or -name",
 	},

@@ -53,6 +53,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, MaxArguments: 64 << 20, MaxResult: 64 << 20},
 			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
 		},
+		Audit:     Audit{MaxSize: 16 << 20, Keep: 8},
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},
 		Tools:     Tools{Save: true},

@@ -1,0 +1,233 @@
+// Package audit is the record of what a tenant's code did: one JSON object a line, in files of the tenant's own.
+//
+// It owns the files, their rotation and the key that arguments are hashed with; nothing is opened before the first line.
+// It never decides what is worth a line, and never changes one. Whoever made a Log closes it.
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Record is one line. What does not apply is left out.
+type Record struct {
+	Time      time.Time `json:"time"`
+	Event     Event     `json:"event"`
+	Run       string    `json:"run"`
+	Session   string    `json:"session,omitempty"`
+	Tenant    string    `json:"tenant,omitempty"`
+	Client    string    `json:"client,omitempty"`
+	Code      string    `json:"code,omitempty"` // SHA-256 of what was run
+	Call      int       `json:"call,omitempty"` // counts within the run
+	Server    string    `json:"server,omitempty"`
+	Tool      string    `json:"tool,omitempty"`
+	Rule      string    `json:"rule,omitempty"`      // of the policy
+	Outcome   string    `json:"outcome,omitempty"`   // of a call or a run
+	MS        float64   `json:"ms,omitempty"`        // it took
+	Sent      int       `json:"sent,omitempty"`      // bytes of arguments
+	Received  int       `json:"received,omitempty"`  // bytes of the result
+	Hash      string    `json:"hash,omitempty"`      // of the arguments, with the tenant's key
+	Arguments string    `json:"arguments,omitempty"` // only where its user wants them
+	Note      string    `json:"note,omitempty"`
+}
+
+// Event is what a line is about.
+type Event string
+
+// The events. A call that may change something has a line before it is sent, so that it is known even if codemode dies
+// meanwhile.
+const (
+	RunBegins Event = "run"
+	Sending   Event = "sending"
+	Called    Event = "call"
+	RunEnded  Event = "end"
+)
+
+// Options says where a log is and how much of it is kept.
+type Options struct {
+	Dir     string
+	MaxSize int64 // bytes after which a new file is begun
+	Keep    int   // files, the one in use among them
+}
+
+// Log appends lines. Several processes may have the same one open: each line is one write to the file's end.
+type Log struct {
+	opts Options
+
+	mu      sync.Mutex // serialises writers, as a stream needs; it guards the file and what follows
+	file    *os.File
+	size    int64
+	torn    bool // the last write was cut short: the next line must not continue it
+	written int  // lines
+	synced  int  // of them, those on disk
+	key     []byte
+	syncing chan struct{} // closed when the sync under way is over; nil where there is none
+}
+
+const (
+	current = "audit.jsonl"
+	rotated = "audit-20060102T150405.000000000Z.jsonl" // names are in the order of time
+)
+
+// New returns a log that has opened nothing yet. Close it.
+func New(opts Options) *Log { return &Log{opts: opts} }
+
+// Append writes a line. When it returns, the line survives the end of this process; Sync makes it survive the machine's.
+func (l *Log) Append(r Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encoding a line of the audit log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.open(); err != nil {
+		return fmt.Errorf("opening the audit log: %w", err)
+	}
+	line = append(line, '\n')
+	if l.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := l.file.Write(line)
+	l.size += int64(n)
+	if l.torn = n > 0 && n < len(line) || l.torn && n == 0; err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	l.written++
+	return nil
+}
+
+// Sync waits until every line appended so far is on disk. Those who come while the disk works share the next round.
+func (l *Log) Sync() error {
+	l.mu.Lock()
+	want := l.written
+	for l.synced < want {
+		if others := l.syncing; others != nil {
+			l.mu.Unlock()
+			<-others
+			l.mu.Lock()
+			continue
+		}
+		err := l.sync()
+		if err != nil {
+			l.mu.Unlock()
+			return fmt.Errorf("writing the audit log: %w", err)
+		}
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// sync is called with l.mu held, which it gives up while the disk works.
+func (l *Log) sync() error {
+	l.syncing = make(chan struct{})
+	file, reached := l.file, l.written
+	l.mu.Unlock()
+	err := file.Sync()
+	l.mu.Lock()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil // rotated meanwhile, which syncs
+	}
+	if err == nil {
+		l.synced = max(l.synced, reached)
+	}
+	close(l.syncing)
+	l.syncing = nil
+	return err
+}
+
+// open makes sure that there is a file with room. l.mu is held.
+func (l *Log) open() error {
+	if l.file != nil && l.size >= l.opts.MaxSize {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+	}
+	if l.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(l.opts.Dir, current), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return err
+	}
+	l.file, l.size = f, info.Size()
+	if l.size > 0 { // a process that was killed may have left half a line
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, l.size-1); err == nil && last[0] != '\n' {
+			l.torn = true
+		}
+	}
+	return syncDir(l.opts.Dir)
+}
+
+// rotate puts the file away, unless another process has done that, and lets the oldest go.
+func (l *Log) rotate() error {
+	name := filepath.Join(l.opts.Dir, current)
+	ours, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Stat(name); err == nil && os.SameFile(ours, now) {
+		if err := os.Rename(name, filepath.Join(l.opts.Dir, time.Now().UTC().Format(rotated))); err != nil {
+			return err
+		}
+	}
+	if err := l.file.Sync(); err != nil {
+		return err
+	}
+	l.synced = l.written
+	err = l.file.Close()
+	l.file, l.torn = nil, false
+	old, listErr := files(l.opts.Dir)
+	for len(old) >= l.opts.Keep && len(old) > 0 && old[0] != current {
+		err = errors.Join(err, os.Remove(filepath.Join(l.opts.Dir, old[0])))
+		old = old[1:]
+	}
+	return errors.Join(err, listErr)
+}
+
+// files are the names of a log's files, the oldest first.
+func files(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if n := e.Name(); n != current && strings.HasPrefix(n, "audit-") && strings.HasSuffix(n, ".jsonl") {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	for _, e := range entries {
+		if e.Name() == current {
+			names = append(names, current)
+		}
+	}
+	return names, err
+}
+
+// Close syncs and closes the file.
+func (l *Log) Close() error {
+	err := l.Sync()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
+	}
+	return err
+}

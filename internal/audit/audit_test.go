@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func read(t *testing.T, dir string) (records []Record) {
+	t.Helper()
+	if _, err := Read(dir, func(r Record, _ []byte) { records = append(records, r) }); err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func open(t *testing.T, o Options) *Log {
+	t.Helper()
+	l := New(o)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func add(t *testing.T, l *Log, r Record) {
+	t.Helper()
+	if err := l.Append(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsMadeBeforeALine(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	l := open(t, Options{Dir: dir, MaxSize: 1 << 20, Keep: 2})
+	if err := l.Sync(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("there is something already: %v", err)
+	}
+	if records := read(t, dir); len(records) > 0 {
+		t.Error(records)
+	}
+}
+
+// TestSeveralWriters is about two processes, each with many runs: every line arrives whole, in however many files.
+func TestSeveralWriters(t *testing.T) {
+	dir := t.TempDir()
+	logs := []*Log{open(t, Options{dir, 8 << 10, 1000}), open(t, Options{dir, 8 << 10, 1000})}
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			for n := range 50 {
+				add(t, logs[i%2], Record{Event: Called, Run: fmt.Sprint(i), Call: n, Tool: strings.Repeat("x", 100)})
+				if n%10 == 0 {
+					if err := logs[i%2].Sync(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	seen := map[string]int{}
+	for _, r := range read(t, dir) {
+		seen[r.Run]++
+	}
+	for i := range 8 {
+		if seen[fmt.Sprint(i)] != 50 {
+			t.Errorf("writer %d: %d lines of 50", i, seen[fmt.Sprint(i)])
+		}
+	}
+	names, _ := files(dir)
+	if len(names) < 3 {
+		t.Errorf("no file was put away: %v", names)
+	}
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func TestTheOldestGo(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, Options{dir, 200, 3})
+	for n := range 50 {
+		add(t, l, Record{Event: Called, Run: "r", Call: n, Tool: strings.Repeat("x", 200)})
+	}
+	names, _ := files(dir)
+	records := read(t, dir)
+	if len(names) != 3 || len(records) != 3 || records[2].Call != 49 || records[0].Call != 47 {
+		t.Errorf("%v with %d records", names, len(records))
+	}
+}
+
+// TestHalfALine is what a killed process or a full disk leaves: it costs that line alone.
+func TestHalfALine(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, current), []byte("{\"event\":\"call\",\"run\":\"a\"}\n{\"event\":\"ca"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, Options{dir, 1 << 20, 2})
+	add(t, l, Record{Event: Called, Run: "b"})
+	add(t, l, Record{Event: Called, Run: "c"})
+	var runs string
+	skipped, err := Read(dir, func(r Record, _ []byte) { runs += r.Run })
+	if skipped != 1 || err != nil || runs != "abc" {
+		t.Errorf("%q, %d skipped, %v", runs, skipped, err)
+	}
+}
+
+// TestUnwritable holds that a log that cannot be written says so, and goes on once it can.
+func TestUnwritable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, Options{dir, 1 << 20, 2})
+	if err := l.Append(Record{Event: Called}); err == nil || !strings.Contains(err.Error(), "opening the audit log") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, Record{Event: Called, Run: "a"})
+	if records := read(t, dir); len(records) != 1 {
+		t.Error(records)
+	}
+}
+
+// TestHash holds that equal arguments can be told in one tenant's log, and neither guessed nor compared with another's.
+func TestHash(t *testing.T) {
+	dir := t.TempDir()
+	hash := func(dir, arguments string) string {
+		h, err := open(t, Options{dir, 1 << 20, 2}).Hash([]byte(arguments))
+		if err != nil || len(h) != 64 {
+			t.Fatal(h, err)
+		}
+		return h
+	}
+	one := hash(dir, "{}")
+	if one != hash(dir, "{}") || one == hash(dir, "{ }") || one == hash(t.TempDir(), "{}") {
+		t.Error("a hash is of the arguments and of the tenant's key, and of nothing else")
+	}
+	key, err := os.ReadFile(filepath.Join(dir, keyFile))
+	if err != nil || len(key) != keySize || bytes.Equal(key, make([]byte, keySize)) {
+		t.Errorf("%x %v", key, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Dir: dir}).Hash(nil); err == nil {
+		t.Error("a damaged key is used")
+	}
+}

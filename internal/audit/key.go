@@ -1,0 +1,70 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	keyFile = "audit.key"
+	keySize = 32
+)
+
+// Hash is the HMAC-SHA-256 of a call's arguments, as they were sent, with a key that only this tenant has: who gets
+// to see the log, but not the key, cannot find out by trying what the arguments were.
+func (l *Log) Hash(arguments []byte) (string, error) {
+	key, err := l.theKey()
+	if err != nil {
+		return "", err
+	}
+	sum := hmac.New(sha256.New, key)
+	sum.Write(arguments)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func (l *Log) theKey() ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.key != nil {
+		return l.key, nil
+	}
+	if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := loadKey(filepath.Join(l.opts.Dir, keyFile))
+	l.key = key
+	return key, err
+}
+
+// loadKey reads the key, making it when there is none. Of several processes that do, one makes the key of all.
+func loadKey(name string) ([]byte, error) {
+	key, err := os.ReadFile(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && len(key) != keySize {
+			err = errors.New(name + " is damaged: remove it, and later hashes will differ from those of before")
+		}
+		return key, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), keyFile+".*") // 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	fresh := make([]byte, keySize)
+	_, _ = rand.Read(fresh) // never fails (package crypto/rand)
+	_, err = f.Write(fresh)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Link(f.Name(), name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.ReadFile(name)
+}

@@ -1,0 +1,73 @@
+package bridge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"codemode/internal/audit"
+)
+
+// maxDenials is how many denied calls of a run have a line each: they cost their caller nothing, and would push what
+// was done out of the log.
+const maxDenials = 1000
+
+// record writes a line about a run. A log that cannot be written loses no run, but the result says so.
+func (r *run) record(rec audit.Record) {
+	if r.log == nil {
+		return
+	}
+	rec.Time, rec.Run, rec.Session = time.Now().UTC(), r.id, r.req.Session
+	rec.Tenant, rec.Client = r.tenant, r.req.Client
+	if err := r.log.Append(rec); err != nil {
+		r.tell("the audit log lacks a part of this run: " + err.Error())
+	}
+}
+
+func (r *run) recordBegin() {
+	if r.log != nil {
+		sum := sha256.Sum256([]byte(r.req.Code))
+		r.record(audit.Record{Event: audit.RunBegins, Code: hex.EncodeToString(sum[:])})
+	}
+}
+
+// recordEnd waits until the lines of a run that made calls are on disk: whoever sees its result finds them there.
+func (r *run) recordEnd(out *Outcome, took time.Duration) {
+	if r.log == nil {
+		return
+	}
+	r.record(audit.Record{Event: audit.RunEnded, Outcome: string(out.Status), MS: ms(took)})
+	if r.calls.Load() == 0 {
+		return
+	}
+	if err := r.log.Sync(); err != nil {
+		r.tell("the audit log lacks a part of this run: " + err.Error())
+	}
+}
+
+// recordedCall is the beginning of a call's lines.
+func (r *run) recordedCall(server, tool string, arguments json.RawMessage) audit.Record {
+	rec := audit.Record{Event: audit.Called, Call: int(r.calls.Add(1)), Server: server, Tool: tool, Sent: len(arguments)}
+	if r.log == nil {
+		return rec
+	}
+	var err error
+	if rec.Hash, err = r.log.Hash(arguments); err != nil {
+		r.tell("the audit log lacks the hashes of this run's arguments: " + err.Error())
+	}
+	return rec
+}
+
+// recordDenial writes of a call that was not made.
+func (r *run) recordDenial(server, tool, rule string) {
+	switch n := r.denials.Add(1); {
+	case n < maxDenials:
+		r.record(audit.Record{Event: audit.Called, Server: server, Tool: tool, Rule: rule, Outcome: string(callDenied)})
+	case n == maxDenials:
+		r.record(audit.Record{Event: audit.Called, Outcome: string(callDenied), Note: "further denials of this run have no lines"})
+	}
+}
+
+// ms is a time in milliseconds, to three places.
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

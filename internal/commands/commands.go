@@ -39,7 +39,7 @@ func table(env Env, ui *ui) *cli.Command {
 			versionCommand(env),
 			helpCommand(),
 		},
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true, Hidden: true}},
 		Metadata: examples(
 			`codemode exec -c 'print(sum(range(10)))'`,
 			`codemode exec script.py --limit 5 < data.json`,

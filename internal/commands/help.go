@@ -75,7 +75,7 @@ func visible(cmd *cli.Command) (list []*cli.Command) {
 func flagLines(cmd *cli.Command) (lines []string) {
 	for _, f := range cmd.Flags {
 		doc, ok := f.(cli.DocGenerationFlag)
-		if !ok || f.Names()[0] == "help" {
+		if v, can := f.(cli.VisibleFlag); !ok || can && !v.IsVisible() || f.Names()[0] == "help" {
 			continue
 		}
 		usage, value := doc.GetUsage(), ""

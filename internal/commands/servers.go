@@ -28,7 +28,6 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 		},
 		Metadata: examples(
 			`codemode servers approve build-tools     # of this project`,
-			`codemode servers refresh                 # ask them all for their tools`,
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {

@@ -12,7 +12,7 @@ import (
 func TestNoServerIsMissing(t *testing.T) {
 	for _, c := range Clients() {
 		for _, place := range c.Files {
-			if !place.has("linux") || strings.HasPrefix(place.Path, "/") {
+			if !place.On("linux") || strings.HasPrefix(place.Path, "/") {
 				continue
 			}
 			t.Run(c.ID+"/"+strings.NewReplacer("/", "|", "*", "one").Replace(place.Path), func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestNoServerIsMissing(t *testing.T) {
 					}
 					return "", false
 				}
-				path := env.expand(place.Path)
+				path := env.Expand(place.Path)
 				if place.Scope == Project {
 					path = filepath.Join(work, filepath.FromSlash(place.Path))
 				}

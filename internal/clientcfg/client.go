@@ -25,6 +25,7 @@ type Client struct {
 	Unit    time.Duration // of a plain "timeout"; 0 is milliseconds
 	Plugins string        // pattern of the files of plugins with servers, which cannot be imported
 	Facts   string        // where this is from, and when it was read
+	Install Install       // how codemode is put into it, see table_install.go
 }
 
 // A Shape is how a program writes one entry.
@@ -74,9 +75,9 @@ func (e Env) get(name string) string {
 
 var variable = regexp.MustCompile(`\$\{(\w+)(?::-([^}]*))?\}`)
 
-// expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
+// Expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
 // not set, or there is no home.
-func (e Env) expand(path string) string {
+func (e Env) Expand(path string) string {
 	unset := false
 	if strings.Contains(path, "{") {
 		path, unset = e.replace(path)
@@ -120,8 +121,8 @@ func (e Env) isAbs(path string) bool {
 	return strings.HasPrefix(path, "/") || filepath.IsAbs(path) || e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive.MatchString(path))
 }
 
-// has says whether a file belongs to this system.
-func (f File) has(os string) bool {
+// On says whether a system has the file.
+func (f File) On(os string) bool {
 	return f.OS == "" || strings.Contains(" "+f.OS+" ", " "+os+" ")
 }
 

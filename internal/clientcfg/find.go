@@ -82,7 +82,7 @@ func (f *finder) users() {
 		c := &clients[i]
 		found := false
 		for _, place := range c.Files {
-			if place.Scope == Project || !f.chosen.takes(c.ID, place.Scope) || !place.has(f.opts.Env.OS) || place.Else && found {
+			if place.Scope == Project || !f.chosen.takes(c.ID, place.Scope) || !place.On(f.opts.Env.OS) || place.Else && found {
 				continue
 			}
 			for _, name := range f.matches(place) {
@@ -110,13 +110,13 @@ func (f *finder) plugins() (all []Plugins) {
 func (f *finder) matches(place File) []string {
 	star := strings.IndexByte(place.Path, '*')
 	if star < 0 {
-		if name := f.opts.Env.expand(place.Path); name != "" {
+		if name := f.opts.Env.Expand(place.Path); name != "" {
 			return []string{name}
 		}
 		return nil
 	}
 	slash := strings.LastIndexByte(place.Path[:star], '/')
-	dir := f.opts.Env.expand(place.Path[:slash])
+	dir := f.opts.Env.Expand(place.Path[:slash])
 	if dir == "" {
 		return nil
 	}
@@ -191,6 +191,16 @@ func projectFolders(env Env) []string {
 		}
 	}
 	return dirs[:min(len(dirs), 1)] // no repository
+}
+
+// ProjectRoot is the folder of the project around the working directory: the repository's, else the working
+// directory itself. It is empty where there is none.
+func (e Env) ProjectRoot() string {
+	dirs := projectFolders(e)
+	if len(dirs) == 0 {
+		return ""
+	}
+	return dirs[len(dirs)-1]
 }
 
 // within says whether inner is outer or below it, as they are written.

@@ -38,7 +38,7 @@ func (f *file) keep(path []string) verdict {
 		return drop
 	case path[0] == "projects", f.client.Bare:
 		return keepIt
-	case path[0] == f.key[0], slices.Contains([]string{"description", "mcp", "mcpServers", "servers"}, path[0]):
+	case path[0] == f.key[0], slices.Contains([]string{"client", "description", "mcp", "mcpServers", "servers"}, path[0]):
 		return keepIt
 	}
 	return drop

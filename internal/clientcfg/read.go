@@ -100,6 +100,9 @@ func (f *file) tables() {
 		f.problem(f.root.place, "", errors.New(`there is no {"mcpServers": {…}} in it`))
 		return
 	}
+	if isOwn(f.client.ID) && !f.writtenFor() {
+		return
+	}
 	f.description = ""
 	if v, ok := f.root.get("description"); ok {
 		f.description, _ = v.value.(string) // one that is no text describes nothing
@@ -121,6 +124,25 @@ func (f *file) tables() {
 	if f.client.Dialect == config.DialectDollar {
 		f.geminiLists(f.entries[first:])
 	}
+}
+
+// writtenFor takes the rules for the entries of a file of codemode's own from the client that it says it was written for.
+func (f *file) writtenFor() bool {
+	v, ok := f.root.get("client")
+	if !ok {
+		return true
+	}
+	id, _ := v.value.(string)
+	for _, c := range clients {
+		if c.ID == id {
+			own := *f.client
+			own.Entry, own.Dialect, own.BareURL, own.Unit = c.Entry, c.Dialect, c.BareURL, c.Unit
+			f.client = &own
+			return true
+		}
+	}
+	f.problem(v.place, "", errors.New(`"client" names none that codemode knows`))
+	return false
 }
 
 // twice notes members on the way to the servers that are there more than once.

@@ -49,6 +49,11 @@ func newSelfFinder(env Env, self Self) *selfFinder {
 	return f
 }
 
+// StartsCodemode says whether an entry starts codemode itself.
+func StartsCodemode(s config.Server, env Env, self Self) bool {
+	return newSelfFinder(env, self).reason(s) != "" && !isOriginal(s.Name+" "+s.Command+" "+strings.Join(s.Args, " "))
+}
+
 // reason says why an entry would start codemode again, or nothing.
 func (f *selfFinder) reason(s config.Server) string {
 	if isOriginal(s.Name) {

@@ -42,7 +42,7 @@ var (
 
 // clients is every program whose files are read, in the order of precedence: what is for MCP alone, then the
 // clients most used.
-var clients = append([]Client{
+var clients = withInstalls(append([]Client{
 	{
 		ID: "mcp", Title: "MCP servers for any client", Key: mcpServers,
 		Files: []File{user("{xdg}/mcp/servers/*.json"), project("mcp-servers/*.json")},
@@ -186,4 +186,4 @@ var clients = append([]Client{
 		Files: []File{user("~/.kiro/settings/mcp.json"), project(".kiro/settings/mcp.json")},
 		Facts: makers,
 	},
-}, lesserUsed...)
+}, lesserUsed...))

@@ -15,7 +15,7 @@ func paths(env Env, id string) (list []string) {
 			continue
 		}
 		for _, f := range c.Files {
-			if name := env.expand(f.Path); f.Scope != Project && f.has(env.OS) && name != "" {
+			if name := env.Expand(f.Path); f.Scope != Project && f.On(env.OS) && name != "" {
 				list = append(list, filepath.ToSlash(name))
 			}
 		}

@@ -1,0 +1,94 @@
+package clientcfg
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+)
+
+// ReadEntries reads the servers of one file of a client, and judges them by themselves alone.
+func ReadEntries(c *Client, scope Scope, path string, data []byte, env Env) ([]Entry, []Problem) {
+	f := &file{client: c, scope: scope, key: c.Key, path: path, env: &env}
+	f.parse(slices.Clone(data)) // which parse may overwrite
+	for i := range f.entries {
+		f.entries[i].Server = withTransport(f.entries[i].Server)
+	}
+	return f.entries, f.problems
+}
+
+// SameServer says whether two entries start the same, however they are written.
+func SameServer(a, b Entry) bool {
+	x, _ := identity(a)
+	y, _ := identity(b)
+	return x == y
+}
+
+// entryTexts are the texts of an entry in which references may be.
+func entryTexts(s config.Server) []string {
+	texts := append([]string{s.Command, s.Cwd, s.EnvFile, s.URL}, s.Args...)
+	for _, table := range []map[string]string{s.Env, s.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(table)) {
+			texts = append(texts, table[name])
+		}
+	}
+	return texts
+}
+
+// refs are the references in an entry.
+func refs(s config.Server) (list []Ref) {
+	for _, text := range entryTexts(s) {
+		if s.Dialect == config.DialectLeadingDollar && !strings.HasPrefix(text, "$") {
+			continue
+		}
+		replaceRefs(s.Dialect, text, func(r Ref) string {
+			list = append(list, r)
+			return ""
+		})
+	}
+	return list
+}
+
+// Variables are the variables of the environment that an entry refers to.
+func Variables(s config.Server) []string {
+	var names []string
+	for _, r := range refs(s) {
+		if r.Variable != "" {
+			names = append(names, r.Variable)
+		}
+	}
+	names = append(names, s.EnvPass...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Bound says why an entry of the user's means something only in the file it is in, or nothing.
+func Bound(s config.Server) string {
+	for _, r := range refs(s) {
+		switch {
+		case r.Asks != "":
+			text := r.Text
+			if strings.HasPrefix(r.Asks, "$(") {
+				text = "$(…)"
+			}
+			return fmt.Sprintf("only its own program can find out %s", text)
+		case r.File != "" && !strings.HasPrefix(r.File, "~/") && !filepath.IsAbs(r.File):
+			return "it refers to a file beside its own"
+		case strings.HasPrefix(r.Folder, "workspace"):
+			return fmt.Sprintf("it is for whichever project is open: %s", r.Text)
+		}
+	}
+	relative := func(path string) bool {
+		return path != "" && !strings.HasPrefix(path, "~") && !strings.ContainsAny(path, "${%") && !filepath.IsAbs(path) && !drive.MatchString(path)
+	}
+	switch {
+	case relative(s.EnvFile):
+		return "its file of variables is relative to its own"
+	case strings.ContainsAny(s.Command, `/\`) && relative(s.Command):
+		return "its command is relative to a folder"
+	}
+	return ""
+}

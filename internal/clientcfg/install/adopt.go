@@ -1,0 +1,220 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+)
+
+// Adopter is where the servers of clients go that codemode takes over.
+type Adopter struct {
+	Dir string                   // codemode's own folder of servers
+	Own func() []clientcfg.Entry // what codemode is told itself, as things are now
+}
+
+// A Stayed is a server that adoption leaves in its client's file.
+type Stayed struct{ Name, Reason string }
+
+// plainName is what every file system takes for a file's name.
+var oddInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// adopt plans to move the other servers of a file to codemode's own folder.
+func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splice.Document, table []string) error {
+	if t.own {
+		p.notes = append(p.notes, fmt.Sprintf("the other servers of %s are in a list, which codemode does not edit; they stay", t.Client.Title))
+		return nil
+	}
+	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, i.Env)
+	for _, problem := range problems {
+		if problem.Server != "" {
+			p.stayed = append(p.stayed, Stayed{problem.Server, problem.Err.Error()})
+		}
+	}
+	names, err := doc.Entries(table)
+	if err != nil {
+		return err
+	}
+	own := i.Adopt.Own()
+	var files []newFile
+	for _, e := range entries {
+		switch reason := i.staying(e, t.Client); {
+		case e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope, !slices.Contains(names, e.Written):
+		case reason != "":
+			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
+				p.stayed = append(p.stayed, Stayed{e.Written, reason})
+			}
+		default:
+			m := i.place(e, own, files)
+			m.Key, m.Vars = table, clientcfg.Variables(e.Server)
+			if m.Wrote {
+				text, err := ownFile(t, doc, append(slices.Clone(table), e.Written), m.As)
+				if err != nil {
+					return err
+				}
+				m.Hash = sum(text)
+				files = append(files, newFile{m.File, m.As, text})
+			}
+			p.moved = append(p.moved, m)
+		}
+	}
+	var written []newFile
+	p.before = func() error {
+		if len(files) > 0 {
+			if err := os.MkdirAll(i.Adopt.Dir, 0o700); err != nil {
+				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, cause(err))
+			}
+		}
+		for _, n := range files {
+			if err := i.writeOwn(n); err != nil {
+				removeFiles(written)
+				return fmt.Errorf("writing %q: %w", n.path, cause(err))
+			}
+			written = append(written, n)
+		}
+		return nil
+	}
+	p.undo = func() { removeFiles(written) }
+	return nil
+}
+
+// staying says why a server cannot live elsewhere than in its client's file, or nothing.
+func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
+	switch {
+	case e.Status == clientcfg.Invalid:
+		return e.Reason
+	case clientcfg.StartsCodemode(e.Server, i.Env, i.Self):
+		return "it starts codemode"
+	case e.Server.Command == "":
+		return "it is reached by URL, which codemode cannot do yet"
+	case e.Server.Disabled:
+		return "it is switched off"
+	}
+	if why := clientcfg.Bound(e.Server); why != "" {
+		return why
+	}
+	if c.Entry == clientcfg.Goose {
+		for _, name := range e.Server.EnvPass {
+			if _, ok := i.Env.Lookup(name); !ok {
+				return fmt.Sprintf("%s is not in the environment, so %s has it in its keyring", name, c.Title)
+			}
+		}
+	}
+	return ""
+}
+
+// newFile is a file of codemode's own that is about to be.
+type newFile struct {
+	path, name string
+	text       []byte
+}
+
+// place says what codemode will call a server, and in which file. One that it has already is not written again.
+func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newFile) Moved {
+	taken := func(name string) (other clientcfg.Entry, is bool) {
+		for _, o := range own {
+			if o.Written == name {
+				return o, true
+			}
+		}
+		return other, slices.ContainsFunc(files, func(n newFile) bool { return n.name == name })
+	}
+	as := e.Written
+	for n := 1; ; n++ {
+		other, is := taken(as)
+		if !is {
+			break
+		}
+		if other.Written != "" && clientcfg.SameServer(other, e) {
+			return Moved{Name: e.Written, As: as, File: other.Server.Source, Same: true}
+		}
+		if as = e.Written + "-" + e.Client; n > 1 {
+			as = fmt.Sprintf("%s-%s-%d", e.Written, e.Client, n)
+		}
+	}
+	base := strings.TrimLeft(oddInName.ReplaceAllString(as, "_"), ".")
+	path := filepath.Join(i.Adopt.Dir, base+".json")
+	for n := 2; exists(path) || slices.ContainsFunc(files, func(o newFile) bool { return strings.EqualFold(o.path, path) }); n++ {
+		path = filepath.Join(i.Adopt.Dir, fmt.Sprintf("%s-%d.json", base, n))
+	}
+	return Moved{Name: e.Written, As: as, File: path, Wrote: true, Folder: !exists(i.Adopt.Dir)}
+}
+
+// ownFile is a file of codemode's own for one server, in its client's own words, and with the client's name, by whose rules they
+// are read.
+func ownFile(t Target, doc *splice.Document, key []string, as string) ([]byte, error) {
+	raw, ok := doc.Raw(key)
+	if t.format != splice.JSON && t.format != splice.JSONC {
+		value, _ := doc.Get(key)
+		text, err := json.MarshalIndent(value, "    ", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("the server called %q cannot be written as JSON: %w", as, err)
+		}
+		raw = text
+	}
+	if !ok {
+		return nil, fmt.Errorf("the server called %q is not there", as)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n  \"client\": %s,\n  \"mcpServers\": {\n    %s: %s\n  }\n}\n", quoted(t.Client.ID), quoted(as), raw)
+	return b.Bytes(), nil
+}
+
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// writeOwn writes a file that must not be there yet.
+func (i *Installer) writeOwn(n newFile) error {
+	tmp, err := i.temp(n.path, n.text, private, nil)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	if err := create(tmp, n.path); err != nil && !errors.Is(err, errChanged) {
+		return err
+	} else if err != nil {
+		return fs.ErrExist
+	}
+	return syncDir(filepath.Dir(n.path))
+}
+
+func removeFiles(files []newFile) {
+	for _, n := range files {
+		os.Remove(n.path)
+		removeEmpty([]string{filepath.Dir(n.path)})
+	}
+}
+
+func namesOf(moved []Moved) []string {
+	names := make([]string, len(moved))
+	for n, m := range moved {
+		names[n] = m.Name
+	}
+	return names
+}
+
+// variables are those that servers refer to.
+func variables(moved []Moved) (names []string) {
+	for _, m := range moved {
+		for _, name := range m.Vars {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

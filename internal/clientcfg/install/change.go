@@ -1,0 +1,234 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+)
+
+// attempts is how often a file that somebody else changes is read and planned again.
+const attempts = 5
+
+// proposal is what a file is to become.
+type proposal struct {
+	action  Action
+	data    []byte
+	remove  bool     // the file itself is to go
+	folders []string // that go with it, where they are empty then; the outermost first
+	notes   []string
+	moved   []Moved
+	stayed  []Stayed
+
+	record *record    // to keep; nil is none
+	forget [][]string // records of these keys go
+	key    []string   // of the entry that must be there afterwards; nil is none
+
+	before func() error    // runs before the file is written; an error stops that
+	undo   func()          // runs when it was not written after all
+	after  func() []string // runs when it was; returns notes
+}
+
+// change plans what becomes of a target and writes it: under the lock, from what the file is at that moment, and again
+// where somebody else was quicker.
+func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(file, *ledger) (proposal, error)) Result {
+	r := Result{Client: t.Client.ID, Scope: t.Scope, Path: t.Path, Notes: slices.Clone(t.Notes), target: &t}
+	fail := func(action Action, err error) Result {
+		r.Action, r.Err, r.Moved = action, err, nil
+		return r
+	}
+	if !dry {
+		lock, err := i.lock(ctx)
+		if err != nil {
+			return fail(Refused, err)
+		}
+		defer lock.Close()
+	}
+	for range attempts {
+		f, err := open(t.Path)
+		if err != nil {
+			return fail(Refused, err)
+		}
+		l, err := i.readLedger()
+		if err != nil {
+			return fail(Refused, err)
+		}
+		p, err := plan(f, l)
+		if err != nil {
+			return fail(Refused, err)
+		}
+		r.Action, r.Moved, r.Stayed, r.key = p.action, p.moved, p.stayed, p.key
+		r.Notes = append(slices.Clone(t.Notes), p.notes...)
+		if !p.remove && string(p.data) == string(f.data) && len(p.forget) == 0 {
+			return r
+		}
+		if dry {
+			r.Diff = diff(f.data, p.data, t.Path, t.format)
+			return r
+		}
+		switch err := i.write(ctx, &t, f, p, l, &r); {
+		case errors.Is(err, errChanged):
+			continue
+		case err != nil:
+			return fail(Refused, err)
+		}
+		removeEmpty(p.folders)
+		if p.after != nil {
+			r.Notes = append(r.Notes, p.after()...)
+		}
+		if p.key != nil && !i.holds(t, p.key) {
+			continue
+		}
+		return r
+	}
+	return fail(Failed, errBusy)
+}
+
+// write does what is proposed, if the file is still what it was. The ledger comes first: a codemode that is killed between the
+// two has recorded what is not there, which costs nothing.
+func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l *ledger, r *Result) (err error) {
+	if t.Client.Install.LockDir {
+		unlock, err := lockDir(ctx, f.path)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	sweep(f.path)
+	if p.before != nil {
+		if err := p.before(); err != nil {
+			return err
+		}
+	}
+	if p.undo != nil {
+		defer func() {
+			if err != nil {
+				p.undo()
+			}
+		}()
+	}
+	was := slices.Clone(l.Records)
+	if !f.missing() {
+		if r.Backup, err = i.backup(l, t.Client.ID, f); err != nil {
+			return err
+		}
+	}
+	if p.record != nil {
+		rec := *p.record
+		if rec.Before == sum(f.data) && rec.Backup == "" {
+			rec.Backup = r.Backup
+		}
+		for n := range rec.Adopted {
+			if rec.Adopted[n].Backup == "" {
+				rec.Adopted[n].Backup = r.Backup
+			}
+		}
+		rec.After, rec.Written = sum(p.data), time.Now().UTC()
+		l.put(rec)
+		if err := i.save(l); err != nil {
+			return err
+		}
+	}
+	mode := private
+	if t.Scope == clientcfg.Project {
+		mode = shared
+	}
+	if p.remove {
+		err = remove(f)
+	} else if string(p.data) != string(f.data) {
+		err = i.replace(f, p.data, mode)
+	}
+	if err != nil {
+		if p.record != nil {
+			l.Records = was
+			err = errors.Join(err, i.save(l))
+			removeEmpty(f.above)
+		}
+		return err
+	}
+	r.written = true
+	for _, key := range p.forget {
+		l.drop(f.path, key)
+	}
+	if len(p.forget) > 0 {
+		return i.save(l)
+	}
+	return nil
+}
+
+// removeEmpty removes folders that were made for a file and hold nothing else.
+func removeEmpty(folders []string) {
+	for _, dir := range slices.Backward(folders) {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
+}
+
+// holds reads a file again and says whether the entry is there.
+func (i *Installer) holds(t Target, key []string) bool {
+	f, err := open(t.Path)
+	if err != nil {
+		return false
+	}
+	doc, err := splice.Parse(f.data, t.format)
+	if err != nil {
+		return false
+	}
+	entry, _ := doc.Get(key)
+	table, ok := entry.(map[string]any)
+	return ok && i.isOurs(table)
+}
+
+// Confirm looks again at the files of clients that write theirs from memory, some time after they were written, and marks
+// the results of those that have undone it.
+func (i *Installer) Confirm(ctx context.Context, results []Result) error {
+	again := func(r Result) bool { return r.written && r.key != nil && r.target.Client.Install.Rewrites }
+	if !slices.ContainsFunc(results, again) {
+		return nil
+	}
+	if err := pause(ctx, i.Settle); err != nil {
+		return err
+	}
+	for n := range results {
+		if r := &results[n]; again(*r) && !i.holds(*r.target, r.key) {
+			r.Action, r.Err = Failed, ErrReverted
+		}
+	}
+	return nil
+}
+
+// staleLock is the age from which Cline takes its lock for one of a process that died, github.com/cline/cline, read 2026-11.
+const staleLock = 10 * time.Second
+
+// lockDir takes the lock that a client holds while it writes: a folder beside the file.
+func lockDir(ctx context.Context, path string) (unlock func(), err error) {
+	dir := path + ".lock"
+	if !exists(filepath.Dir(path)) {
+		return func() {}, nil
+	}
+	for {
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			return func() { os.Remove(dir) }, nil
+		}
+		info, errStat := os.Stat(dir)
+		switch {
+		case isMissing(errStat):
+			continue
+		case errStat != nil:
+			return nil, cause(err)
+		case time.Since(info.ModTime()) > staleLock:
+			os.Remove(dir)
+			continue
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}

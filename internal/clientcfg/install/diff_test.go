@@ -1,0 +1,37 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"codemode/internal/clientcfg"
+)
+
+// TestSecretsAreMasked is sample 48: of what a dry run shows, no token can be read, in any format.
+func TestSecretsAreMasked(t *testing.T) {
+	for id, text := range map[string]string{
+		"cursor":      `{"mcpServers": {"gh": {"command": "x", "args": ["--token", "s3cret-a1b2c3"], "env": {"K": "s3cret \"quoted\""}}}}`,
+		"codex":       "[mcp_servers.a]\ncommand = 'x'\nargs = ['--api-key=s3cret-a1b2c3']\n\n[mcp_servers.a.env]\nK = 's3cret-value'\n",
+		"goose":       "extensions:\n  a:\n    type: stdio\n    cmd: x\n    envs:\n      K: s3cret-value\n",
+		"claude-code": `{"oauthAccount": {"token": "s3cret-value"}, "mcpServers": {"a": {"type": "http", "url": "https://x/?key=s3cretvalue", "headers": {"Authorization": "Bearer s3cret-value"}}}}`,
+	} {
+		root := t.TempDir()
+		i := newInstaller(root)
+		req := Request{Client: client(t, id), Scope: clientcfg.User, Name: DefaultName, DryRun: true}
+		targets, err := i.Targets(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, targets[0].Path, text)
+		r := i.Install(t.Context(), req)[0]
+		if r.Action != Installed || !strings.Contains(r.Diff, "codemode") || !strings.Contains(r.Diff, hidden) {
+			t.Errorf("%s: %+v", id, r)
+		}
+		if strings.Contains(r.Diff, "s3cret") {
+			t.Errorf("%s: %s", id, r.Diff)
+		}
+		if read(t, targets[0].Path) != text || exists(i.State) {
+			t.Errorf("%s: a dry run has written", id)
+		}
+	}
+}

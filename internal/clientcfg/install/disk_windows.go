@@ -1,0 +1,25 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+func keepOwner(*os.File, fs.FileInfo) error { return nil }
+
+// rename tries again while another program has the file open: winerror.h has it as ERROR_SHARING_VIOLATION, 32.
+func rename(from, to string) (err error) {
+	for range 10 {
+		if err = os.Rename(from, to); !errors.Is(err, syscall.Errno(32)) && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		_ = pause(context.Background(), 50*time.Millisecond)
+	}
+	return err
+}
+
+func syncDir(string) error { return nil }

@@ -1,0 +1,102 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+
+	"codemode/internal/clientcfg"
+)
+
+// Manual is docs/clients.md: every client of the table, where codemode is put, and what to know.
+func Manual() string {
+	var b strings.Builder
+	b.WriteString(`# Clients
+
+What codemode knows of each AI client, from the table in internal/clientcfg. This page is made of it: edit the table, then
+` + "`go test . -run Docs -fix`" + `.
+
+` + "`codemode install CLIENT`" + ` puts codemode into a client's file, ` + "`codemode uninstall CLIENT`" + ` takes it out. Where several files
+are named the first that holds servers is taken, else the first that is there, unless it says "each". What begins with ~ is in
+your home folder; {config} is ~/.config on Linux, ~/Library/Application Support on macOS and %APPDATA% on Windows; {xdg} is
+$XDG_CONFIG_HOME or ~/.config; {local} is %LOCALAPPDATA%. An asterisk stands for any name.
+
+| client | your own file | a project's file | form | variables |
+|---|---|---|---|---|
+`)
+	for _, c := range clientcfg.Clients() {
+		if c.Install.None != "" {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s` %s | %s | %s | %s | %s |\n", c.ID, c.Title, filesOf(c, clientcfg.User), filesOf(c, clientcfg.Project), formOf(c), passOf(c))
+	}
+	b.WriteString("\nNames for more than one:")
+	for _, name := range []string{"claude"} {
+		fmt.Fprintf(&b, " `%s` is `%s`, whichever are here.\n", name, strings.Join(clientcfg.Aliases[name], "` and `"))
+	}
+	b.WriteString("\n\"strict\" clients reject comments and trailing commas, so codemode does not write into a file of theirs that has some. The last column is\nwhat `--env-pass NAME` writes; clients in **bold** give their servers no variables but a few and those.\n\n## What to know\n\n")
+	for _, c := range clientcfg.Clients() {
+		for _, n := range c.Install.Notes {
+			fmt.Fprintf(&b, "- **%s**: %s\n", c.Title, n)
+		}
+		if c.Install.Rewrites {
+			fmt.Fprintf(&b, "- **%s** writes its file from memory now and then: codemode looks again %s later whether its entry is still there.\n", c.Title, "two seconds")
+		}
+		if c.Install.WSL {
+			fmt.Fprintf(&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n", c.Title)
+		}
+	}
+	b.WriteString("\n## Where this is from\n\n")
+	for _, c := range clientcfg.Clients() {
+		fmt.Fprintf(&b, "- `%s`: %s\n", c.ID, c.Facts)
+	}
+	return b.String()
+}
+
+func filesOf(c clientcfg.Client, scope clientcfg.Scope) string {
+	var paths []string
+	for _, p := range c.Install.Places {
+		if p.Scope != scope {
+			continue
+		}
+		text := "`" + strings.ReplaceAll(p.Path, "{name}", DefaultName) + "`"
+		switch {
+		case p.OS == "windows":
+			text += " (Windows)"
+		case p.OS != "":
+			text += " (others)"
+		}
+		paths = append(paths, text)
+	}
+	text := strings.Join(paths, ", ")
+	if c.Install.Every && scope == clientcfg.User {
+		text = "each of " + text
+	}
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+func formOf(c clientcfg.Client) string {
+	format := string(formatOf(&c, c.Install.Places[0].Path))
+	if c.Strict {
+		format = "json, strict"
+	}
+	return format + " `" + strings.Join(c.Key, ".") + "`"
+}
+
+func passOf(c clientcfg.Client) string {
+	set, err := pass(&c, nil, []string{"NAME"})
+	if err != nil {
+		return "none"
+	}
+	text := set[0].Key
+	if form, ok := references[c.Dialect]; ok && text != "env_vars" && text != "env_keys" {
+		text += ": " + form[0] + "NAME" + form[1]
+	}
+	text = "`" + text + "`"
+	if c.Install.Strips {
+		text = "**" + text + "**"
+	}
+	return text
+}

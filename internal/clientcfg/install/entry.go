@@ -1,0 +1,239 @@
+package install
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+	"codemode/internal/config"
+)
+
+// command is what an entry starts, however it is written.
+type command struct {
+	program string
+	args    []string
+}
+
+// command is what an entry of the request starts: in a project, which others have, too, by its name alone.
+func (i *Installer) command(req Request, t Target) command {
+	exe := i.Exe
+	if req.Scope == clientcfg.Project || exe == "" {
+		exe = "codemode"
+	}
+	args := []string{"serve"}
+	if req.Tenant != "" {
+		args = append(args, "--tenant", req.Tenant)
+	}
+	if len(t.prefix) > 0 {
+		return command{t.prefix[0], slices.Concat(t.prefix[1:], []string{exe}, args)}
+	}
+	return command{exe, args}
+}
+
+// members are a whole new entry.
+func members(c *clientcfg.Client, name string, cmd command, second bool) []splice.Member {
+	var list []splice.Member
+	add := func(key string, value any) { list = append(list, splice.Member{Key: key, Value: value}) }
+	fields := func(fields []clientcfg.Field) {
+		for _, f := range fields {
+			add(f.Key, f.Value)
+		}
+	}
+	fields(c.Install.First)
+	switch c.Entry {
+	case clientcfg.Argv:
+		add("type", "local")
+		add("command", append([]string{cmd.program}, cmd.args...))
+		if !second { // OpenCode 2 has "disabled" instead
+			add("enabled", true)
+		}
+	case clientcfg.Goose:
+		add("enabled", true)
+		add("type", "stdio")
+		add("name", name)
+		add("cmd", cmd.program)
+		add("args", cmd.args)
+		add("timeout", 300) // seconds; code may call several tools
+	default:
+		if c.Entry == clientcfg.Explicit {
+			add("type", "stdio")
+		}
+		add("command", cmd.program)
+		add("args", cmd.args)
+	}
+	fields(c.Install.Last)
+	return list
+}
+
+// update is what changes of an entry that is there: its command, and its arguments where they are not its user's own.
+func update(c *clientcfg.Client, entry map[string]any, cmd command, keepArgs bool) []splice.Member {
+	if inner, ok := entry["transport"].(map[string]any); ok && inner["command"] != nil {
+		return []splice.Member{{Key: "transport", Value: update(c, inner, cmd, keepArgs)}}
+	}
+	if inner, ok := entry["command"].(map[string]any); ok {
+		list := []splice.Member{{Key: "path", Value: cmd.program}}
+		if !keepArgs || inner["args"] == nil {
+			list = append(list, splice.Member{Key: "args", Value: cmd.args})
+		}
+		return []splice.Member{{Key: "command", Value: list}}
+	}
+	if argv, ok := entry["command"].([]any); ok {
+		args := cmd.args
+		if keepArgs {
+			args = texts(argv)[1:]
+		}
+		return []splice.Member{{Key: "command", Value: append([]string{cmd.program}, args...)}}
+	}
+	key := "command"
+	if c.Entry == clientcfg.Goose {
+		key = "cmd"
+	}
+	list := []splice.Member{{Key: key, Value: cmd.program}}
+	if !keepArgs || entry["args"] == nil {
+		list = append(list, splice.Member{Key: "args", Value: cmd.args})
+	}
+	if kind, ok := entry["type"]; ok && c.Entry == clientcfg.Explicit && kind != "stdio" {
+		list = append(list, splice.Member{Key: "type", Value: "stdio"})
+	}
+	return list
+}
+
+// commandOf is what an entry starts. Clients have several ways to write it, see clientcfg.
+func commandOf(entry map[string]any) command {
+	if inner, ok := entry["transport"].(map[string]any); ok {
+		entry = inner
+	}
+	args := texts(entry["args"])
+	for _, key := range []string{"command", "cmd"} {
+		switch v := entry[key].(type) {
+		case string:
+			return command{v, args}
+		case map[string]any:
+			path, _ := v["path"].(string)
+			return command{path, texts(v["args"])}
+		case []any:
+			if words := texts(v); len(words) > 0 {
+				return command{words[0], append(words[1:], args...)}
+			}
+		}
+	}
+	return command{}
+}
+
+func texts(v any) (list []string) {
+	items, _ := v.([]any)
+	for _, item := range items {
+		s, _ := item.(string)
+		list = append(list, s)
+	}
+	return list
+}
+
+// isOurs says whether an entry starts codemode.
+func (i *Installer) isOurs(entry map[string]any) bool {
+	cmd := commandOf(entry)
+	return cmd.program != "" && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
+}
+
+func serverOf(cmd command) config.Server {
+	return config.Server{Command: cmd.program, Args: cmd.args}
+}
+
+// isOff says whether an entry is switched off.
+func isOff(entry map[string]any) bool {
+	return entry["disabled"] == true || entry["enabled"] == false
+}
+
+// pass adds to an entry what hands variables of the client's environment on to codemode, in the client's own form.
+func pass(c *clientcfg.Client, entry map[string]any, names []string) ([]splice.Member, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	key := map[clientcfg.Shape]string{clientcfg.Codex: "env_vars", clientcfg.Goose: "env_keys"}[c.Entry]
+	if key != "" {
+		all := texts(entry[key])
+		for _, name := range names {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+		return []splice.Member{{Key: key, Value: all}}, nil
+	}
+	form, ok := references[c.Dialect]
+	if !ok {
+		return nil, errNoPass
+	}
+	var env []splice.Member
+	for _, name := range names {
+		env = append(env, splice.Member{Key: name, Value: form[0] + name + form[1]})
+	}
+	key = "env"
+	if c.Entry == clientcfg.Argv {
+		key = "environment"
+	}
+	return []splice.Member{{Key: key, Value: env}}, nil
+}
+
+// references are how a dialect writes a reference to a variable.
+var references = map[config.Dialect][2]string{
+	config.DialectBraces:        {"${", "}"},
+	config.DialectEnvColon:      {"${env:", "}"},
+	config.DialectDollar:        {"$", ""},
+	config.DialectLeadingDollar: {"$", ""},
+	config.DialectCurly:         {"{env:", "}"},
+	config.DialectSecrets:       {"${{ secrets.", " }}"},
+}
+
+// Link opens a client so that it asks its user; empty where a client has none.
+func (i *Installer) Link(req Request) string {
+	c := &req.Client
+	if c.Install.Link == "" {
+		return ""
+	}
+	entry := map[string]any{}
+	for _, m := range members(c, req.Name, i.command(req, Target{}), false) {
+		entry[m.Key] = m.Value
+	}
+	bare, err := json.Marshal(entry)
+	if err != nil {
+		return ""
+	}
+	entry["name"] = req.Name
+	named, err := json.Marshal(entry)
+	if err != nil {
+		return ""
+	}
+	return strings.NewReplacer(
+		"{name}", url.QueryEscape(req.Name),
+		"{entry}", url.QueryEscape(base64.StdEncoding.EncodeToString(bare)),
+		"{server}", url.PathEscape(string(named)),
+	).Replace(c.Install.Link)
+}
+
+// Snippet is what to put by hand into a client's file.
+func (i *Installer) Snippet(req Request, path string) string {
+	c := &req.Client
+	if path == "" {
+		path = "settings.json"
+		if len(c.Install.Places) > 0 {
+			path = c.Install.Places[0].Path
+		}
+	}
+	entry := members(c, req.Name, i.command(req, Target{}), false)
+	if env, err := pass(c, nil, req.Pass); err == nil {
+		entry = append(entry, env...)
+	}
+	doc, err := splice.Parse(nil, formatOf(c, path))
+	if err != nil {
+		return ""
+	}
+	text, err := doc.Set(append(slices.Clone(c.Key), req.Name), entry)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,75 @@
+package install
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// passing are paths of executables that are gone after the next upgrade, or sooner.
+var passing = []struct {
+	pattern *regexp.Regexp
+	what    string
+}{
+	{regexp.MustCompile(`/go-build[0-9]*/`), "in the cache of go run"},
+	{regexp.MustCompile(`/_npx/`), "in the cache of npx"},
+	{regexp.MustCompile(`/Cellar/[^/]+/[^/]+/`), "in one version's folder of Homebrew"},
+	{regexp.MustCompile(`^/nix/store/`), "in the store of Nix"},
+	{regexp.MustCompile(`/\.mount_[^/]+/`), "in the mount of an AppImage"},
+}
+
+// A PassingError is an executable that will not stay where it is.
+type PassingError struct{ Path, Where string }
+
+func (e *PassingError) Error() string {
+	return fmt.Sprintf("this codemode is %q, %s, where it will not stay", e.Path, e.Where)
+}
+
+// Executable is the path that entries start: the one by which the shell finds this codemode, which upgrades leave as it is, else
+// its own. The error says that it will not stay.
+func (i *Installer) Executable() (string, error) {
+	exe := i.Self.Executable
+	if found := i.lookPath("codemode"); found != "" && (exe == "" || sameFile(found, exe)) {
+		exe = found
+	}
+	if exe == "" {
+		return "", fmt.Errorf("it cannot be told where this codemode is")
+	}
+	slashed := filepath.ToSlash(exe)
+	for _, p := range passing {
+		if p.pattern.MatchString(slashed) {
+			return exe, &PassingError{exe, p.what}
+		}
+	}
+	for _, dir := range i.tempDirs() {
+		if rel, err := filepath.Rel(dir, exe); err == nil && filepath.IsLocal(rel) {
+			return exe, &PassingError{exe, "in a folder for temporary files"}
+		}
+	}
+	return exe, nil
+}
+
+func (i *Installer) tempDirs() (dirs []string) {
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		if dir := i.get(name); filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 && i.Env.OS != "windows" {
+		dirs = []string{"/tmp"}
+	}
+	return dirs
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// isAbsolute knows absolute paths of Windows everywhere.
+func isAbsolute(program string) bool {
+	return filepath.IsAbs(program) || len(program) > 2 && program[1] == ':' && strings.ContainsRune(`/\`, rune(program[2]))
+}

@@ -1,0 +1,207 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/clientcfg"
+
+	"github.com/gofrs/flock"
+)
+
+// ledger is what codemode has written into files of others, so that it can be taken back exactly. It holds no text of them;
+// those are in the backups it names.
+type ledger struct {
+	state   string
+	Version int      `json:"version"`
+	Records []record `json:"installed"`
+}
+
+// record is one entry in one file.
+type record struct {
+	Client  string          `json:"client"`
+	Scope   clientcfg.Scope `json:"scope"`
+	Path    string          `json:"path"` // with links followed
+	Key     []string        `json:"key"`  // leads to the entry; its last is the name
+	Entry   string          `json:"entry"`
+	Args    []string        `json:"args,omitempty"`    // that were written, to know the user's own by
+	File    bool            `json:"file,omitempty"`    // the file was made for it
+	Folders []string        `json:"folders,omitempty"` // and these for the file, the outermost first
+	Table   bool            `json:"table,omitempty"`   // the table of servers was made for it
+	Before  string          `json:"before,omitempty"`  // hash of the file without it; empty where that is not known
+	After   string          `json:"after"`             // hash of the file as it was written
+	Backup  string          `json:"backup,omitempty"`  // of what Before is the hash
+	Adopted []Moved         `json:"adopted,omitempty"`
+	Written time.Time       `json:"written"`
+}
+
+// A Moved is a server that went from a client's file to one of codemode's own, or back.
+type Moved struct {
+	Name   string   `json:"name"` // in the client's file
+	As     string   `json:"as"`   // what codemode calls it
+	File   string   `json:"file"` // of codemode's own
+	Hash   string   `json:"hash"` // of that file as it was written
+	Wrote  bool     `json:"wrote"`
+	Folder bool     `json:"folder,omitempty"` // its folder was made for it
+	Key    []string `json:"key"`              // leads to the servers of the client
+	Backup string   `json:"backup,omitempty"` // in which the client's own text of it is
+	Same   bool     `json:"-"`                // codemode had it already
+	Kept   bool     `json:"-"`                // on its way back: codemode keeps it, too
+	Vars   []string `json:"-"`                // that it refers to
+}
+
+const (
+	ledgerVersion = 1
+	keptBackups   = 5
+)
+
+func (i *Installer) ledgerFile() string { return filepath.Join(i.State, "installed.json") }
+
+// lock keeps other codemodes from installing. It makes the folder.
+func (i *Installer) lock(ctx context.Context) (*flock.Flock, error) {
+	if i.State == "" {
+		return nil, errNoState
+	}
+	if err := os.MkdirAll(i.State, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder %q: %w", i.State, cause(err))
+	}
+	lock := flock.New(filepath.Join(i.State, "installed.lock"), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("waiting for another codemode that installs: %w", cause(err))
+	}
+	return lock, nil
+}
+
+// readLedger reads what was written before. There may be nothing.
+func (i *Installer) readLedger() (*ledger, error) {
+	l := &ledger{state: i.State, Version: ledgerVersion}
+	if i.State == "" {
+		return l, nil
+	}
+	data, err := os.ReadFile(i.ledgerFile())
+	if isMissing(err) {
+		return l, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, l)
+	}
+	if err == nil && l.Version != ledgerVersion {
+		err = fmt.Errorf("it is of version %d, and this codemode knows version %d", l.Version, ledgerVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", i.ledgerFile(), cause(err))
+	}
+	return l, nil
+}
+
+// find is the record of an entry.
+func (l *ledger) find(path string, key []string) *record {
+	for n := range l.Records {
+		if l.Records[n].Path == path && slices.Equal(l.Records[n].Key, key) {
+			return &l.Records[n]
+		}
+	}
+	return nil
+}
+
+// put replaces the record of an entry.
+func (l *ledger) put(r record) {
+	if old := l.find(r.Path, r.Key); old != nil {
+		*old = r
+		return
+	}
+	l.Records = append(l.Records, r)
+}
+
+func (l *ledger) drop(path string, key []string) {
+	l.Records = slices.DeleteFunc(l.Records, func(r record) bool { return r.Path == path && slices.Equal(r.Key, key) })
+}
+
+// save writes the ledger as a whole. The caller holds the lock.
+func (i *Installer) save(l *ledger) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	tmp, err := i.temp(i.ledgerFile(), text.Bytes(), private, nil)
+	if err == nil {
+		err = errors.Join(rename(tmp, i.ledgerFile()), syncDir(i.State))
+	}
+	if err != nil {
+		return fmt.Errorf("writing %q: %w", i.ledgerFile(), cause(err))
+	}
+	return nil
+}
+
+func (i *Installer) backupDir(client string) string {
+	return filepath.Join(i.State, "installed.backups", client)
+}
+
+// backup keeps what a file was, and forgets the oldest of the same file that no record needs.
+func (i *Installer) backup(l *ledger, client string, f file) (string, error) {
+	dir := i.backupDir(client)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making the folder %q: %w", dir, cause(err))
+	}
+	prefix := sum([]byte(f.path))[:12] + "-"
+	content := sum(f.data)
+	name := filepath.Join(dir, prefix+time.Now().UTC().Format("20060102T150405.000000000Z")+".bak")
+	tmp, err := i.temp(name, f.data, private, nil)
+	if err == nil {
+		err = rename(tmp, name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keeping what the file was in %q: %w", dir, cause(err))
+	}
+	i.prune(l, dir, prefix, name)
+	if kept, err := os.ReadFile(name); err != nil || sum(kept) != content {
+		return "", fmt.Errorf("keeping what the file was in %q: it is not what was written", dir)
+	}
+	return name, nil
+}
+
+// prune removes all but the newest backups of a file, and those that a record needs.
+func (i *Installer) prune(l *ledger, dir, prefix, newest string) {
+	entries, _ := os.ReadDir(dir) // in the order of their names, which is that of time
+	var old []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			old = append(old, filepath.Join(dir, e.Name()))
+		}
+	}
+	for len(old) > keptBackups {
+		if old[0] != newest && !l.needs(old[0]) {
+			os.Remove(old[0])
+		}
+		old = old[1:]
+	}
+}
+
+func (l *ledger) needs(backup string) bool {
+	return slices.ContainsFunc(l.Records, func(r record) bool {
+		return r.Backup == backup || slices.ContainsFunc(r.Adopted, func(m Moved) bool { return m.Backup == backup })
+	})
+}
+
+// original is what a file was before an entry was put there, if that is known exactly.
+func (r record) original() ([]byte, bool) {
+	if r.Before == "" || r.Backup == "" {
+		return nil, false
+	}
+	data, err := os.ReadFile(r.Backup)
+	if err != nil || sum(data) != r.Before {
+		return nil, false
+	}
+	return data, true
+}

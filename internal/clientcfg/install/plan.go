@@ -1,0 +1,250 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+	"codemode/internal/config"
+)
+
+// Install puts codemode into the files of one client. There is a result for each.
+func (i *Installer) Install(ctx context.Context, req Request) []Result {
+	refused := func(r Result, err error) Result {
+		r.Action, r.Err = Refused, err
+		r.Snippet = i.Snippet(req, r.Path)
+		return r
+	}
+	base := Result{Client: req.Client.ID, Scope: req.Scope}
+	if slices.Contains(req.Client.Install.Reserved, req.Name) {
+		return []Result{refused(base, fmt.Errorf("%s keeps the name %q to itself", req.Client.Title, req.Name))}
+	}
+	if _, err := pass(&req.Client, nil, req.Pass); err != nil {
+		return []Result{refused(base, err)}
+	}
+	targets, err := i.Targets(req)
+	if err != nil {
+		return []Result{refused(base, err)}
+	}
+	var results []Result
+	for _, t := range targets {
+		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.plan(req, t, f, l) })
+		if !r.Done() {
+			r = refused(Result{Client: r.Client, Scope: r.Scope, Path: r.Path, Notes: r.Notes}, r.Err)
+			if r.Err == errBusy {
+				r.Action = Failed
+			}
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// plan is what a file becomes with codemode in it.
+func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, err error) {
+	if f.missing() && !t.Detected && !req.Force {
+		return p, ErrNotFound
+	}
+	doc, err := parse(f.data, t.format)
+	if err != nil {
+		return p, err
+	}
+	p.notes = slices.Clone(doc.Notes)
+	table := keyOf(t.Client, doc.Document)
+	key := append(slices.Clone(table), req.Name)
+	_, hadTable := doc.Get(table)
+	value, there := doc.Get(key)
+	entry, isTable := value.(map[string]any)
+	old := l.find(f.path, key)
+
+	switch {
+	case there && !req.Force && (!isTable || old == nil && !i.isOurs(entry)):
+		return p, &ForeignError{req.Name}
+	case there && (!isTable || old == nil && !i.isOurs(entry)):
+		if err := doc.take(doc.Remove(key, false)); err != nil {
+			return p, err
+		}
+		there, entry = false, nil
+		p.notes = append(p.notes, fmt.Sprintf("the server called %q is replaced", req.Name))
+	}
+	if i.Adopt != nil && req.Scope == clientcfg.User {
+		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
+			return p, err
+		}
+	}
+	set, args, err := i.entry(req, t, entry, there, len(table) > len(t.Client.Key), p.moved)
+	if err != nil {
+		return p, err
+	}
+	p.key = key
+	i.tell(&p, req, t, doc.Document, entry)
+	if err := doc.take(doc.Set(key, set)); err != nil {
+		return p, err
+	}
+	if len(p.moved) > 0 {
+		if err := doc.take(doc.RemoveAll(table, namesOf(p.moved), false)); err != nil {
+			return p, err
+		}
+	}
+	p.data = doc.data
+	p.action = Installed
+	if there {
+		p.action = Updated
+	}
+	if string(p.data) == string(f.data) && !f.missing() {
+		p.action = Unchanged
+		return p, nil
+	}
+	p.record = newRecord(t, f, key, old, there, !hadTable)
+	p.record.Entry, p.record.Args = hashOf(doc.Document, key), args
+	p.record.Adopted = append(p.record.Adopted, p.moved...)
+	return p, nil
+}
+
+// draft is a document that is edited step by step.
+type draft struct {
+	*splice.Document
+	data   []byte
+	format splice.Format
+}
+
+func parse(data []byte, format splice.Format) (*draft, error) {
+	doc, err := splice.Parse(data, format)
+	return &draft{doc, data, format}, err
+}
+
+// take goes on from what an edit has made.
+func (d *draft) take(data []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	next, err := parse(data, d.format)
+	if err == nil {
+		*d = *next
+	}
+	return err
+}
+
+// entry is what to set of an entry: all of a new one, of an old one its command, and what the request adds.
+func (i *Installer) entry(req Request, t Target, entry map[string]any, there, second bool, moved []Moved) (set []splice.Member, args []string, err error) {
+	cmd := i.command(req, t)
+	names := slices.Clone(req.Pass)
+	if t.Client.Install.Strips {
+		names = append(names, variables(moved)...)
+	}
+	handed, err := pass(t.Client, entry, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !there {
+		return append(members(t.Client, req.Name, cmd, second), handed...), cmd.args, nil
+	}
+	return append(update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(commandOf(entry), cmd)), handed...), cmd.args, nil
+}
+
+// keepsArgs says whether an entry's arguments are its user's own, and good: codemode's "serve" and more.
+func keepsArgs(is, want command) bool {
+	return len(is.args) > 0 && len(want.args) > 0 && is.args[0] == want.args[0] && filepath.Base(want.program) != "wsl.exe"
+}
+
+// newRecord is what to keep of an entry that is about to be written.
+func newRecord(t Target, f file, key []string, old *record, there, newTable bool) *record {
+	r := record{Client: t.Client.ID, Scope: t.Scope, Path: f.path, Key: key}
+	switch {
+	case old != nil && !f.missing() && sum(f.data) == old.After: // what was recorded is still so
+		r.Before, r.Backup, r.File, r.Folders, r.Table, r.Adopted = old.Before, old.Backup, old.File, old.Folders, old.Table, old.Adopted
+	case old != nil && there: // but for its exact bytes
+		r.File, r.Folders, r.Table, r.Adopted = old.File, old.Folders, old.Table, old.Adopted
+	case f.missing():
+		r.File, r.Folders, r.Table = true, f.above, newTable
+	default:
+		r.Before, r.Table = sum(f.data), newTable
+	}
+	return &r
+}
+
+// hashOf is of what an entry says, however it is written: clients write theirs anew, with members that are empty.
+func hashOf(doc *splice.Document, key []string) string {
+	value, _ := doc.Get(key)
+	if table, ok := value.(map[string]any); ok {
+		table = maps.Clone(table)
+		maps.DeleteFunc(table, func(_ string, v any) bool {
+			inner, ok := v.(map[string]any)
+			return ok && len(inner) == 0
+		})
+		value = table
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return sum(text)
+}
+
+// tell notes what the user should know of a file that codemode is put in.
+func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Document, entry map[string]any) {
+	note := func(format string, args ...any) { p.notes = append(p.notes, fmt.Sprintf(format, args...)) }
+	c := t.Client
+	if isOff(entry) {
+		note("it is switched off there, and stays so")
+	}
+	if c.Dialect == config.DialectDollar && c.Entry == clientcfg.Plain {
+		if allowed, ok := doc.Get([]string{"mcp", "allowed"}); ok && !slices.Contains(texts(allowed), req.Name) {
+			note("%q does not name %q, so %s will not start it: add it there", "mcp.allowed", req.Name, c.Title)
+		}
+		if excluded, _ := doc.Get([]string{"mcp", "excluded"}); slices.Contains(texts(excluded), req.Name) {
+			note("%q names %q, so %s will not start it", "mcp.excluded", req.Name, c.Title)
+		}
+	}
+	if c.Install.Rejects != "" && t.Scope == clientcfg.Project {
+		if _, ok := doc.Get([]string{c.Install.Rejects}); ok {
+			note("%s rejects this file for its %q, which other programs read", c.Title, c.Install.Rejects)
+		}
+	}
+	if t.Scope == clientcfg.Project {
+		note("others of the project get it, too: it starts the codemode on their PATH, which programs with a window may not see on macOS")
+	}
+	for _, where := range i.shadows(req, t, doc) {
+		note("shadowed in %s, which has a server of that name", where)
+	}
+}
+
+// shadows are the places whose server of the same name wins over the user's.
+func (i *Installer) shadows(req Request, t Target, doc *splice.Document) (places []string) {
+	if t.Scope != clientcfg.User {
+		return nil
+	}
+	if raw, _ := doc.Raw([]string{"projects"}); t.Client.ID == "claude-code" && bytes.Contains(raw, []byte(`"`+req.Name+`"`)) {
+		projects, _ := doc.Entries([]string{"projects"})
+		for _, folder := range projects {
+			if _, ok := doc.Get([]string{"projects", folder, "mcpServers", req.Name}); ok {
+				places = append(places, folder)
+			}
+		}
+	}
+	req.Scope = clientcfg.Project
+	targets, err := i.Targets(req)
+	if err != nil || exists(targets[0].Path) && targets[0].Path == t.Path {
+		return places
+	}
+	f, err := open(targets[0].Path)
+	if err != nil || f.missing() {
+		return places
+	}
+	of, err := splice.Parse(f.data, targets[0].format)
+	if err != nil {
+		return places
+	}
+	if v, ok := of.Get(append(slices.Clone(keyOf(t.Client, of)), req.Name)); ok {
+		if entry, _ := v.(map[string]any); !i.isOurs(entry) {
+			places = append(places, targets[0].Path)
+		}
+	}
+	return places
+}

@@ -1,0 +1,240 @@
+package install
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+)
+
+// Uninstall takes codemode out of the files of one client: by the name of the request, or, where that is empty, by every name
+// it was given and by the usual one. There is a result for each file.
+func (i *Installer) Uninstall(ctx context.Context, req Request) []Result {
+	targets, err := i.installed(req)
+	if err != nil {
+		return []Result{{Client: req.Client.ID, Scope: req.Scope, Action: Refused, Err: err}}
+	}
+	known := map[string]bool{} // before any is forgotten
+	if l, err := i.readLedger(); err == nil {
+		for _, t := range targets {
+			f, _ := open(t.Path)
+			known[t.Path] = slices.ContainsFunc(l.Records, func(r record) bool { return r.Path == f.path })
+		}
+	}
+	var results []Result
+	for _, t := range targets {
+		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.planRemoval(req, t, f, l) })
+		r.Known = known[t.Path]
+		results = append(results, r)
+	}
+	return results
+}
+
+// installed are the files that codemode may be in: where it is put today, and where it was put before.
+func (i *Installer) installed(req Request) ([]Target, error) {
+	named := req
+	named.Name = cmp.Or(req.Name, DefaultName)
+	targets, err := i.Targets(named)
+	l, errLedger := i.readLedger()
+	if errLedger != nil {
+		return nil, errLedger
+	}
+	for _, t := range targets {
+		if f, _ := open(t.Path); f.path != "" {
+			targets = slices.DeleteFunc(targets, func(o Target) bool { return o.Path != t.Path && o.Path == f.path })
+		}
+	}
+	for n := range targets {
+		targets[n].Notes = nil
+	}
+	for _, r := range l.Records {
+		known := slices.ContainsFunc(targets, func(t Target) bool { f, _ := open(t.Path); return f.path == r.Path })
+		if r.Client == req.Client.ID && r.Scope == req.Scope && req.Scope == clientcfg.User && !known {
+			targets = append(targets, Target{Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path)})
+		}
+	}
+	if len(targets) == 0 {
+		return nil, err
+	}
+	return targets, nil
+}
+
+// DefaultName is what codemode is called where nothing else is said.
+const DefaultName = "codemode"
+
+// planRemoval is what a file was without codemode.
+func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (proposal, error) {
+	p := proposal{action: Absent, data: f.data}
+	var records []record
+	for _, r := range l.Records {
+		if r.Path == f.path && (req.Name == "" || r.Key[len(r.Key)-1] == req.Name) {
+			records = append(records, r)
+			p.forget = append(p.forget, r.Key)
+		}
+	}
+	slices.SortStableFunc(records, func(a, b record) int { return b.Written.Compare(a.Written) })
+	if f.missing() {
+		if len(records) > 0 {
+			p.notes = append(p.notes, "its file is gone")
+		}
+		return p, nil
+	}
+	for _, r := range records {
+		if err := i.takeOut(&p, t, r); err != nil {
+			return p, err
+		}
+	}
+	if !p.remove {
+		if err := i.takeOutUnrecorded(&p, req, t, records); err != nil {
+			return p, err
+		}
+	}
+	if p.remove || string(p.data) != string(f.data) {
+		p.action = Removed
+	}
+	i.giveBack(&p, l)
+	return p, nil
+}
+
+// takeOut undoes one record: exactly, where the file is as codemode wrote it.
+func (i *Installer) takeOut(p *proposal, t Target, r record) error {
+	if sum(p.data) == r.After {
+		if r.File {
+			p.remove, p.data, p.folders, p.moved = true, nil, r.Folders, append(p.moved, r.Adopted...)
+			return nil
+		}
+		if data, ok := r.original(); ok {
+			p.data, p.moved = data, append(p.moved, r.Adopted...)
+			return nil
+		}
+	}
+	doc, err := parse(p.data, t.format)
+	if err != nil {
+		return err
+	}
+	name := r.Key[len(r.Key)-1]
+	if value, ok := doc.Get(r.Key); ok {
+		if entry, _ := value.(map[string]any); hashOf(doc.Document, r.Key) != r.Entry && !i.isOurs(entry) {
+			p.notes = append(p.notes, fmt.Sprintf("%q starts something else by now, and is left alone", name))
+		} else if err := doc.take(doc.Remove(r.Key, r.Table && len(r.Adopted) == 0)); err != nil {
+			return err
+		}
+	}
+	for _, m := range r.Adopted {
+		if err := i.putBack(p, doc, m); err != nil {
+			return err
+		}
+	}
+	p.data = doc.data
+	if r.File && hollow(doc) {
+		p.remove, p.folders = true, r.Folders
+	}
+	return nil
+}
+
+// hollow says whether nothing is left in a document.
+func hollow(doc *draft) bool {
+	root, ok := doc.Get(nil)
+	table, isTable := root.(map[string]any)
+	return (!ok || isTable && len(table) == 0) && !bytes.ContainsAny(doc.data, "/#") // nor a comment
+}
+
+// putBack puts a server that was adopted back into its client's file, in the client's own text of it.
+func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
+	key := append(slices.Clone(m.Key), m.Name)
+	if _, there := doc.Get(key); there {
+		p.notes = append(p.notes, fmt.Sprintf("%q is there again already", m.Name))
+		p.moved = append(p.moved, m)
+		return nil
+	}
+	data, err := os.ReadFile(m.Backup)
+	if err != nil {
+		return fmt.Errorf("what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", cause(err), m.Name, m.File)
+	}
+	was, err := splice.Parse(data, doc.format)
+	if err != nil {
+		return err
+	}
+	raw, ok := was.Raw(key)
+	if !ok {
+		return fmt.Errorf("what the file was before has no %q; codemode has it in %q", m.Name, m.File)
+	}
+	p.moved = append(p.moved, m)
+	return doc.take(doc.SetRaw(key, raw))
+}
+
+// takeOutUnrecorded removes an entry of the usual name that starts codemode, whoever wrote it.
+func (i *Installer) takeOutUnrecorded(p *proposal, req Request, t Target, records []record) error {
+	name := cmp.Or(req.Name, DefaultName)
+	if slices.ContainsFunc(records, func(r record) bool { return r.Key[len(r.Key)-1] == name }) {
+		return nil
+	}
+	doc, err := splice.Parse(p.data, t.format)
+	if err != nil {
+		return err
+	}
+	key := append(slices.Clone(keyOf(t.Client, doc)), name)
+	value, ok := doc.Get(key)
+	if !ok {
+		return nil
+	}
+	if entry, _ := value.(map[string]any); !i.isOurs(entry) {
+		p.notes = append(p.notes, fmt.Sprintf("%q starts something else, and is left alone", name))
+		return nil
+	}
+	p.data, err = doc.Remove(key, false)
+	return err
+}
+
+// giveBack removes, once the client has its servers again, the files of codemode's own that were made for them.
+func (i *Installer) giveBack(p *proposal, l *ledger) {
+	moved := p.moved
+	p.after = func() (notes []string) {
+		for n := range moved {
+			m := &moved[n]
+			if !m.Wrote || handOver(l, *m) {
+				m.Kept = true
+				continue
+			}
+			data, err := os.ReadFile(m.File)
+			switch {
+			case isMissing(err):
+			case err != nil || sum(data) != m.Hash:
+				m.Kept = true
+				notes = append(notes, fmt.Sprintf("%q was changed since, and stays codemode's, too: %q", m.As, m.File))
+			default:
+				if err := os.Remove(m.File); err != nil {
+					notes = append(notes, fmt.Sprintf("%q cannot be removed: %v", m.File, cause(err)))
+				}
+			}
+		}
+		for _, m := range moved {
+			if m.Folder {
+				removeEmpty([]string{filepath.Dir(m.File)})
+			}
+		}
+		if slices.ContainsFunc(moved, func(m Moved) bool { return m.Kept }) {
+			_ = i.save(l) // who keeps which file; the next uninstall would only keep one more
+		}
+		return notes
+	}
+}
+
+// handOver leaves a file to another client whose server it is, too.
+func handOver(l *ledger, m Moved) bool {
+	for n := range l.Records {
+		for k := range l.Records[n].Adopted {
+			if other := &l.Records[n].Adopted[k]; other.File == m.File && !other.Wrote {
+				other.Wrote, other.Hash = true, m.Hash
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,374 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"codemode/internal/clientcfg"
+)
+
+func client(t *testing.T, id string) clientcfg.Client {
+	t.Helper()
+	for _, c := range clientcfg.Clients() {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("there is no client %q", id)
+	return clientcfg.Client{}
+}
+
+func cursorAt(t *testing.T, root, text string) (*Installer, Request, string) {
+	t.Helper()
+	i := newInstaller(root)
+	path := filepath.Join(root, "home", ".cursor", "mcp.json")
+	write(t, path, text)
+	return i, Request{Client: client(t, "cursor"), Scope: clientcfg.User, Name: DefaultName}, path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// only is the one result, and what is in the folder beside the file.
+func only(t *testing.T, results []Result, path string) Result {
+	t.Helper()
+	if len(results) != 1 {
+		t.Fatalf("results: %+v", results)
+	}
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"+tempMark+"*"))
+	if err != nil || len(names) > 0 {
+		t.Errorf("left beside the file: %v", names)
+	}
+	return results[0]
+}
+
+// TestChangedMeanwhile is sample 11: what another program writes between plan and write is kept, and ours comes on top.
+func TestChangedMeanwhile(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), `{"mcpServers": {}}`)
+	n := 0
+	i.hooks.planned = func() {
+		if n++; n < 3 {
+			write(t, path, fmt.Sprintf(`{"mcpServers": {"theirs": {"command": "%d"}}}`, n))
+		}
+	}
+	r := only(t, i.Install(t.Context(), req), path)
+	if r.Action != Installed || n != 3 {
+		t.Fatalf("%+v after %d plans", r, n)
+	}
+	if text := read(t, path); !strings.Contains(text, `"theirs": {"command": "2"}`) || !strings.Contains(text, `"codemode"`) {
+		t.Error(text)
+	}
+	i.Uninstall(t.Context(), req)
+	if text := read(t, path); text != `{"mcpServers": {"theirs": {"command": "2"}}}` {
+		t.Error(text)
+	}
+}
+
+func TestChangedAgainAndAgain(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), `{}`)
+	n := 0
+	i.hooks.planned = func() {
+		n++
+		write(t, path, fmt.Sprintf(`{"n": %d}`, n))
+	}
+	r := only(t, i.Install(t.Context(), req), path)
+	if r.Action != Failed || !errors.Is(r.Err, errBusy) || n != attempts {
+		t.Errorf("%+v after %d plans", r, n)
+	}
+	if text := read(t, path); text != fmt.Sprintf(`{"n": %d}`, attempts) {
+		t.Error(text)
+	}
+	if l, err := i.readLedger(); err != nil || len(l.Records) != 0 {
+		t.Errorf("recorded: %+v, %v", l.Records, err)
+	}
+}
+
+func TestFileAppearsMeanwhile(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), `{}`)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	i.hooks.planned = func() {
+		i.hooks.planned = nil
+		write(t, path, `{"theirs": 1}`)
+	}
+	if r := only(t, i.Install(t.Context(), req), path); r.Action != Installed {
+		t.Fatalf("%+v", r)
+	}
+	if text := read(t, path); !strings.Contains(text, `"theirs": 1`) {
+		t.Error(text)
+	}
+}
+
+// TestDiskIsFull lets every write fail in turn: of the backup, the ledger, the file.
+func TestDiskIsFull(t *testing.T) {
+	const text = `{"mcpServers": {"a": {"command": "a"}}}`
+	for fails := range 4 {
+		i, req, path := cursorAt(t, t.TempDir(), text)
+		n := 0
+		i.hooks.write = func(f *os.File, data []byte) error {
+			if n++; n == fails+1 {
+				_, _ = f.Write(data[:len(data)/2])
+				return &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+			}
+			_, err := f.Write(data)
+			return err
+		}
+		r := only(t, i.Install(t.Context(), req), path)
+		if full := n > fails; full != errors.Is(r.Err, syscall.ENOSPC) || full == r.Done() || full != (r.Snippet != "") {
+			t.Errorf("write %d fails: %+v", fails+1, r)
+		} else if full && read(t, path) != text {
+			t.Errorf("write %d fails: %s", fails+1, read(t, path))
+		}
+		i.hooks = hooks{}
+		i.Uninstall(t.Context(), req)
+		if read(t, path) != text {
+			t.Errorf("write %d failed, and after it was uninstalled: %s", fails+1, read(t, path))
+		}
+	}
+}
+
+func TestReverted(t *testing.T) {
+	root := t.TempDir()
+	i := newInstaller(root)
+	path := filepath.Join(root, "home", ".claude.json")
+	write(t, path, `{}`)
+	results := i.Install(t.Context(), Request{Client: client(t, "claude-code"), Scope: clientcfg.User, Name: DefaultName})
+	write(t, path, `{"numStartups": 2}`) // as a client does that writes what it had in memory
+	if err := i.Confirm(t.Context(), results); err != nil {
+		t.Fatal(err)
+	}
+	if r := results[0]; r.Action != Failed || !errors.Is(r.Err, ErrReverted) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestBackups(t *testing.T) {
+	root := t.TempDir()
+	i, req, path := cursorAt(t, root, `{}`)
+	for n := range 8 {
+		i.Exe = fmt.Sprintf("/opt/%d/codemode", n)
+		if r := only(t, i.Install(t.Context(), req), path); !r.Done() {
+			t.Fatal(r.Err)
+		}
+	}
+	files, err := os.ReadDir(i.backupDir("cursor"))
+	if err != nil || len(files) != keptBackups+1 { // the first is what uninstall needs
+		t.Errorf("%d backups, %v", len(files), err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != private {
+			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+	i.Uninstall(t.Context(), req)
+	if read(t, path) != `{}` {
+		t.Error(read(t, path))
+	}
+}
+
+// TestClineIsWriting waits for a lock of Cline's that is fresh, and passes over one that is stale.
+func TestClineIsWriting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	if err := os.Mkdir(path+".lock", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := lockDir(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a fresh lock: %v", err)
+	}
+	old := time.Now().Add(-2 * staleLock)
+	if err := os.Chtimes(path+".lock", old, old); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockDir(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	if exists(path + ".lock") {
+		t.Error("the lock is left")
+	}
+}
+
+// TestMain makes the test binary a program that installs, for those tests that need one.
+func TestMain(m *testing.M) {
+	root, name := os.Getenv("INSTALL_ROOT"), os.Getenv("INSTALL_NAME")
+	if root == "" {
+		os.Exit(m.Run())
+	}
+	i := newInstaller(root)
+	req := Request{Scope: clientcfg.User, Name: name}
+	for _, c := range clientcfg.Clients() {
+		if c.ID == "cursor" {
+			req.Client = c
+		}
+	}
+	fmt.Println("ready")
+	for n := 0; n < 20 || name == DefaultName; n++ {
+		for _, r := range slices.Concat(i.Install(context.Background(), req), i.Uninstall(context.Background(), req)) {
+			if !r.Done() && !errors.Is(r.Err, errBusy) {
+				fmt.Println(r.Err)
+				os.Exit(1)
+			}
+		}
+	}
+	for _, r := range i.Install(context.Background(), req) {
+		for !r.Done() {
+			r = i.Install(context.Background(), req)[0]
+		}
+	}
+}
+
+func installer(t *testing.T, root, name string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "INSTALL_ROOT="+root, "INSTALL_NAME="+name)
+	return cmd
+}
+
+// TestKilled kills a program that installs and uninstalls all the time, at a thousand moments. The file is the old one or the
+// new one, always; and what is left beside it goes with the next.
+func TestKilled(t *testing.T) {
+	kills := 1000
+	if testing.Short() {
+		kills = 20
+	}
+	root := t.TempDir()
+	pad := strings.Repeat("x", 64<<10) // a file of some pages
+	old := fmt.Sprintf(`{"mcpServers": {"a": {"command": "a"}}, "pad": %q}`, pad)
+	i, req, path := cursorAt(t, root, old)
+	i.Install(t.Context(), req)
+	whole := read(t, path)
+	seen := map[string]int{}
+	for n := range kills {
+		cmd := installer(t, root, DefaultName)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = out.Read(make([]byte, 16)) // ready
+		_ = pause(t.Context(), time.Duration(rand.IntN(20_000))*time.Microsecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		switch text := read(t, path); text {
+		case old, whole:
+			seen[text]++
+		default:
+			t.Fatalf("killed %d times, and the file is %d bytes of neither", n+1, len(text))
+		}
+	}
+	if seen[old] == 0 || seen[whole] == 0 {
+		t.Errorf("%d times the old one and %d times the new one: the moments were not random", seen[old], seen[whole])
+	}
+	i.Install(t.Context(), req)
+	r := only(t, i.Uninstall(t.Context(), req), path)
+	if r.Err != nil || read(t, path) != old {
+		t.Errorf("after all that: %v, %d bytes", r.Err, len(read(t, path)))
+	}
+}
+
+// TestWritersAtOnce has two programs install, while a client counts in the same file and must find its last number there
+// each time: nobody's change is lost.
+func TestWritersAtOnce(t *testing.T) {
+	root := t.TempDir()
+	_, _, path := cursorAt(t, root, `{"count": 0, "mcpServers": {}}`)
+	write(t, path+".other", "")
+	if err := swap(path+".other", path); err != nil {
+		lacking(t, "exchange", fmt.Sprintf("this system does not exchange files: %v", err))
+	}
+	if err := swap(path+".other", path); err != nil {
+		t.Fatal(err)
+	}
+	a, b := installer(t, root, "one"), installer(t, root, "two")
+	for _, cmd := range []*exec.Cmd{a, b} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, 2)
+	go func() { ended <- a.Wait() }()
+	go func() { ended <- b.Wait() }()
+	count := 0
+	for left := 2; left > 0; {
+		select {
+		case err := <-ended:
+			if left--; err != nil {
+				t.Error(err)
+			}
+		case <-time.After(3 * time.Millisecond):
+			count = countOn(t, path, count)
+		}
+	}
+	var last struct {
+		Count   int
+		Servers map[string]any `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(read(t, path)), &last); err != nil {
+		t.Fatal(err)
+	}
+	if last.Count != count || last.Servers["one"] == nil || last.Servers["two"] == nil {
+		t.Errorf("%+v, and the client counted to %d", last, count)
+	}
+}
+
+// countOn is what a client does that replaces its file only while that is what it has read, as codemode does.
+func countOn(t *testing.T, path string, count int) int {
+	t.Helper()
+	f, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := fmt.Sprintf(`"count": %d,`, count)
+	if !strings.Contains(string(f.data), is) {
+		t.Fatalf("the client wrote %s and finds %s", is, f.data)
+	}
+	text := strings.Replace(string(f.data), is, fmt.Sprintf(`"count": %d,`, count+1), 1)
+	tmp := filepath.Join(filepath.Dir(path), "client.tmp")
+	write(t, tmp, text)
+	defer os.Remove(tmp)
+	switch err := exchange(tmp, f); {
+	case err == nil:
+		return count + 1
+	case errors.Is(err, errChanged):
+		return count
+	default:
+		t.Fatal(err)
+		return 0
+	}
+}

@@ -33,6 +33,8 @@ func table(env Env, ui *ui) *cli.Command {
 			docsCommand(env, ui),
 			toolsCommand(env, ui),
 			auditCommand(env, ui),
+			installCommand(env, ui),
+			uninstallCommand(env, ui),
 			imageCommand(env, ui),
 			configCommand(env, ui),
 			doctorCommand(env, ui),
@@ -42,8 +44,7 @@ func table(env Env, ui *ui) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true, Hidden: true}},
 		Metadata: examples(
 			`codemode exec -c 'print(sum(range(10)))'`,
-			`codemode exec script.py --limit 5 < data.json`,
-			`claude mcp add codemode -- codemode serve`,
+			`codemode install claude`,
 		),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			switch {

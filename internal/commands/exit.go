@@ -12,6 +12,8 @@ import (
 const (
 	exitFailed   = 1
 	exitUsage    = 2   // as python3 has it, too
+	exitPartly   = 3   // install: some of it was done
+	exitRefused  = 4   // install: nothing was written
 	exitDeadline = 124 // exec: the deadline
 	exitNotRun   = 125 // exec: codemode could not run the program
 	exitSignal   = 128 // and the signal's number

@@ -104,6 +104,14 @@ func (u *ui) raw(text string) {
 	_, _ = io.WriteString(u.out, bridge.Visible(text))
 }
 
+// prompt asks; the answer is typed behind it.
+func (u *ui) prompt(question string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	fmt.Fprintf(u.out, "codemode: %s", oneLine(question))
+}
+
 // busy shows how far something slow is, on a terminal. The line goes away with the next message, or done.
 func (u *ui) busy(done, total int, what string) {
 	if !u.live {

@@ -1,0 +1,478 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/install"
+
+	"github.com/urfave/cli/v3"
+)
+
+func installCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "install",
+		Usage:       "put codemode into AI clients",
+		ArgsUsage:   "[CLIENT...]",
+		Description: "Without a name it shows which clients are here, and on a terminal asks.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "into every client that is here", Local: true},
+			&cli.BoolFlag{Name: "status", Usage: "only show how things stand", Local: true},
+			&cli.BoolFlag{Name: "adopt", Usage: "move their other servers behind codemode", Local: true},
+			&cli.BoolFlag{Name: "print", Usage: "only print what to put there by hand", Local: true},
+			scopeFlag(), nameFlag(),
+			&cli.StringSliceFlag{Name: "env-pass", Usage: "`NAME` of a variable that codemode gets, too", Local: true},
+			&cli.BoolFlag{Name: "force", Usage: "also where it would be refused for your sake", Local: true},
+		}, append(changeFlags(), settingFlags("tenant")...)...),
+		Metadata: examples(
+			`codemode install claude          # Claude Code and Claude Desktop`,
+			`codemode install cursor --adopt --dry-run`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			s, err := newInstallation(env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			switch {
+			case cmd.Bool("status"):
+				return s.status()
+			case cmd.Bool("print"):
+				return s.print()
+			case len(s.clients) == 0 && !cmd.Bool("all"):
+				return s.ask(ctx)
+			}
+			return s.install(ctx)
+		},
+	}
+}
+
+func uninstallCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "uninstall",
+		Usage:       "take codemode out of AI clients, exactly",
+		ArgsUsage:   "[CLIENT...]",
+		Description: "A file that nobody has changed since is what it was, byte for byte.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "out of every client", Local: true},
+			scopeFlag(), nameFlag(),
+		}, changeFlags()...),
+		Metadata: examples(`codemode uninstall claude`, `codemode uninstall --all --dry-run`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			s, err := newInstallation(env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			if len(s.clients) == 0 && !cmd.Bool("all") {
+				return &usageError{"out of which client?", []string{"see: codemode install --status", "out of all: codemode uninstall --all"}}
+			}
+			return s.uninstall(ctx)
+		},
+	}
+}
+
+func scopeFlag() cli.Flag {
+	return &cli.StringFlag{Name: "scope", Value: string(clientcfg.User), Usage: "`SCOPE`: user, or project for this project's files", Local: true}
+}
+
+func nameFlag() cli.Flag {
+	return &cli.StringFlag{Name: "name", Usage: "`NAME` of the server there; codemode", Local: true}
+}
+
+// changeFlags are those of commands that change clients' files.
+func changeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would change", Local: true},
+		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask", Local: true},
+		jsonFlag(),
+	}
+}
+
+// settle is how long clients that write their files from memory are given to undo what was written; the reports
+// in clients' trackers are of a second or less.
+const settle = 2 * time.Second
+
+// installation is one start of install or uninstall.
+type installation struct {
+	env     Env
+	ui      *ui
+	cmd     *cli.Command
+	tenancy *tenancy
+	in      *install.Installer
+	clients []clientcfg.Client // that were named
+	request install.Request    // but for its client
+}
+
+var (
+	entryName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// newInstallation checks the command line. Nothing has been read or written when it fails for that.
+func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
+	s := &installation{env: env, ui: ui, cmd: cmd}
+	s.request = install.Request{
+		Scope: clientcfg.Scope(cmd.String("scope")), Name: cmd.String("name"), Tenant: cmd.String("tenant"), Pass: cmd.StringSlice("env-pass"),
+		Force: cmd.Bool("force"), DryRun: cmd.Bool("dry-run"),
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.clients, err = clientsNamed(cmd.Args().Slice()); err != nil {
+		return nil, err
+	}
+	if s.tenancy, err = openTenancy(env, cmd); err != nil {
+		return nil, err
+	}
+	home, _ := s.tenancy.home()
+	s.in = &install.Installer{
+		Env:    clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: env.Dir, Lookup: env.Lookup},
+		Self:   clientcfg.Self{Executable: env.Self},
+		State:  s.tenancy.paths.State,
+		Settle: settle,
+	}
+	if s.request.Name == "" && cmd.Name == "install" {
+		s.request.Name = install.DefaultName
+	}
+	return s, nil
+}
+
+func (s *installation) check() error {
+	see := []string{"see: " + s.cmd.FullName() + " --help"}
+	switch r := s.request; {
+	case r.Scope != clientcfg.User && r.Scope != clientcfg.Project:
+		return &usageError{"--scope is " + quote(string(r.Scope)) + "; it must be user or project", see}
+	case r.Name != "" && !entryName.MatchString(r.Name):
+		return &usageError{"--name " + quote(r.Name) + " must be letters, digits, '-' and '_'", see}
+	case s.cmd.Bool("all") && s.cmd.Args().Present():
+		return &usageError{"--all and the names of clients do not go together", see}
+	case s.cmd.Bool("all") && r.Scope == clientcfg.Project:
+		return &usageError{"--all is for your own files; name the clients of a project", see}
+	case s.cmd.Bool("adopt") && r.Scope == clientcfg.Project:
+		return &usageError{"--adopt is for your own files; a project's servers are not yours alone", see}
+	}
+	for _, name := range s.request.Pass {
+		if !variableName.MatchString(name) {
+			return &usageError{"--env-pass takes the name of a variable", see} // not quoted: it may be a secret
+		}
+	}
+	return nil
+}
+
+// clientsNamed are the clients that were asked for, each once.
+func clientsNamed(names []string) (list []clientcfg.Client, err error) {
+	var ids []string
+	for _, name := range names {
+		name = strings.ToLower(name)
+		if several := clientcfg.Aliases[name]; several != nil {
+			ids = append(ids, several...)
+			continue
+		}
+		ids = append(ids, name)
+	}
+	var known []string
+	for _, c := range installable() {
+		known = append(known, c.ID)
+	}
+	for _, id := range ids {
+		n := slices.Index(known, id)
+		switch {
+		case n < 0:
+			near := didYouMean(id, append(slices.Clone(known), "claude"))
+			return nil, &usageError{"unknown client " + quote(id), append(near, "there are "+strings.Join(known, ", "))}
+		case !slices.ContainsFunc(list, func(c clientcfg.Client) bool { return c.ID == id }):
+			list = append(list, installable()[n])
+		}
+	}
+	return list, nil
+}
+
+// installable are the clients that codemode can be put in.
+func installable() (list []clientcfg.Client) {
+	for _, c := range clientcfg.Clients() {
+		if c.Install.None == "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// of is the request for one client.
+func (s *installation) of(c clientcfg.Client) install.Request {
+	req := s.request
+	req.Client = c
+	return req
+}
+
+// chosen are the clients to go through. An alias means those of its clients that are here, if any is.
+func (s *installation) chosen() []clientcfg.Client {
+	list := s.clients
+	if s.cmd.Bool("all") {
+		list = installable()
+	}
+	here := slices.DeleteFunc(slices.Clone(list), func(c clientcfg.Client) bool {
+		return !slices.Contains(s.cmd.Args().Slice(), c.ID) && !s.here(c)
+	})
+	if len(here) == 0 && len(list) > 0 && !s.cmd.Bool("all") {
+		return list[:1]
+	}
+	return here
+}
+
+func (s *installation) here(c clientcfg.Client) bool {
+	req := s.of(c)
+	req.Name = install.DefaultName
+	targets, err := s.in.Targets(req)
+	return err == nil && targets[0].Detected
+}
+
+// ask shows what is here, and asks where there is somebody to.
+func (s *installation) ask(ctx context.Context) error {
+	if err := s.status(); err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range installable() {
+		for _, st := range s.in.Status(s.of(c), false) {
+			if (st.State == install.NotThere || st.State == install.StalePath || st.State == install.NotRead) && !slices.Contains(names, c.ID) {
+				names = append(names, c.ID)
+				s.clients = append(s.clients, c)
+			}
+		}
+	}
+	switch {
+	case s.cmd.Bool("json"):
+		return nil
+	case len(names) == 0:
+		s.ui.note("note", "there is no client here that lacks codemode")
+		return nil
+	case !s.interactive():
+		s.ui.hints([]string{"codemode install " + strings.Join(names, " ")})
+		return nil
+	}
+	if !s.confirm("put codemode into " + strings.Join(names, ", ") + "?") {
+		return nil
+	}
+	return s.installInto(ctx, s.clients)
+}
+
+// interactive says whether there is somebody to ask.
+func (s *installation) interactive() bool {
+	return isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr) && !s.cmd.Bool("json")
+}
+
+// confirm asks, if there is somebody to ask and that was not ruled out.
+func (s *installation) confirm(question string) bool {
+	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
+		return true
+	}
+	s.ui.prompt(question + " [y/N] ")
+	answer, _ := bufio.NewReader(s.env.Stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	if answer == "y" || answer == "yes" {
+		return true
+	}
+	s.ui.note("note", "nothing was written")
+	return false
+}
+
+// status tells how things stand, with those of the clients that are here.
+func (s *installation) status() error {
+	clients, named := s.clients, true
+	if len(clients) == 0 {
+		clients, named = installable(), false
+	}
+	if exe, err := s.in.Executable(); err == nil {
+		s.in.Exe = exe
+	}
+	var list []install.Standing
+	for _, c := range clients {
+		list = append(list, s.in.Status(s.of(c), named)...)
+	}
+	out := newSheet(s.env)
+	if s.cmd.Bool("json") {
+		rows := make([]standingRow, 0, len(list))
+		for _, st := range list {
+			rows = append(rows, standingRow{st.Client, st.Title, st.Scope, st.Path, st.State, st.Remark, st.Command})
+		}
+		return out.json(rows)
+	}
+	var rows [][]cell
+	absent := 0
+	for _, st := range list {
+		if st.State == install.NotDetected && !named {
+			absent++
+			continue
+		}
+		rows = append(rows, []cell{{st.Client, ""}, {string(st.State), stateColour(st.State)}, {s.tilde(st.Path), ""}, {st.Remark, ""}})
+	}
+	if err := out.table([]string{"CLIENT", "STATE", "FILE", ""}, rows); err != nil {
+		return err
+	}
+	if absent > 0 {
+		s.ui.note("note", fmt.Sprintf("%s not here; docs/clients.md has them all", plural(absent, "more known client is", "more known clients are")))
+	}
+	return nil
+}
+
+// standingRow is the state of one file in JSON.
+type standingRow struct {
+	Client  string          `json:"client"`
+	Title   string          `json:"title"`
+	Scope   clientcfg.Scope `json:"scope"`
+	File    string          `json:"file,omitempty"`
+	State   install.State   `json:"state"`
+	Remark  string          `json:"remark,omitempty"`
+	Command []string        `json:"command,omitempty"`
+}
+
+func stateColour(s install.State) string {
+	switch s {
+	case install.IsInstalled:
+		return green
+	case install.NotDetected, install.NotThere:
+		return ""
+	case install.Unreadable, install.StalePath:
+		return red
+	}
+	return yellow
+}
+
+// tilde shortens a path for people.
+func (s *installation) tilde(path string) string {
+	if rest, ok := strings.CutPrefix(path, s.in.Env.Home); ok && s.in.Env.Home != "" && newSheet(s.env).width > 0 {
+		return "~" + rest
+	}
+	return path
+}
+
+func (s *installation) install(ctx context.Context) error {
+	clients := s.chosen()
+	if s.cmd.Bool("all") || s.cmd.Bool("adopt") {
+		if len(clients) == 0 {
+			return errors.New("there is no client here that is known")
+		}
+		what := "put codemode into "
+		if s.cmd.Bool("adopt") {
+			what = "move the servers of these behind codemode: "
+		}
+		var names []string
+		for _, c := range clients {
+			names = append(names, c.ID)
+		}
+		if !s.confirm(what + strings.Join(names, ", ") + "?") {
+			return nil
+		}
+	}
+	return s.installInto(ctx, clients)
+}
+
+func (s *installation) installInto(ctx context.Context, clients []clientcfg.Client) error {
+	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	defer stop()
+	if err := s.executable(); err != nil {
+		return err
+	}
+	if s.cmd.Bool("adopt") {
+		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own}
+	}
+	var results []install.Result
+	for _, c := range clients {
+		results = append(results, s.in.Install(ctx, s.of(c))...)
+	}
+	if err := s.in.Confirm(ctx, results); err != nil {
+		return err
+	}
+	var saved *saving
+	if s.cmd.Bool("adopt") && !s.request.DryRun {
+		saved = s.saving(ctx, results)
+	}
+	return s.report(results, saved)
+}
+
+// executable finds what entries start, and refuses what will not stay where it is.
+func (s *installation) executable() error {
+	exe, err := s.in.Executable()
+	s.in.Exe = exe
+	var passing *install.PassingError
+	switch {
+	case s.request.Scope == clientcfg.Project, err == nil:
+		return nil
+	case errors.As(err, &passing) && s.request.Force:
+		s.ui.warn(err.Error())
+		return nil
+	}
+	return &exitError{exitRefused, err}
+}
+
+// own are codemode's own servers, as things are now.
+func (s *installation) own() (list []clientcfg.Entry) {
+	s.tenancy.discover()
+	for _, e := range s.tenancy.found.Entries {
+		if isOwn(e) && e.Scope != clientcfg.Project {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (s *installation) uninstall(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	defer stop()
+	clients := s.clients
+	if s.cmd.Bool("all") {
+		clients = installable()
+		if !s.confirm("take codemode out of all clients?") {
+			return nil
+		}
+	}
+	var results []install.Result
+	for _, c := range clients {
+		for _, r := range s.in.Uninstall(ctx, s.of(c)) {
+			if !s.cmd.Bool("all") || r.Action == install.Removed || !r.Done() && r.Known {
+				results = append(results, r)
+			}
+		}
+	}
+	return s.report(results, nil)
+}
+
+// print prints what to put into clients by hand.
+func (s *installation) print() error {
+	if len(s.clients) == 0 {
+		s.clients = installable()[:1]
+		s.clients[0] = clientcfg.Client{ID: "any", Title: "a client that is not known", Key: []string{"mcpServers"}}
+	}
+	if err := s.executable(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for n, c := range s.clients {
+		req := s.of(c)
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		path := ""
+		if targets, err := s.in.Targets(req); err == nil {
+			path = targets[0].Path
+		}
+		if path != "" {
+			s.ui.note(c.ID, "for "+quote(path))
+		}
+		b.WriteString(s.in.Snippet(req, path))
+		if link := s.in.Link(req); link != "" {
+			s.ui.note(c.ID, "or open this link, and the client asks you")
+			b.WriteString(link + "\n")
+		}
+	}
+	return newSheet(s.env).text(b.String())
+}

@@ -1,0 +1,264 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"codemode/internal/catalog"
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/install"
+)
+
+// resultRow is what became of one file in JSON.
+type resultRow struct {
+	Client  string          `json:"client"`
+	Scope   clientcfg.Scope `json:"scope"`
+	File    string          `json:"file,omitempty"`
+	Action  install.Action  `json:"action"`
+	Error   string          `json:"error,omitempty"`
+	Notes   []string        `json:"notes,omitempty"`
+	Backup  string          `json:"backup,omitempty"`
+	Diff    string          `json:"diff,omitempty"`
+	Snippet string          `json:"snippet,omitempty"`
+	Moved   []movedRow      `json:"moved,omitempty"`
+	Stayed  []stayedRow     `json:"stayed,omitempty"`
+}
+
+type movedRow struct {
+	Name string `json:"name"` // in the client
+	As   string `json:"as"`   // in codemode
+	File string `json:"file"`
+}
+
+type stayedRow struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// reportRow is all of it.
+type reportRow struct {
+	DryRun  bool        `json:"dry_run,omitempty"`
+	Results []resultRow `json:"results"`
+	Saved   *saving     `json:"saved,omitempty"`
+}
+
+// report tells what became of each file, and makes the exit code of it.
+func (s *installation) report(results []install.Result, saved *saving) error {
+	done := 0
+	for _, r := range results {
+		if r.Done() {
+			done++
+		}
+	}
+	var err error
+	switch failed := slices.ContainsFunc(results, func(r install.Result) bool { return r.Action == install.Failed }); {
+	case done == len(results):
+	case done > 0 || failed:
+		err = exit(exitPartly)
+	default:
+		err = exit(exitRefused)
+	}
+	out := newSheet(s.env)
+	if s.cmd.Bool("json") {
+		return errors.Join(out.json(s.rows(results, saved)), err)
+	}
+	if s.request.DryRun {
+		return errors.Join(s.tellPlan(out, results), err)
+	}
+	var rows [][]cell
+	for _, r := range results {
+		remark := ""
+		if r.Err != nil {
+			remark = r.Err.Error()
+		}
+		rows = append(rows, []cell{{r.Client, ""}, {string(r.Action), actionColour(r.Action)}, {s.tilde(r.Path), ""}, {remark, ""}})
+	}
+	if errTable := out.table([]string{"CLIENT", "", "FILE", ""}, rows); errTable != nil {
+		return errTable
+	}
+	for _, r := range results {
+		s.tell(r)
+	}
+	s.tellSaving(saved)
+	return err
+}
+
+func (s *installation) rows(results []install.Result, saved *saving) reportRow {
+	report := reportRow{s.request.DryRun, []resultRow{}, saved}
+	for _, r := range results {
+		row := resultRow{Client: r.Client, Scope: r.Scope, File: r.Path, Action: r.Action, Notes: r.Notes, Backup: r.Backup, Diff: r.Diff, Snippet: r.Snippet}
+		if r.Err != nil {
+			row.Error = r.Err.Error()
+		}
+		for _, m := range r.Moved {
+			row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File})
+		}
+		for _, st := range r.Stayed {
+			row.Stayed = append(row.Stayed, stayedRow(st))
+		}
+		report.Results = append(report.Results, row)
+	}
+	return report
+}
+
+func actionColour(a install.Action) string {
+	switch a {
+	case install.Installed, install.Updated, install.Removed:
+		return green
+	case install.Refused, install.Failed:
+		return red
+	}
+	return ""
+}
+
+// tellPlan shows what would change.
+func (s *installation) tellPlan(out sheet, results []install.Result) error {
+	for _, r := range results {
+		s.ui.note("dry run", strings.TrimSpace(fmt.Sprintf("%s would be %s: %s", r.Client, r.Action, r.Path)))
+		s.tell(r)
+		if err := out.text(r.Diff); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell says what is worth knowing of one file.
+func (s *installation) tell(r install.Result) {
+	for _, n := range r.Notes {
+		s.ui.note(r.Client, n)
+	}
+	uninstalls := s.cmd.Name == "uninstall"
+	for _, m := range r.Moved {
+		switch {
+		case uninstalls && m.Kept:
+			s.ui.note(r.Client, fmt.Sprintf("has %s back, and codemode keeps it, too", quote(m.Name)))
+		case uninstalls:
+			s.ui.note(r.Client, "has "+quote(m.Name)+" back")
+		case m.Same:
+			s.ui.note(r.Client, fmt.Sprintf("%s is codemode's already, from %s", quote(m.Name), quote(m.File)))
+		case m.As != m.Name:
+			s.ui.note(r.Client, fmt.Sprintf("%s is behind codemode now, as %s, for codemode has another of that name: %s", quote(m.Name), quote(m.As), quote(m.File)))
+		default:
+			s.ui.note(r.Client, fmt.Sprintf("%s is behind codemode now: %s", quote(m.Name), quote(m.File)))
+		}
+	}
+	for _, st := range r.Stayed {
+		s.ui.note(r.Client, fmt.Sprintf("%s stays: %s", quote(st.Name), st.Reason))
+	}
+	if r.Done() {
+		return
+	}
+	what := "nothing was written"
+	if r.Action == install.Failed {
+		what = "it is not there"
+	}
+	s.ui.error(fmt.Sprintf("%s: %s: %v", r.Client, what, r.Err), s.remedy(r)...)
+	if r.Snippet != "" {
+		s.ui.note(r.Client, "to put it there by hand:")
+		s.ui.raw(r.Snippet)
+	}
+}
+
+// remedy is what to do about a refusal.
+func (s *installation) remedy(r install.Result) []string {
+	var foreign *install.ForeignError
+	again := "codemode install " + r.Client
+	switch {
+	case s.cmd.Name == "uninstall":
+		return nil
+	case errors.As(r.Err, &foreign):
+		return []string{"under another name: " + again + " --name codemode-local", "in its place: " + again + " --force"}
+	case errors.Is(r.Err, install.ErrNotFound):
+		return []string{"to write its file all the same: " + again + " --force"}
+	case errors.Is(r.Err, install.ErrReverted):
+		return []string{"quit the client fully, then: " + again}
+	}
+	return nil
+}
+
+// saving is what adoption spares a client's context.
+type saving struct {
+	Servers      int      `json:"servers"`
+	Tools        int      `json:"tools"`
+	TokensBefore int      `json:"tokens_before"`
+	TokensAfter  int      `json:"tokens_after"`
+	Unknown      []string `json:"unknown,omitempty"` // servers that did not answer
+}
+
+// saving asks the servers that were moved for their tools, as the client would have.
+func (s *installation) saving(ctx context.Context, results []install.Result) *saving {
+	var moved []string
+	for _, r := range results {
+		for _, m := range r.Moved {
+			if r.Done() && !slices.Contains(moved, m.As) {
+				moved = append(moved, m.As)
+			}
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	l, err := openListing(ctx, s.env, s.ui, s.cmd)
+	if err != nil {
+		s.ui.warn(err.Error())
+		return nil
+	}
+	defer l.close()
+	l.refresh(ctx, slices.DeleteFunc(slices.Clone(moved), func(name string) bool { return !slices.Contains(l.ready, name) }))
+	known, _ := l.bridge.Known()
+	sum := &saving{TokensAfter: ownTokens}
+	for _, name := range moved {
+		n := slices.IndexFunc(known.Servers(), func(c catalog.Server) bool { return c.Name == name })
+		if n < 0 {
+			sum.Unknown = append(sum.Unknown, name)
+			continue
+		}
+		sum.Servers++
+		for _, t := range known.Servers()[n].Tools {
+			sum.Tools++
+			sum.TokensBefore += toolTokens(t)
+		}
+	}
+	return sum
+}
+
+func (s *installation) tellSaving(sum *saving) {
+	if sum == nil {
+		return
+	}
+	if len(sum.Unknown) > 0 {
+		s.ui.note("note", "not counted, for they did not answer: "+strings.Join(sum.Unknown, ", "))
+	}
+	if sum.Servers == 0 {
+		return
+	}
+	s.ui.note("saved", fmt.Sprintf("%s of %s took about %s tokens of every conversation; codemode takes 1 tool and about %d",
+		plural(sum.Tools, "tool", "tools"), plural(sum.Servers, "server", "servers"), thousands(sum.TokensBefore), sum.TokensAfter))
+}
+
+// thousands groups digits.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// toolTokens is about how many tokens a tool takes of a model's context, as its client sends it.
+func toolTokens(t catalog.Tool) int {
+	text, err := json.Marshal(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		InputSchema json.RawMessage `json:"inputSchema"`
+	}{t.Name, t.Description, t.InputSchema})
+	if err != nil {
+		return 0
+	}
+	return tokens(string(text))
+}

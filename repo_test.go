@@ -19,14 +19,22 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/clientcfg/install"
 	"codemode/internal/commands"
 )
 
 var fix = flag.Bool("fix", false, "rewrite generated documents")
 
 func TestDocs(t *testing.T) {
-	const name = "docs/cli.md"
-	want := []byte(commands.Manual())
+	for name, text := range map[string]string{"docs/cli.md": commands.Manual(), "docs/clients.md": install.Manual()} {
+		fresh(t, name, text)
+	}
+}
+
+// fresh holds that a document is what it is made to be.
+func fresh(t *testing.T, name, text string) {
+	t.Helper()
+	want := []byte(text)
 	if *fix {
 		if err := os.WriteFile(name, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -70,7 +78,7 @@ var floor = map[string][]string{
 // outside are the directories that are not packages of the plan.
 var outside = map[string][]string{
 	"cmd/codemode": {"commands"},
-	".":            {"commands"},
+	".":            {"clientcfg", "commands"},
 	"testscripts":  {"commands"},
 }
 

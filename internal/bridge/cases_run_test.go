@@ -69,7 +69,8 @@ func TestRunCases(t *testing.T) {
 			"def plain(): return asyncio.run(main())\nplain()", "result: 'from main'",
 			"await main()\nasyncio.run(main())",
 			"status: error\nexit: 1\nerror:   File \"<run 4>\", line 2\n    asyncio.run(main())\n" +
-				"RuntimeError: asyncio.run() cannot be called from a running event loop; write `await main()` instead of `asyncio.run(main())`",
+				"RuntimeError: asyncio.run() cannot be called from a running event loop; write `await main()` instead of `asyncio.run(main())`\n" +
+				"calls that were done, not to be repeated blindly:\n  fake.echo {\"message\":\"from main\"}",
 		}},
 		{"case 20 what looks for its source or module", []string{
 			"import pickle, dataclasses, inspect, doctest, multiprocessing\n" +

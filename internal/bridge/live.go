@@ -47,7 +47,7 @@ const endPatience = 500 * time.Millisecond
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
-		Stdin: req.Stdin, Policy: Policy(b.opts.Config.Sandbox),
+		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
 	})
 	if err != nil {
 		return nil, err

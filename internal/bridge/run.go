@@ -32,6 +32,8 @@ type Request struct {
 	Script   bool   // a program rather than a cell: the value of a last expression is not wanted
 	Stdin    *os.File
 
+	StdinTurn sync.Locker // see sandbox.Spec
+
 	// Output, when set, gets what is printed as it is printed, and the outcome carries none of it.
 	// Display gets images the same way. Both are called from one goroutine.
 	Output  func(stream string, data []byte)

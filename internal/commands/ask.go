@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"codemode/internal/bridge"
 )
 
 // terminal is where a person is asked, whatever a program's streams are connected to.
 type terminal struct {
+	turn    sync.Mutex // held while what is typed is an answer, and not the program's input
 	in, out *os.File
 	lines   *bufio.Reader
 }
@@ -26,7 +28,7 @@ func openTerminal(env Env) *terminal {
 	if err != nil {
 		return nil
 	}
-	return &terminal{in, out, bufio.NewReader(in)}
+	return &terminal{in: in, out: out, lines: bufio.NewReader(in)}
 }
 
 func (t *terminal) close() {
@@ -38,6 +40,8 @@ func (t *terminal) close() {
 
 // ask asks about a call. A run is a session here, so there is one answer for all later calls.
 func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.Answer, error) {
+	t.turn.Lock()
+	defer t.turn.Unlock()
 	ui.question(t.out, fmt.Sprintf("call %s.%s with %s? you are asked because %s", q.Server, q.Tool, q.Arguments, q.Why),
 		"[y]es, [a]ll calls of this tool, or [N]o?")
 	type line struct {

@@ -80,6 +80,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	if terminal := openTerminal(env); terminal != nil {
 		defer terminal.close()
+		req.StdinTurn = &terminal.turn
 		req.Ask = func(ctx context.Context, q bridge.Question) (bridge.Answer, error) { return terminal.ask(ctx, ui, q) }
 	}
 	if cmd.IsSet("server") {

@@ -73,7 +73,7 @@ func (n *native) launch(ctx context.Context, spec Spec, py *Python, dir string, 
 	if s.group, err = n.groups.limit(l); err != nil {
 		return nil, err
 	}
-	pipes, err := openStdio(spec.Stdin)
+	pipes, err := openStdio(spec.Stdin, spec.StdinTurn)
 	if err != nil {
 		return nil, err
 	}

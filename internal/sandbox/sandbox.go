@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -45,6 +46,10 @@ type Spec struct {
 	Env     []string // added to the runtime's own small environment
 	Stdin   *os.File // the guest's input; nil is none. Start does not close it. See Sandbox.Input
 	Policy  Policy
+
+	// StdinTurn is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
+	// not for the guest. It is nil where nobody does.
+	StdinTurn sync.Locker
 }
 
 // GuestDir is where Spec.Files appear inside every sandbox.

@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +24,7 @@ type stdio struct {
 
 // openStdio opens everything. stdin stays the caller's: the guest gets a pipe that is fed from it,
 // because a descriptor of a file or terminal could be reopened for writing through /proc.
-func openStdio(stdin *os.File) (_ *stdio, err error) {
+func openStdio(stdin *os.File, turn sync.Locker) (_ *stdio, err error) {
 	p := &stdio{}
 	defer func() {
 		if err != nil {
@@ -49,7 +51,7 @@ func openStdio(stdin *os.File) (_ *stdio, err error) {
 		p.guest[0], err = os.Open(os.DevNull)
 		return p, err
 	}
-	p.guest[0], p.input, err = newRelay(stdin)
+	p.guest[0], p.input, err = newRelay(stdin, turn)
 	return p, err
 }
 
@@ -102,11 +104,15 @@ func readTail(f *os.File) []byte {
 // A read of a terminal cannot be interrupted, so it reads only what poll(2) says is there.
 type relay struct {
 	from         syscall.RawConn // its mode, blocking or not, stays what it is
+	turn         sync.Locker     // see Spec.StdinTurn
 	to           *os.File
 	stopR, stopW *os.File
 }
 
-func newRelay(from *os.File) (guest *os.File, _ *relay, err error) {
+func newRelay(from *os.File, turn sync.Locker) (guest *os.File, _ *relay, err error) {
+	if turn == nil {
+		turn = new(sync.Mutex)
+	}
 	conn, err := from.SyscallConn()
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading standard input: %w", err)
@@ -124,7 +130,7 @@ func newRelay(from *os.File) (guest *os.File, _ *relay, err error) {
 	_ = unix.SetNonblock(fds[1], true) // it is a pipe
 	guest = os.NewFile(uintptr(fds[0]), "guest's input")
 	to := os.NewFile(uintptr(fds[1]), "input")
-	return guest, &relay{from: conn, to: to, stopR: stopR, stopW: stopW}, nil
+	return guest, &relay{from: conn, turn: turn, to: to, stopR: stopR, stopW: stopW}, nil
 }
 
 // run copies. It returns after stop at the latest.
@@ -147,7 +153,7 @@ func (r *relay) run() {
 // read reads what is there, waiting for it or for the stop.
 func (r *relay) read(buf []byte) (n int, err error) {
 	cerr := r.from.Control(func(fd uintptr) {
-		n, err = readUnlessStopped(int(fd), int(r.stopR.Fd()), buf)
+		n, err = r.readUnlessStopped(int(fd), int(r.stopR.Fd()), buf)
 	})
 	if cerr != nil {
 		return 0, cerr
@@ -155,7 +161,7 @@ func (r *relay) read(buf []byte) (n int, err error) {
 	return n, err
 }
 
-func readUnlessStopped(fd, stop int, buf []byte) (int, error) {
+func (r *relay) readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 	for {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(stop), Events: unix.POLLIN}}
 		_, err := unix.Poll(poll, -1)
@@ -167,7 +173,7 @@ func readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 		case poll[1].Revents != 0:
 			return 0, io.EOF
 		}
-		n, err := unix.Read(fd, buf)
+		n, err := r.readInTurn(fd, buf)
 		switch {
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 			continue
@@ -178,6 +184,16 @@ func readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 		}
 		return n, nil
 	}
+}
+
+// readInTurn reads what is there still when it is the guest's turn, and is never left waiting for more.
+func (r *relay) readInTurn(fd int, buf []byte) (int, error) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0); n == 0 || err != nil {
+		return 0, cmp.Or(err, error(unix.EAGAIN))
+	}
+	return unix.Read(fd, buf)
 }
 
 // stop makes run end.

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beFake) != "" {
 		os.Exit(fakemcp.Main(os.Args[1:]))
 	}
+	if engine := os.Getenv(beSoaker); engine != "" {
+		soakUntilKilled(engine)
+	}
 	os.Exit(m.Run())
 }
 

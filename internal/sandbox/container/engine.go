@@ -28,7 +28,8 @@ type engine struct {
 	name    string   // Podman or Docker
 	path    string   // of the command
 	global  []string // arguments before every subcommand
-	profile string   // path of the system call filter's profile
+	profile string   // path of the system call filter's profile; empty where the keeper has the filter
+	filters []filter // of the keeper, which knows what machine it is on
 	owner   owner    // codemode, as the labels of its containers say
 
 	id       string // of docker's daemon
@@ -74,16 +75,30 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.profile, err = writeProfile(r.opts.CacheDir, seccomp.Options{Watched: e.memory == byWatchdog})
-	if err != nil {
-		return nil, e.unavailable("cache", "writing the system call filter", err,
-			"Set XDG_CACHE_HOME to a directory that can be written.")
+	if err := r.chooseFilter(e); err != nil {
+		return nil, err
 	}
 	if e.name == Docker && !e.rootless && e.vm == "" {
 		r.log.Warn("docker's daemon runs as root; rootless docker or podman is safer", "engine", e.path)
 	}
 	r.log.Debug("engine found", "engine", e.path, "version", e.version, "rootless", e.rootless, "local", e.local, "vm", e.vm)
 	return e, nil
+}
+
+// chooseFilter has the engine's command read the system call filter from a file, and where podman would look for that
+// on another machine, the keeper. Docker's command sends what it has read (podman-run(1) and docker run, November 2026).
+func (r *Runtime) chooseFilter(e *engine) (err error) {
+	opts := seccomp.Options{Watched: e.memory == byWatchdog}
+	if e.name == Podman && !e.local {
+		e.filters, err = filters(opts)
+		return err
+	}
+	e.profile, err = writeProfile(r.opts.CacheDir, opts)
+	if err != nil {
+		return e.unavailable("cache", "writing the system call filter", err,
+			"Set XDG_CACHE_HOME to a directory that can be written.")
+	}
+	return nil
 }
 
 // report is what the engine can enforce.

@@ -35,7 +35,7 @@ func appendNumber[T int | int64](b []byte, n T) []byte {
 
 // A payload is what a container gets before its guest begins: the keeper, the guest's files, and what is
 // the sandbox's own. What the engine does not limit, the keeper does.
-func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement) ([]byte, error) {
+func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters []filter) ([]byte, error) {
 	files, err := p.files(spec.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
@@ -54,7 +54,12 @@ func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement) ([]byte
 	if means.Pids == byRlimit {
 		processes = int64(spec.Policy.Processes)
 	}
-	return appendNumber(appendNumber(b, memory), processes), nil
+	b = appendNumber(appendNumber(b, memory), processes)
+	b = appendNumber(b, len(filters))
+	for _, f := range filters {
+		b = appendField(appendField(b, f.machine), f.program)
+	}
+	return b, nil
 }
 
 // payloads remembers the tree it has read last: a caller has one for all its sandboxes.

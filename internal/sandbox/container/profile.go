@@ -30,6 +30,23 @@ func writeProfile(cache string, opts seccomp.Options) (string, error) {
 	return path, writeWhole(path, profile)
 }
 
+// A filter is a program for one kind of machine.
+type filter struct {
+	machine string // as uname(2) has it
+	program []byte
+}
+
+func filters(opts seccomp.Options) (all []filter, err error) {
+	for machine, goarch := range map[string]string{"x86_64": "amd64", "aarch64": "arm64"} {
+		insns, err := seccomp.Filter(goarch, opts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, filter{machine, seccomp.Encode(insns)})
+	}
+	return all, nil
+}
+
 // writeWhole writes a file of the cache, all of it or nothing.
 func writeWhole(path string, data []byte) error {
 	dir := filepath.Dir(path)

@@ -107,7 +107,7 @@ func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, me
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", err)
 	}
-	payload, err := r.payload.payload(spec, means)
+	payload, err := r.payload.payload(spec, means, e.filters)
 	if err != nil {
 		return nil, err
 	}

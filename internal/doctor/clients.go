@@ -26,7 +26,7 @@ func Clients(entries []clientcfg.Entry, opts upstream.Options, self string) Chec
 				found(Finding{Verdict: Skipped, Summary: "no client here starts codemode; `codemode install` registers it"})
 				return
 			}
-			opts.Servers = servers(own)
+			opts.Servers, opts.AsClient = servers(own), true
 			pool := upstream.NewPool(opts)
 			defer pool.Close()
 			findings := make([]Finding, len(own))

@@ -20,6 +20,7 @@ type Options struct {
 	CallTimeout  time.Duration               // of one call, from its start or its last progress
 	MaxMessage   int                         // bytes in one message of a server; 0 is 64 MiB
 	AllowSelf    bool                        // a server may be codemode itself
+	AsClient     bool                        // servers start as an AI client starts them: they may be codemode, and are not told of this one
 	Log          *slog.Logger
 	Version      string // codemode's, for clientInfo
 

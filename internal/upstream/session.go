@@ -87,7 +87,7 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 		step = "tools/list"
 		sess.tools, err = sess.listTools(ctx)
 	}
-	if err == nil && sess.isSelf() && !s.pool.opts.AllowSelf {
+	if err == nil && sess.isSelf() && !s.pool.opts.AllowSelf && !s.pool.opts.AsClient {
 		err = errSelf
 	}
 	if err != nil {

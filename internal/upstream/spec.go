@@ -42,7 +42,9 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 	if err != nil {
 		return proc.Spec{}, err
 	}
-	setEnv(env, depthVariable, depth)
+	if !s.pool.opts.AsClient {
+		setEnv(env, depthVariable, depth)
+	}
 	command, err := home(c.Command, lookup)
 	if err != nil {
 		return proc.Spec{}, err

@@ -42,16 +42,7 @@ func TestRemotePodman(t *testing.T) {
 			_ = service.Wait()
 		})
 		t.Setenv("CONTAINER_HOST", "unix://"+socket)
-		for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-			c, err := net.Dial("unix", socket)
-			if err == nil {
-				c.Close()
-				break
-			}
-			if time.Since(start) > 20*time.Second {
-				t.Fatal(err)
-			}
-		}
+		answers(t, socket)
 		r := newRuntime(t, engine, feature)
 		sb := start(t, r, `
 import ctypes, errno
@@ -74,6 +65,26 @@ tell(mode=status["Seccomp"].strip(), filters=int(status.get("Seccomp_filters", "
 			t.Errorf("the engine is taken for a local one, with profile %q", e.profile)
 		}
 	})
+}
+
+// answers waits for somebody to listen.
+func answers(t *testing.T, socket string) {
+	t.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	patience := time.After(20 * time.Second)
+	for {
+		c, err := net.Dial("unix", socket)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case <-look.C:
+		case <-patience:
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestDockerHost reaches docker by an address, through a relay.

@@ -57,9 +57,8 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if cmd.Bool("fix") {
 		pulls = p.askPulls(ctx) // ^C ends the question
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer watchSignals(func(s *signalled) { cancel(s) }, func() {})()
+	ctx, stop := interruptible(ctx)
+	defer stop()
 
 	show := newFindings(env, cmd)
 	tell := func(f doctor.Finding) {
@@ -76,8 +75,8 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	}
 	doctor.Run(ctx, p.checks(cmd.Bool("servers")), waiting, tell)
 	ui.done()
-	if s, ok := errors.AsType[*signalled](context.Cause(ctx)); ok {
-		return exit(exitSignal + int(s.number))
+	if err := interrupted(ctx); err != nil {
+		return err
 	}
 	if err := errors.Join(show.finish(), report.write(ui, p, show.list)); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"slices"
@@ -377,7 +376,7 @@ func (s *installation) install(ctx context.Context) error {
 }
 
 func (s *installation) installInto(ctx context.Context, clients []clientcfg.Client) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	if err := s.executable(); err != nil {
 		return err
@@ -389,14 +388,14 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	for _, c := range clients {
 		results = append(results, s.in.Install(ctx, s.of(c))...)
 	}
-	if err := s.in.Confirm(ctx, results); err != nil {
+	if err := s.in.Confirm(ctx, results); err != nil && interrupted(ctx) == nil {
 		return err
 	}
 	var saved *saving
 	if s.cmd.Bool("adopt") && !s.request.DryRun {
 		saved = s.saving(ctx, results)
 	}
-	return s.report(results, saved)
+	return s.ended(ctx, s.report(results, saved))
 }
 
 // executable finds what entries start, and refuses what will not stay where it is.
@@ -426,7 +425,7 @@ func (s *installation) own() (list []clientcfg.Entry) {
 }
 
 func (s *installation) uninstall(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	clients := s.clients
 	if s.cmd.Bool("all") {
@@ -435,15 +434,29 @@ func (s *installation) uninstall(ctx context.Context) error {
 			return nil
 		}
 	}
-	var results []install.Result
+	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {
-			if !s.cmd.Bool("all") || r.Action == install.Removed || !r.Done() && r.Known {
+			if slices.Contains(s.cmd.Args().Slice(), c.ID) || r.Action == install.Removed || !r.Done() && r.Known {
 				results = append(results, r)
+			} else {
+				rest = append(rest, r) // of a client that was not asked for by its own name, and of which there is nothing to tell
 			}
 		}
 	}
-	return s.report(results, nil)
+	if len(results) == 0 && len(rest) > 0 && !s.cmd.Bool("all") {
+		results = rest[:1]
+	}
+	return s.ended(ctx, s.report(results, nil))
+}
+
+// ended is how the command ends, after it has told what was done.
+func (s *installation) ended(ctx context.Context, err error) error {
+	if signalled := interrupted(ctx); signalled != nil {
+		s.ui.warn("interrupted; what is told above was done")
+		return signalled
+	}
+	return err
 }
 
 // print prints what to put into clients by hand.

@@ -209,7 +209,9 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 		return nil
 	}
 	defer l.close()
-	l.refresh(ctx, slices.DeleteFunc(slices.Clone(moved), func(name string) bool { return !slices.Contains(l.ready, name) }))
+	if _, err := l.refresh(ctx, slices.DeleteFunc(slices.Clone(moved), func(name string) bool { return !slices.Contains(l.ready, name) })); err != nil {
+		s.ui.note("note", "what that saves was not counted to the end")
+	}
 	known, _ := l.bridge.Known()
 	sum := &saving{TokensAfter: ownTokens}
 	for _, name := range moved {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -143,7 +142,10 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	}
 	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}
 	if cmd.Bool("refresh") {
-		l.refresh(ctx, t.ready)
+		if _, err := l.refresh(ctx, t.ready); err != nil {
+			l.close()
+			return nil, err
+		}
 	}
 	l.known, l.unlisted = l.bridge.Known()
 	return l, nil
@@ -155,22 +157,23 @@ func (l *listing) close() {
 	}
 }
 
-// refresh asks servers for their tools, and tells of those that fail. It returns how many did.
-func (l *listing) refresh(ctx context.Context, servers []string) (failed int) {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+// refresh asks servers for their tools, and tells of those that fail. It returns how many did; with an error it was
+// interrupted.
+func (l *listing) refresh(ctx context.Context, servers []string) (failed int, err error) {
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	count := 0
 	l.ui.busy(0, len(servers), "asking servers for their tools:")
 	l.bridge.List(ctx, servers, func(name string, _ int, err error) {
 		count++
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			failed++
 			l.ui.warn(err.Error(), hintsFor(err)...)
 		}
 		l.ui.busy(count, len(servers), "asking servers for their tools:")
 	})
 	l.ui.done()
-	return failed
+	return failed, interrupted(ctx)
 }
 
 // tellUnlisted says whose tools were not looked at.

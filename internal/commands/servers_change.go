@@ -250,7 +250,10 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 					return err
 				}
 			}
-			failed := l.refresh(ctx, wanted)
+			failed, err := l.refresh(ctx, wanted)
+			if err != nil {
+				return err
+			}
 			known, _ := l.bridge.Known()
 			tools := 0
 			for _, s := range known.Servers() {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -26,6 +27,21 @@ func ignoreBrokenPipe() (stop func()) {
 type signalled struct{ number syscall.Signal }
 
 func (s *signalled) Error() string { return fmt.Sprintf("signal %d (%v)", int(s.number), s.number) }
+
+// interruptible is a context that a signal which asks the program to end cancels. See interrupted.
+func interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unwatch := watchSignals(func(s *signalled) { cancel(s) }, func() {})
+	return ctx, func() { unwatch(); cancel(nil) }
+}
+
+// interrupted is how the program ends where a signal has cancelled ctx, and nil where none has.
+func interrupted(ctx context.Context) error {
+	if s, ok := errors.AsType[*signalled](context.Cause(ctx)); ok {
+		return exit(exitSignal + int(s.number))
+	}
+	return nil
+}
 
 // watchSignals calls first at the first signal that asks the program to end and second at every later
 // one. stop waits until neither is being called.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,7 +47,7 @@ func cells(texts ...string) []cell {
 
 const bold = "1"
 
-// maxName is how many letters of a column are shown on a terminal, but for the last: strangers choose names.
+// maxName is how many letters of a name are shown in a line of names: strangers choose them.
 const maxName = 48
 
 // table prints rows under a head. The last column gives way when the terminal is too narrow.
@@ -74,12 +75,10 @@ func (p sheet) table(head []string, rows [][]cell) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i].text = oneLine(row[i].text)
-			if i < len(row)-1 {
-				row[i].text = cut(row[i].text, max(maxName, p.width/2))
-			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
 		}
 	}
+	fit(widths[:len(widths)-1], p.width-minLast)
 	for _, row := range rows {
 		p.line(&out, row, widths)
 	}
@@ -87,16 +86,35 @@ func (p sheet) table(head []string, rows [][]cell) error {
 	return err
 }
 
+// minLast is what is left for the last column, whatever is in the others.
+const minLast = 12
+
+// fit takes from the widest columns until all of them, with the gaps behind them, have room.
+func fit(widths []int, room int) {
+	for _, w := range widths {
+		room -= w + 2
+	}
+	for room < 0 && len(widths) > 0 {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= 1 {
+			return
+		}
+		widths[widest]--
+		room++
+	}
+}
+
 func (p sheet) line(out *strings.Builder, row []cell, widths []int) {
 	at := 0
 	for i, c := range row {
-		text := c.text
+		width := widths[i]
 		if i == len(row)-1 {
-			text = cut(text, max(p.width-at, 10))
+			width = max(p.width-at, 1)
 		}
+		text := cut(c.text, width)
 		out.WriteString(p.paint(text, c.colour))
 		if i < len(row)-1 {
-			pad := widths[i] - utf8.RuneCountInString(c.text) + 2
+			pad := widths[i] - utf8.RuneCountInString(text) + 2
 			out.WriteString(strings.Repeat(" ", pad))
 			at += widths[i] + 2
 		}

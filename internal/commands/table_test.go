@@ -1,0 +1,29 @@
+package commands
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTableFits(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	for _, rows := range [][][]cell{
+		{cells("name", "stdio", "claude-code (project)", "needs-approval", "it came with the project, and nobody has approved it")},
+		{cells(long, "stdio", long, "ready", long)},
+		{cells("2026-11-21 18:42:00", "0123456789abcdef", "memory.delete_entities", "denied by the rule", "confirm:*.delete_*")},
+	} {
+		for _, width := range []int{40, 80, 120} {
+			var out bytes.Buffer
+			if err := (sheet{out: &out, width: width}).table([]string{"A", "B", "C", "D", "E"}, rows); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(out.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("a line of %d characters where %d fit: %s", n, width, line)
+				}
+			}
+		}
+	}
+}

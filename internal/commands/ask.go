@@ -42,7 +42,7 @@ func (t *terminal) close() {
 func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.Answer, error) {
 	t.turn.Lock()
 	defer t.turn.Unlock()
-	ui.question(t.out, fmt.Sprintf("call %s.%s with %s? you are asked because %s", q.Server, q.Tool, q.Arguments, q.Why),
+	ui.question(t.out, fmt.Sprintf("call %s.%s? you are asked because %s; it would be called with %s", q.Server, q.Tool, q.Why, q.Arguments),
 		"[y]es, [a]ll calls of this tool, or [N]o?")
 	type line struct {
 		text string
@@ -55,6 +55,9 @@ func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.A
 	}()
 	select {
 	case l := <-read:
+		if l.err != nil { // Ctrl-D ends no line
+			fmt.Fprintln(t.out)
+		}
 		switch strings.ToLower(strings.TrimSpace(l.text)) {
 		case "y", "yes":
 			return bridge.Once, nil

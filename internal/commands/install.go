@@ -79,11 +79,11 @@ func uninstallCommand(env Env, ui *ui) *cli.Command {
 }
 
 func scopeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "scope", Value: string(clientcfg.User), Usage: "`SCOPE`: user, or project for this project's files", Local: true}
+	return &cli.StringFlag{Name: "scope", Value: string(clientcfg.User), Usage: "`SCOPE` user, or project for this project's files", Local: true}
 }
 
 func nameFlag() cli.Flag {
-	return &cli.StringFlag{Name: "name", Usage: "`NAME` of the server there; codemode", Local: true}
+	return &cli.StringFlag{Name: "name", Usage: "`NAME` of its entry; default is codemode", Local: true}
 }
 
 // changeFlags are those of commands that change clients' files.

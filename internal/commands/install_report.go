@@ -77,7 +77,7 @@ func (s *installation) report(results []install.Result, saved *saving) error {
 		}
 		rows = append(rows, []cell{{r.Client, ""}, {string(r.Action), actionColour(r.Action)}, {s.tilde(r.Path), ""}, {remark, ""}})
 	}
-	if errTable := out.table([]string{"CLIENT", "", "FILE", ""}, rows); errTable != nil {
+	if errTable := out.table([]string{"CLIENT", "RESULT", "FILE", ""}, rows); errTable != nil {
 		return errTable
 	}
 	for _, r := range results {

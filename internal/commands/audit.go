@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,12 +24,12 @@ func auditCommand(env Env, ui *ui) *cli.Command {
 		Description: "One line for each call of a tool, the oldest first. A call that was sent and has\n" +
 			"no answer in the log is unanswered. Patterns may have * and ?.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "run", Usage: "only those of the run `ID`, which a receipt names", Local: true},
-			&cli.StringFlag{Name: "server", Usage: "only those of servers like `PATTERN`", Local: true},
-			&cli.StringFlag{Name: "tool", Usage: "only those of tools like `PATTERN`", Local: true},
-			&cli.DurationFlag{Name: "since", Usage: "only those of the last `DURATION`, such as 90m", Local: true},
+			&cli.StringFlag{Name: "run", Usage: "`ID` only this run, as a receipt names it", Local: true},
+			&cli.StringFlag{Name: "server", Usage: "`PATTERN` only servers with such a name", Local: true},
+			&cli.StringFlag{Name: "tool", Usage: "`PATTERN` only tools with such a name", Local: true},
+			&cli.StringFlag{Name: "since", Usage: "`DURATION` how far to look back, such as 90m, 7d or 2w", Local: true},
 			&cli.BoolFlag{Name: "failed", Usage: "only those that did not end well", Local: true},
-			&cli.IntFlag{Name: "limit", Usage: "at most the last `N`; 0 is all", Value: 100, Local: true},
+			&cli.IntFlag{Name: "limit", Usage: "`N` calls to show at most, the last; 0 is all", Value: 100, Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the log's own lines, of runs, too", Local: true},
 		}, append(settingFlags("tenant"), configFlag())...),
 		Metadata: examples("codemode audit --failed --since 24h", "codemode audit --server github --json | jq .ms"),
@@ -51,6 +53,17 @@ func runAudit(env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	var begin time.Time
+	if typed := cmd.String("since"); cmd.IsSet("since") {
+		d, ok := lookBack(typed)
+		if !ok {
+			return &usageError{msg: fmt.Sprintf("--since is %q; it must be a time such as 90m, 24h, 7d or 2w", typed)}
+		}
+		begin = time.Now().Add(-d)
+	}
+	if n := cmd.Int("limit"); n < 0 {
+		return &usageError{msg: fmt.Sprintf("--limit is %d; it must be 0, which is all, or more", n)}
+	}
 	dir := join(t.paths.TenantState(t.config.Tenant), "audit")
 	if dir == "" {
 		return errors.New("there is no folder for the audit log: neither HOME nor XDG_STATE_HOME names one")
@@ -62,7 +75,7 @@ func runAudit(env Env, ui *ui, cmd *cli.Command) error {
 	}
 	var list []noted
 	skipped, err := audit.Read(dir, func(r audit.Record, line []byte) {
-		if wantsRecord(cmd, r) {
+		if !r.Time.Before(begin) && wantsRecord(cmd, r) {
 			list = append(list, noted{r, string(line)})
 		}
 	})
@@ -113,10 +126,20 @@ func answered(list []noted) []noted {
 }
 
 func wantsRecord(cmd *cli.Command, r audit.Record) bool {
-	since := cmd.Duration("since")
 	return (cmd.String("run") == "" || r.Run == cmd.String("run")) &&
-		like(cmd.String("server"), r.Server) && like(cmd.String("tool"), r.Tool) &&
-		(since == 0 || time.Since(r.Time) <= since)
+		like(cmd.String("server"), r.Server) && like(cmd.String("tool"), r.Tool)
+}
+
+// lookBack reads a time as Go does, or in days or weeks.
+func lookBack(typed string) (time.Duration, bool) {
+	for unit, hours := range map[string]float64{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(typed, unit); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			return time.Duration(n * hours * float64(time.Hour)), err == nil && n >= 0 && n*hours < time.Duration(math.MaxInt64).Hours()
+		}
+	}
+	d, err := time.ParseDuration(typed)
+	return d, err == nil && d >= 0
 }
 
 // like is path.Match for names in which a slash is a character like any other. No pattern is all.

@@ -58,6 +58,10 @@ const exitCodeDocs = `
 | exec | 124 | the deadline |
 | exec | 125 | codemode could not run the program: no sandbox, bad settings, unknown server |
 | exec | 130, 131, 143 | codemode was interrupted, or told to end |
+| install, uninstall | 3 | some of the files were written, others not |
+| install, uninstall | 4 | no file was written: each was refused |
+| doctor | 0 | nothing failed; there may be warnings |
+| doctor | 1 | a check failed |
 | serve | 0 | the client went away, or codemode was told to end |
 `
 

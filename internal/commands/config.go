@@ -81,7 +81,7 @@ func configInitCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeNew(name, config.Sample()); err != nil {
+			if err := writeNew(name, config.Sample(), "edit it, or name another file with --config"); err != nil {
 				return fmt.Errorf("writing %q: %w", name, err)
 			}
 			ui.note("config", "every setting is a comment in "+quote(name))
@@ -156,17 +156,23 @@ func printConfigPath(env Env, cmd *cli.Command) error {
 	}{e.File, e.ProjectFile, e.Tenant, paths.TenantState(e.Tenant), paths.TenantCache(e.Tenant)})
 }
 
-var errIsThere = errors.New("there is such a file already, which was left as it is")
+// isThereError is a file that is not written over.
+type isThereError struct{ instead string } // what to do
 
-// writeNew writes a file that must not be there yet. What is there afterwards is whole, or not there at all.
-func writeNew(name, text string) (err error) {
+func (e *isThereError) Error() string {
+	return "there is such a file already, which was left as it is"
+}
+
+// writeNew writes a file that must not be there yet; instead is what to do where it is. What is there afterwards is whole,
+// or not there at all.
+func writeNew(name, text, instead string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return cause(err)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return errIsThere
+		return &isThereError{instead}
 	case err != nil:
 		return cause(err)
 	}

@@ -73,7 +73,7 @@ func TestConfigHints(t *testing.T) {
 		{&config.UnknownTenantError{Name: "zzz", Known: []string{"default", "work"}}, "there are default, work"},
 		{&config.ProjectError{}, "codemode config path"},
 		{&clientcfg.UnknownSourceError{Name: "curser"}, `did you mean "cursor"?`},
-		{errIsThere, "--config"},
+		{&isThereError{"name another"}, "name another"},
 		{errNoConfigDir, "XDG_CONFIG_HOME"},
 	} {
 		if got := strings.Join(hintsFor(tt.err), "\n"); !strings.Contains(got, tt.want) {

@@ -20,6 +20,8 @@ type report struct {
 	file string // empty is none, - is stdout
 }
 
+const otherReport = "name another file with --report"
+
 // newReport refuses a place that cannot be written to before anything is examined for it.
 func newReport(env Env, cmd *cli.Command) (report, error) {
 	r := report{env, cmd.String("report")}
@@ -30,7 +32,7 @@ func newReport(env Env, cmd *cli.Command) (report, error) {
 		r.file = filepath.Join(env.Dir, r.file)
 	}
 	if _, err := os.Lstat(r.file); err == nil {
-		return r, fmt.Errorf("writing the report %q: %w", r.file, errIsThere)
+		return r, fmt.Errorf("writing the report %q: %w", r.file, &isThereError{otherReport})
 	}
 	return r, nil
 }
@@ -43,7 +45,7 @@ func (r report) write(ui *ui, p *patient, found []doctor.Finding) error {
 		_, err := fmt.Fprint(r.env.Stdout, p.report(found))
 		return err
 	}
-	if err := writeNew(r.file, p.report(found)); err != nil {
+	if err := writeNew(r.file, p.report(found), otherReport); err != nil {
 		return fmt.Errorf("writing the report %q: %w", r.file, err)
 	}
 	ui.note("report", quote(r.file)+" holds no secret that codemode knows; read it before you attach it")

@@ -43,6 +43,7 @@ func hintsFor(err error) []string {
 		tool     *unknownToolError
 		unsaved  *toolbox.NoToolError
 		exists   *toolbox.ExistsError
+		there    *isThereError
 	)
 	switch {
 	case errors.As(err, &unusable) && unusable.entry.Status == clientcfg.NeedsApproval:
@@ -92,8 +93,8 @@ func hintsFor(err error) []string {
 		return []string{"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml"}
 	case errors.As(err, &source):
 		return nearestOrAll(source.Name, sourceNames())
-	case errors.Is(err, errIsThere):
-		return []string{"edit it, or name another file with --config"}
+	case errors.As(err, &there):
+		return []string{there.instead}
 	case errors.Is(err, errNoConfigDir):
 		return []string{"set HOME or XDG_CONFIG_HOME to an absolute path, or name a file with --config"}
 	case errors.Is(err, errNoCache):

@@ -148,7 +148,7 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 		}
 		ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
 		var b strings.Builder
-		detail(e).write(&b)
+		detail(t.again(e)).write(&b)
 		ui.raw(b.String())
 		return nil
 	})
@@ -156,6 +156,17 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 		"changes asks again."
 	c.Metadata = examples(`codemode servers show build-tools`, `codemode servers approve build-tools`)
 	return c
+}
+
+// again is an entry of a project as it counts now.
+func (t *tenancy) again(e clientcfg.Entry) clientcfg.Entry {
+	t.discover()
+	for _, now := range t.found.Entries {
+		if now.Scope == e.Scope && now.Server.Source == e.Server.Source && now.Written == e.Written {
+			return t.chosen(now)
+		}
+	}
+	return e
 }
 
 func revokeCommand(env Env, ui *ui) *cli.Command {
@@ -342,7 +353,7 @@ func addServer(env Env, ui *ui, cmd *cli.Command, name, command string, args []s
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
-	if err := writeNew(file, string(text)+"\n"); err != nil {
+	if err := writeNew(file, string(text)+"\n", "edit it, or choose another name"); err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
 	ui.note("servers", fmt.Sprintf("%s is in %s", quote(name), quote(file)))

@@ -85,15 +85,13 @@ func (t *tools) export(names []string) (text string, n int, err error) {
 }
 
 func writeModule(file, text string, force bool) error {
-	write := writeNew
+	var err error
 	if force {
-		write = func(name, text string) error { return os.WriteFile(name, []byte(text), 0o600) }
+		err = os.WriteFile(file, []byte(text), 0o600)
+	} else {
+		err = writeNew(file, text, "to write over it: --force")
 	}
-	err := write(file, text)
-	switch {
-	case errors.Is(err, errIsThere):
-		return &usageError{"the file " + quote(file) + " is there already; nothing was written", []string{"to write over it: --force"}}
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
 	return nil
@@ -140,41 +138,51 @@ func runImport(ctx context.Context, env Env, ui *ui, cmd *cli.Command, name stri
 	if err != nil {
 		return err
 	}
-	saved, failed := 0, 0
+	var sum imported
 	for _, file := range files {
-		s, f := importModule(ctx, ui, b, file, cmd.Bool("force"))
-		saved, failed = saved+s, failed+f
+		sum.module(ctx, ui, b, file, cmd.Bool("force"))
 	}
 	ui.done()
 	if err := b.Close(); err != nil {
 		ui.warn(err.Error())
 	}
-	ui.note("imported", plural(saved, "tool is saved", "tools are saved")+" now")
-	if failed > 0 || saved == 0 {
+	if sum.saved > 0 || sum.same == 0 {
+		ui.note("imported", plural(sum.saved, "tool is saved", "tools are saved")+" now")
+	}
+	if sum.failed > 0 || sum.saved+sum.same == 0 {
 		return exit(exitFailed)
 	}
 	return nil
 }
 
-// importModule saves a file's functions and tells what became of each.
-func importModule(ctx context.Context, ui *ui, b *bridge.Bridge, file string, force bool) (saved, failed int) {
+// imported counts functions: those that were saved now, were saved as they are before, could not be.
+type imported struct{ saved, same, failed int }
+
+// module saves a file's functions and tells what became of each.
+func (sum *imported) module(ctx context.Context, ui *ui, b *bridge.Bridge, file string, force bool) {
 	source, err := readModule(file)
 	if err != nil {
 		ui.error(err.Error())
-		return 0, 1
+		sum.failed++
+		return
 	}
 	all, rest, err := b.SaveTools(ctx, source, force)
 	if err != nil {
 		ui.error(fmt.Sprintf("%s: %v; nothing of it was saved", quote(file), err), hintsFor(err)...)
-		return 0, 1
+		sum.failed++
+		return
 	}
 	for _, k := range all {
 		if k.Err != nil {
-			failed++
+			sum.failed++
 			ui.warn(fmt.Sprintf("%s:%d: %v", file, k.Line, k.Err), hintsFor(k.Err)...)
 			continue
 		}
-		saved++
+		if k.Change == toolbox.Same {
+			sum.same++
+		} else {
+			sum.saved++
+		}
 		ui.note(string(k.Change), quote(k.Name))
 	}
 	for _, r := range rest {
@@ -182,7 +190,6 @@ func importModule(ctx context.Context, ui *ui, b *bridge.Bridge, file string, fo
 			ui.note("left out", fmt.Sprintf("%s:%d: %s; functions alone are saved", file, r.Line, article(r.What)))
 		}
 	}
-	return saved, failed
 }
 
 func article(what string) string {

@@ -47,6 +47,7 @@ type Outcome struct {
 	Error    string   // what ended it: the traceback, or a sentence
 	Lost     bool     // the session's variables went with it
 	Notes    []string // what else the caller should know, a sentence each
+	Done     []string // of Notes, what the code has brought about and nobody need worry about
 	Servers  []string // the servers named for this run
 	Timeout  time.Duration
 	Session  string

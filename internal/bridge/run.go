@@ -71,6 +71,7 @@ type run struct {
 	images         []Image
 	imageBytes     int
 	notes          []string
+	done           []string // of notes
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
 	over           bool                // the outcome has been made: what still comes is too late
@@ -398,7 +399,7 @@ func (s *session) fill(out *Outcome, r *run) {
 	defer r.mu.Unlock()
 	r.over = true
 	out.Run = r.n
-	out.Notes = append(r.notes, out.Notes...)
+	out.Notes, out.Done = append(r.notes, out.Notes...), r.done
 	out.Images = r.images
 	out.Stdout, out.Stderr = r.stdout.finish(), r.stderr.finish()
 	for stream, t := range map[string]Text{"stdout": out.Stdout, "stderr": out.Stderr} {
@@ -451,6 +452,14 @@ func (r *run) tell(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note("%s", text)
+}
+
+// did notes what the code has brought about.
+func (r *run) did(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note("%s", text)
+	r.done = append(r.done, text)
 }
 
 // note adds what the caller should know, unless there is too much of that. r.mu is held.

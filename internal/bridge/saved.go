@@ -123,9 +123,9 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	}
 	switch change {
 	case toolbox.Added:
-		r.tell(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
+		r.did(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
 	case toolbox.Replaced:
-		r.tell(fmt.Sprintf("replaced the saved tool %q", f.Name))
+		r.did(fmt.Sprintf("replaced the saved tool %q", f.Name))
 	}
 	return func() error { return l.conn.Respond(m.ID, json.RawMessage(`{}`)) }
 }

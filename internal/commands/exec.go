@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -116,7 +117,11 @@ func execLog(env Env, level string) *slog.Logger {
 func finish(ui *ui, cmd *cli.Command, out bridge.Outcome, cause error) error {
 	ui.done()
 	for _, note := range out.Notes {
-		ui.warn(note)
+		if slices.Contains(out.Done, note) {
+			ui.note("note", note)
+		} else {
+			ui.warn(note)
+		}
 	}
 	if !cmd.Bool("json") {
 		defer ui.effects(out.Effects)

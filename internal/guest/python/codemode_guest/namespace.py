@@ -54,7 +54,11 @@ class Namespace:
 
             self._give({"asyncio": asyncio})
         if any(name.startswith("mcp") for name in names) or not names.isdisjoint(MCP_NAMES):
-            self._give({"mcp": self._mcp() and sys.modules["mcp"], **self._state.namespace()})
+            self._give_mcp({"mcp": self._mcp() and sys.modules["mcp"], **self._state.namespace()})
+        if "tools" in names and "tools" not in self.globals:
+            import tools
+
+            self._give({"tools": tools})
 
     def end_run(self):
         return self._state.end_run() if self._state is not None else []
@@ -83,6 +87,10 @@ class Namespace:
         for name, value in names.items():
             if name not in self.globals or self.globals[name] is self._given.get(name, self):
                 self.globals[name] = self._given[name] = value
+
+    def _give_mcp(self, names):
+        """Give the names of servers, and take away those of servers that are gone."""
+        self._give(names)
         for name in [n for n in self._given if n.startswith("mcp_") and n not in names]:
-            if self.globals.get(name) is self._given.pop(name):  # a server that is gone
+            if self.globals.get(name) is self._given.pop(name):
                 del self.globals[name]

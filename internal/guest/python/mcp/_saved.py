@@ -69,10 +69,15 @@ def _provide(function, tool):
     from codemode_guest import compiled
 
     function.__globals__.update(_state.namespace(), mcp=sys.modules["mcp"])
-    if "asyncio" in compiled.names(function.__code__):
+    named = compiled.names(function.__code__)
+    if "asyncio" in named:
         import asyncio
 
         function.__globals__["asyncio"] = asyncio
+    if "tools" in named:
+        import tools
+
+        function.__globals__["tools"] = tools
     for name in tool.get("needs") or ():
         if name in _loaded:  # also while two that call each other are being loaded
             function.__globals__[name] = _loaded[name][1]

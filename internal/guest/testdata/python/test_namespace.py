@@ -1,6 +1,7 @@
 import sys
 import types
 import unittest
+import unittest.mock
 
 from codemode_guest.hooks import Hooks
 from codemode_guest.namespace import Namespace
@@ -92,6 +93,14 @@ class TestNamespace(unittest.TestCase):
         variables = self.provide("mcp_x")
         self.assertNotIn("mcp_github", variables)
         self.assertEqual(variables["mcp_gitlab"], "other")
+
+    def test_modules_take_no_server_away(self):
+        self.begin()
+        self.import_mcp()
+        self.provide("mcp_github")
+        with unittest.mock.patch.dict(sys.modules, tools="saved"):
+            variables = self.provide("asyncio, tools")
+        self.assertEqual((variables["mcp_github"], variables["tools"]), ("proxy", "saved"))
 
     def test_suggestions_only_where_there_are_servers(self):
         self.begin()

@@ -80,6 +80,7 @@ type Entry struct {
 	AlsoIn     []string // what else starts the same, as "cursor (user)"
 	Aggregator string   // the program that offers other servers through this one, if it is one
 	Notes      []string // what is odd, none of which keeps it from being used
+	StartsSelf bool     // it starts codemode, or the program it replaces, which mcp.allow_self may allow
 
 	column   int
 	key      string // what it starts, see identity

@@ -109,7 +109,8 @@ func (m *merger) merge() {
 
 func (m *merger) isSelf(e *Entry) bool {
 	reason := m.self.reason(e.Server)
-	if reason == "" || m.opts.Servers.AllowSelf {
+	e.StartsSelf = reason != ""
+	if !e.StartsSelf || m.opts.Servers.AllowSelf {
 		return false
 	}
 	e.Status, e.Reason = SelfReference, reason

@@ -150,7 +150,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds())
 // ownEntries are the entries by which clients start codemode. Those of a project are a stranger's, and not started.
 func ownEntries(entries []clientcfg.Entry) []clientcfg.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e clientcfg.Entry) bool {
-		return e.Status != clientcfg.SelfReference || e.Server.Command == ""
+		return !e.StartsSelf || e.Server.Command == ""
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/policy"
@@ -84,6 +85,14 @@ func (a *admission) note(c policy.Call) string {
 		return "policy asks the user before each call: " + a.says(d)
 	}
 	return ""
+}
+
+// noteOn is the note on a tool. A saved one is no server's: what it calls is judged when it does.
+func (a *admission) noteOn(server catalog.Server, t catalog.Tool) string {
+	if t.Caller != "" {
+		return ""
+	}
+	return a.note(policyCall(server, t))
 }
 
 // refusal is why a call is not made, as the guest is told.

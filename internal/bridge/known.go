@@ -35,6 +35,11 @@ func (b *Bridge) Listed(server string) (tools int, at time.Time, ok bool) {
 	return len(k.docs.Tools), k.listed, true
 }
 
+// PolicyNote is what the policy says of a tool; empty where it may be called.
+func (b *Bridge) PolicyNote(server catalog.Server, t catalog.Tool) string {
+	return b.admission.noteOn(server, t)
+}
+
 // maxListing is how many servers are asked for their tools at once: each of them is a process that starts.
 const maxListing = 32
 

@@ -71,7 +71,7 @@ type run struct {
 	images         []Image
 	imageBytes     int
 	notes          []string
-	done           []string // of notes
+	done           []string            // of notes
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
 	over           bool                // the outcome has been made: what still comes is too late

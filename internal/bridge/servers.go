@@ -211,13 +211,10 @@ func policyCall(server catalog.Server, t catalog.Tool) policy.Call {
 	}
 }
 
-// judged is a tool as the guest sees it, with what policy has to say of it. A saved tool is no server's: what it calls is
-// judged when it does.
+// judged is a tool as the guest sees it, with what policy has to say of it.
 func (s *servers) judged(server catalog.Server, t catalog.Tool) guest.Tool {
 	g := guestTool(server.Alias, t)
-	if t.Caller == "" {
-		g.Policy = s.admission.note(policyCall(server, t))
-	}
+	g.Policy = s.admission.noteOn(server, t)
 	return g
 }
 

@@ -55,6 +55,7 @@ type hit struct {
 	Signature   string `json:"signature"`
 	Call        string `json:"call"`
 	Description string `json:"description,omitempty"`
+	Policy      string `json:"policy,omitempty"` // why it is denied, or asked about
 }
 
 func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query string) error {
@@ -80,11 +81,11 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 			if m.Tool.Caller == "" {
 				signature = "mcp_" + m.ServerAlias + "." + signature
 			}
-			hits = append(hits, hit{m.Server, m.Tool.Name, signature, m.Call(), m.Tool.Summary()})
+			hits = append(hits, hit{m.Server, m.Tool.Name, signature, m.Call(), m.Tool.Summary(), l.policy(m)})
 		}
 		err = out.json(hits)
 	} else {
-		err = out.hits(found)
+		err = out.hits(found, l.policy)
 	}
 	if only == "" {
 		l.tellUnlisted()
@@ -96,12 +97,17 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 	return err
 }
 
-// hits prints what was found: for people two lines each, elsewhere one.
-func (p sheet) hits(found []catalog.Match) error {
+// policy is what the tenant's policy says of a tool that was found.
+func (l *listing) policy(m catalog.Match) string {
+	return l.bridge.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
+}
+
+// hits prints what was found: for people two lines each, and one for what the policy says; elsewhere one.
+func (p sheet) hits(found []catalog.Match, policy func(catalog.Match) string) error {
 	if p.width == 0 {
 		rows := make([][]cell, 0, len(found))
 		for _, m := range found {
-			rows = append(rows, cells(m.Server, m.Tool.Name, m.Call(), m.Tool.Summary()))
+			rows = append(rows, cells(m.Server, m.Tool.Name, m.Call(), m.Tool.Summary(), policy(m)))
 		}
 		return p.table(nil, rows)
 	}
@@ -116,6 +122,9 @@ func (p sheet) hits(found []catalog.Match) error {
 			b.WriteString("  # " + oneLine(optional))
 		}
 		fmt.Fprintf(&b, "\n    %s\n", oneLine(m.Tool.Summary()))
+		if note := policy(m); note != "" {
+			fmt.Fprintf(&b, "    %s\n", p.paint(oneLine(note), yellow))
+		}
 	}
 	_, err := fmt.Fprint(p.out, b.String())
 	return err

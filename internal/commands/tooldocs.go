@@ -84,18 +84,34 @@ func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, too
 		}
 		s.Tools = []catalog.Tool{t}
 	}
+	docs := serverDocs{Server: s}
+	for _, t := range s.Tools {
+		docs.Tools = append(docs.Tools, documented{t, l.bridge.PolicyNote(s, t)})
+	}
 	out := newSheet(env)
 	switch {
 	case cmd.Bool("json"):
-		return out.json(s)
+		return out.json(docs)
 	case cmd.Bool("stubs"):
 		return out.text(catalog.Stub(s))
 	}
-	return out.text(toolDocs(s, tool != "", cmd.Bool("full")))
+	return out.text(docs.text(tool != "", cmd.Bool("full")))
 }
 
-// toolDocs is a server's documentation: a line or two a tool, or all that is said of one.
-func toolDocs(s catalog.Server, whole, full bool) string {
+// serverDocs is a server with its tools, in JSON, too.
+type serverDocs struct {
+	catalog.Server
+	Tools []documented `json:"tools,omitempty"`
+}
+
+// documented is a tool, and what the tenant's policy says of it.
+type documented struct {
+	catalog.Tool
+	Policy string `json:"policy,omitempty"`
+}
+
+// text is a server's documentation: a line or two a tool, or all that is said of one.
+func (s serverDocs) text(whole, full bool) string {
 	var b strings.Builder
 	if !whole {
 		fmt.Fprintf(&b, "mcp_%s: %s of %q\n", s.Alias, plural(len(s.Tools), "tool", "tools"), s.Name)
@@ -117,6 +133,9 @@ func toolDocs(s catalog.Server, whole, full bool) string {
 				b.WriteString("    " + line)
 			}
 			b.WriteByte('\n')
+		}
+		if t.Policy != "" {
+			fmt.Fprintf(&b, "    %s\n", t.Policy)
 		}
 		if full {
 			fmt.Fprintf(&b, "    input schema: %s\n", t.InputSchema)

@@ -50,7 +50,7 @@ func TestHostKilled(t *testing.T) {
 	if marker := os.Getenv(hostedEnv); marker != "" {
 		host(t, marker)
 	}
-	eachUser(t, func(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
 		newNative(t, sandbox.IsolationFull) // or skip
 		for _, isolation := range []sandbox.Isolation{sandbox.IsolationFull, sandbox.IsolationReduced} {
 			t.Run(string(isolation), func(t *testing.T) { killHost(t, isolation) })

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/sandboxtest"
 )
 
 // TestUnreadableMemoryCounts: a process that may not be looked at closely is not one without memory.
 func TestUnreadableMemoryCounts(t *testing.T) {
-	eachUser(t, func(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
 		sleep, err := exec.LookPath("sleep")
 		if err != nil {
 			t.Skip(err)

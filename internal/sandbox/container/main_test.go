@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
@@ -77,12 +76,4 @@ func containers(t testing.TB, r *Runtime) []string {
 		t.Fatal(err)
 	}
 	return strings.FieldsFunc(out, func(c rune) bool { return c == '\n' })
-}
-
-func smallPolicy() sandbox.Policy {
-	p := sandbox.DefaultPolicy()
-	p.Memory = 192 << 20
-	p.TmpSize, p.WorkSize, p.FileSize = 16<<20, 32<<20, 24<<20
-	p.Processes = 64
-	return p
 }

@@ -1,0 +1,78 @@
+package hostile
+
+import (
+	"errors"
+	"iter"
+	"os"
+	"testing"
+	"time"
+
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
+	"codemode/internal/sandbox/escape"
+	"codemode/internal/sandbox/sandboxtest"
+)
+
+func TestNativeEscapes(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		cache := t.TempDir()
+		rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}})
+		if _, err := rt.Probe(t.Context()); err != nil {
+			var unavailable *sandbox.UnavailableError
+			if !errors.As(err, &unavailable) {
+				t.Fatal(err)
+			}
+			sandboxtest.Missing(t, "native", "%s: %v", unavailable.Code, err)
+		}
+		attack(t, rt)
+	})
+}
+
+// image is made by .ci/engines/setup.
+const image = "localhost/codemode-test:latest"
+
+func TestEngineEscapes(t *testing.T) {
+	sandboxtest.EachEngine(t, func(t *testing.T, engine, feature string) {
+		rt := container.New(container.Options{Engine: engine, Image: image, CacheDir: t.TempDir(), Lookup: os.LookupEnv})
+		t.Cleanup(func() { rt.Close() })
+		present, err := rt.Image().Present(t.Context())
+		if err != nil || !present {
+			sandboxtest.Missing(t, feature, "%v", errors.Join(err, errors.New("image "+image+": see .ci/engines")))
+		}
+		attack(t, rt)
+	})
+}
+
+// attack makes every attempt against a runtime, and fails for each that succeeds.
+func attack(t *testing.T, rt sandbox.Runtime) {
+	t.Helper()
+	before := sandboxtest.TakeLeftovers(t)
+	policy := escape.Small(sandbox.DefaultPolicy())
+	for _, results := range []iter.Seq2[escape.Result, error]{
+		escape.Run(t.Context(), rt, escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.Attempted}),
+		Run(t.Context(), Options{Runtime: rt, Config: limits(policy), AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.Attempted}),
+	} {
+		for r, err := range results {
+			if err == nil {
+				err = r.Err()
+			}
+			t.Logf("%-28s %-8s %6d ms  %.150q", r.Name, r.Verdict, r.Took.Milliseconds(), r.Detail)
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := rt.Close(); err != nil {
+		t.Error(err)
+	}
+	before.Check(t)
+}
+
+func limits(p sandbox.Policy) config.Config {
+	return config.Config{
+		Sandbox: config.Sandbox{Memory: p.Memory, Pids: p.Processes, TmpSize: p.TmpSize, WorkSize: p.WorkSize, Isolation: "full"},
+		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
+		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
+	}
+}

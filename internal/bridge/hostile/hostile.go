@@ -1,0 +1,94 @@
+// Package hostile makes those attempts of the corpus of sandbox/escape that need a whole session: what code sends over
+// the channel, what it does to its interpreter, what its results pretend, and what it leaves for others.
+//
+// Each gets bridges of its own over a runtime that stays the caller's, with decoy servers that no run may start. It
+// never trusts an attempt's word alone: after each the session must work on, and results must be clean.
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/escape"
+)
+
+// Options say how attempts are made.
+type Options struct {
+	Runtime sandbox.Runtime
+	Config  config.Config
+	AtOnce  int                       // attempts; at least one
+	Only    func(escape.Attempt) bool // nil makes all of them
+}
+
+// Run makes every attempt of a session, and yields what came of each.
+func Run(ctx context.Context, opts Options) iter.Seq2[escape.Result, error] {
+	return func(yield func(escape.Result, error) bool) {
+		attempts, err := escape.Attempts(escape.InSession)
+		if err == nil {
+			_, err = opts.Runtime.Probe(ctx)
+		}
+		if err != nil {
+			yield(escape.Result{}, err)
+			return
+		}
+		if opts.Only != nil {
+			attempts = slices.DeleteFunc(attempts, func(a escape.Attempt) bool { return !opts.Only(a) })
+		}
+		dir, err := os.MkdirTemp("", "codemode-hostile-")
+		if err != nil {
+			yield(escape.Result{}, err)
+			return
+		}
+		defer os.RemoveAll(dir)
+		try := func(ctx context.Context, a escape.Attempt) (escape.Verdict, string) {
+			s, err := newScene(opts, dir, a)
+			if err != nil {
+				return escape.Broken, err.Error()
+			}
+			return s.play(ctx)
+		}
+		for r := range escape.Drive(ctx, attempts, opts.AtOnce, try) {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(escape.Result{}, err)
+		}
+	}
+}
+
+// A cell is the code of one run, and where it runs.
+type cell struct {
+	tenant, session string
+	code            string
+}
+
+// cells splits an attempt at its lines "# %% session b" and "# %% tenant b". What is before the first one is the first
+// run of session a; a session that is named again has its next run.
+func cells(a escape.Attempt) ([]cell, error) {
+	all := []cell{{tenant: "a", session: "a"}}
+	for line := range strings.Lines(a.Source) {
+		last := &all[len(all)-1]
+		mark, found := strings.CutPrefix(line, "# %% ")
+		if !found {
+			last.code += line
+			continue
+		}
+		switch kind, name, _ := strings.Cut(strings.TrimSpace(mark), " "); {
+		case kind == "session" && name != "":
+			all = append(all, cell{tenant: "a", session: name})
+		case kind == "tenant" && name != "":
+			all = append(all, cell{tenant: name, session: "a"})
+		default:
+			return nil, fmt.Errorf("%s: %q is neither a session nor a tenant", a.Name, strings.TrimSpace(line))
+		}
+	}
+	return all, nil
+}

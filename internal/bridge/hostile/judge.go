@@ -1,0 +1,90 @@
+package hostile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"codemode/internal/bridge"
+	"codemode/internal/sandbox/escape"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxResult is the size a result never exceeds, but for its images.
+const maxResult = 300 << 10
+
+// judge looks at a run as its caller sees it, and takes the last thing the code says of itself.
+func (s *scene) judge(o bridge.Outcome) (escape.Verdict, string) {
+	if err := clean(o); err != nil {
+		return escape.Escaped, err.Error()
+	}
+	verdict, detail := said(o)
+	switch {
+	case verdict != "":
+		return verdict, detail
+	case o.Status == bridge.StatusTimeout && !strings.HasPrefix(s.attempt.Expect, byTheClock):
+		return escape.Escaped, "nobody stopped it before its deadline: " + text(o, "compact")
+	case o.Ended == bridge.EndStopped, o.Lost:
+		return escape.Killed, o.Error
+	case o.Status == bridge.StatusSuccess:
+		return escape.Held, "nothing happened" // the first of several cells, or an attempt that is judged by its result
+	}
+	return escape.Broken, text(o, "compact")
+}
+
+// said is the last report in what a run printed.
+func said(o bridge.Outcome) (escape.Verdict, string) {
+	var report struct {
+		Verdict escape.Verdict
+		Detail  string
+	}
+	for _, printed := range [][]byte{o.Stdout.Head, o.Stdout.Tail} {
+		for line := range bytes.Lines(printed) {
+			if bytes.HasPrefix(line, []byte(`{"verdict"`)) {
+				_ = json.Unmarshal(line, &report)
+			}
+		}
+	}
+	return report.Verdict, report.Detail
+}
+
+// clean holds what is true of every result, whatever the code did: a bounded size, nothing in its text that a terminal
+// or a reader would be deceived by, images that are images, and one status wherever it is told.
+func clean(o bridge.Outcome) error {
+	for _, mode := range []string{"compact", "toon", "json"} {
+		result := o.CallToolResult(mode)
+		if shown := text(o, mode); bridge.Visible(shown) != shown {
+			return fmt.Errorf("the %s text has characters that are not seen: %.300q", mode, shown)
+		}
+		size := 0
+		for _, c := range result.Content {
+			if image, ok := c.(*mcp.ImageContent); ok {
+				if !begins(image) {
+					return fmt.Errorf("an image of type %q begins with %.20q", image.MIMEType, image.Data)
+				}
+				continue
+			}
+			size += len(encode(c))
+		}
+		if size += len(encode(result.StructuredContent)); size > 2*maxResult {
+			return fmt.Errorf("the %s result has %d bytes", mode, size)
+		}
+		if result.IsError != (o.Status != bridge.StatusSuccess) {
+			return errors.New("the result does not tell that the run failed")
+		}
+	}
+	return nil
+}
+
+func text(o bridge.Outcome, mode string) string {
+	return o.CallToolResult(mode).Content[0].(*mcp.TextContent).Text
+}
+
+// begins compares an image with what its type begins with.
+func begins(image *mcp.ImageContent) bool {
+	first, ok := map[string]string{"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}[image.MIMEType]
+	return ok && bytes.HasPrefix(image.Data, []byte(first)) || image.MIMEType == "image/svg+xml" && bytes.Contains(image.Data, []byte("<svg"))
+}

@@ -1,0 +1,176 @@
+package hostile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/bridge"
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/escape"
+)
+
+const (
+	patience = 2 * time.Minute // for what ends by itself, however busy the machine
+	clock    = 2 * time.Second // the deadline of an attempt that must be stopped by it
+)
+
+// byTheClock begins what an attempt expects that does not end before its deadline.
+const byTheClock = "by the clock"
+
+// A scene is one attempt while it is made: bridges for its tenants, and the decoys they must not start.
+type scene struct {
+	attempt escape.Attempt
+	cells   []cell
+	opts    Options
+	dir     string
+	bridges map[string]*bridge.Bridge
+	before  []json.RawMessage // the values of the cells so far
+}
+
+func newScene(opts Options, dir string, a escape.Attempt) (*scene, error) {
+	all, err := cells(a)
+	s := &scene{attempt: a, cells: all, opts: opts, dir: filepath.Join(dir, a.Name), bridges: map[string]*bridge.Bridge{}}
+	return s, errors.Join(err, os.Mkdir(s.dir, 0o700))
+}
+
+// play makes the attempt. What is found by looking counts more than what the attempt says.
+func (s *scene) play(ctx context.Context) (verdict escape.Verdict, detail string) {
+	defer func() {
+		if err := s.close(); err != nil {
+			verdict, detail = escape.Escaped, err.Error()
+		}
+	}()
+	for _, c := range s.cells {
+		o := s.run(ctx, c)
+		verdict, detail = s.judge(o)
+		if verdict == escape.Escaped {
+			return verdict, detail
+		}
+	}
+	if err := s.aftermath(ctx); err != nil {
+		return escape.Escaped, err.Error()
+	}
+	return verdict, detail
+}
+
+// The servers of a tenant. A run may call the first; no other may be started by anything a run does, but in the tenant
+// whose runs search: a search looks at the tools of all servers.
+const (
+	open      = "open"
+	closed    = "closed"
+	searching = "searching"
+)
+
+func (s *scene) bridge(tenant string) *bridge.Bridge {
+	if b, ok := s.bridges[tenant]; ok {
+		return b
+	}
+	c := s.opts.Config
+	c.Tenant = tenant
+	c.Run.Timeout, c.Run.MaxTimeout, c.Run.Grace = patience, patience, clock/4
+	c.Sandbox.IdleTimeout = 0
+	b := bridge.New(bridge.Options{
+		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, Version: "escape",
+		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant)},
+		Lookup:  func(string) (string, bool) { return "", false },
+	})
+	s.bridges[tenant] = b
+	return b
+}
+
+// shared is a runtime that its owner closes.
+type shared struct{ sandbox.Runtime }
+
+func (shared) Close() error { return nil }
+
+// decoy is a server that leaves a file when it is started, and ends.
+func (s *scene) decoy(tenant, name string) config.Server {
+	return config.Server{Name: name, Command: "/bin/sh", Args: []string{"-c", `: >"$1"`, "sh", s.mark(tenant, name)}}
+}
+
+func (s *scene) mark(tenant, name string) string {
+	return filepath.Join(s.dir, "started-"+tenant+"-"+name)
+}
+
+func (s *scene) run(ctx context.Context, c cell) bridge.Outcome {
+	timeout := patience
+	if strings.HasPrefix(s.attempt.Expect, byTheClock) {
+		timeout = clock
+	}
+	o := s.bridge(c.tenant).Run(ctx, bridge.Request{Code: s.code(c), Session: c.session, Servers: []string{open}, Timeout: timeout})
+	s.before = append(s.before, o.Value)
+	return o
+}
+
+// code puts the helpers of session.py, and the values of the cells before, in front of a cell's own lines.
+func (s *scene) code(c cell) string {
+	for i, value := range s.before {
+		if value == nil {
+			s.before[i] = json.RawMessage("null")
+		}
+	}
+	return fmt.Sprintf("exec(%s); before = json.loads(%s)\n%s", encode(escape.Helpers()), encode(string(encode(s.before))), c.code)
+}
+
+// encode writes a value as JSON, which for a string is a Python literal, too.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of strings, and values that were JSON
+	}
+	return b
+}
+
+// aftermath holds that the bridge works on: a fresh session as ever, and the one that was attacked by giving an answer,
+// if only one that it is lost. No server was started that no run may call.
+func (s *scene) aftermath(ctx context.Context) error {
+	next := func(session string, timeout time.Duration) bridge.Outcome {
+		return s.bridge("a").Run(ctx, bridge.Request{Code: "40 + 2", Session: session, Servers: []string{open}, Timeout: timeout})
+	}
+	if o := next("a", clock); o.Status == bridge.StatusTimeout { // it may still be busy with what has been answered
+		o = next("a", patience)
+		if o.Status == bridge.StatusTimeout {
+			return fmt.Errorf("the session attacked does not answer: %s", text(o, "compact"))
+		}
+	}
+	if o := next("fresh", patience); o.Repr != "42" {
+		return fmt.Errorf("a fresh session: %s", text(o, "compact"))
+	}
+	started, err := filepath.Glob(filepath.Join(s.dir, "started-*"))
+	if err != nil {
+		return err
+	}
+	started = slices.DeleteFunc(started, func(name string) bool {
+		return strings.HasSuffix(name, "-"+open) || strings.HasPrefix(name, s.mark(searching, ""))
+	})
+	if len(started) > 0 {
+		return fmt.Errorf("servers were started that no run may call: %v", started)
+	}
+	return nil
+}
+
+// close ends the bridges, within a time that only a hang exceeds.
+func (s *scene) close() error {
+	done := make(chan error, 1)
+	go func() {
+		var failed []error
+		for _, b := range s.bridges {
+			failed = append(failed, b.Close())
+		}
+		done <- errors.Join(failed...)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errors.New("the bridge does not close")
+	}
+}

@@ -1,0 +1,42 @@
+package escape
+
+import "codemode/internal/sandbox"
+
+// Known are the attempts that succeed on a runtime, with the reason: what docs/security.md calls known and accepted.
+func Known(r sandbox.Report, p sandbox.Policy) map[string]string {
+	switch {
+	case r.Method == "container":
+		return ofEngine(r)
+	case r.Method == "bwrap":
+		return map[string]string{
+			"dlopen_noexec": "bubblewrap's tmpfs cannot be noexec, and Landlock does not mediate mmap",
+			"ldso_noexec":   "bubblewrap's tmpfs cannot be noexec, and Landlock does not mediate mmap",
+			"inode_fill":    "bubblewrap's tmpfs cannot limit inodes",
+			"proc_leaks":    "bubblewrap's /proc is whole",
+		}
+	case p.Isolation == sandbox.IsolationReduced:
+		return map[string]string{
+			"stat_probe":     "Landlock does not hide that a file exists",
+			"workspace_fill": "a directory of the host's disk has no quota",
+			"tmp_fill":       "a directory of the host's disk has no quota",
+			"inode_fill":     "a directory of the host's disk has no quota",
+			"thread_bomb":    "threads are limited by memory alone",
+			"memory_tmpfs":   "files are on the host's disk, and not in memory",
+		}
+	}
+	return nil
+}
+
+func ofEngine(r sandbox.Report) map[string]string {
+	known := map[string]string{
+		"sysfs":      "engines mount /sys, read-only; what tells of the machine is covered",
+		"proc_leaks": "engines cover only part of /proc",
+	}
+	if r.Runtime == "podman" {
+		known["inode_fill"] = "podman cannot limit the files of a tmpfs"
+	}
+	if r.Memory == "watchdog" {
+		known["memory_dev_zero"] = "engines give every container a /dev/zero, and no process has what is in it once it is unmapped"
+	}
+	return known
+}

@@ -222,8 +222,9 @@ func Visible(s string) string {
 }
 
 // hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
-// reorder text (Unicode TR 36), characters without width and tags, in which text can hide, and what is not UTF-8. The
-// joiners U+200C and U+200D stay: scripts and emoji are written with them.
+// reorder text (Unicode TR 36), characters without width, fillers, tags and the variation selectors beyond the 16th, in
+// which text can hide, and what is not UTF-8. The joiners U+200C and U+200D and the first selectors stay: scripts and
+// emoji are written with them.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -234,7 +235,8 @@ func hidden(r rune) bool {
 		return false
 	}
 	return r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x2069 ||
-		r == 0x061c || r == 0xfeff || r >= 0xe0000 && r <= 0xe007f
+		r == 0xad || r == 0x061c || r == 0x115f || r == 0x1160 || r == 0x180e || r == 0x3164 || r == 0xfeff || r == 0xffa0 ||
+		r >= 0xfff0 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
 }
 
 func lines(s string) []string {

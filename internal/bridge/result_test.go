@@ -95,9 +95,11 @@ func TestVisible(t *testing.T) {
 		"bad \xff\xfe utf-8":     `bad \xff\xfe utf-8`,
 		"replaced \ufffd":        "replaced \ufffd",
 
-		"\u200e\u200f\u061c\u200b\u2060\u2064\ufeff": `\u200e\u200f\u061c\u200b\u2060\u2064\ufeff`,
-		"see\U000e0001\U000e0041\U000e007f":          `see\U000e0001\U000e0041\U000e007f`,
-		"👩\u200d💻 می\u200cخواهم":                     "👩\u200d💻 می\u200cخواهم",
+		"\u200e\u200f\u061c\u200b\u2060\u2064\ufeff":   `\u200e\u200f\u061c\u200b\u2060\u2064\ufeff`,
+		"see\U000e0001\U000e0041\U000e007f":            `see\U000e0001\U000e0041\U000e007f`,
+		"\u00ad\u3164\ufff9\u180e\U000e0100\U000e01ef": `\xad\u3164\ufff9\u180e\U000e0100\U000e01ef`,
+		"\u2764\ufe0f":           "\u2764\ufe0f",
+		"👩\u200d💻 می\u200cخواهم": "👩\u200d💻 می\u200cخواهم",
 	} {
 		if got := Visible(in); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)

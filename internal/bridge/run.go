@@ -482,7 +482,7 @@ func isImage(mime string, data []byte) bool {
 	case "image/webp":
 		return len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
 	case "image/svg+xml":
-		return bytes.Contains(data[:min(len(data), 1024)], []byte("<svg"))
+		return isDrawing(data)
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"codemode/internal/toon"
@@ -45,9 +46,9 @@ func (o Outcome) CallToolResult(mode string) *mcp.CallToolResult {
 	text := ""
 	switch mode {
 	case "toon":
-		text = "```toon\n" + toonText(p) + "\n```"
+		text = "```toon\n" + Visible(toonText(p)) + "\n```"
 	case "json":
-		text = string(mustJSON(p))
+		text = visibleJSON(string(mustJSON(p)))
 	default:
 		text = o.compact()
 		if o.Status == StatusSuccess && (len(p.Stdout) > 0 || len(p.Stderr) > 0 || p.Result != nil) {
@@ -217,6 +218,21 @@ func Visible(s string) string {
 			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 		i += n
+	}
+	return b.String()
+}
+
+// visibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
+func visibleJSON(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if !hidden(r) || r == utf8.RuneError {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
 	}
 	return b.String()
 }

@@ -43,6 +43,9 @@ func Run(ctx context.Context, rt sandbox.Runtime, opts Options) iter.Seq2[Result
 			yield(Result{}, err)
 			return
 		}
+		if len(attempts) == 0 {
+			return
+		}
 		d, err := newDecoys()
 		if err != nil {
 			yield(Result{}, fmt.Errorf("preparing decoys: %w", err))

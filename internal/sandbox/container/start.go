@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -119,7 +120,7 @@ func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, me
 	leave := func() { <-r.slots }
 	g := newGuest(r, e, means, spec.Stdin)
 	o := order{
-		name: g.name, image: r.opts.Image, user: r.opts.User, profile: e.profile,
+		name: g.name, image: r.opts.Image, user: r.user(means), profile: e.profile,
 		spec: spec, means: means, way: by, volumes: volumes, python: by.boot(),
 	}
 	if err := g.run(o); err != nil {
@@ -142,6 +143,15 @@ func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, me
 	}
 	leave()
 	return g, nil
+}
+
+// user is whom a container runs as. RLIMIT_NPROC counts what a user has in all containers of a user namespace, which
+// rootless ones share: where it is the limit, each container gets a nobody of its own, or it would starve others.
+func (r *Runtime) user(means sandbox.Enforcement) string {
+	if means.Pids != byRlimit || r.opts.User != Nobody {
+		return r.opts.User
+	}
+	return fmt.Sprintf("%d:65534", 10_000+rand.IntN(50_000)) // beyond the users of images
 }
 
 func atLeast39(version string) bool {

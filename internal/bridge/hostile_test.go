@@ -63,7 +63,7 @@ func TestHostileGuest(t *testing.T) {
 		{"an answer of the wrong shape", func(g *scriptedGuest, run int) {
 			g.send(`{"jsonrpc":"2.0","id":%d,"result":[]}`, run)
 			g.drain()
-		}, StatusError, "reading the guest's result"},
+		}, StatusError, "broke codemode's channel and was stopped: reading its result"},
 		{"an image that is none", func(g *scriptedGuest, run int) {
 			g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
 			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)

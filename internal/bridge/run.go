@@ -269,7 +269,7 @@ func (s *session) await(ctx context.Context, l *live, r *run, selected []string)
 	defer r.clock.stop()
 	select {
 	case m := <-answer:
-		return s.finished(r, m)
+		return s.finished(l, m)
 	case <-l.gone:
 		return s.died(l, r, answer)
 	case <-r.clock.over():
@@ -295,7 +295,10 @@ func (s *session) interrupt(l *live, r *run, answer <-chan guest.Message, reason
 	defer grace.Stop()
 	select {
 	case m := <-answer:
-		f := s.finished(r, m)
+		f := s.finished(l, m)
+		if f.Lost {
+			return f
+		}
 		if f.Status == StatusSuccess && reason == "timeout" {
 			f.Notes = append(f.Notes, out.Error+" came as it ended")
 			return f
@@ -322,13 +325,15 @@ func (s *session) interrupt(l *live, r *run, answer <-chan guest.Message, reason
 func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 
 // finished turns the guest's own account of a run into an outcome.
-func (s *session) finished(r *run, m guest.Message) Outcome {
+func (s *session) finished(l *live, m guest.Message) Outcome {
 	if m.Error != nil {
 		return notRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
 	}
 	var g guest.RunResult
 	if err := json.Unmarshal(m.Result, &g); err != nil {
-		return notRun(fmt.Errorf("reading the guest's result: %w", err))
+		l.kill(err)
+		<-l.gone
+		return broke(fmt.Errorf("reading its result: %w", err))
 	}
 	out := Outcome{Status: StatusSuccess, Notes: g.Notes}
 	switch g.Status {
@@ -357,7 +362,7 @@ func (s *session) finished(r *run, m guest.Message) Outcome {
 func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 	select {
 	case m := <-answer: // it answered with its last breath
-		return s.finished(r, m)
+		return s.finished(l, m)
 	default:
 	}
 	<-l.box.Done()
@@ -377,13 +382,20 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
 	switch {
 	case broken != nil:
-		stopped.Error = "the code broke codemode's channel and was stopped: " + broken.Error()
-		return stopped
+		return broke(broken)
 	case exit.Cause == sandbox.ExitKilled: // by the reader, because the guest had closed its end
 		stopped.Error = "the code closed codemode's channel and was stopped"
 		return stopped
 	}
 	return died(exit, s.bridge.opts.Config.Sandbox.Memory)
+}
+
+// broke is the outcome of a run whose guest did not keep to the protocol.
+func broke(err error) Outcome {
+	return Outcome{
+		Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true,
+		Error: "the code broke codemode's channel and was stopped: " + err.Error(),
+	}
 }
 
 // leftover takes what a dead guest had written but never sent.

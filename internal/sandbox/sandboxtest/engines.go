@@ -51,7 +51,7 @@ func rerunAsUser(t *testing.T) {
 			args = append(args, v)
 		}
 	}
-	args = append(args, "GORACE=atexit_sleep_ms=0", copyOfSelf(t), "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m")
+	args = append(args, "GORACE=atexit_sleep_ms=0", copyOfSelf(t), "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m", "-attempt="+*only)
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}

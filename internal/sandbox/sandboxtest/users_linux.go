@@ -31,7 +31,7 @@ func rerunAs(t *testing.T, uid uint32) {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m", "-test.parallel=4",
-		fmt.Sprintf("-test.short=%t", testing.Short()))
+		"-attempt="+*only, fmt.Sprintf("-test.short=%t", testing.Short()))
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), asUser+"=1", "HOME=/nonexistent", "TMPDIR=/tmp")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}

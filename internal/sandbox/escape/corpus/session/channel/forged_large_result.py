@@ -1,7 +1,7 @@
 # tries: to fill the caller's context by a forged result
 # must: held or killed: each part is cut
 large = "x" * (4 << 20)
-held("cut")
+held_first("cut")
 result = {
     "status": "exit",
     "value": {"repr": large, "json": [large]},

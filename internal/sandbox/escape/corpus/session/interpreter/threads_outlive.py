@@ -7,7 +7,7 @@ first = interrupts._run
 
 
 def forever():
-    while interrupts._run == first:
+    while interrupts._run in (first, None):  # what it prints before the next run is the first one's
         time.sleep(0.001)
     while True:
         print('{"verdict": "escaped", "detail": "printed by a thread of an earlier run"}')

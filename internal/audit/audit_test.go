@@ -117,6 +117,16 @@ func TestHalfALine(t *testing.T) {
 	}
 }
 
+// TestOverlongLine holds that what is no line of ours hides none that is.
+func TestOverlongLine(t *testing.T) {
+	text := "{\"event\":\"call\",\"run\":\"a\"}\n" + strings.Repeat("x", 3*maxLine) + "\n{\"event\":\"call\",\"run\":\"b\"}"
+	var runs string
+	skipped, err := scan(strings.NewReader(text), func(r Record, _ []byte) { runs += r.Run })
+	if skipped != 1 || err != nil || runs != "ab" {
+		t.Errorf("%q, %d skipped, %v", runs, skipped, err)
+	}
+}
+
 // TestUnwritable holds that a log that cannot be written says so, and goes on once it can.
 func TestUnwritable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -40,17 +41,29 @@ func readFile(name string, each func(Record, []byte)) (skipped int, err error) {
 }
 
 func scan(r io.Reader, each func(Record, []byte)) (skipped int, err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	for lines.Scan() {
+	lines := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) { // nothing of ours is as long
+			line = nil
+			_, err = lines.ReadSlice('\n')
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				skipped++
+			}
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		var record Record
 		switch {
-		case len(lines.Bytes()) == 0:
-		case json.Unmarshal(lines.Bytes(), &record) != nil || record.Event == "":
+		case len(line) == 0:
+		case json.Unmarshal(line, &record) != nil || record.Event == "":
 			skipped++
 		default:
-			each(record, lines.Bytes())
+			each(record, line)
+		}
+		if errors.Is(err, io.EOF) {
+			return skipped, nil
+		} else if err != nil {
+			return skipped, err
 		}
 	}
-	return skipped, lines.Err()
 }

@@ -20,7 +20,7 @@ const maxModule = 1 << 20
 // reads the largest there may be in less than a second; a container on a busy machine takes its time.
 const checkPatience = time.Minute
 
-var errCheckLate = errors.New("Python did not get through reading it")
+var errCheckLate = errors.New("reading it took Python too long")
 
 // check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says that
 // wants a function kept proves nothing, for the code that runs there may have changed anything in it.
@@ -59,7 +59,7 @@ func (b *Bridge) check(ctx context.Context, source string) (checked guest.Checke
 		select {
 		case m = <-answer: // with its last breath
 		default:
-			return checked, errors.New("Python did not survive reading it")
+			return checked, errors.New("reading it ended Python")
 		}
 	case <-ctx.Done():
 		return checked, context.Cause(ctx)

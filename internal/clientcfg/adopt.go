@@ -66,7 +66,8 @@ func Variables(s config.Server) []string {
 }
 
 // Bound says why an entry of the user's means something only in the file it is in, or nothing.
-func Bound(s config.Server) string {
+func Bound(e Entry) string {
+	s := e.Server
 	for _, r := range refs(s) {
 		switch {
 		case r.Asks != "":
@@ -85,8 +86,10 @@ func Bound(s config.Server) string {
 		return path != "" && !strings.HasPrefix(path, "~") && !strings.ContainsAny(path, "${%") && !filepath.IsAbs(path) && !drive.MatchString(path)
 	}
 	switch {
-	case relative(s.EnvFile):
+	case relative(e.envFile):
 		return "its file of variables is relative to its own"
+	case relative(e.explicit):
+		return "its folder is relative to its file's"
 	case strings.ContainsAny(s.Command, `/\`) && relative(s.Command):
 		return "its command is relative to a folder"
 	}

@@ -87,6 +87,7 @@ type Entry struct {
 	unpinned string // the same, without package versions
 	noValues bool   // it says nothing but whether a server of this name is on
 	explicit string // the folder the entry itself names to start in
+	envFile  string // the file of variables as it is written
 }
 
 // Place is where the entry is, for people.

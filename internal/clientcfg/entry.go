@@ -171,6 +171,7 @@ func (f *file) environment(e *Entry, r *fields) {
 	}, "env", "envs", "environment")
 	s.EnvPass = r.list("env_vars", "env_keys")
 	s.EnvFile = r.text("envFile")
+	e.envFile = s.EnvFile
 	if s.EnvFile != "" {
 		s.EnvFile = f.near(s.EnvFile, filepath.Dir(f.path))
 	}

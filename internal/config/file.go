@@ -32,13 +32,23 @@ func userFile(src Source, paths Paths) (name string, named bool) {
 	return place{dir: src.Dir, home: paths.Home}.resolve(name), true
 }
 
+// maxFile is more than anybody writes into a config.toml.
+const maxFile = 4 << 20
+
 // readUser reads the user's config.toml. A file that is only looked for need not exist; one that was named must.
 func readUser(src Source, paths Paths) (document, []error) {
 	name, named := userFile(src, paths)
 	if name == "" {
 		return document{}, nil
 	}
-	data, err := os.ReadFile(name)
+	var data []byte
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && !named && (!info.Mode().IsRegular() || info.Size() > maxFile): // one that was named may be a pipe
+		err = fmt.Errorf("it is no file of at most %d MiB", maxFile>>20)
+	case err == nil:
+		data, err = os.ReadFile(name)
+	}
 	switch {
 	case !named && errors.Is(err, fs.ErrNotExist):
 		return document{}, nil

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,8 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			if m.Wrote {
 				text, err := ownFile(t, doc, append(slices.Clone(table), e.Written), m.As)
 				if err != nil {
-					return err
+					p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
+					continue
 				}
 				m.Hash = sum(text)
 				files = append(files, newFile{m.File, m.As, text})
@@ -99,7 +101,7 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 	case e.Server.Disabled:
 		return "it is switched off"
 	}
-	if why := clientcfg.Bound(e.Server); why != "" {
+	if why := clientcfg.Bound(e); why != "" {
 		return why
 	}
 	if c.Entry == clientcfg.Goose {
@@ -111,6 +113,9 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 	}
 	return ""
 }
+
+// maxBase keeps a file's name within what every file system takes.
+const maxBase = 100
 
 // newFile is a file of codemode's own that is about to be.
 type newFile struct {
@@ -141,7 +146,8 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 			as = fmt.Sprintf("%s-%s-%d", e.Written, e.Client, n)
 		}
 	}
-	base := strings.TrimLeft(oddInName.ReplaceAllString(as, "_"), ".")
+	base := cmp.Or(strings.TrimLeft(oddInName.ReplaceAllString(as, "_"), "."), "server")
+	base = base[:min(len(base), maxBase)]
 	path := filepath.Join(i.Adopt.Dir, base+".json")
 	for n := 2; exists(path) || slices.ContainsFunc(files, func(o newFile) bool { return strings.EqualFold(o.path, path) }); n++ {
 		path = filepath.Join(i.Adopt.Dir, fmt.Sprintf("%s-%d.json", base, n))

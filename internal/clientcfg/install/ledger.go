@@ -86,9 +86,16 @@ func (i *Installer) readLedger() (*ledger, error) {
 	if i.State == "" {
 		return l, nil
 	}
-	data, err := os.ReadFile(i.ledgerFile())
+	info, err := os.Stat(i.ledgerFile())
 	if isMissing(err) {
 		return l, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(i.ledgerFile())
 	}
 	if err == nil {
 		err = json.Unmarshal(data, l)

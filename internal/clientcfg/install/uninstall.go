@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"codemode/internal/clientcfg"
@@ -148,12 +149,16 @@ func hollow(doc *draft) bool {
 // putBack puts a server that was adopted back into its client's file, in the client's own text of it.
 func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	key := append(slices.Clone(m.Key), m.Name)
-	if _, there := doc.Get(key); there {
-		p.notes = append(p.notes, fmt.Sprintf("%q is there again already", m.Name))
-		p.moved = append(p.moved, m)
+	data, err := os.ReadFile(m.Backup)
+	if now, there := doc.Get(key); there {
+		was, _ := splice.Parse(data, doc.format)
+		if old, ok := value(was, key); ok && err == nil && reflect.DeepEqual(now, old) {
+			p.moved = append(p.moved, m)
+		} else {
+			p.notes = append(p.notes, fmt.Sprintf("another %q is there by now; the one that was adopted stays codemode's: %q", m.Name, m.File))
+		}
 		return nil
 	}
-	data, err := os.ReadFile(m.Backup)
 	if err != nil {
 		return fmt.Errorf("what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", cause(err), m.Name, m.File)
 	}
@@ -167,6 +172,14 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	}
 	p.moved = append(p.moved, m)
 	return doc.take(doc.SetRaw(key, raw))
+}
+
+// value is what a document that could be read has at a key.
+func value(doc *splice.Document, key []string) (any, bool) {
+	if doc == nil {
+		return nil, false
+	}
+	return doc.Get(key)
 }
 
 // takeOutUnrecorded removes an entry of the usual name that starts codemode, whoever wrote it.

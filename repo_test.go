@@ -83,7 +83,7 @@ var outside = map[string][]string{
 }
 
 // testOnly are packages that the tests of whichever package may use. clientcfg is one for what it puts into a server's entry.
-var testOnly = []string{"catalog/catalogtest", "clientcfg", "fakemcp", "proc/proctest", "sandbox/sandboxtest"}
+var testOnly = []string{"catalog/catalogtest", "clientcfg", "clientcfg/splice/splicetest", "fakemcp", "proc/proctest", "sandbox/sandboxtest"}
 
 // sdkUsers are the packages that may speak MCP through the SDK.
 var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "bench"}
@@ -129,8 +129,8 @@ func TestImports(t *testing.T) {
 
 // homes are the only places, as the beginning of a file's name, where a function or variable may be used.
 var homes = map[string][]string{
-	"os.Getenv":    {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/sandbox/sandboxtest/", "bench/"},
-	"os.LookupEnv": {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/sandbox/sandboxtest/", "bench/"},
+	"os.Getenv":    {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/clientcfg/splice/splicetest/", "internal/sandbox/sandboxtest/", "bench/"},
+	"os.LookupEnv": {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/clientcfg/splice/splicetest/", "internal/sandbox/sandboxtest/", "bench/"},
 	"os.Stdout":    {"internal/commands/", "internal/fakemcp/", "bench/"},
 	"os.Stderr":    {"internal/commands/", "internal/fakemcp/", "bench/"},
 	// The guard is a process that only waits; a cgroup says nowhere when it has become empty.

@@ -2,7 +2,6 @@ package splice_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/clientcfg/splice/splicetest"
 )
 
 // seeds are samples of a family, whole ones and such as are refused.
@@ -45,8 +45,8 @@ func fuzz(f *testing.F, made string, formats ...splice.Format) {
 		}
 	}
 	for seed := range uint64(20) {
-		text, container := families[made].make(&generator{r: rand.New(rand.NewPCG(seed, 1)), nl: "\n"})
-		f.Add([]byte(text), container[0], "codemode")
+		d := splicetest.Families[made](seed)
+		f.Add([]byte(d.Text), d.Container[0], "codemode")
 	}
 	f.Fuzz(func(t *testing.T, src []byte, container, name string) {
 		for _, format := range formats {

@@ -3,36 +3,26 @@ package splice_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/clientcfg/splice/splicetest"
 )
 
-// documents is how many random documents of a family are edited: all where CODEMODE_REQUIRE names "random".
-func documents() int {
-	if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",random,") {
-		return 40_000
-	}
-	return 500
-}
-
-// family is a format, and how documents of it are made: each comment is the text c0, c1, … once.
+// family is how its documents are edited.
 type family struct {
 	format splice.Format
-	make   func(g *generator) (src string, container []string)
 	entry  []splice.Member
 }
 
 var families = map[string]family{
-	"JSON":      {splice.JSON, (*generator).json, entry},
-	"JSONC":     {splice.JSONC, (*generator).jsonc, entry},
-	"TOML":      {splice.TOML, (*generator).toml, entry},
-	"TOMLArray": {splice.TOMLArray, (*generator).tomlArray, entry},
-	"YAML":      {splice.YAML, (*generator).yaml, gooseEntry},
+	"JSON":      {splice.JSON, entry},
+	"JSONC":     {splice.JSONC, entry},
+	"TOML":      {splice.TOML, entry},
+	"TOMLArray": {splice.TOMLArray, entry},
+	"YAML":      {splice.YAML, gooseEntry},
 }
 
 // TestRandom edits documents that nobody would write: they stay what they were but for the entry.
@@ -40,18 +30,14 @@ func TestRandom(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			same, n := 0, documents()
+			same, n := 0, splicetest.Count(500, 40_000)
 			for seed := range uint64(n) {
-				g := &generator{r: rand.New(rand.NewPCG(seed, 0)), nl: "\n"}
-				if seed%3 == 0 {
-					g.nl = "\r\n"
-				}
-				src, container := f.make(g)
-				if once := edited(t, f, src, container, g); once == src {
+				d := splicetest.Families[name](seed)
+				if once := edited(t, f, d); once == d.Text {
 					same++
 				}
 				if t.Failed() {
-					t.Fatalf("seed %d:\n%s", seed, src)
+					t.Fatalf("seed %d:\n%s", seed, d.Text)
 				}
 			}
 			t.Logf("%d of %d are byte-identical after an entry was set and removed", same, n)
@@ -61,7 +47,8 @@ func TestRandom(t *testing.T) {
 
 // edited sets an entry twice, changes it, removes it, and removes the others; it returns the text after
 // the entry was removed.
-func edited(t *testing.T, f family, src string, container []string, g *generator) string {
+func edited(t *testing.T, f family, d splicetest.Document) string {
+	src, container := d.Text, d.Container
 	path := append(container[:len(container):len(container)], "codemode")
 	before := parsed(t, f.format, src)
 	if t.Failed() {
@@ -78,12 +65,12 @@ func edited(t *testing.T, f family, src string, container []string, g *generator
 		if err != nil || !reflect.DeepEqual(names, entries) && len(names)+len(entries) > 0 {
 			t.Errorf("%s: it has %q, not %q: %v\n%s", what, names, entries, err, text)
 		}
-		for i := range g.comments {
+		for i := range d.Comments {
 			if !strings.Contains(text, fmt.Sprintf("c%d }", i)) {
 				t.Errorf("%s: comment c%d is lost\n%s", what, i, text)
 			}
 		}
-		for i := range g.inner {
+		for i := range d.Inner {
 			if has := strings.Contains(text, fmt.Sprintf("i%d }", i)); has != (what != "remove others") {
 				t.Errorf("%s: comment i%d: %v\n%s", what, i, has, text)
 			}

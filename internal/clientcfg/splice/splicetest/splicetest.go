@@ -1,10 +1,48 @@
-package splice_test
+// Package splicetest makes random documents that nobody would write, for tests of what edits clients' files.
+//
+// It owns no file and judges nothing. A seed always makes the same document. Nothing needs closing.
+package splicetest
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 )
+
+// A Document is a text with a container of entries, or without one.
+type Document struct {
+	Text      string
+	Container []string // the keys that lead to the entries
+	Comments  int      // outside of the entries: each is the text "c0 }", "c1 }", … once
+	Inner     int      // inside of them: "i0 }", "i1 }", …
+}
+
+// Families are the kinds of documents there are.
+var Families = map[string]func(seed uint64) Document{
+	"JSON":      func(seed uint64) Document { return document(seed, (*generator).json) },
+	"JSONC":     func(seed uint64) Document { return document(seed, (*generator).jsonc) },
+	"TOML":      func(seed uint64) Document { return document(seed, (*generator).toml) },
+	"TOMLArray": func(seed uint64) Document { return document(seed, (*generator).tomlArray) },
+	"YAML":      func(seed uint64) Document { return document(seed, (*generator).yaml) },
+}
+
+// Count is how many documents of a family a test takes: few, but many where CODEMODE_REQUIRE names "random".
+func Count(few, many int) int {
+	if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",random,") {
+		return many
+	}
+	return few
+}
+
+func document(seed uint64, fill func(*generator) (string, []string)) Document {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0)), nl: "\n"}
+	if seed%3 == 0 {
+		g.nl = "\r\n"
+	}
+	text, container := fill(g)
+	return Document{text, container, g.comments, g.inner}
+}
 
 // generator makes documents. Its comments are numbered: c0, c1, … outside of the container's entries, and
 // i0, i1, … inside of them.

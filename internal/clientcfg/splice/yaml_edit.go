@@ -202,7 +202,11 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 		if err := y.usable(p, join(path, p.key.Value)); err != nil && p.value.Kind != yaml.AliasNode {
 			return nil, err
 		}
-		cuts = append(cuts, span{p.start, y.endOf(p)})
+		end := y.endOf(p)
+		if keeping.Match(y.src[:p.start]) {
+			end += emptyLines(y.src[end:])
+		}
+		cuts = append(cuts, span{p.start, end})
 	}
 	edits := cutAll(y.src, cuts)
 	if kept > 0 || len(cuts) == 0 || len(path) == 0 {
@@ -216,6 +220,21 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 	}
 	colon, _ := y.colon(at.key)
 	return append([]edit{{colon, colon, " {}"}}, edits...), nil
+}
+
+// keeping is the head of a block of text that has the empty lines behind it, too: |+ or >+. When what stands between is
+// removed, others must not become part of it.
+var keeping = regexp.MustCompile(`[|>]\d?\+`)
+
+// emptyLines is the length of the empty lines that a text begins with.
+func emptyLines(text []byte) (n int) {
+	for {
+		line, _, whole := bytes.Cut(text[n:], []byte("\n"))
+		if !whole || len(bytes.TrimSpace(line)) > 0 {
+			return n
+		}
+		n += len(line) + 1
+	}
 }
 
 // hollow says whether a container has no comment outside of the parts that are cut.

@@ -84,3 +84,19 @@ func TestSetYAML(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptLines removes what stands between a text that keeps the empty lines behind it and other empty lines.
+func TestKeptLines(t *testing.T) {
+	for _, src := range []string{
+		"t: |+\n  foo\n\n\nextensions:\n  codemode:\n    cmd: x\n\nadded: 1\n",
+		"extensions:\n  a:\n    t: >+\n      foo\n\n  codemode:\n    cmd: x\n\n  b: {}\n",
+		"t: |+\n  foo\nextensions:\n  codemode:\n    cmd: x\n  \n\n",
+	} {
+		for _, prune := range []bool{false, true} {
+			d := parsed(t, splice.YAML, src)
+			if _, err := d.Remove([]string{"extensions", "codemode"}, prune); err != nil {
+				t.Errorf("%q, prune %v: %v", src, prune, err)
+			}
+		}
+	}
+}

@@ -122,8 +122,8 @@ func matchesAny(got, why string) bool {
 // A guest that reads a source is not believed more than it must be, and outlives nothing.
 func TestCheckingGuestMisbehaves(t *testing.T) {
 	for name, c := range map[string]struct{ answer, says string }{
-		"dies":           {"", "did not survive reading it"},
-		"is no JSON":     {"hello", "did not survive reading it"},
+		"dies":           {"", "reading it ended Python"},
+		"is no JSON":     {"hello", "reading it ended Python"},
 		"fails":          {`"error":{"code":-32601,"message":"no such method"}`, "refused to read it"},
 		"wrong shape":    {`"result":[]`, "reading what the guest said of it"},
 		"no function":    {`"result":{}`, "one function and nothing else"},

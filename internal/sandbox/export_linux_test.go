@@ -1,7 +1,13 @@
 package sandbox
 
 // UseMethod has a native runtime make namespaces in one way only.
-func UseMethod(rt Runtime, method string) { rt.(*native).remember(method) }
+func UseMethod(rt Runtime, method string) {
+	n := rt.(*native)
+	n.remember(method)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.report = nil // of another method
+}
 
 // PID is the process of a native sandbox, as the host sees it.
 func PID(sb Sandbox) int { return sb.(*nativeSandbox).pid }

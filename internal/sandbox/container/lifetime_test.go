@@ -258,7 +258,7 @@ func TestOddPlaces(t *testing.T) {
 		sb := start(t, r, "tell(uid=os.getuid())")
 		var got struct{ UID int }
 		answer(t, sb, &got)
-		if got.UID != 65534 {
+		if got.UID < 10_000 {
 			t.Errorf("user %d", got.UID)
 		}
 		if way := sb.BootArg(); way != "fd:3:4:5" {

@@ -159,20 +159,27 @@ func (s *server) start() (*session, *StartError) {
 	return sess, err
 }
 
-// tools returns the tools of the live session.
+// tools returns the tools of the live session, as they are now or later.
 func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
+	tools, current, err := s.toolsSince(ctx)
+	if err == nil && !current {
+		tools, _, err = s.toolsSince(ctx) // of a listing that began after the change
+	}
+	return tools, err
+}
+
+// toolsSince is tools, but for a listing that had begun before the last change; current is false then.
+func (s *server) toolsSince(ctx context.Context) (tools []json.RawMessage, current bool, err error) {
 	sess, err := s.acquire(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var (
-		tools   []json.RawMessage
-		listing *future[[]json.RawMessage]
-	)
+	var listing *future[[]json.RawMessage]
+	current = true
 	s.update(func(st *serverState) {
 		switch {
 		case st.listing != nil:
-			listing = st.listing
+			listing, current = st.listing, !st.stale
 		case st.live != sess: // it has ended since; what it had is still the best answer
 			tools = sess.tools
 		case !st.stale || st.retired != nil:
@@ -184,10 +191,10 @@ func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
 			s.pool.work.Go(func() { s.list(sess, listing) })
 		}
 	})
-	if listing == nil {
-		return tools, nil
+	if listing != nil {
+		tools, err = listing.wait(ctx)
 	}
-	return listing.wait(ctx)
+	return tools, current, err
 }
 
 // list lists the tools of a live session again.

@@ -125,6 +125,9 @@ func (b *Bridge) session(name string) (*session, error) {
 	}
 	if len(b.sessions) >= maxSessions {
 		oldest := b.longestIdle()
+		for oldest != nil && !oldest.retire() { // a run has come between
+			oldest = b.longestIdle()
+		}
 		if oldest == nil {
 			return nil, errTooManySessions
 		}

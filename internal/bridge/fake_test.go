@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 type scripted struct {
 	t      *testing.T
 	script func(g *scriptedGuest)
-	starts int
+	starts atomic.Int64
 }
 
 func (r *scripted) Name() string { return "scripted" }
@@ -30,7 +31,7 @@ func (r *scripted) Probe(context.Context) (sandbox.Report, error) { return sandb
 func (r *scripted) Close() error { return nil }
 
 func (r *scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
-	r.starts++
+	r.starts.Add(1)
 	ours, theirs := net.Pipe()
 	box := &scriptedBox{channel: ours, done: make(chan struct{})}
 	g := &scriptedGuest{conn: theirs, lines: bufio.NewReaderSize(theirs, 1<<20), box: box}

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -192,21 +193,24 @@ func TestIdleSandboxEnds(t *testing.T) {
 	}
 	s.stopped.Wait() // the timer has fired and its work is done
 	out := b.Run(t.Context(), Request{Code: "x"})
-	if rt.starts != 2 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "idle") {
-		t.Errorf("%d starts, notes %q", rt.starts, out.Notes)
+	if rt.starts.Load() != 2 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "idle") {
+		t.Errorf("%d starts, notes %q", rt.starts.Load(), out.Notes)
+	}
+}
+
+// obedient is a guest whose runs all succeed at once.
+func obedient(g *scriptedGuest) {
+	for {
+		id, _, ok := g.run()
+		if !ok {
+			return
+		}
+		g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
 	}
 }
 
 func TestTooManySessions(t *testing.T) {
-	b, rt := scriptedBridge(t, func(g *scriptedGuest) {
-		for {
-			id, _, ok := g.run()
-			if !ok {
-				return
-			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
-		}
-	})
+	b, rt := scriptedBridge(t, obedient)
 	for i := range maxSessions + 3 {
 		if out := b.Run(t.Context(), Request{Code: "x", Session: string(rune('a' + i))}); out.Status != StatusSuccess {
 			t.Fatalf("session %d: %s", i, out.compact())
@@ -215,7 +219,32 @@ func TestTooManySessions(t *testing.T) {
 	b.mu.Lock()
 	n := len(b.sessions)
 	b.mu.Unlock()
-	if n != maxSessions || rt.starts != maxSessions+3 {
-		t.Errorf("%d sessions after %d starts", n, rt.starts)
+	if n != maxSessions || rt.starts.Load() != maxSessions+3 {
+		t.Errorf("%d sessions after %d starts", n, rt.starts.Load())
+	}
+}
+
+// A session that is pushed out has no run under way, and a run that waits for its turn there gets another session.
+func TestPushedOut(t *testing.T) {
+	b, _ := scriptedBridge(t, obedient)
+	first, err := b.session("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-first.turn
+	if first.retire() {
+		t.Error("a session with a run under way was pushed out")
+	}
+	waiting := make(chan Outcome)
+	go func() { waiting <- b.Run(t.Context(), Request{Code: "x", Session: "a"}) }()
+	b.mu.Lock()
+	delete(b.sessions, "a")
+	b.mu.Unlock()
+	first.turn <- struct{}{}
+	for !first.retire() { // while the other looks
+		runtime.Gosched()
+	}
+	if out := <-waiting; out.Status != StatusSuccess {
+		t.Errorf("%s %v", out.Error, out.Err)
 	}
 }

@@ -92,15 +92,12 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	if _, bad := b.selected(req.Servers); bad != nil {
 		return *bad
 	}
-	s, err := b.session(req.Session)
-	if err != nil {
-		return notRun(err)
-	}
-	if err := s.begin(ctx); err != nil {
-		if errors.Is(err, errClosed) {
-			return notRun(err)
-		}
+	s, err := b.turn(ctx, req.Session)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return Outcome{Status: StatusCancelled, ExitCode: 130, Session: req.Session, Error: "cancelled before it began: an earlier run of this session was still under way"}
+	case err != nil:
+		return notRun(err)
 	}
 	defer s.end()
 	selected, bad := b.selected(req.Servers) // they may have changed while it waited
@@ -110,6 +107,23 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	out := s.run(ctx, req, selected)
 	out.Session, out.Servers = req.Session, req.Servers
 	return out
+}
+
+// turn returns the session of that name when it is the caller's turn to run there. One that was pushed out before the turn
+// came is made again.
+func (b *Bridge) turn(ctx context.Context, name string) (*session, error) {
+	for {
+		s, err := b.session(name)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.begin(ctx); err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, errClosed) || b.closing.Err() != nil {
+			return nil, err
+		}
+	}
 }
 
 // selected resolves the servers a request names, by real name or alias.

@@ -93,6 +93,20 @@ func (s *session) idleSince() (time.Time, bool) {
 	return s.since, len(s.turn) == 1
 }
 
+// retire has the session take no run any more, unless one is under way. The caller closes it.
+func (s *session) retire() bool {
+	select {
+	case <-s.turn:
+	default:
+		return false
+	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.turn <- struct{}{}
+	return true
+}
+
 // guest returns the live guest, starting one when there is none.
 func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	s.mu.Lock()

@@ -65,6 +65,14 @@ class Interrupts:
             self._guarded = False  # the finally above may have been what was interrupted
             return None, error
 
+    def spare(self, step, *args):
+        """Call a step of codemode's own in the midst of the user's; an interrupt comes after it."""
+        self._guarded = False
+        try:
+            return step(*args)
+        finally:
+            self._guarded = True  # _insist sends again what came meanwhile
+
     def _insist(self, run):
         # More than once: a signal that comes right before a system call that waits does not end the wait.
         while self._wanted == run == self._run:

@@ -70,8 +70,8 @@ class Namespace:
         return self._mcp().suggest(name)
 
     def _mcp(self):
-        if self._state is None:
-            import mcp._state
+        import mcp._state  # each time: code may have taken it out of sys.modules, or been stopped in an import of its own
+
         return self._state
 
     def _attach(self, state):

@@ -66,7 +66,7 @@ class Runner:
         """Run the code; the value of its last expression."""
         script = params.get("script")
         code = compiled.compile_run(params["code"], params["filename"], script)
-        self._namespace.provide(code)
+        self._interrupts.spare(self._namespace.provide, code)
         variables = self._namespace.globals
         try:
             if compiled.awaits(code):

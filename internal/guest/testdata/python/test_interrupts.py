@@ -52,6 +52,18 @@ class TestInterrupts(unittest.TestCase):
         _, error = self.interrupts.guard(lambda: time.sleep(60))
         self.assertIsInstance(error, KeyboardInterrupt)
 
+    def test_waits_for_a_step_of_codemode(self):
+        done = []
+
+        def steps():
+            self.interrupts.spare(lambda: time.sleep(0.1) or done.append("own"))
+            time.sleep(60)
+
+        self.ask_soon(1)
+        _, error = self.guarded(steps)
+        self.assertIsInstance(error, KeyboardInterrupt)
+        self.assertEqual(done, ["own"])
+
     def test_caught_by_the_code(self):
         def catches():
             try:

@@ -76,6 +76,15 @@ class TestNamespace(unittest.TestCase):
         self.import_mcp()
         self.assertEqual(self.provide("def f():\n  def g(): return mcp_github")["mcp_github"], "proxy")
 
+    def test_mcp_that_was_taken_away_is_imported_again(self):
+        self.addCleanup(lambda: [sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "mcp"])
+        import mcp._state
+
+        self.begin()
+        self.names._attach(mcp._state)
+        del sys.modules["mcp"]
+        self.assertIs(self.provide("mcp.x")["mcp"], sys.modules["mcp"])
+
     def test_names_of_the_user_stay(self):
         self.begin()
         self.import_mcp()

@@ -11,8 +11,13 @@ import (
 // environment says in CODEMODE_REQUIRE, a list with commas, that it must be able to.
 func Missing(t *testing.T, feature, format string, args ...any) {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), feature) {
+	if Required(feature) {
 		t.Fatalf(format, args...)
 	}
 	t.Skipf(format, args...)
+}
+
+// Required tells whether CODEMODE_REQUIRE names a feature.
+func Required(feature string) bool {
+	return slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), feature)
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -192,4 +193,31 @@ cwd = "~/x"
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+}
+
+// FuzzFile holds that the user's file, whatever is in it, is read or refused with the places of its mistakes, and that what
+// is read is within the bounds that the rest of codemode relies on.
+func FuzzFile(f *testing.F) {
+	f.Add(tenantsFile)
+	f.Add(Sample())
+	f.Add("[servers.'']\ncommand = ''\n[servers.a]\nurl = 'x'\nenv = { A = 1e400 }\n[tenants.x.policy]\nallow = ['[', '**']\n")
+	f.Add("run.timeout = '9223372036854775807h'\nsandbox.cpus = -inf\npolicy = { confirm = ['destructive', ''], calls_per_run = -1 }")
+	name := filepath.Join(f.TempDir(), "config.toml")
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(Source{File: name})
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				if line := lineOf(e); line < 0 || line > strings.Count(text, "\n")+1 {
+					t.Errorf("%v is on line %d", e, line)
+				}
+			}
+			return
+		}
+		if c.Sandbox.Memory <= 0 || c.Sandbox.Pids <= 0 || c.Run.Timeout <= 0 || c.Run.Timeout > c.Run.MaxTimeout || c.Output.Limit <= 0 {
+			t.Errorf("%+v", c)
+		}
+	})
 }

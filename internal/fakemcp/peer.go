@@ -99,6 +99,11 @@ func (p *peer) call(id json.RawMessage, tool string, args, token json.RawMessage
 		var a struct{ Result string }
 		_ = json.Unmarshal(args, &a)
 		p.line(fmt.Sprintf(`{"result":%s,"jsonrpc":"2.0","id":%s}`, a.Result, id))
+	case "lines": // writes its argument, in base64, before it answers; ID is the id of the call
+		var a struct{ Lines []byte }
+		_ = json.Unmarshal(args, &a)
+		p.line(string(bytes.ReplaceAll(a.Lines, []byte("ID"), id)))
+		p.send(raw{ID: id, Result: textResult("done")})
 	case "refuse":
 		p.send(raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)})
 	case "arguments": // the arguments as they came over the wire

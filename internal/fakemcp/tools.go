@@ -89,6 +89,7 @@ func addPlainTools(s *mcp.Server) {
 		"crash":     "Exit with status 3 in the call",
 		"nan":       "Answer with JSON that is none",
 		"verbatim":  "Answer with the given result",
+		"lines":     "Write the given lines, then answer",
 		"refuse":    "Answer with a JSON-RPC error",
 		"arguments": "Answer with the arguments as they came",
 		"steps":     "Report progress ten times in half a second",

@@ -2,11 +2,14 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/sandbox"
 )
 
 // case 5: the deadline ends whatever runs. What has been printed is there, and the text says whether the variables
@@ -184,5 +187,30 @@ func TestClientVanishes(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("serve does not end")
+	}
+}
+
+// TestReceiptNamesTheSandbox is case 84: every result says which sandbox it is from, and in what that is weaker than it
+// could be.
+func TestReceiptNamesTheSandbox(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		weaker sandbox.Enforcement
+		want   string
+	}{
+		{"full", sandbox.Enforcement{}, `"runtime":"scripted"`},
+		{"reduced", sandbox.Enforcement{Isolation: sandbox.IsolationReduced}, `"runtime":"scripted","isolation":"reduced"`},
+		{"with a gap", sandbox.Enforcement{Gaps: []sandbox.Gap{{Name: "memory"}}}, `"runtime":"scripted","gaps":["memory"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, rt := scriptedBridge(t, obedient)
+			rt.weaker = c.weaker
+			for range 2 {
+				receipt, err := json.Marshal(b.Run(t.Context(), Request{Code: "x", Timeout: patience}).Receipt)
+				if err != nil || !strings.Contains(string(receipt), c.want+`,"`) {
+					t.Errorf("%s, %v, want %s", receipt, err, c.want)
+				}
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 type scripted struct {
 	t      *testing.T
 	script func(g *scriptedGuest)
+	weaker sandbox.Enforcement // than full isolation, when set
 	starts atomic.Int64
 }
 
@@ -33,7 +35,7 @@ func (r *scripted) Close() error { return nil }
 func (r *scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
 	r.starts.Add(1)
 	ours, theirs := net.Pipe()
-	box := &scriptedBox{channel: ours, done: make(chan struct{})}
+	box := &scriptedBox{enforced: r.weaker, channel: ours, done: make(chan struct{})}
 	g := &scriptedGuest{conn: theirs, lines: bufio.NewReaderSize(theirs, 1<<20), box: box}
 	go func() {
 		r.script(g)
@@ -44,10 +46,11 @@ func (r *scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error)
 }
 
 type scriptedBox struct {
-	channel net.Conn
-	once    sync.Once
-	done    chan struct{}
-	exit    sandbox.Exit
+	enforced sandbox.Enforcement
+	channel  net.Conn
+	once     sync.Once
+	done     chan struct{}
+	exit     sandbox.Exit
 }
 
 func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
@@ -57,7 +60,9 @@ func (b *scriptedBox) Input() io.Reader            { return nil }
 func (b *scriptedBox) Done() <-chan struct{}       { return b.done }
 func (b *scriptedBox) Exit() sandbox.Exit          { return b.exit }
 func (b *scriptedBox) Enforced() sandbox.Enforcement {
-	return sandbox.Enforcement{Runtime: "scripted", Isolation: sandbox.IsolationFull}
+	e := b.enforced
+	e.Runtime, e.Isolation = "scripted", cmp.Or(e.Isolation, sandbox.IsolationFull)
+	return e
 }
 
 func (b *scriptedBox) Kill() {

@@ -167,6 +167,10 @@ func stage2Failure(m machine, failure *stage2Error, python string) *UnavailableE
 		e.Code = "python"
 		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", python, e.Err)
 		e.Remedy = []string{"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.", "Set `sandbox.python` to another interpreter."}
+	case denied && m.root && strings.HasPrefix(failure.Step, "allowing path "):
+		e.Code = "readable"
+		e.Err = fmt.Errorf("as root codemode gives up its privileges, and then may not read it: %w", e.Err)
+		e.Remedy = []string{"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME to a folder that everybody may read."}
 	case failure.Step == "restricting paths":
 		e.Code = "no-landlock"
 		e.Err = fmt.Errorf("this kernel has no Landlock, without which the reduced sandbox would not hold: %w", e.Err)

@@ -56,6 +56,8 @@ func TestFileProblems(t *testing.T) {
 		"nested value":  {"[sandbox.podman]\nmachine = 'on'\n", `:2:1: sandbox.podman.machine "on" cannot be used: write off or manage`},
 		"elsewhere":     {"[sandbox]\ntimeout = 3\n", `line 2, column 1: unknown key "sandbox.timeout"`},
 		"dots in names": {"[servers.'a.b']\ncommand = 'a'\n[servers.a]\nb = { command = 1 }\n", `line 4, column 1: unknown key "servers.a.b"`},
+		"item":          {"[policy]\ndeny = ['a.b', 'nodot']\n", `:2:1: policy.deny "nodot" cannot be used: write patterns`},
+		"empty item":    {"[policy]\ndeny = ['a.b', '']\n", `:2:1: policy.deny "" cannot be used: write patterns`},
 		"servers":       {"servers = 3\n", `line 1, column 1: "servers" is not a table of servers`},
 		"wrong type":    {"[sandbox]\nimage = 3\n", `:2:1: sandbox.image "3" cannot be used: write text in quotes`},
 		"twice":         {"[run]\ngrace = 1\ngrace = 2\n", `line 3, column 1: `},

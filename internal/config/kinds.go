@@ -31,30 +31,34 @@ type place struct {
 
 // value turns what a layer holds into the setting's Go value.
 func (k kind) value(raw any, at place) (any, bool) {
-	items, isList := raw.([]any)
-	text, isText := raw.(string)
-	switch {
-	case k.list == "":
+	if k.list == "" {
 		return k.item(raw, at)
-	case isText:
-		for part := range strings.SplitSeq(text, k.list) {
-			items = append(items, strings.TrimSpace(part))
-		}
-	case !isList:
-		return nil, false
 	}
+	items, ok := k.items(raw)
 	list := []string{}
 	for _, item := range items {
-		if item == "" {
-			continue
-		}
-		v, ok := k.item(item, at)
-		if !ok {
+		v, right := k.item(item, at)
+		if !right {
 			return nil, false
 		}
 		list = append(list, v.(string))
 	}
-	return list, true
+	return list, ok
+}
+
+// items are the parts of a list, in text or in config.toml; false for what is neither.
+func (k kind) items(raw any) (items []any, ok bool) {
+	text, ok := raw.(string)
+	if !ok {
+		items, ok = raw.([]any)
+		return items, ok
+	}
+	for part := range strings.SplitSeq(text, k.list) {
+		if part = strings.TrimSpace(part); part != "" {
+			items = append(items, part)
+		}
+	}
+	return items, true
 }
 
 // item takes one value. Text is always right, since variables and flags have nothing else.

@@ -65,10 +65,18 @@ func (s setting) roughly() string {
 	return fmt.Sprintf("%s, line %d", filepath.Base(s.file), s.position.line)
 }
 
-// typed is what the user wrote, for an error.
+// typed is what the user wrote, for an error: of a list, the item that is wrong.
 func (s setting) typed() string {
 	if _, ok := s.raw.(map[string]any); ok {
 		return "a table"
+	}
+	if s.key.kind.list != "" {
+		items, _ := s.key.kind.items(s.raw)
+		for _, item := range items {
+			if _, ok := s.key.kind.item(item, s.at); !ok {
+				return fmt.Sprint(item)
+			}
+		}
 	}
 	return fmt.Sprint(s.raw)
 }

@@ -117,7 +117,7 @@ func TestTenantProblems(t *testing.T) {
 		"servers":        {"[tenants.a]\nservers = 3\n", `line 2, column 1: "tenants.a.servers" is not a table of servers`},
 		// It is not in use, but nobody wants to learn of it on the day it is.
 		"value": {"[tenants.a]\nrun.timeout = 'x'\n", `:2:5: tenants.a.run.timeout "x" cannot be used`},
-		"glob":  {"[tenants.a]\nmcp.include = ['[a']\n", `:2:5: tenants.a.mcp.include "[[a]" cannot be used: write patterns`},
+		"glob":  {"[tenants.a]\nmcp.include = ['[a']\n", `:2:5: tenants.a.mcp.include "[a" cannot be used: write patterns`},
 	} {
 		if _, err := Load(Source{File: writeFile(t, tt.text)}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v\nwant it to say %s", name, err, tt.want)

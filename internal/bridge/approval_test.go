@@ -1,7 +1,11 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,5 +77,46 @@ func TestQuestionIsPlain(t *testing.T) {
 	got := shortArguments(json.RawMessage("{ \"a\":\n \"\\u001b[2J\u202e\x1b\" , \"b\": \""+strings.Repeat("x", 5000)+"\"}"), 200)
 	if strings.ContainsAny(got, "\n\x1b\u202e") || len(got) > 300 || !strings.HasPrefix(got, "{") || !strings.Contains(got, "bytes left out") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestCancelledWhileAsked has a client cancel a run while its user thinks: the question is taken back, the call is not made,
+// and the session lives.
+func TestCancelledWhileAsked(t *testing.T) {
+	called := filepath.Join(t.TempDir(), "called")
+	k := newKit(t, func(o *Options) {
+		o.Config.Policy.Confirm = []string{"*.delete_*"}
+	}, fake("notes", "-notes", called))
+	asked, takenBack := make(chan struct{}), make(chan error, 1)
+	client := k.serveClient(&mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		close(asked)
+		select {
+		case <-ctx.Done():
+			takenBack <- nil
+		case <-time.After(patience):
+			takenBack <- errors.New("the question still stands")
+		}
+		return nil, ctx.Err()
+	}}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := client.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{
+			"code": "x = 41\nawait mcp_notes.delete_note(message='x')",
+		}})
+		ended <- err
+	}()
+	<-asked
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a cancelled call was answered")
+	}
+	if err := <-takenBack; err != nil {
+		t.Error(err)
+	}
+	text, _ := k.call(client, map[string]any{"code": "x"})
+	want(t, text, "result: 41")
+	if _, err := os.Stat(called); err == nil {
+		t.Error("the call was made")
 	}
 }

@@ -15,24 +15,26 @@ import (
 )
 
 // serve connects an MCP client to the bridge, as an application does.
-func (k *kit) serve() *mcp.ClientSession {
+func (k *kit) serve() *mcp.ClientSession { return k.serveClient(nil, nil) }
+
+func (k *kit) serveClient(client *mcp.ClientOptions, session *mcp.ClientSessionOptions) *mcp.ClientSession {
 	k.t.Helper()
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- k.Serve(context.Background(), serverIn, serverOut) }()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, nil)
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, client)
+	connected, err := c.Connect(k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, session)
 	if err != nil {
 		k.t.Fatalf("connecting: %v", err)
 	}
 	k.t.Cleanup(func() {
-		_ = session.Close()
+		_ = connected.Close()
 		if err := <-served; err != nil {
 			k.t.Errorf("serving: %v", err)
 		}
 	})
-	return session
+	return connected
 }
 
 // call calls run_python and returns the text of its result.

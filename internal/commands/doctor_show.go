@@ -82,21 +82,7 @@ func (s *findings) pretty(f doctor.Finding) {
 }
 
 // wrapped prints a text beside the labels, in as many lines as it takes.
-func (s *findings) wrapped(text, colour string) {
-	room := max(s.width-labelWidth-4, 20)
-	var lines []string
-	line := ""
-	for _, word := range strings.Split(oneLine(text), " ") {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
-			lines = append(lines, s.paint(line, colour))
-			line = word
-			continue
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	lines = append(lines, s.paint(line, colour))
-	s.print(strings.Join(lines, "\n"+strings.Repeat(" ", labelWidth+3)) + "\n")
-}
+func (s *findings) wrapped(text, colour string) { s.print(s.wrap(labelWidth+3, text, colour) + "\n") }
 
 func (s *findings) print(text string) {
 	if _, err := fmt.Fprint(s.out, text); err != nil && s.err == nil {

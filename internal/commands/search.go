@@ -121,9 +121,9 @@ func (p sheet) hits(found []catalog.Match, policy func(catalog.Match) string) er
 		if optional != "" {
 			b.WriteString("  # " + oneLine(optional))
 		}
-		fmt.Fprintf(&b, "\n    %s\n", oneLine(m.Tool.Summary()))
+		fmt.Fprintf(&b, "\n    %s\n", p.wrap(4, m.Tool.Summary(), ""))
 		if note := policy(m); note != "" {
-			fmt.Fprintf(&b, "    %s\n", p.paint(oneLine(note), yellow))
+			fmt.Fprintf(&b, "    %s\n", p.wrap(4, note, yellow))
 		}
 	}
 	_, err := fmt.Fprint(p.out, b.String())

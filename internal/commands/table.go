@@ -122,6 +122,23 @@ func (p sheet) line(out *strings.Builder, row []cell, widths []int) {
 	out.WriteByte('\n')
 }
 
+// wrap breaks a text between its words into lines that have room behind an indent; the first is not indented itself.
+func (p sheet) wrap(indent int, text, colour string) string {
+	room := max(p.width-indent-1, 20)
+	var lines []string
+	line := ""
+	for _, word := range strings.Split(oneLine(text), " ") {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
+			lines = append(lines, p.paint(line, colour))
+			line = word
+			continue
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	lines = append(lines, p.paint(line, colour))
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
 func (p sheet) paint(text, colour string) string {
 	if !p.colour || colour == "" || text == "" {
 		return text

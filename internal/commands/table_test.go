@@ -27,3 +27,17 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 }
+
+func TestWrap(t *testing.T) {
+	p := sheet{width: 30}
+	for text, want := range map[string]string{
+		"":                                      "",
+		"short":                                 "short",
+		"twenty-five characters are more":       "twenty-five characters\n    are more",
+		"a_word_that_is_longer_than_the_room x": "a_word_that_is_longer_than_the_room\n    x",
+	} {
+		if got := p.wrap(4, text, ""); got != want {
+			t.Errorf("%q is wrapped as %q, want %q", text, got, want)
+		}
+	}
+}

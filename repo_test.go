@@ -66,6 +66,7 @@ var floor = map[string][]string{
 	"catalog":   nil,
 	"toon":      nil,
 	"fakemcp":   nil,
+	"require":   nil,
 	"toolbox":   nil,
 	"clientcfg": {"config"},
 	"upstream":  {"config", "proc"},
@@ -82,8 +83,11 @@ var outside = map[string][]string{
 	"testscripts":  {"commands"},
 }
 
-// testOnly are packages that the tests of whichever package may use. clientcfg is one for what it puts into a server's entry.
-var testOnly = []string{"catalog/catalogtest", "clientcfg", "clientcfg/splice/splicetest", "fakemcp", "proc/proctest", "sandbox/sandboxtest"}
+// testOnly are packages for tests, which the tests of whichever package may use.
+var testOnly = []string{"catalog/catalogtest", "clientcfg/splice/splicetest", "fakemcp", "proc/proctest", "require", "sandbox/sandboxtest"}
+
+// usedByTests are the others that any test may use: clientcfg for what it puts into a server's entry.
+var usedByTests = append([]string{"clientcfg"}, testOnly...)
 
 // sdkUsers are the packages that may speak MCP through the SDK.
 var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "bench"}
@@ -117,7 +121,8 @@ func TestImports(t *testing.T) {
 			}
 			rest, ours := strings.CutPrefix(imported, module)
 			to, _, _ := strings.Cut(rest, "/")
-			if strings.HasSuffix(f.name, "_test.go") && slices.Contains(testOnly, rest) {
+			forTests := strings.HasSuffix(f.name, "_test.go") || slices.Contains(testOnly, strings.TrimPrefix(dir, "internal/"))
+			if forTests && slices.Contains(usedByTests, rest) {
 				continue
 			}
 			if ours && to != pkg && !slices.Contains(allowed, to) {
@@ -129,8 +134,8 @@ func TestImports(t *testing.T) {
 
 // homes are the only places, as the beginning of a file's name, where a function or variable may be used.
 var homes = map[string][]string{
-	"os.Getenv":    {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/clientcfg/splice/splicetest/", "internal/sandbox/sandboxtest/", "bench/"},
-	"os.LookupEnv": {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/clientcfg/splice/splicetest/", "internal/sandbox/sandboxtest/", "bench/"},
+	"os.Getenv":    {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/require/", "internal/sandbox/sandboxtest/", "bench/"},
+	"os.LookupEnv": {"internal/commands/", "internal/config/", "internal/fakemcp/", "internal/require/", "internal/sandbox/sandboxtest/", "bench/"},
 	"os.Stdout":    {"internal/commands/", "internal/fakemcp/", "bench/"},
 	"os.Stderr":    {"internal/commands/", "internal/fakemcp/", "bench/"},
 	// The guard is a process that only waits; a cgroup says nowhere when it has become empty.

@@ -15,6 +15,7 @@ import (
 
 	"codemode/internal/commands"
 	"codemode/internal/fakemcp"
+	"codemode/internal/require"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -92,7 +93,6 @@ func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 // condition answers [native], a sandbox can be started here; [python], the system has a python3; [pandas], with pandas and matplotlib; and [npm], real
 // servers and clients are there. One that CODEMODE_REQUIRE names and that does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
-	required := strings.Split(os.Getenv("CODEMODE_REQUIRE"), ",")
 	holds := map[string]func() bool{
 		"native": sync.OnceValue(func() bool {
 			cmd := exec.Command("codemode", "exec", "-c", "pass")
@@ -116,7 +116,7 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 			return false, errUnknownCondition(name)
 		}
 		ok := check()
-		if !ok && slices.Contains(required, name) {
+		if !ok && require.Named(name) {
 			t.Errorf("CODEMODE_REQUIRE names %q, which this machine does not have", name)
 		}
 		return ok, nil

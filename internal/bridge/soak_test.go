@@ -113,7 +113,7 @@ func (k *kit) inUse() resources {
 	}
 	var now, last resources
 	k.eventually("what is in use settles", func() bool { // what was pushed out ends beside the runs
-		time.Sleep(200 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		last, now = now, resources{
 			goroutines:  runtime.NumGoroutine(),
 			descriptors: len(entries(k.t, "/proc/self/fd")),

@@ -2,10 +2,11 @@ package catalog
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 func TestStub(t *testing.T) {
@@ -82,10 +83,7 @@ func parsePython(t *testing.T, sources map[string]string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",python,") {
-			t.Fatal(err)
-		}
-		t.Skip("no python3")
+		require.Lacking(t, "python", "no python3")
 	}
 	input, err := json.Marshal(sources)
 	if err != nil {

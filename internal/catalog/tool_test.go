@@ -3,10 +3,11 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 func TestSignature(t *testing.T) {
@@ -122,10 +123,7 @@ func TestPythonReadsSignatures(t *testing.T) {
 	catalog := readCorpus(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",python,") {
-			t.Fatal(err)
-		}
-		t.Skip("no python3")
+		require.Lacking(t, "python", "no python3")
 	}
 	var source strings.Builder
 	count := 0

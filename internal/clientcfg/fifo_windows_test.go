@@ -1,8 +1,12 @@
 package clientcfg
 
-import "testing"
+import (
+	"testing"
+
+	"codemode/internal/require"
+)
 
 func mkfifo(t *testing.T, name string) {
 	t.Helper()
-	lacking(t, "pipes", "Windows has none in folders")
+	require.Lacking(t, "pipes", "Windows has none in folders")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/require"
 )
 
 // findIn discovers what one file of a home holds.
@@ -74,7 +75,7 @@ func TestLargestFile(t *testing.T) {
 	home := t.TempDir()
 	file := write(t, filepath.Join(home, ".claude.json"), "{")
 	if err := os.Truncate(file, maxJSON+1); err != nil {
-		lacking(t, "sparse files", err)
+		require.Lacking(t, "sparse files", "%v", err)
 	}
 	found := Discover(Options{Env: Env{OS: "linux", Home: home}})
 	if len(found.Problems) != 1 || !hasProblem(found.Problems, "larger than 64 MiB") {
@@ -100,7 +101,7 @@ func TestSelfByFile(t *testing.T) {
 	other := write(t, filepath.Join(dir, "other"), "")
 	link := filepath.Join(dir, "cm")
 	if err := os.Symlink(exe, link); err != nil {
-		lacking(t, "symlinks", err)
+		require.Lacking(t, "symlinks", "%v", err)
 	}
 	env := Env{OS: "linux", Home: dir, Lookup: func(string) (string, bool) { return dir, true }}
 	f := newSelfFinder(env, Self{Executable: exe})

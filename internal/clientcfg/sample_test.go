@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"codemode/internal/require"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -53,15 +55,6 @@ func TestSamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lacking skips a test for want of something, or fails it where CODEMODE_REQUIRE names that thing.
-func lacking(t *testing.T, what string, why any) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), what) {
-		t.Fatalf("CODEMODE_REQUIRE names %s: %v", what, why)
-	}
-	t.Skipf("without %s: %v", what, why)
 }
 
 type sample struct {
@@ -158,7 +151,7 @@ func (s *sample) directive(t *testing.T, word, rest string) {
 		s.change(t, first, func(old string) string { return strings.Replace(old, text, strings.Repeat(text, n), 1) })
 	case "link":
 		if err := os.Symlink(strings.ReplaceAll(second, "$ROOT", s.root), s.path(first)); err != nil {
-			lacking(t, "symlinks", err)
+			require.Lacking(t, "symlinks", "%v", err)
 		}
 	case "dir":
 		if err := os.MkdirAll(s.path(rest), 0o700); err != nil {
@@ -172,7 +165,7 @@ func (s *sample) directive(t *testing.T, word, rest string) {
 		}
 		if f, err := os.Open(s.path(rest)); err == nil {
 			f.Close()
-			lacking(t, "unprivileged", "this user can read every file")
+			require.Lacking(t, "unprivileged", "this user can read every file")
 		}
 	default:
 		t.Fatalf("a sample says %q, which means nothing", word)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 // interpreters returns the Python interpreters to test with: python3 and the newest there is.
@@ -35,18 +37,9 @@ func interpreters(t testing.TB) []string {
 		}
 	}
 	if first == "" {
-		skip(t, "python", "no python3 on PATH")
+		require.Lacking(t, "python", "no python3 on PATH")
 	}
 	return slices.Compact([]string{first, newest})
-}
-
-// skip skips a test for want of something, or fails it where CODEMODE_REQUIRE names that thing.
-func skip(t testing.TB, need, reason string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), need) {
-		t.Fatal("required by CODEMODE_REQUIRE: " + reason)
-	}
-	t.Skip(reason)
 }
 
 // TestPython runs the unit tests of the core and of the mcp package, testdata/python/**/test_*.py, with every interpreter.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"codemode/internal/require"
 )
 
 // wantUntrusted fails the test unless err says that the directory is not to be trusted, and why.
@@ -45,7 +47,7 @@ func TestTrustCache(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := tt.change(dir); errors.Is(err, os.ErrPermission) {
-				skipWithout(t, "user", err.Error())
+				require.Lacking(t, "user", "%v", err)
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +91,7 @@ func TestUntrustedCacheIsNotUsed(t *testing.T) {
 // TestGuestTreeOfAnother: a directory with the right name and files, that somebody else made.
 func TestGuestTreeOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
-		skipWithout(t, "user", "only root can give files away")
+		require.Lacking(t, "user", "only root can give files away")
 	}
 	guests := guestFiles{root: filepath.Join(t.TempDir(), "guest")}
 	files := fstest.MapFS{"boot.py": {Data: []byte("x = 1\n")}}

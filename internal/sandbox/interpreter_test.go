@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"codemode/internal/require"
 )
 
 // systemPython returns a python3 of the host that is a program, not some version manager's script.
@@ -23,7 +25,7 @@ func systemPython(t *testing.T) string {
 			return path
 		}
 	}
-	skipWithout(t, "python", "no python3 in /usr/bin or /usr/local/bin")
+	require.Lacking(t, "python", "no python3 in /usr/bin or /usr/local/bin")
 	return ""
 }
 
@@ -31,7 +33,7 @@ func systemPython(t *testing.T) string {
 func newVenv(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := exec.Command(systemPython(t), "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
-		skipWithout(t, "python", fmt.Sprintf("python3 -m venv: %v: %s", err, out))
+		require.Lacking(t, "python", "python3 -m venv: %v: %s", err, out)
 	}
 	sites, _ := filepath.Glob(filepath.Join(dir, "lib", "python3.*", "site-packages"))
 	if len(sites) != 1 {
@@ -81,7 +83,7 @@ func TestInterpreterWithPandas(t *testing.T) {
 	}
 	const find = `import importlib.util as u; print(all(map(u.find_spec, ["numpy", "pandas", "matplotlib"])))`
 	if runOnHost(t, py, withSites(py, find)) != "True" {
-		skipWithout(t, "pandas", "python3 has no pandas or no matplotlib")
+		require.Lacking(t, "pandas", "python3 has no pandas or no matplotlib")
 	}
 	const code = `
 import matplotlib; matplotlib.use("agg")

@@ -45,15 +45,6 @@ func embeddedPython(t testing.TB) *Python {
 	return py
 }
 
-// skipWithout skips the test for want of what, or fails it where CODEMODE_REQUIRE says it must be there.
-func skipWithout(t testing.TB, what, reason string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), what) {
-		t.Fatalf("%s is required: %s", what, reason)
-	}
-	t.Skip(reason)
-}
-
 // runOnHost runs code with py as it lies on the host, without any sandbox.
 func runOnHost(t *testing.T, py *Python, code string) string {
 	t.Helper()

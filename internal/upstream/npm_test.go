@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/require"
 )
 
 // need skips the test without its programs; where CODEMODE_REQUIRE names them, it fails.
@@ -19,10 +20,7 @@ func need(t *testing.T, what string, programs ...string) {
 		if _, err := exec.LookPath(p); err == nil {
 			continue
 		}
-		if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), what) {
-			t.Fatalf("%s is not in PATH", p)
-		}
-		t.Skipf("%s is not in PATH", p)
+		require.Lacking(t, what, "%s is not in PATH", p)
 	}
 }
 

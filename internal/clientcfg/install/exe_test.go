@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/require"
 )
 
 func TestExecutable(t *testing.T) {
@@ -22,7 +23,7 @@ func TestExecutable(t *testing.T) {
 	}
 	write(t, filepath.Join(root, "bin", "x"), "")
 	if err := os.Symlink(real, link); err != nil {
-		lacking(t, "symlinks", err)
+		require.Lacking(t, "symlinks", "%v", err)
 	}
 	for _, tt := range []struct{ path, self, want string }{
 		{filepath.Join(root, "bin"), real, link},   // an upgrade changes what the link leads to

@@ -2,9 +2,13 @@
 
 package install
 
-import "testing"
+import (
+	"testing"
+
+	"codemode/internal/require"
+)
 
 func mkfifo(t *testing.T, _ string) {
 	t.Helper()
-	lacking(t, "pipes", "this system has no named pipes")
+	require.Lacking(t, "pipes", "this system has no named pipes")
 }

@@ -17,6 +17,7 @@ import (
 	"unicode/utf16"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/require"
 
 	"golang.org/x/tools/txtar"
 )
@@ -61,15 +62,6 @@ func TestSamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lacking skips a test for want of something, or fails it where CODEMODE_REQUIRE names that thing.
-func lacking(t *testing.T, what string, why any) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), what) {
-		t.Fatalf("CODEMODE_REQUIRE names %s: %v", what, why)
-	}
-	t.Skipf("without %s: %v", what, why)
 }
 
 type sample struct {
@@ -381,7 +373,7 @@ func (s *sample) directive(t *testing.T, word, rest string) {
 		})
 	case "link":
 		if err := os.Symlink(strings.ReplaceAll(second, "$ROOT", s.root), s.path(first)); err != nil {
-			lacking(t, "symlinks", err)
+			require.Lacking(t, "symlinks", "%v", err)
 		}
 	case "dir":
 		if err := os.MkdirAll(s.path(rest), 0o700); err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/require"
 )
 
 func client(t *testing.T, id string) clientcfg.Client {
@@ -310,7 +311,7 @@ func TestWritersAtOnce(t *testing.T) {
 	_, _, path := cursorAt(t, root, `{"count": 0, "mcpServers": {}}`)
 	write(t, path+".other", "")
 	if err := swap(path+".other", path); err != nil {
-		lacking(t, "exchange", fmt.Sprintf("this system does not exchange files: %v", err))
+		require.Lacking(t, "exchange", "this system does not exchange files: %v", err)
 	}
 	if err := swap(path+".other", path); err != nil {
 		t.Fatal(err)

@@ -6,8 +6,9 @@ package splicetest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
+
+	"codemode/internal/require"
 )
 
 // A Document is a text with a container of entries, or without one.
@@ -29,7 +30,7 @@ var Families = map[string]func(seed uint64) Document{
 
 // Count is how many documents of a family a test takes: few, but many where CODEMODE_REQUIRE names "random".
 func Count(few, many int) int {
-	if strings.Contains(","+os.Getenv("CODEMODE_REQUIRE")+",", ",random,") {
+	if require.Named("random") {
 		return many
 	}
 	return few

@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -15,25 +16,25 @@ func FuzzEveryFormat(f *testing.F) {
 		"\xff\xfe{\x00}\x00", "{\"a\": \"\\\"", "/* ", strings.Repeat("[", 2000), "a = []\n[[a]]\n", "a = [{}]\n[a.b]\n",
 	} {
 		for format := range 3 {
-			f.Add([]byte(text), format)
+			f.Add([]byte(text), format, 0)
 		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte, format int) {
+	clients := Clients()
+	f.Fuzz(func(t *testing.T, data []byte, format, client int) {
 		ext := []string{".json", ".toml", ".yaml"}[uint(format)%3]
-		for _, c := range Clients() {
-			r := file{client: &c, scope: User, key: c.Key, path: "/f" + ext, env: &Env{OS: "linux", WorkDir: "/w"}}
-			r.parse(append([]byte(nil), data...))
-			for _, e := range r.entries {
-				if e.Status != Invalid && (e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
-					t.Errorf("%s: a server that cannot be used: %+v", c.ID, e)
-				}
-				identity(e)
-				Masked(e.Server)
+		c := clients[uint(client)%uint(len(clients))]
+		r := file{client: &c, scope: User, key: c.Key, path: "/f" + ext, env: &Env{OS: "linux", WorkDir: "/w"}}
+		r.parse(bytes.Clone(data))
+		for _, e := range r.entries {
+			if e.Status != Invalid && (e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
+				t.Errorf("%s: a server that cannot be used: %+v", c.ID, e)
 			}
-			for _, p := range r.problems {
-				if p.Err == nil || p.Line > 2+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") {
-					t.Errorf("%s: a problem outside the file: %v", c.ID, p)
-				}
+			identity(e)
+			Masked(e.Server)
+		}
+		for _, p := range r.problems {
+			if p.Err == nil || p.Line > 2+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") {
+				t.Errorf("%s: a problem outside the file: %v", c.ID, p)
 			}
 		}
 	})

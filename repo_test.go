@@ -61,6 +61,7 @@ var floor = map[string][]string{
 	"policy":    nil,
 	"audit":     nil,
 	"config":    {"policy"},
+	"telemetry": nil,
 	"proc":      nil,
 	"guest":     nil,
 	"catalog":   nil,
@@ -71,9 +72,9 @@ var floor = map[string][]string{
 	"clientcfg": {"config"},
 	"upstream":  {"config", "proc"},
 	"sandbox":   {"proc"},
-	"bridge":    {"config", "policy", "audit", "guest", "catalog", "upstream", "sandbox", "toolbox", "toon"},
+	"bridge":    {"config", "policy", "audit", "guest", "catalog", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
-	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "toolbox", "upstream"},
+	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "telemetry", "toolbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.

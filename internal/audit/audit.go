@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,10 +64,13 @@ type Log struct {
 
 	mu      sync.Mutex // serialises writers, as a stream needs; it guards the file and what follows
 	file    *os.File
+	info    os.FileInfo // which file that is
 	size    int64
 	torn    bool // the last write was cut short: the next line must not continue it
 	written int  // lines
-	synced  int  // of them, those on disk
+	synced  int  // of them, those that no sync need be made for
+	lost    int  // of them, those up to the last that may not be on disk, because a sync failed
+	failure error
 	key     []byte
 	syncing chan struct{} // closed when the sync under way is over; nil where there is none
 }
@@ -103,29 +107,36 @@ func (l *Log) Append(r Record) error {
 	return nil
 }
 
-// Sync waits until every line appended so far is on disk. Those who come while the disk works share the next round.
-func (l *Log) Sync() error {
+// Lines is how many lines have been appended.
+func (l *Log) Lines() int {
 	l.mu.Lock()
-	want := l.written
-	for l.synced < want {
+	defer l.mu.Unlock()
+	return l.written
+}
+
+// Sync waits until every line appended so far is on disk, and fails where that is not sure of one after the first since:
+// of a sync that failed, the next knows nothing (fsync(2): errors are reported once). Those who come while the disk
+// works share the next round.
+func (l *Log) Sync(since int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for want := l.written; l.synced < want; {
 		if others := l.syncing; others != nil {
 			l.mu.Unlock()
 			<-others
 			l.mu.Lock()
 			continue
 		}
-		err := l.sync()
-		if err != nil {
-			l.mu.Unlock()
-			return fmt.Errorf("writing the audit log: %w", err)
-		}
+		l.sync()
 	}
-	l.mu.Unlock()
+	if l.lost > since {
+		return fmt.Errorf("writing the audit log: %w", l.failure)
+	}
 	return nil
 }
 
 // sync is called with l.mu held, which it gives up while the disk works.
-func (l *Log) sync() error {
+func (l *Log) sync() {
 	l.syncing = make(chan struct{})
 	file, reached := l.file, l.written
 	l.mu.Unlock()
@@ -134,17 +145,23 @@ func (l *Log) sync() error {
 	if errors.Is(err, os.ErrClosed) {
 		err = nil // rotated meanwhile, which syncs
 	}
-	if err == nil {
-		l.synced = max(l.synced, reached)
-	}
+	l.reached(reached, err)
 	close(l.syncing)
 	l.syncing = nil
-	return err
 }
 
-// open makes sure that there is a file with room. l.mu is held.
+// reached notes what a sync of so many lines has brought. l.mu is held.
+func (l *Log) reached(lines int, err error) {
+	if err != nil && lines > l.synced {
+		l.lost, l.failure = lines, err
+	}
+	l.synced = max(l.synced, lines)
+}
+
+// open makes sure that there is a file with room, and that it is the one in use: another process may have put it away,
+// and would remove it in time. l.mu is held.
 func (l *Log) open() error {
-	if l.file != nil && l.size >= l.opts.MaxSize {
+	if l.file != nil && (l.size >= l.opts.MaxSize || !l.inUse()) {
 		if err := l.rotate(); err != nil {
 			return err
 		}
@@ -164,7 +181,7 @@ func (l *Log) open() error {
 		f.Close()
 		return err
 	}
-	l.file, l.size = f, info.Size()
+	l.file, l.info, l.size = f, info, info.Size()
 	if l.size > 0 { // a process that was killed may have left half a line
 		last := make([]byte, 1)
 		if _, err := f.ReadAt(last, l.size-1); err == nil && last[0] != '\n' {
@@ -174,27 +191,29 @@ func (l *Log) open() error {
 	return syncDir(l.opts.Dir)
 }
 
+// inUse says whether the log's file is still the one that lines go to. l.mu is held.
+func (l *Log) inUse() bool {
+	now, err := os.Stat(filepath.Join(l.opts.Dir, current))
+	return err == nil && os.SameFile(l.info, now)
+}
+
 // rotate puts the file away, unless another process has done that, and lets the oldest go.
 func (l *Log) rotate() error {
-	name := filepath.Join(l.opts.Dir, current)
-	ours, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
-	if now, err := os.Stat(name); err == nil && os.SameFile(ours, now) {
+	if l.inUse() {
+		name := filepath.Join(l.opts.Dir, current)
 		if err := os.Rename(name, filepath.Join(l.opts.Dir, time.Now().UTC().Format(rotated))); err != nil {
 			return err
 		}
 	}
-	if err := l.file.Sync(); err != nil {
-		return err
-	}
-	l.synced = l.written
-	err = l.file.Close()
+	l.reached(l.written, l.file.Sync())
+	err := l.file.Close()
 	l.file, l.torn = nil, false
 	old, listErr := files(l.opts.Dir)
-	for len(old) >= l.opts.Keep && len(old) > 0 && old[0] != current {
-		err = errors.Join(err, os.Remove(filepath.Join(l.opts.Dir, old[0])))
+	old = slices.DeleteFunc(old, func(name string) bool { return name == current })
+	for len(old) >= l.opts.Keep && len(old) > 0 {
+		if gone := os.Remove(filepath.Join(l.opts.Dir, old[0])); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
 		old = old[1:]
 	}
 	return errors.Join(err, listErr)
@@ -222,7 +241,10 @@ func files(dir string) (names []string, err error) {
 
 // Close syncs and closes the file.
 func (l *Log) Close() error {
-	err := l.Sync()
+	l.mu.Lock()
+	before := l.lost
+	l.mu.Unlock()
+	err := l.Sync(before)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {

@@ -39,7 +39,7 @@ func add(t *testing.T, l *Log, r Record) {
 func TestNothingIsMadeBeforeALine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	l := open(t, Options{Dir: dir, MaxSize: 1 << 20, Keep: 2})
-	if err := l.Sync(); err != nil {
+	if err := l.Sync(0); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -60,7 +60,7 @@ func TestSeveralWriters(t *testing.T) {
 			for n := range 50 {
 				add(t, logs[i%2], Record{Event: Called, Run: fmt.Sprint(i), Call: n, Tool: strings.Repeat("x", 100)})
 				if n%10 == 0 {
-					if err := logs[i%2].Sync(); err != nil {
+					if err := logs[i%2].Sync(0); err != nil {
 						t.Error(err)
 					}
 				}
@@ -169,5 +169,73 @@ func TestHash(t *testing.T) {
 	}
 	if _, err := New(Options{Dir: dir}).Hash(nil); err == nil {
 		t.Error("a damaged key is used")
+	}
+}
+
+// TestPutAwayByAnother holds that a writer who has been idle while others have filled the log does not write into a file
+// that is gone.
+func TestPutAwayByAnother(t *testing.T) {
+	dir := t.TempDir()
+	idle, busy := open(t, Options{dir, 200, 3}), open(t, Options{dir, 200, 3})
+	add(t, idle, Record{Event: Called, Run: "first"})
+	for range 10 {
+		add(t, busy, Record{Event: Called, Run: "busy", Tool: strings.Repeat("x", 200)})
+	}
+	add(t, idle, Record{Event: Called, Run: "last"})
+	if err := idle.Sync(1); err != nil {
+		t.Error(err)
+	}
+	records := read(t, dir)
+	if len(records) == 0 || records[len(records)-1].Run != "last" {
+		t.Errorf("the line is lost: %+v", records)
+	}
+	if names, _ := files(dir); len(names) != 3 {
+		t.Errorf("files: %v", names)
+	}
+}
+
+// device makes a log whose file is one of the system's.
+func device(t *testing.T, name string) *Log {
+	dir := t.TempDir()
+	if err := os.Symlink(name, filepath.Join(dir, current)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat(name); err != nil {
+		t.Skip(err)
+	}
+	return New(Options{dir, 1 << 20, 2})
+}
+
+// TestFullDisk holds that who appends is told.
+func TestFullDisk(t *testing.T) {
+	l := device(t, "/dev/full")
+	if err := l.Append(Record{Event: Called}); err == nil || !strings.Contains(err.Error(), "writing the audit log: ") {
+		t.Errorf("got %v", err)
+	}
+	if l.Lines() != 0 {
+		t.Error("a line that was not written counts")
+	}
+}
+
+// TestFailedSync holds that each whose lines may not be on disk is told, also those for whom another has asked: the
+// system tells it once. What nothing can be synced to is /dev/null: fsync(2), EINVAL.
+func TestFailedSync(t *testing.T) {
+	l := device(t, "/dev/null")
+	one := l.Lines()
+	add(t, l, Record{Event: Called, Run: "one"})
+	two := l.Lines()
+	add(t, l, Record{Event: Called, Run: "two"})
+	three := l.Lines()
+	for name, since := range map[string]int{"one": one, "two": two} {
+		if err := l.Sync(since); err == nil || !strings.Contains(err.Error(), "writing the audit log: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := l.Sync(three); err != nil {
+		t.Errorf("who has no line is told: %v", err)
+	}
+	add(t, l, Record{Event: Called})
+	if err := l.Close(); err == nil {
+		t.Error("the end does not tell of what is lost")
 	}
 }

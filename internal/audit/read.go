@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -41,29 +40,62 @@ func readFile(name string, each func(Record, []byte)) (skipped int, err error) {
 }
 
 func scan(r io.Reader, each func(Record, []byte)) (skipped int, err error) {
-	lines := bufio.NewReaderSize(r, maxLine)
+	lines := &splitter{each: each}
+	err = lines.read(r)
+	lines.line() // the last may be without an end
+	return lines.skipped, err
+}
+
+// splitter makes records of what it reads. It keeps a line whose end has not come yet.
+type splitter struct {
+	each    func(Record, []byte)
+	skipped int
+	rest    []byte
+	long    bool // rest was more than a line of ours has, and let go
+	buf     []byte
+}
+
+// read reads to the end of what there is now.
+func (s *splitter) read(r io.Reader) error {
+	if s.buf == nil {
+		s.buf = make([]byte, 64<<10)
+	}
 	for {
-		line, err := lines.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // nothing of ours is as long
-			line = nil
-			_, err = lines.ReadSlice('\n')
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				skipped++
-			}
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		var record Record
-		switch {
-		case len(line) == 0:
-		case json.Unmarshal(line, &record) != nil || record.Event == "":
-			skipped++
-		default:
-			each(record, line)
-		}
+		n, err := r.Read(s.buf)
+		s.add(s.buf[:n])
 		if errors.Is(err, io.EOF) {
-			return skipped, nil
+			return nil
 		} else if err != nil {
-			return skipped, err
+			return err
 		}
 	}
+}
+
+func (s *splitter) add(data []byte) {
+	for {
+		line, more, ended := bytes.Cut(data, []byte("\n"))
+		if s.rest = append(s.rest, line...); len(s.rest) > maxLine {
+			s.rest, s.long = s.rest[:0], true
+		}
+		if !ended {
+			return
+		}
+		s.line()
+		data = more
+	}
+}
+
+// line is called at the end of a line.
+func (s *splitter) line() {
+	var record Record
+	switch {
+	case s.long:
+		s.skipped++
+	case len(s.rest) == 0:
+	case json.Unmarshal(s.rest, &record) != nil || record.Event == "":
+		s.skipped++
+	default:
+		s.each(record, s.rest)
+	}
+	s.rest, s.long = s.rest[:0], false
 }

@@ -102,6 +102,8 @@ type refusal struct {
 	data    guest.ErrorData
 }
 
+func (r *refusal) Error() string { return r.message }
+
 // permit is a call that may be made.
 type permit struct {
 	run    *run

@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
+	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 )
 
@@ -24,13 +25,17 @@ type Options struct {
 	Config  config.Config
 	Servers []config.Server
 	Runtime sandbox.Runtime
-	Log     *slog.Logger
+	Log     *slog.Logger // over LogHandler, so that its lines name their run
 	Version string
 	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 	// Secrets are the texts in a server's entry that no error and no log may say.
 	Secrets func(config.Server) []string
+	// MaskText is a text, which may be JSON, without what looks like a secret.
+	MaskText func(string) string
+
+	Telemetry *telemetry.Telemetry // nil is none
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	AuditDir   string // where the audit log is; empty keeps none
@@ -86,6 +91,8 @@ func New(opts Options) *Bridge {
 		Log:            opts.Log,
 		Version:        opts.Version,
 		OnToolsChanged: b.servers.forget,
+		OnStart:        b.serverStarts,
+		Meta:           opts.Telemetry.Meta,
 	})
 	return b
 }

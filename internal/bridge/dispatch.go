@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,12 +70,15 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 	p, no := l.admit(ctx, c)
 	if no != nil {
 		if r := l.underWay(); r != nil {
-			r.ledger.deny(c.Server, c.Tool)
-			r.recordDenial(c.Server, c.Tool, no.data.Rule)
+			l.denied(ctx, r, c, no.data.Rule)
 		}
 		return l.refuse(m.ID, no.code, no.message, no.data)
 	}
 	result, err := l.call(ctx, p, c)
+	if errors.As(err, &no) {
+		l.denied(ctx, p.run, c, no.data.Rule)
+		return l.refuse(m.ID, no.code, no.message, no.data)
+	}
 	if err == nil {
 		if no := l.withhold(c, len(result)); no != nil {
 			return l.refuse(m.ID, no.code, no.message, no.data)
@@ -100,25 +104,35 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 		return nil, err
 	}
 	defer leave()
-	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	rec := p.run.recordedCall(c.Server, c.Tool, c.Arguments)
 	rec.Rule = p.rule
-	if !p.reads { // known even if codemode dies before there is an answer
+	if required := l.bridge.opts.Config.Audit.Required; required || !p.reads { // known even if codemode dies before there is an answer
 		sending := rec
 		sending.Event = audit.Sending
-		p.run.record(sending)
+		if !p.run.record(sending) && required {
+			return nil, unrecorded(c)
+		}
 	}
+	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	began := time.Now()
-	result, err := l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
-	how := endingOf(result, err)
+	told, span := l.beginCall(ctx, c)
+	result, err := l.bridge.servers.pool.Call(told, c.Server, c.Tool, c.Arguments)
+	how, took := endingOf(result, err), time.Since(began)
+	l.endCall(ctx, span, c, how, err, took)
 	p.run.ledger.end(e, how, len(result))
-	rec.Outcome, rec.MS, rec.Received = string(how), ms(time.Since(began)), len(result)
+	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.record(rec)
 	if err == nil {
 		l.bridge.servers.confirm(ctx, p.server)
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)
 	}
 	return result, err
+}
+
+// unrecorded is why a call is not made that must be in the audit log and cannot.
+func unrecorded(c guest.ToolCall) *refusal {
+	message := fmt.Sprintf("policy denies %s.%s: the audit log cannot be written, and audit.required is set", c.Server, c.Tool)
+	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: "audit.required"}}
 }
 
 // causeOf prefers the reason a context ended over what its end made fail.

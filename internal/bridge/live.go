@@ -45,10 +45,7 @@ type live struct {
 const endPatience = 500 * time.Millisecond
 
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
-	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
-		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
-		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
-	})
+	box, err := b.startSandbox(ctx, session, req)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +57,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		told: map[string]mark{}, reading: make(chan struct{}, 1),
 	}
 	l.reading <- struct{}{}
-	l.ctx, l.end = context.WithCancelCause(context.Background())
+	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
 	_, send := l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
@@ -71,6 +68,23 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		}
 	})
 	return l, nil
+}
+
+// startSandbox starts a guest's sandbox, and tells of it.
+func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) (sandbox.Sandbox, error) {
+	ctx, span := b.opts.Telemetry.Sandbox(ctx, b.opts.Runtime.Name())
+	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
+		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
+		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
+	})
+	if err != nil {
+		span.End("failed", "sandbox_start")
+		return nil, err
+	}
+	span.End("ok", "")
+	b.opts.Telemetry.Sessions(ctx, 1)
+	b.log.InfoContext(ctx, "session begins", "runtime", box.Enforced().Runtime)
+	return box, nil
 }
 
 func (l *live) alive() bool {
@@ -94,9 +108,11 @@ func (l *live) kill(cause error) {
 func (l *live) close() {
 	l.end(errRunOver)
 	if err := l.box.Close(); err != nil {
-		l.bridge.log.Warn("closing a sandbox", "session", l.session, "error", err)
+		l.bridge.log.WarnContext(l.ctx, "closing a sandbox", "error", err)
 	}
 	l.work.Wait()
+	l.bridge.opts.Telemetry.Sessions(context.Background(), -1)
+	l.bridge.log.InfoContext(l.ctx, "session ended")
 }
 
 // request prepares a request: where its answer will arrive, and the step that sends it.
@@ -124,7 +140,7 @@ func (l *live) read() {
 			l.mu.Lock()
 			l.broken = err
 			l.mu.Unlock()
-			l.bridge.log.Warn("guest broke the protocol", "session", l.session, "error", err)
+			l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
 		}
 		if errors.Is(err, io.EOF) {
 			select { // how it ended may be told a moment later, and Kill would be the answer then
@@ -208,7 +224,7 @@ func (l *live) serve(m guest.Message) error {
 		delete(l.calls, m.ID)
 		l.mu.Unlock()
 		if err := respond(); err != nil && l.ctx.Err() == nil {
-			l.bridge.log.Debug("answering the guest", "session", l.session, "error", err)
+			l.bridge.log.DebugContext(ctx, "answering the guest", "error", err)
 		}
 	})
 	return nil
@@ -237,7 +253,7 @@ func (l *live) cancel(id int64) {
 func (l *live) notify(method string, params any) {
 	l.work.Go(func() {
 		if err := l.conn.Notify(method, params); err != nil && l.ctx.Err() == nil {
-			l.bridge.log.Debug("telling the guest", "session", l.session, "method", method, "error", err)
+			l.bridge.log.DebugContext(l.callContext(), "telling the guest", "method", method, "error", err)
 		}
 	})
 }

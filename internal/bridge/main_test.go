@@ -81,7 +81,7 @@ func newKitOn(t *testing.T, rt sandbox.Runtime, change func(*Options), servers .
 		Expand: func(s config.Server, resolved func(variable, value string)) (config.Server, error) {
 			return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Lookup: os.LookupEnv, Resolved: resolved})
 		},
-		Log: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: slog.New(LogHandler(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 	}
 	if change != nil {
 		change(&opts)

@@ -14,34 +14,38 @@ import (
 const maxDenials = 1000
 
 // record writes a line about a run. A log that cannot be written loses no run, but the result says so.
-func (r *run) record(rec audit.Record) {
+func (r *run) record(rec audit.Record) (written bool) {
 	if r.log == nil {
-		return
+		return false
 	}
 	rec.Time, rec.Run, rec.Session = time.Now().UTC(), r.id, r.req.Session
 	rec.Tenant, rec.Client = r.tenant, r.req.Client
 	if err := r.log.Append(rec); err != nil {
 		r.tell("the audit log lacks a part of this run: " + err.Error())
+		return false
 	}
+	return true
 }
 
 func (r *run) recordBegin() {
 	if r.log != nil {
+		r.logged = r.log.Lines()
 		sum := sha256.Sum256([]byte(r.req.Code))
 		r.record(audit.Record{Event: audit.RunBegins, Code: hex.EncodeToString(sum[:])})
 	}
 }
 
-// recordEnd waits until the lines of a run that made calls are on disk: whoever sees its result finds them there.
+// recordEnd waits until the lines of a run that made calls, or was denied some, are on disk: whoever sees its result
+// finds them there, or reads in it that they are not.
 func (r *run) recordEnd(out *Outcome, took time.Duration) {
 	if r.log == nil {
 		return
 	}
 	r.record(audit.Record{Event: audit.RunEnded, Outcome: string(out.Status), MS: ms(took)})
-	if r.calls.Load() == 0 {
+	if r.calls.Load()+r.denials.Load() == 0 {
 		return
 	}
-	if err := r.log.Sync(); err != nil {
+	if err := r.log.Sync(r.logged); err != nil {
 		r.tell("the audit log lacks a part of this run: " + err.Error())
 	}
 }
@@ -55,6 +59,9 @@ func (r *run) recordedCall(server, tool string, arguments json.RawMessage) audit
 	var err error
 	if rec.Hash, err = r.log.Hash(arguments); err != nil {
 		r.tell("the audit log lacks the hashes of this run's arguments: " + err.Error())
+	}
+	if r.shown != nil {
+		rec.Arguments, rec.Note = r.shown(arguments)
 	}
 	return rec
 }

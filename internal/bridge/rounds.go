@@ -68,7 +68,7 @@ func (r *rounds) close() {
 func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	mode := r.bridge.opts.Config.Output.Mode
 	client := req.Session.InitializeParams()
-	caller := caller{unasked: cannotElicit}
+	caller := caller{unasked: cannotElicit, parent: traceParent(req.Params.Meta)}
 	if client != nil && client.ClientInfo != nil {
 		caller.client = plain(clip(client.ClientInfo.Name, maxToolName))
 	}

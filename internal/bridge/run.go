@@ -19,6 +19,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
+	"codemode/internal/telemetry"
 )
 
 // Request is code to run.
@@ -44,7 +45,8 @@ type Request struct {
 	Ask     Asker
 	Unasked string
 
-	Client string // who wants the run, for the audit log
+	Client string           // who wants the run, for the audit log
+	Parent telemetry.Parent // the span it is made in
 }
 
 // defaultSession is the session of a request that names none.
@@ -61,7 +63,9 @@ type run struct {
 	answers *answers // of the session
 	id      string   // in logs, and in the receipt
 	tenant  string
-	log     *audit.Log // nil keeps none
+	log     *audit.Log                                          // nil keeps none
+	logged  int                                                 // its lines before the run
+	shown   func(arguments json.RawMessage) (text, note string) // what the log has of a call's; nil shows none
 	calls   atomic.Int64
 	denials atomic.Int64
 	ledger  *ledger
@@ -166,8 +170,11 @@ func (b *Bridge) nearest(name string) string {
 }
 
 // run does one run; the caller has the turn.
-func (s *session) run(ctx context.Context, req Request, selected []config.Server) Outcome {
+func (s *session) run(ctx context.Context, req Request, selected []config.Server) (out Outcome) {
 	began := time.Now()
+	id := strings.ToLower(rand.Text()[:runIDLength])
+	ctx, span := s.bridge.beginRun(ctx, id, req)
+	defer func() { s.bridge.endRun(ctx, span, out, time.Since(began)) }()
 	notes, l, err := s.prepare(ctx, req, selected)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -175,12 +182,12 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 		}
 		return notRun(err)
 	}
-	r := s.newRun(l, req)
+	r := s.newRun(l, req, id, span)
 	r.notes = notes
 	r.recordBegin()
 	l.setRun(r)
 	started := time.Now()
-	out := s.await(ctx, l, r, names(selected))
+	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
 	l.setRun(nil)
 	r.recordEnd(&out, time.Since(started))
@@ -247,7 +254,7 @@ func (s *session) prepare(ctx context.Context, req Request, selected []config.Se
 	return notes, l, err
 }
 
-func (s *session) newRun(l *live, req Request) *run {
+func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) *run {
 	s.mu.Lock()
 	n := s.runs
 	s.mu.Unlock()
@@ -255,11 +262,14 @@ func (s *session) newRun(l *live, req Request) *run {
 	r := &run{
 		n: n, req: req, ledger: newLedger(), said: map[question]Answer{},
 		clock: newClock(req.Timeout), answers: s.answers,
-		id: strings.ToLower(rand.Text()[:runIDLength]), tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
+		id: id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 	}
-	r.ctx, r.end = context.WithCancelCause(l.ctx)
+	if s.bridge.opts.Config.Audit.Arguments == "full" {
+		r.shown = s.bridge.shownArguments
+	}
+	r.ctx, r.end = context.WithCancelCause(span.Around(withLogged(l.ctx, id, req.Session)))
 	return r
 }
 

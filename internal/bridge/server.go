@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/telemetry"
 )
 
 // runPython is the one tool. Its definition is a constant: it never names a server, so that it costs the
@@ -92,6 +94,7 @@ type caller struct {
 	ask     Asker  // nil where nobody can be asked
 	unasked string // why
 	client  string // its name
+	parent  telemetry.Parent
 }
 
 // call is one call of run_python, from its arguments as the client sent them.
@@ -100,7 +103,7 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 	if err != nil {
 		return invalid("%v", err)
 	}
-	req.Ask, req.Unasked, req.Client = from.ask, from.unasked, from.client
+	req.Ask, req.Unasked, req.Client, req.Parent = from.ask, from.unasked, from.client, from.parent
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	return out

@@ -30,14 +30,15 @@ func auditCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "since", Usage: "`DURATION` how far to look back, such as 90m, 7d or 2w", Local: true},
 			&cli.BoolFlag{Name: "failed", Usage: "only those that did not end well", Local: true},
 			&cli.IntFlag{Name: "limit", Usage: "`N` calls to show at most, the last; 0 is all", Value: 100, Local: true},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is written from now on, until Ctrl-C", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the log's own lines, of runs, too", Local: true},
 		}, append(settingFlags("tenant"), configFlag())...),
-		Metadata: examples("codemode audit --failed --since 24h", "codemode audit --server github --json | jq .ms"),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Metadata: examples("codemode audit --failed --since 24h", "codemode audit --server github --json | jq .ms", "codemode audit -f --limit 10"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArguments(cmd); err != nil {
 				return err
 			}
-			return runAudit(env, ui, cmd)
+			return runAudit(ctx, env, ui, cmd)
 		},
 	}
 }
@@ -48,66 +49,117 @@ type noted struct {
 	line string
 }
 
-func runAudit(env Env, ui *ui, cmd *cli.Command) error {
+func runAudit(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return err
 	}
-	var begin time.Time
-	if typed := cmd.String("since"); cmd.IsSet("since") {
-		d, ok := lookBack(typed)
-		if !ok {
-			return &usageError{msg: fmt.Sprintf("--since is %q; it must be a time such as 90m, 24h, 7d or 2w", typed)}
-		}
-		begin = time.Now().Add(-d)
-	}
-	if n := cmd.Int("limit"); n < 0 {
-		return &usageError{msg: fmt.Sprintf("--limit is %d; it must be 0, which is all, or more", n)}
+	q, err := readAuditQuery(cmd)
+	if err != nil {
+		return err
 	}
 	dir := join(t.paths.TenantState(t.config.Tenant), "audit")
 	if dir == "" {
 		return errors.New("there is no folder for the audit log: neither HOME nor XDG_STATE_HOME names one")
 	}
-	for _, flag := range []string{"server", "tool"} {
-		if _, err := path.Match(cmd.String(flag), ""); err != nil {
-			return &usageError{msg: fmt.Sprintf("--%s %q is no pattern", flag, cmd.String(flag))}
-		}
+	if cmd.Bool("follow") {
+		return followAudit(ctx, env, ui, dir, q)
 	}
 	var list []noted
-	skipped, err := audit.Read(dir, func(r audit.Record, line []byte) {
-		if !r.Time.Before(begin) && wantsRecord(cmd, r) {
-			list = append(list, noted{r, string(line)})
-		}
-	})
+	skipped, err := audit.Read(dir, q.into(&list))
 	if err != nil {
 		return fmt.Errorf("reading the audit log: %w", err)
 	}
+	tellSkipped(ui, skipped)
+	return q.print(newSheet(env), q.chosen(list))
+}
+
+// tellSkipped tells of lines that are none.
+func tellSkipped(ui *ui, skipped int) {
 	if skipped > 0 {
 		ui.warn(fmt.Sprintf("%d lines of the audit log cannot be read", skipped))
 	}
-	if !cmd.Bool("json") {
-		list = slices.DeleteFunc(list, func(r noted) bool { return r.Event != audit.Called && r.Event != audit.Sending })
-	}
-	list = answered(list)
-	if cmd.Bool("failed") {
-		list = slices.DeleteFunc(list, func(r noted) bool { return r.Outcome == "ok" || r.Outcome == "success" || r.Event == audit.RunBegins })
-	}
-	if n := cmd.Int("limit"); n > 0 && len(list) > n {
-		list = list[len(list)-n:]
-	}
-	if cmd.Bool("json") {
-		for _, r := range list {
-			if _, err := io.WriteString(env.Stdout, r.line+"\n"); err != nil {
-				return err
-			}
+}
+
+// auditQuery is which records are wanted, and how.
+type auditQuery struct {
+	cmd   *cli.Command
+	begin time.Time
+	json  bool
+	limit int
+}
+
+func readAuditQuery(cmd *cli.Command) (auditQuery, error) {
+	q := auditQuery{cmd: cmd, json: cmd.Bool("json"), limit: cmd.Int("limit")}
+	if typed := cmd.String("since"); cmd.IsSet("since") {
+		d, ok := lookBack(typed)
+		if !ok {
+			return q, &usageError{msg: fmt.Sprintf("--since is %q; it must be a time such as 90m, 24h, 7d or 2w", typed)}
 		}
-		return nil
+		q.begin = time.Now().Add(-d)
 	}
+	if q.limit < 0 {
+		return q, &usageError{msg: fmt.Sprintf("--limit is %d; it must be 0, which is all, or more", q.limit)}
+	}
+	for _, flag := range []string{"server", "tool"} {
+		if _, err := path.Match(cmd.String(flag), ""); err != nil {
+			return q, &usageError{msg: fmt.Sprintf("--%s %q is no pattern", flag, cmd.String(flag))}
+		}
+	}
+	return q, nil
+}
+
+// into collects the records that are wanted, as far as each can be judged alone.
+func (q auditQuery) into(list *[]noted) func(audit.Record, []byte) {
+	return func(r audit.Record, line []byte) {
+		if !r.Time.Before(q.begin) && wantsRecord(q.cmd, r) && (q.json || r.Event == audit.Called || r.Event == audit.Sending) {
+			*list = append(*list, noted{r, string(line)})
+		}
+	}
+}
+
+// chosen are those of a list that are wanted, the last of them.
+func (q auditQuery) chosen(list []noted) []noted {
+	list = q.ended(answered(list))
+	if q.limit > 0 && len(list) > q.limit {
+		list = list[len(list)-q.limit:]
+	}
+	return list
+}
+
+// ended leaves out, where only failures are wanted, what ended well.
+func (q auditQuery) ended(list []noted) []noted {
+	if !q.cmd.Bool("failed") {
+		return list
+	}
+	return slices.DeleteFunc(list, func(r noted) bool { return r.Outcome == "ok" || r.Outcome == "success" || r.Event == audit.RunBegins })
+}
+
+var auditHead = []string{"TIME", "RUN", "SERVER", "TOOL", "OUTCOME", "MS", "RULE"}
+
+func (q auditQuery) print(s sheet, list []noted) error {
+	if q.json {
+		return printLines(s.out, list)
+	}
+	return s.table(auditHead, auditRows(list))
+}
+
+// printLines prints the log's own.
+func printLines(out io.Writer, list []noted) error {
+	for _, r := range list {
+		if _, err := io.WriteString(out, r.line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func auditRows(list []noted) [][]cell {
 	rows := make([][]cell, 0, len(list))
 	for _, r := range list {
 		rows = append(rows, auditRow(r.Record))
 	}
-	return newSheet(env).table([]string{"TIME", "RUN", "SERVER", "TOOL", "OUTCOME", "MS", "RULE"}, rows)
+	return rows
 }
 
 // answered leaves out that a call was sent where the log says what came of it.

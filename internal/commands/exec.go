@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"codemode/internal/bridge"
+	"codemode/internal/config"
+	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
 )
@@ -62,7 +64,9 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	b, err := t.execBridge(ui, execLog(env, t.config.Log.Level))
+	t.telemetry = newTelemetry(env, ui)
+	defer t.telemetry.Close()
+	b, err := t.execBridge(ui, execLog(env, t.config))
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
@@ -77,6 +81,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
 		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
 		Client:  "exec",
+		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
 		Unasked: "there is no terminal to ask on",
 	}
 	if terminal := openTerminal(env); terminal != nil {
@@ -106,11 +111,11 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 
 // execLog keeps quiet unless the user is looking for something: what matters to a program's user is said
 // in the outcome.
-func execLog(env Env, level string) *slog.Logger {
-	if level != "debug" {
+func execLog(env Env, c config.Config) *slog.Logger {
+	if c.Log.Level != "debug" {
 		return slog.New(slog.DiscardHandler)
 	}
-	return newLog(env, level)
+	return newLog(env, c)
 }
 
 // finish says what there is to say about an outcome, and ends as the program did.

@@ -14,6 +14,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
 )
@@ -25,6 +26,7 @@ type tenancy struct {
 	paths     config.Paths
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
+	telemetry *telemetry.Telemetry // nil is none
 
 	allProjects bool              // what Claude Code has for other projects is found, too
 	usable      []config.Server   // those code can be given, by the tenant's choice too
@@ -134,6 +136,8 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Lookup:     t.env.Lookup,
 		Expand:     t.expand,
 		Secrets:    clientcfg.Secrets,
+		MaskText:   clientcfg.MaskText,
+		Telemetry:  t.telemetry,
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
 		AuditDir:   join(t.paths.TenantState(t.config.Tenant), "audit"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),

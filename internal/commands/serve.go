@@ -44,7 +44,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	log := newLog(env, t.config.Log.Level)
+	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
 		ui.warn(err.Error(), hintsFor(err)...)
 		if err = bridge.Refuse(ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log); ctx.Err() != nil {
@@ -52,6 +52,8 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		}
 		return err
 	}
+	t.telemetry = newTelemetry(env, ui)
+	defer t.telemetry.Close()
 	b, err := t.serveBridge(ui, log)
 	if err != nil {
 		return err

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
 )
@@ -127,9 +129,27 @@ func lookPath(env Env) func(string) (string, error) {
 	}
 }
 
-// newLog writes to stderr at a level, with the fields people read and no time: who starts codemode stamps it.
-func newLog(env Env, level string) *slog.Logger {
-	var l slog.Level
-	_ = l.UnmarshalText([]byte(level)) // config has checked it
-	return slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: l}))
+// newLog writes to stderr what the settings ask for, with the run that a line belongs to, and the tenant where it is not
+// the one that everybody has.
+func newLog(env Env, c config.Config) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // config has checked it
+	options := &slog.HandlerOptions{Level: level}
+	handler := slog.Handler(slog.NewTextHandler(env.Stderr, options))
+	if c.Log.Format == "json" {
+		handler = slog.NewJSONHandler(env.Stderr, options)
+	}
+	log := slog.New(bridge.LogHandler(handler))
+	if c.Tenant != config.DefaultTenant {
+		log = log.With("tenant", c.Tenant)
+	}
+	return log
+}
+
+// newTelemetry is what the environment asks for, which may be nothing. Nothing of it ever goes to stdout.
+func newTelemetry(env Env, ui *ui) *telemetry.Telemetry {
+	return telemetry.New(telemetry.Options{
+		Lookup: env.Lookup, Console: env.Stderr, Version: readVersion().Version,
+		Warn: func(text string) { ui.warn(text) },
+	})
 }

@@ -54,17 +54,7 @@ const maxName = 48
 func (p sheet) table(head []string, rows [][]cell) error {
 	var out strings.Builder
 	if p.width == 0 {
-		for _, row := range rows {
-			for i, c := range row {
-				if i > 0 {
-					out.WriteByte('\t')
-				}
-				out.WriteString(strings.ReplaceAll(oneLine(c.text), "\t", " "))
-			}
-			out.WriteByte('\n')
-		}
-		_, err := io.WriteString(p.out, out.String())
-		return err
+		return p.lines(rows)
 	}
 	top := cells(head...)
 	for i := range top {
@@ -80,6 +70,38 @@ func (p sheet) table(head []string, rows [][]cell) error {
 	}
 	fit(widths[:len(widths)-1], p.width-minLast)
 	for _, row := range rows {
+		p.line(&out, row, widths)
+	}
+	_, err := io.WriteString(p.out, out.String())
+	return err
+}
+
+// lines prints rows for programs.
+func (p sheet) lines(rows [][]cell) error {
+	var out strings.Builder
+	for _, row := range rows {
+		for i, c := range row {
+			if i > 0 {
+				out.WriteByte('\t')
+			}
+			out.WriteString(strings.ReplaceAll(oneLine(c.text), "\t", " "))
+		}
+		out.WriteByte('\n')
+	}
+	_, err := io.WriteString(p.out, out.String())
+	return err
+}
+
+// more prints rows that come one after the other, in columns of these widths.
+func (p sheet) more(widths []int, rows [][]cell) error {
+	if p.width == 0 {
+		return p.lines(rows)
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		for i := range row {
+			row[i].text = oneLine(row[i].text)
+		}
 		p.line(&out, row, widths)
 	}
 	_, err := io.WriteString(p.out, out.String())

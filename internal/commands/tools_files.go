@@ -134,7 +134,7 @@ func runImport(ctx context.Context, env Env, ui *ui, cmd *cli.Command, name stri
 	if err != nil {
 		return err
 	}
-	b, err := t.execBridge(ui, execLog(env, t.config.Log.Level))
+	b, err := t.execBridge(ui, execLog(env, t.config))
 	if err != nil {
 		return err
 	}

@@ -105,10 +105,13 @@ type Policy struct {
 	Places map[string]string `koanf:"-"`
 }
 
-// Audit says how much of the audit log is kept.
+// Audit says what is in the audit log, and how much of it is kept.
 type Audit struct {
 	MaxSize int64 `koanf:"max_size"` // bytes of one file
 	Keep    int   `koanf:"keep"`     // files; 0 keeps no log
+
+	Arguments string `koanf:"arguments"` // "hashed" or "full"
+	Required  bool   `koanf:"required"`  // no call without its line
 }
 
 // Discovery says which programs' MCP servers are used.
@@ -128,5 +131,6 @@ type Tools struct {
 
 // Log is what goes to stderr.
 type Log struct {
-	Level string `koanf:"level"` // "debug", "info", "warn" or "error"
+	Level  string `koanf:"level"`  // "debug", "info", "warn" or "error"
+	Format string `koanf:"format"` // "text" or "json"
 }

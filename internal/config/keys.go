@@ -212,6 +212,15 @@ var keys = []key{
 	},
 
 	{
+		name: "audit.arguments", kind: oneOf("hashed", "full"), def: "hashed",
+		doc: "what the audit log has of a call's arguments: hashed, or full but for secrets",
+	},
+	{
+		name: "audit.required", kind: boolean, def: "false",
+		doc: "make no call that cannot be written to the audit log first",
+	},
+
+	{
 		name: "discovery.sources", kind: names, def: "all",
 		doc: "programs whose MCP servers are used, too: all, none, names, or -name",
 	},
@@ -228,6 +237,10 @@ var keys = []key{
 	{
 		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"}, trust: lower,
 		doc: "how much is logged on stderr: debug, info, warn or error",
+	},
+	{
+		name: "log.format", kind: oneOf("text", "json"), def: "text",
+		doc: "what a line of the log looks like: text or json",
 	},
 }
 

@@ -53,11 +53,11 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, MaxArguments: 64 << 20, MaxResult: 64 << 20},
 			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
 		},
-		Audit:     Audit{MaxSize: 16 << 20, Keep: 8},
+		Audit:     Audit{MaxSize: 16 << 20, Keep: 8, Arguments: "hashed"},
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},
 		Tools:     Tools{Save: true},
-		Log:       Log{Level: "info"},
+		Log:       Log{Level: "info", Format: "text"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", c, want)

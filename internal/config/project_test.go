@@ -69,7 +69,7 @@ func TestProjectMayNot(t *testing.T) {
 		"output.limit": `"1t"`, "output.keep": `"1t"`, "mcp.files": `["evil.json"]`, "mcp.dir": `"."`, "mcp.include": `["x"]`,
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
-		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`,
+		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`,
 		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
 		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
 	}

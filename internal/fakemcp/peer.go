@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // peer sits between the streams and the SDK's server, and does what that would not.
@@ -56,9 +58,7 @@ func (p *peer) intercept(m raw) bool {
 		Name      string          `json:"name"`
 		Cursor    string          `json:"cursor"`
 		Arguments json.RawMessage `json:"arguments"`
-		Meta      struct {
-			ProgressToken json.RawMessage `json:"progressToken"`
-		} `json:"_meta"`
+		Meta      json.RawMessage `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &params)
 	o := p.options
@@ -82,14 +82,16 @@ func (p *peer) intercept(m raw) bool {
 	case m.Method == "tools/call" && o.deaf:
 		forever()
 	case m.Method == "tools/call":
-		return p.call(m.ID, params.Name, params.Arguments, params.Meta.ProgressToken)
+		return p.call(m.ID, params.Name, params.Arguments, params.Meta)
 	}
 	return false
 }
 
 // call plays the tools whose answers the SDK would not send.
-func (p *peer) call(id json.RawMessage, tool string, args, token json.RawMessage) bool {
+func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage) bool {
 	switch tool {
+	case "meta": // the request's _meta as it came over the wire
+		p.send(raw{ID: id, Result: textResult(string(meta))})
 	case "crash":
 		fmt.Fprintln(os.Stderr, "fakemcp: crashing as told")
 		os.Exit(3)
@@ -109,6 +111,7 @@ func (p *peer) call(id json.RawMessage, tool string, args, token json.RawMessage
 	case "arguments": // the arguments as they came over the wire
 		p.send(raw{ID: id, Result: textResult(string(args))})
 	case "steps": // 10 times 50 ms, with progress
+		token := gjson.GetBytes(meta, "progressToken").Raw
 		go func() {
 			for i := range 10 {
 				time.Sleep(50 * time.Millisecond)

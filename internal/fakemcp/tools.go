@@ -92,6 +92,7 @@ func addPlainTools(s *mcp.Server) {
 		"lines":     "Write the given lines, then answer",
 		"refuse":    "Answer with a JSON-RPC error",
 		"arguments": "Answer with the arguments as they came",
+		"meta":      "Answer with the request's _meta as it came",
 		"steps":     "Report progress ten times in half a second",
 		"eof":       "Close stdout and stay",
 		"flood":     "Write without a line end and without end",

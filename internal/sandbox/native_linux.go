@@ -70,7 +70,7 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 		sb, err := n.launch(ctx, spec, py, dir, enforced)
 		if err == nil {
 			n.remember(method)
-			n.log.Debug("sandbox started", "session", spec.Session, "tenant", spec.Tenant, "pid", sb.pid, "method", method)
+			n.log.DebugContext(ctx, "sandbox started", "pid", sb.pid, "method", method)
 			return sb, nil
 		}
 		if first == nil {
@@ -79,7 +79,7 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 		if !namespacesRefused(err) {
 			break
 		}
-		n.log.Debug("namespaces refused", "method", method, "error", err)
+		n.log.DebugContext(ctx, "namespaces refused", "method", method, "error", err)
 	}
 	return nil, first
 }

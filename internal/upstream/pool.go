@@ -32,6 +32,13 @@ type Options struct {
 	// of none. It is asked about entries before and after Expand.
 	Secrets func(config.Server) []string
 
+	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of what
+	// came of it, and ended, which is nil for one that failed, when the process has ended.
+	OnStart func(ctx context.Context, server string) (started func(error) (ended func()))
+
+	// Meta, when set, is what a call says in its _meta, beside what this package says there.
+	Meta func(ctx context.Context) map[string]string
+
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.
 	OnToolsChanged func(server string)
@@ -63,6 +70,12 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.Secrets == nil {
 		opts.Secrets = func(config.Server) []string { return nil }
+	}
+	if opts.OnStart == nil {
+		opts.OnStart = func(context.Context, string) func(error) func() { return func(error) func() { return func() {} } }
+	}
+	if opts.Meta == nil {
+		opts.Meta = func(context.Context) map[string]string { return nil }
 	}
 	if opts.Lookup == nil {
 		opts.Lookup = func(string) (string, bool) { return "", false }

@@ -1,8 +1,12 @@
 package upstream
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"net/url"
+	"slices"
 	"sort"
 	"strings"
 
@@ -111,3 +115,35 @@ type maskedError struct {
 func (e *maskedError) Error() string        { return e.text }
 func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }
 func (e *maskedError) As(target any) bool   { return errors.As(e.err, target) }
+
+// Redact is a text without what the servers' entries keep secret, of those that run and those that do not.
+func (p *Pool) Redact(text string) string {
+	p.mu.Lock()
+	servers := slices.Collect(maps.Values(p.servers))
+	p.mu.Unlock()
+	for _, s := range servers {
+		text = s.secrets().text(text)
+		var live *session
+		s.update(func(st *serverState) { live = st.live })
+		if live != nil { // what its references meant when it started
+			text = live.secrets.text(text)
+		}
+	}
+	return text
+}
+
+// ownSecrets are what the server's entry keeps secret, whether or not it can be started.
+func (s *server) ownSecrets() *redactor {
+	r := newRedactor(s.config, s.pool.opts.Secrets(s.config)...)
+	defer r.build()
+	if c, err := s.expanded(r); err == nil {
+		_, _ = ownEnvironment(c, s.pool.opts.Lookup, r)
+	}
+	for _, secret := range slices.Collect(maps.Keys(r.secrets)) { // as a caller may have to write it
+		r.add(base64.StdEncoding.EncodeToString([]byte(secret)))
+		r.add(base64.RawURLEncoding.EncodeToString([]byte(secret)))
+		r.add(url.QueryEscape(secret))
+		r.add(url.PathEscape(secret))
+	}
+	return r
+}

@@ -28,6 +28,8 @@ type server struct {
 	ctx    context.Context // ends with the pool, or when nobody is left in a retired server
 	end    context.CancelCauseFunc
 
+	secrets func() *redactor // of its entry, for texts that are not the server's own
+
 	mu    sync.Mutex
 	state serverState // only in update
 }
@@ -80,7 +82,7 @@ func (s *server) acquire(ctx context.Context) (*session, error) {
 				}
 				st.starting = newFuture[*session]()
 				starting = st.starting
-				s.pool.work.Go(func() { s.run(starting) })
+				s.pool.work.Go(func() { s.run(context.WithoutCancel(ctx), starting) })
 			}
 		})
 		switch {
@@ -105,8 +107,9 @@ func (s *server) refusal(f failures, pause time.Duration) *StartError {
 	return &err
 }
 
-// run is the life of one process of the server.
-func (s *server) run(starting *future[*session]) {
+// run is the life of one process of the server. asked is what is known of who needed it.
+func (s *server) run(asked context.Context, starting *future[*session]) {
+	started := s.pool.opts.OnStart(asked, s.config.Name)
 	sess, err := s.start()
 	s.update(func(st *serverState) {
 		st.starting = nil
@@ -122,10 +125,13 @@ func (s *server) run(starting *future[*session]) {
 		}
 	})
 	if err != nil {
-		s.log.Debug("server did not start", "error", err)
+		started(err)
+		s.log.WarnContext(asked, "server did not start", "error", err)
 		starting.resolve(nil, err)
 		return
 	}
+	defer started(nil)()
+	s.log.InfoContext(asked, "server started", "pid", sess.process.Pid())
 	starting.resolve(sess, nil)
 	select {
 	case <-sess.conn.broken:
@@ -141,6 +147,8 @@ func (s *server) run(starting *future[*session]) {
 	})
 	if s.ctx.Err() == nil {
 		s.log.Warn("server ended by itself", "how", sess.end)
+	} else {
+		s.log.Info("server ended", "how", sess.end)
 	}
 	close(sess.ended)
 }

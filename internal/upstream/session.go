@@ -74,7 +74,6 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 	if err != nil {
 		return nil, sess.startError(ctx, "starting", err)
 	}
-	s.log.Debug("server started", "pid", sess.process.Pid())
 	sess.conn = newConn(sess.process, s.pool.opts.MaxMessage, s.log, sess.secrets)
 	sess.conn.newest = protocol == newestProtocol
 	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
@@ -247,7 +246,10 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	defer cancel(nil)
 	slot := &slot{cancel: cancel}
 	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
-	params := &mcp.CallToolParams{Name: tool, Arguments: wellFormed(args)}
+	params := &mcp.CallToolParams{Name: tool, Arguments: wellFormed(args), Meta: mcp.Meta{}}
+	for name, value := range sess.server.pool.opts.Meta(ctx) {
+		params.Meta[name] = value
+	}
 	params.SetProgressToken(int(sess.conn.expect(slot)))
 	_, err := sess.client.CallTool(withSlot(ctx, slot), params)
 	result, refusal := sess.conn.take(slot)

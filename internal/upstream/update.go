@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync"
 
 	"codemode/internal/config"
 )
@@ -26,6 +27,7 @@ func (p *Pool) Update(servers []config.Server) {
 		if !ok || !startsSame(s.config, c) {
 			s = &server{pool: p, config: c, log: p.opts.Log.With("server", c.Name)}
 			s.ctx, s.end = context.WithCancelCause(p.ctx)
+			s.secrets = sync.OnceValue(s.ownSecrets)
 		}
 		p.servers[c.Name] = s
 	}

@@ -45,7 +45,7 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox
 		return nil, err
 	}
 	sb.counted = true
-	r.log.Debug("sandbox started", "session", spec.Session, "tenant", spec.Tenant, "container", sb.name, "channel", sb.bootArg)
+	r.log.DebugContext(ctx, "sandbox started", "container", sb.name, "channel", sb.bootArg)
 	return sb, nil
 }
 

@@ -1,0 +1,126 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"codemode/internal/guest"
+	"codemode/internal/telemetry"
+	"codemode/internal/upstream"
+)
+
+// beginRun begins what is told of a run, in the log and in a trace: what is done for it is done in the context returned.
+func (b *Bridge) beginRun(ctx context.Context, id string, req Request) (context.Context, *telemetry.Span) {
+	ctx, span := b.opts.Telemetry.Run(withLogged(ctx, id, req.Session), telemetry.Run{
+		ID: id, Session: req.Session, Tenant: b.opts.Config.Tenant, Program: req.Script, Parent: req.Parent,
+	})
+	b.log.DebugContext(ctx, "run begins", "client", req.Client)
+	return ctx, span
+}
+
+// endRun tells what came of a run. The program's own words are not codemode's to log.
+func (b *Bridge) endRun(ctx context.Context, span *telemetry.Span, out Outcome, took time.Duration) {
+	class := map[Status]string{
+		StatusError: "tool_error", StatusTimeout: "timeout", StatusCancelled: "cancelled", StatusValidationError: "invalid",
+	}[out.Status]
+	span.End(string(out.Status), class)
+	attrs := []any{"outcome", out.Status, "calls", out.Receipt.Calls, "ms", ms(took)}
+	if out.Err != nil {
+		b.log.WarnContext(ctx, "the code could not be run", append(attrs, "error", out.Err)...)
+		return
+	}
+	b.log.DebugContext(ctx, "run ended", attrs...)
+}
+
+// endCall tells what came of a call.
+func (l *live) endCall(ctx context.Context, span *telemetry.Span, c guest.ToolCall, how ending, err error, took time.Duration) {
+	span.End(string(how), errorType(how, err))
+	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
+		l.bridge.log.DebugContext(ctx, "call", "server", c.Server, "tool", plain(clip(c.Tool, maxToolName)), "outcome", how, "ms", ms(took))
+	}
+}
+
+// errorType is the class of what went wrong in a call, as the conventions of OpenTelemetry have it; empty where nothing did.
+func errorType(how ending, err error) string {
+	var call *upstream.CallError
+	var start *upstream.StartError
+	switch {
+	case how == callOK:
+		return ""
+	case err == nil:
+		return "tool_error"
+	case errors.As(err, &call) && call.Code != 0:
+		return strconv.FormatInt(call.Code, 10)
+	case errors.As(err, &start):
+		return "server_start"
+	case errors.As(err, &call) && call.Crashed:
+		return "server_ended"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled), errors.Is(err, errGuestCancelled), errors.Is(err, errRunOver):
+		return "cancelled"
+	}
+	return "_OTHER"
+}
+
+// metricName is a tool's name where its server has said that it has it. Code may ask for any, and each would be a
+// series of its own.
+func (s *servers) metricName(server, tool string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k, ok := s.known[server]; ok {
+		if _, ok := k.calls[tool]; ok {
+			return tool
+		}
+	}
+	return "_OTHER"
+}
+
+// beginCall begins the span of a call.
+func (l *live) beginCall(ctx context.Context, c guest.ToolCall) (context.Context, *telemetry.Span) {
+	if l.bridge.opts.Telemetry == nil {
+		return ctx, nil
+	}
+	return l.bridge.opts.Telemetry.Call(ctx, c.Server, l.bridge.servers.metricName(c.Server, c.Tool))
+}
+
+// denied tells of a call that was not made.
+func (l *live) denied(ctx context.Context, r *run, c guest.ToolCall, rule string) {
+	r.ledger.deny(c.Server, c.Tool)
+	r.recordDenial(c.Server, c.Tool, rule)
+	if t := l.bridge.opts.Telemetry; t != nil {
+		server := c.Server
+		if _, ok := l.bridge.servers.find(server); !ok {
+			server = "_OTHER"
+		}
+		t.Denied(ctx, server, l.bridge.servers.metricName(c.Server, c.Tool))
+	}
+	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
+		l.bridge.log.DebugContext(ctx, "call denied", "server", plain(clip(c.Server, maxToolName)), "tool", plain(clip(c.Tool, maxToolName)), "rule", rule)
+	}
+}
+
+// serverStarts is told of each start of a server's process: what came of it, and then its end.
+func (b *Bridge) serverStarts(ctx context.Context, server string) (started func(error) (ended func())) {
+	t := b.opts.Telemetry
+	ctx, span := t.Upstream(ctx, server)
+	return func(err error) func() {
+		if err != nil {
+			span.End("failed", "server_start")
+			return nil
+		}
+		span.End("ok", "")
+		t.Upstreams(ctx, 1)
+		return func() { t.Upstreams(ctx, -1) }
+	}
+}
+
+// traceParent is the span that a request says it is made in (SEP-414).
+func traceParent(meta map[string]any) telemetry.Parent {
+	parent, _ := meta["traceparent"].(string)
+	state, _ := meta["tracestate"].(string)
+	return telemetry.Parent{Traceparent: parent, Tracestate: state}
+}

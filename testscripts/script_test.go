@@ -90,7 +90,7 @@ func setup(env *testscript.Env, cache string) error {
 // npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.
 func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 
-// condition answers [native], a sandbox can be started here; [python], the system has a python3; [pandas], with pandas and matplotlib; and [npm], real
+// condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may mount; [pandas], with pandas and matplotlib; and [npm], real
 // servers and clients are there. One that CODEMODE_REQUIRE names and that does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
 	holds := map[string]func() bool{
@@ -105,6 +105,9 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 		}),
 		"python": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "pass").Run() == nil }),
 		"pandas": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").Run() == nil }),
+		"mounts": sync.OnceValue(func() bool {
+			return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
+		}),
 		"npm": sync.OnceValue(func() bool {
 			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))
 			return npmPrefix() != "" && err == nil
@@ -140,7 +143,7 @@ func TestReadme(t *testing.T) {
 	for name := range scriptCommands {
 		want = append(want, "`"+name)
 	}
-	want = append(want, "`[native]`", "`[python]`", "`[npm]`", "`[pandas]`")
+	want = append(want, "`[native]`", "`[python]`", "`[mounts]`", "`[npm]`", "`[pandas]`")
 	rows := strings.ReplaceAll(string(data), "`[!] ", "`")
 	for _, w := range want {
 		if !strings.Contains(rows, "\n| "+w) {

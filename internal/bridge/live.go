@@ -72,7 +72,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 
 // startSandbox starts a guest's sandbox, and tells of it.
 func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) (sandbox.Sandbox, error) {
-	ctx, span := b.opts.Telemetry.Sandbox(ctx, b.opts.Runtime.Name())
+	ctx, span := b.opts.Telemetry.Sandbox(ctx)
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
@@ -81,6 +81,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 		span.End("failed", "sandbox_start")
 		return nil, err
 	}
+	span.Runtime(box.Enforced().Runtime)
 	span.End("ok", "")
 	b.opts.Telemetry.Sessions(ctx, 1)
 	b.log.InfoContext(ctx, "session begins", "runtime", box.Enforced().Runtime)

@@ -77,7 +77,7 @@ func runAudit(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 // tellSkipped tells of lines that are none.
 func tellSkipped(ui *ui, skipped int) {
 	if skipped > 0 {
-		ui.warn(fmt.Sprintf("%d lines of the audit log cannot be read", skipped))
+		ui.warn(plural(skipped, "line", "lines") + " of the audit log cannot be read")
 	}
 }
 

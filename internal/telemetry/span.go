@@ -138,11 +138,18 @@ func (t *Telemetry) Run(ctx context.Context, r Run) (context.Context, *Span) {
 }
 
 // Sandbox begins the span of the start of one.
-func (t *Telemetry) Sandbox(ctx context.Context, runtime string) (context.Context, *Span) {
+func (t *Telemetry) Sandbox(ctx context.Context) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
-	return t.start(ctx, "sandbox start", trace.SpanKindInternal, keyRuntime.String(runtime))
+	return t.start(ctx, "sandbox start", trace.SpanKindInternal)
+}
+
+// Runtime says which one a sandbox has: it is known once it has started.
+func (s *Span) Runtime(name string) {
+	if s != nil {
+		s.span.SetAttributes(keyRuntime.String(name))
+	}
 }
 
 // Upstream begins the span of the start of a server.

@@ -60,7 +60,7 @@ func use(t *testing.T, tel *Telemetry) (meta map[string]string) {
 		ID: "abc", Session: "default", Tenant: "work",
 		Parent: Parent{Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Tracestate: "x=y"},
 	})
-	_, box := tel.Sandbox(ctx, "native")
+	_, box := tel.Sandbox(ctx)
 	box.End("ok", "")
 	tel.Sessions(ctx, 1)
 	for _, class := range []string{"", "tool_error"} {

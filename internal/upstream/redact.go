@@ -1,14 +1,18 @@
 package upstream
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"codemode/internal/config"
 )
@@ -139,11 +143,32 @@ func (s *server) ownSecrets() *redactor {
 	if c, err := s.expanded(r); err == nil {
 		_, _ = ownEnvironment(c, s.pool.opts.Lookup, r)
 	}
-	for _, secret := range slices.Collect(maps.Keys(r.secrets)) { // as a caller may have to write it
-		r.add(base64.StdEncoding.EncodeToString([]byte(secret)))
-		r.add(base64.RawURLEncoding.EncodeToString([]byte(secret)))
-		r.add(url.QueryEscape(secret))
-		r.add(url.PathEscape(secret))
+	for _, secret := range slices.Collect(maps.Keys(r.secrets)) {
+		for _, form := range encodings(secret) {
+			r.add(form)
+		}
 	}
 	return r
+}
+
+// encodings are how a caller may have to write a secret: in base64, in a URL, in JSON that is itself a text.
+func encodings(secret string) []string {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(secret) // a text never fails
+	quoted := strings.TrimSuffix(strings.TrimPrefix(text.String(), `"`), "\"\n")
+	var ascii strings.Builder // as Python writes JSON
+	for _, unit := range utf16.Encode([]rune(quoted)) {
+		if unit < utf8.RuneSelf {
+			ascii.WriteByte(byte(unit))
+		} else {
+			fmt.Fprintf(&ascii, `\u%04x`, unit)
+		}
+	}
+	query := url.QueryEscape(secret)
+	return []string{
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(secret), quoted, ascii.String(),
+	}
 }

@@ -66,10 +66,13 @@ type Log struct {
 	file    *os.File
 	info    os.FileInfo // which file that is
 	size    int64
-	torn    bool // the last write was cut short: the next line must not continue it
-	written int  // lines
-	synced  int  // of them, those that no sync need be made for
-	lost    int  // of them, those up to the last that may not be on disk, because a sync failed
+	torn    bool           // the last write was cut short: the next line must not continue it
+	waiting []Record       // to be written
+	timer   *time.Timer    // will write them; nil while none has to
+	work    sync.WaitGroup // one for the timer
+	written int            // lines, or tried to be
+	synced  int            // of them, those that no sync need be made for
+	lost    int            // of them, those up to the last that may not be on disk, because a sync failed
 	failure error
 	key     []byte
 	syncing chan struct{} // closed when the sync under way is over; nil where there is none
@@ -85,33 +88,77 @@ func New(opts Options) *Log { return &Log{opts: opts} }
 
 // Append writes a line. When it returns, the line survives the end of this process; Sync makes it survive the machine's.
 func (l *Log) Append(r Record) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("encoding a line of the audit log: %w", err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, r)
+	return l.write()
+}
+
+// soon is how long a line may wait for another that it can be written with.
+const soon = 20 * time.Millisecond
+
+// Later is Append for who has something better to do: the line is written with the next one, or soon, and Sync tells
+// where it could not be.
+func (l *Log) Later(r Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, r)
+	if l.timer != nil {
+		return
+	}
+	l.work.Add(1)
+	l.timer = time.AfterFunc(soon, func() {
+		defer l.work.Done()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.timer = nil
+		_ = l.write() // Sync tells
+	})
+}
+
+// write writes the lines that wait, in one go. l.mu is held.
+func (l *Log) write() error {
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	err := l.put(l.waiting)
+	l.written += len(l.waiting)
+	if err != nil {
+		l.lost, l.failure = l.written, err
+	}
+	clear(l.waiting)
+	l.waiting = l.waiting[:0]
+	return err
+}
+
+func (l *Log) put(records []Record) error {
 	if err := l.open(); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
-	line = append(line, '\n')
+	var lines []byte
 	if l.torn {
-		line = append([]byte{'\n'}, line...)
+		lines = append(lines, '\n')
 	}
-	n, err := l.file.Write(line)
+	for _, r := range records {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("encoding a line of the audit log: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	n, err := l.file.Write(lines)
 	l.size += int64(n)
-	if l.torn = n > 0 && n < len(line) || l.torn && n == 0; err != nil {
+	if l.torn = n > 0 && n < len(lines) || l.torn && n == 0; err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
-	l.written++
 	return nil
 }
 
-// Lines is how many lines have been appended.
+// Lines is how many lines there have been.
 func (l *Log) Lines() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.written
+	return l.written + len(l.waiting)
 }
 
 // Sync waits until every line appended so far is on disk, and fails where that is not sure of one after the first since:
@@ -120,6 +167,7 @@ func (l *Log) Lines() int {
 func (l *Log) Sync(since int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	_ = l.write() // tells by l.lost
 	for want := l.written; l.synced < want; {
 		if others := l.syncing; others != nil {
 			l.mu.Unlock()
@@ -127,10 +175,13 @@ func (l *Log) Sync(since int) error {
 			l.mu.Lock()
 			continue
 		}
+		if l.file == nil { // it could not be opened
+			break
+		}
 		l.sync()
 	}
 	if l.lost > since {
-		return fmt.Errorf("writing the audit log: %w", l.failure)
+		return l.failure
 	}
 	return nil
 }
@@ -153,7 +204,7 @@ func (l *Log) sync() {
 // reached notes what a sync of so many lines has brought. l.mu is held.
 func (l *Log) reached(lines int, err error) {
 	if err != nil && lines > l.synced {
-		l.lost, l.failure = lines, err
+		l.lost, l.failure = max(l.lost, lines), fmt.Errorf("writing the audit log: %w", err)
 	}
 	l.synced = max(l.synced, lines)
 }
@@ -245,6 +296,12 @@ func (l *Log) Close() error {
 	before := l.lost
 	l.mu.Unlock()
 	err := l.Sync(before)
+	l.mu.Lock()
+	if l.timer != nil && l.timer.Stop() {
+		l.work.Done()
+	}
+	l.mu.Unlock()
+	l.work.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {

@@ -121,7 +121,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	l.endCall(ctx, span, c, how, err, took)
 	p.run.ledger.end(e, how, len(result))
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
-	p.run.record(rec)
+	p.run.recordLater(rec)
 	if err == nil {
 		l.bridge.servers.confirm(ctx, p.server)
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)

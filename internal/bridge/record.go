@@ -18,13 +18,24 @@ func (r *run) record(rec audit.Record) (written bool) {
 	if r.log == nil {
 		return false
 	}
-	rec.Time, rec.Run, rec.Session = time.Now().UTC(), r.id, r.req.Session
-	rec.Tenant, rec.Client = r.tenant, r.req.Client
-	if err := r.log.Append(rec); err != nil {
+	if err := r.log.Append(r.stamped(rec)); err != nil {
 		r.tell("the audit log lacks a part of this run: " + err.Error())
 		return false
 	}
 	return true
+}
+
+// recordLater is record for what nothing waits for but the end of the run.
+func (r *run) recordLater(rec audit.Record) {
+	if r.log != nil {
+		r.log.Later(r.stamped(rec))
+	}
+}
+
+func (r *run) stamped(rec audit.Record) audit.Record {
+	rec.Time, rec.Run, rec.Session = time.Now().UTC(), r.id, r.req.Session
+	rec.Tenant, rec.Client = r.tenant, r.req.Client
+	return rec
 }
 
 func (r *run) recordBegin() {

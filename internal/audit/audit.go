@@ -71,8 +71,8 @@ type Log struct {
 	timer   *time.Timer    // will write them; nil while none has to
 	work    sync.WaitGroup // one for the timer
 	written int            // lines, or tried to be
-	synced  int            // of them, those that no sync need be made for
-	lost    int            // of them, those up to the last that may not be on disk, because a sync failed
+	synced  int            // of them, those that need no sync any more
+	lost    int            // of them, those up to the last that may not be in the file or on disk, because of failure
 	failure error
 	key     []byte
 	syncing chan struct{} // closed when the sync under way is over; nil where there is none

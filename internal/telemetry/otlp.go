@@ -172,7 +172,7 @@ func encodeScope(s instrumentation.Scope) scopeName { return scopeName{s.Name, s
 func encodeAttributes(list []attribute.KeyValue) []keyValue {
 	out := make([]keyValue, len(list))
 	for i, a := range list {
-		out[i] = keyValue{string(a.Key), map[string]any{"stringValue": a.Value.Emit()}}
+		out[i] = keyValue{string(a.Key), map[string]any{"stringValue": a.Value.String()}}
 	}
 	return out
 }

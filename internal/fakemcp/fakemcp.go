@@ -29,6 +29,9 @@ type options struct {
 	say          string
 	chatty       int
 	hang         string
+	die          string
+	wrong        bool
+	stderrFlood  bool
 	exitAtStart  int
 	ignoreTerm   bool
 	ignoreEOF    bool
@@ -58,6 +61,9 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.say, "say", "", "write `TEXT` to stderr at start, $VAR expanded")
 	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
 	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
+	fs.StringVar(&o.die, "die", "", "exit with 3 at `STEP`: initialize, tools/list, tools/call (before the answer); listed, answered (after that of tools/list, of a call)")
+	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: twice, wrong_id, text_id, list_result, half")
+	fs.BoolVar(&o.stderrFlood, "flood-stderr", false, "write to stderr without end")
 	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
 	fs.BoolVar(&o.ignoreTerm, "ignore-term", false, "ignore SIGTERM")
 	fs.BoolVar(&o.ignoreEOF, "ignore-eof", false, "keep running when stdin ends")
@@ -139,7 +145,10 @@ func prepare(o options) error {
 		fmt.Print("Fake MCP server v1.0\n\n   \nlistening on stdio [ready]\n{not json\n")
 	}
 	if o.flood {
-		flood()
+		flood(os.Stdout)
+	}
+	if o.stderrFlood {
+		go flood(os.Stderr)
 	}
 	if o.spawnChild {
 		return spawnChild()
@@ -148,10 +157,10 @@ func prepare(o options) error {
 }
 
 // flood writes until nobody reads any more.
-func flood() {
+func flood(out *os.File) {
 	line := []byte(strings.Repeat("flood ", 10_000))
 	for {
-		if _, err := os.Stdout.Write(line); err != nil {
+		if _, err := out.Write(line); err != nil {
 			os.Exit(1)
 		}
 	}

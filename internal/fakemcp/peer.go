@@ -19,8 +19,9 @@ type peer struct {
 	options options
 	toSDK   *io.PipeWriter
 
-	mu  sync.Mutex // one line at a time
-	out io.Writer
+	mu    sync.Mutex // one line at a time
+	out   io.Writer
+	final json.RawMessage // the id whose answer is the last thing it does
 }
 
 // read hands on the client's messages, except those it answers, loses or dies of itself.
@@ -62,6 +63,14 @@ func (p *peer) intercept(m raw) bool {
 	}
 	_ = json.Unmarshal(m.Params, &params)
 	o := p.options
+	if o.die == m.Method && m.Method != "" {
+		die()
+	}
+	if o.die == "listed" && m.Method == "tools/list" || o.die == "answered" && m.Method == "tools/call" {
+		p.mu.Lock()
+		p.final = m.ID
+		p.mu.Unlock()
+	}
 	switch {
 	case m.Method == "initialize" && o.modern:
 		p.send(raw{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"Method not found"}`)})
@@ -87,14 +96,19 @@ func (p *peer) intercept(m raw) bool {
 	return false
 }
 
+// die is the server's end, as it says on stderr.
+func die() {
+	fmt.Fprintln(os.Stderr, "fakemcp: crashing as told")
+	os.Exit(3)
+}
+
 // call plays the tools whose answers the SDK would not send.
 func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage) bool {
 	switch tool {
 	case "meta": // the request's _meta as it came over the wire
 		p.send(raw{ID: id, Result: textResult(string(meta))})
 	case "crash":
-		fmt.Fprintln(os.Stderr, "fakemcp: crashing as told")
-		os.Exit(3)
+		die()
 	case "nan":
 		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"x":NaN}}}`, id))
 	case "verbatim": // answers with its argument "result", byte for byte, result first
@@ -127,9 +141,33 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 			p.send(raw{ID: json.RawMessage(fmt.Sprint(i)), Method: "ping"})
 		}
 	case "flood": // writes without a line end and without end
-		flood()
+		flood(os.Stdout)
 	case "eof": // closes stdout and stays
 		os.Stdout.Close()
+	default:
+		return p.options.wrong && p.wrong(id, tool)
+	}
+	return true
+}
+
+// wrong answers a call as JSON-RPC forbids. Where the answer is to nothing that was asked, none follows.
+func (p *peer) wrong(id json.RawMessage, tool string) bool {
+	answer := func(id, result string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":` + result + `}` }
+	right := string(textResult(tool))
+	switch tool {
+	case "twice":
+		p.line(answer(string(id), right) + "\n" + answer(string(id), right))
+	case "wrong_id":
+		p.line(answer(string(id)+"000", right))
+	case "text_id":
+		p.line(answer(`"`+string(id)+`"`, right))
+	case "list_result":
+		p.line(answer(string(id), `["no object"]`))
+	case "half":
+		p.mu.Lock()
+		whole := answer(string(id), right)
+		fmt.Fprint(p.out, whole[:len(whole)/2])
+		die()
 	default:
 		return false
 	}
@@ -168,6 +206,10 @@ func (p *peer) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	_, err := io.WriteString(p.out, "\n")
+	var m raw
+	if p.final != nil && json.Unmarshal(b, &m) == nil && bytes.Equal(m.ID, p.final) {
+		die()
+	}
 	return len(b), err
 }
 

@@ -28,6 +28,9 @@ func newServer(o options) *mcp.Server {
 	if o.notes != "" {
 		addNotes(s, o.notes)
 	}
+	if o.wrong {
+		addWrong(s)
+	}
 	for i := range o.tools {
 		addNumbered(s, i+1)
 	}
@@ -195,6 +198,14 @@ func addNotes(s *mcp.Server, file string) {
 				_, err = fmt.Fprintln(f, name, in.Message)
 				return say(name + ": " + in.Message), nil, err
 			})
+	}
+}
+
+// addWrong adds the tools that wrong plays.
+func addWrong(s *mcp.Server) {
+	for _, name := range []string{"twice", "wrong_id", "text_id", "list_result", "half"} {
+		s.AddTool(&mcp.Tool{Name: name, Description: "Answer wrongly: " + name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
 	}
 }
 

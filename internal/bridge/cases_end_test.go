@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -210,6 +211,40 @@ func TestReceiptNamesTheSandbox(t *testing.T) {
 				if err != nil || !strings.Contains(string(receipt), c.want+`,"`) {
 					t.Errorf("%s, %v, want %s", receipt, err, c.want)
 				}
+			}
+		})
+	}
+}
+
+// TestClientReadsNothing has a client leave, or codemode be told to end, with results in a full pipe that nobody reads.
+func TestClientReadsNothing(t *testing.T) {
+	for name, end := range map[string]func(clientOut *os.File, stop func()){
+		"it leaves":          func(clientOut *os.File, _ func()) { clientOut.Close() },
+		"codemode is to end": func(_ *os.File, stop func()) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := scriptedBridge(t, func(g *scriptedGuest) { g.drain() })
+			serverIn, clientOut, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer clientOut.Close()
+			defer serverIn.Close()
+			clientIn, serverOut := io.Pipe() // without any room
+			defer clientIn.Close()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			served := make(chan error, 1)
+			go func() { served <- b.Serve(ctx, serverIn, serverOut) }()
+			fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+			if _, err := clientIn.Read(make([]byte, 1)); err != nil { // the answer is under way, and stuck from here on
+				t.Fatal(err)
+			}
+			end(clientOut, stop)
+			select {
+			case <-served:
+			case <-time.After(patience):
+				t.Fatal("serve does not end")
 			}
 		})
 	}

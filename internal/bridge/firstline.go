@@ -11,6 +11,7 @@ import (
 // session over one without a word, and whoever typed it, or set the wrong transport, should learn why.
 type firstLine struct {
 	io.ReadCloser
+	ended   func() // called when nothing more will come
 	head    []byte // what has come of the line
 	seen    bool   // the line has been looked at
 	foreign atomic.Pointer[string]
@@ -24,6 +25,9 @@ func (f *firstLine) Read(p []byte) (int, error) {
 	if !f.seen {
 		f.head = append(f.head, p[:n]...)
 		f.look()
+	}
+	if err != nil {
+		f.ended()
 	}
 	return n, err
 }

@@ -65,8 +65,10 @@ func Refuse(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version s
 
 // attend lets a server serve one client.
 func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
-	first := &firstLine{ReadCloser: in}
-	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: first, Writer: out, MaxLineLength: maxMessage}, nil)
+	outlet := newOutlet(out)
+	defer context.AfterFunc(ctx, outlet.leave)()
+	first := &firstLine{ReadCloser: in, ended: outlet.leave}
+	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: first, Writer: outlet, MaxLineLength: maxMessage}, nil)
 	if err != nil {
 		return fmt.Errorf("serving MCP: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"codemode/internal/sandbox"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // case 5: the deadline ends whatever runs. What has been printed is there, and the text says whether the variables
@@ -246,6 +248,47 @@ func TestClientReadsNothing(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("serve does not end")
 			}
+		})
+	}
+}
+
+// TestToldToEndInACall has codemode be told to end with a run under way, whichever revision of MCP its client speaks.
+func TestToldToEndInACall(t *testing.T) {
+	for _, protocol := range []string{"2025-06-18", severalRounds} {
+		t.Run(protocol, func(t *testing.T) {
+			running := make(chan struct{})
+			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+				g.run()
+				close(running)
+				g.drain()
+			})
+			clientIn, serverOut := io.Pipe()
+			serverIn, clientOut := io.Pipe()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			served := make(chan error, 1)
+			go func() { served <- b.Serve(ctx, serverIn, serverOut) }()
+			client, err := mcp.NewClient(&mcp.Implementation{Name: "x", Version: "1"}, nil).
+				Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			called := make(chan struct{})
+			go func() {
+				defer close(called)
+				_, _ = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x", "timeout": 60}})
+			}()
+			<-running
+			stop()
+			select {
+			case <-served:
+			case <-time.After(patience):
+				t.Error("serve does not end")
+				clientOut.Close()
+			}
+			clientIn.Close()
+			<-called
 		})
 	}
 }

@@ -41,8 +41,11 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	})
 	calls := newRounds(ctx, b)
 	defer calls.close()
-	s.AddTool(runPython, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return calls.call(ctx, req), nil
+	s.AddTool(runPython, func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		run, cancel := context.WithCancelCause(run) // the SDK lets what is under way go on when ctx ends
+		defer cancel(nil)
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+		return calls.call(run, req), nil
 	})
 	b.addResources(s)
 	return attend(ctx, s, in, out, b.log)

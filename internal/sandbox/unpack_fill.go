@@ -36,16 +36,17 @@ const (
 // fill makes a whole distribution in dir, which does not exist yet: unpacked, pruned, byte-compiled,
 // durable and, last, marked.
 func (d distribution) fill(ctx context.Context, dir string) error {
-	if err := d.unpack(dir); err != nil {
-		return err
+	err := d.unpack(ctx, dir)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
-	if err := context.Cause(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := prune(dir); err != nil {
 		return err
 	}
-	err := compileTree(ctx, embeddedExe(dir), dir, embeddedDir, func(done, total int) {
+	err = compileTree(ctx, embeddedExe(dir), dir, embeddedDir, func(done, total int) {
 		d.progress(unpackShare+(100-unpackShare)*done/total, 100, "compiling python")
 	})
 	if err != nil {
@@ -58,14 +59,28 @@ func (d distribution) fill(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if cause := context.Cause(ctx); cause != nil { // writing to disk may take as long as all the rest
+		return cause
+	}
 	if err := syncTree(dir); err != nil {
 		return fmt.Errorf("writing %q to disk: %w", dir, err)
 	}
 	return os.WriteFile(filepath.Join(dir, markerName), []byte(sum), 0o644)
 }
 
-// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived.
-func (d distribution) unpack(dir string) error {
+// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived. What extracts knows no
+// context: when that ends, the directory is taken from under it, and the next file it opens is its last.
+func (d distribution) unpack(ctx context.Context, dir string) error {
+	barred := make(chan struct{})
+	finished := context.AfterFunc(ctx, func() {
+		defer close(barred)
+		bar(dir)
+	})
+	defer func() {
+		if !finished() {
+			<-barred
+		}
+	}()
 	stop := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -85,6 +100,21 @@ func (d distribution) unpack(dir string) error {
 	d.progress(0, 100, "unpacking python")
 	return d.extract(dir)
 }
+
+// bar puts a file in a directory's place, in which nothing can be made then.
+func bar(dir string) {
+	for range barTries {
+		_ = os.Rename(dir, dir+".stopped") // beside it, where all is temporary; fails where it is not there yet
+		if f, err := os.OpenFile(dir, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			f.Close()
+			return
+		}
+		_ = os.RemoveAll(dir + ".stopped")
+	}
+}
+
+// barTries is more often than what extracts makes a directory anew between two calls of ours.
+const barTries = 100
 
 // prune removes what is unneeded below dir, and makes the copies of the interpreter into links again.
 func prune(dir string) error {

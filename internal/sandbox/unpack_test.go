@@ -215,6 +215,30 @@ func TestUnpackErrors(t *testing.T) {
 		}
 		checkEntries(t, root, ".lock")
 	})
+	t.Run("cancelled in the midst of unpacking", func(t *testing.T) {
+		root := t.TempDir()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the user went away")
+		files := 0
+		endless := func(dir string) error { // as the library does it: folders as needed, and no context
+			for {
+				sub := filepath.Join(dir, "lib", fmt.Sprint(files))
+				if err := os.MkdirAll(sub, 0o755); err != nil {
+					return err
+				}
+				if err := os.WriteFile(filepath.Join(sub, "file"), []byte("x"), 0o644); err != nil {
+					return err
+				}
+				if files++; files == 10 {
+					cancel(why)
+				}
+			}
+		}
+		if err := stub(root, endless).ensure(ctx); !errors.Is(err, why) {
+			t.Errorf("got error %v", err)
+		}
+		checkEntries(t, root, ".lock")
+	})
 	t.Run("cancelled while waiting", func(t *testing.T) {
 		root := t.TempDir()
 		busy := flock.New(filepath.Join(root, ".lock"))

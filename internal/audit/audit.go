@@ -250,14 +250,18 @@ func (l *Log) inUse() bool {
 
 // rotate puts the file away, unless another process has done that, and lets the oldest go.
 func (l *Log) rotate() error {
+	old, err := files(l.opts.Dir)
+	if err != nil {
+		return err
+	}
 	if l.inUse() {
 		name := filepath.Join(l.opts.Dir, current)
-		if err := os.Rename(name, filepath.Join(l.opts.Dir, time.Now().UTC().Format(rotated))); err != nil {
+		if err := os.Rename(name, filepath.Join(l.opts.Dir, nextName(time.Now(), old))); err != nil {
 			return err
 		}
 	}
 	l.reached(l.written, l.file.Sync())
-	err := l.file.Close()
+	err = l.file.Close()
 	l.file, l.torn = nil, false
 	old, listErr := files(l.opts.Dir)
 	old = slices.DeleteFunc(old, func(name string) bool { return name == current })
@@ -268,6 +272,17 @@ func (l *Log) rotate() error {
 		old = old[1:]
 	}
 	return errors.Join(err, listErr)
+}
+
+// nextName is the name of a file that is put away: the time, or the next after that of the newest there is. Clocks are set
+// back, and the newest lines must not be taken for the oldest.
+func nextName(now time.Time, old []string) string {
+	for _, name := range old {
+		if then, err := time.Parse(rotated, name); err == nil && !now.After(then) {
+			now = then.Add(1)
+		}
+	}
+	return now.UTC().Format(rotated)
 }
 
 // files are the names of a log's files, the oldest first.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func read(t *testing.T, dir string) (records []Record) {
@@ -108,6 +109,24 @@ func TestTheOldestGo(t *testing.T) {
 	records := read(t, dir)
 	if len(names) != 3 || len(records) != 3 || records[2].Call != 49 || records[0].Call != 47 {
 		t.Errorf("%v with %d records", names, len(records))
+	}
+}
+
+// TestClockJumps has the clock be set back by years: the newest lines stay, and stay last.
+func TestClockJumps(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 2 {
+		name := time.Date(2999, 1, 1, 0, 0, n, 0, time.UTC).Format(rotated)
+		if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, "{\"event\":\"call\",\"run\":\"before %d\"}\n", n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := open(t, Options{dir, 200, 3})
+	for n := range 4 {
+		add(t, l, Record{Event: Called, Run: fmt.Sprint("after ", n), Tool: strings.Repeat("x", 200)})
+		if records := read(t, dir); records[len(records)-1].Run != fmt.Sprint("after ", n) || len(records) != 3 {
+			t.Errorf("after line %d there are %d records, the last %+v", n, len(records), records[len(records)-1])
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"codemode/internal/sandbox"
 )
@@ -62,6 +63,18 @@ func TestProveShare(t *testing.T) {
 		if _, err := r.ProveShare(t.Context(), t.TempDir()); err != nil || started(t, r.opts) != 2 {
 			t.Errorf("another folder was not proved: %v", err)
 		}
+		t.Run("TestClockJumps", func(t *testing.T) { // back: of a proof from the future nobody knows how old it is
+			proofs, _ := filepath.Glob(filepath.Join(r.opts.CacheDir, "shares", "*"))
+			future := time.Now().Add(time.Hour)
+			for _, proof := range proofs {
+				if err := os.Chtimes(proof, future, future); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := r.ProveShare(t.Context(), dir); err != nil || started(t, r.opts) != 3 {
+				t.Errorf("with %d proofs from the future, the folder was not proved again: %v", len(proofs), err)
+			}
+		})
 	})
 }
 

@@ -138,10 +138,7 @@ func TestCacheUnderAnyUmask(t *testing.T) {
 func TestGuestFilesPrune(t *testing.T) {
 	root := t.TempDir()
 	guests := guestFiles{root: root}
-	for name, age := range map[string]time.Duration{
-		"new": time.Hour, "old": unusedAfter + time.Hour,
-		tempPrefix + "being-written": time.Minute, tempPrefix + "dead": abandonedAfter + time.Minute,
-	} {
+	for name, age := range map[string]time.Duration{"new": time.Hour, "old": unusedAfter + time.Hour} {
 		dir := filepath.Join(root, name)
 		then := time.Now().Add(-age)
 		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "boot.py"), nil, 0o644), os.Chtimes(dir, then, then)); err != nil {
@@ -149,5 +146,20 @@ func TestGuestFilesPrune(t *testing.T) {
 		}
 	}
 	guests.prune()
-	checkEntries(t, root, tempPrefix+"being-written", "new")
+	checkEntries(t, root, "new")
+}
+
+// TestGuestFilesHalfWritten has a start find what one left that was killed while it wrote.
+func TestGuestFilesHalfWritten(t *testing.T) {
+	py := embeddedPython(t)
+	root := filepath.Join(t.TempDir(), "codemode", "guest")
+	guests := guestFiles{root: root}
+	if err := os.MkdirAll(filepath.Join(root, tempPrefix+"dead"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := guests.dir(t.Context(), fstest.MapFS{"boot.py": {Data: []byte("1\n")}}, py)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEntries(t, root, ".lock", filepath.Base(dir))
 }

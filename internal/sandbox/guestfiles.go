@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 )
@@ -110,11 +109,20 @@ func (t guestTree) complete(dir string) bool {
 	return len(t.files) > 0
 }
 
-// write makes dir. Two processes may do so at once; the first to rename wins, and both hold the same.
+// write makes dir, under a lock: whoever holds it knows that the makers of what is half-written are dead.
 func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Python) error {
 	if err := makeCache(filepath.Dir(g.root), g.root); err != nil {
 		return err
 	}
+	lock, err := lockCache(ctx, g.root, func() {})
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if t.complete(dir) {
+		return nil // another process was faster
+	}
+	removeTemps(g.root)
 	temp, err := os.MkdirTemp(g.root, tempPrefix)
 	if err != nil {
 		return err
@@ -136,7 +144,7 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 		return err
 	}
 	g.prune()
-	if err := os.Rename(temp, dir); err == nil || t.complete(dir) {
+	if err := os.Rename(temp, dir); err == nil {
 		return nil
 	}
 	// What is in the way lost files. A sandbox that has it mounted keeps what it has.
@@ -148,24 +156,15 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 	return os.Rename(temp, dir)
 }
 
-const (
-	// unusedAfter is how old a tree must be to be taken for an older version's. One that is needed after all is
-	// written again, and a sandbox that has it mounted keeps it.
-	unusedAfter = 7 * 24 * time.Hour
+// unusedAfter is how old a tree must be to be taken for an older version's. One that is needed after all is
+// written again, and a sandbox that has it mounted keeps it.
+const unusedAfter = 7 * 24 * time.Hour
 
-	// abandonedAfter is how old a half-written tree must be for its maker to be dead: writing takes seconds.
-	abandonedAfter = 10 * time.Minute
-)
-
-// prune removes the trees of older versions, and what starts that were killed left half-written.
+// prune removes the trees of older versions. The lock is held.
 func (g *guestFiles) prune() {
 	entries, _ := os.ReadDir(g.root)
 	for _, e := range entries {
-		limit := unusedAfter
-		if strings.HasPrefix(e.Name(), tempPrefix) {
-			limit = abandonedAfter
-		}
-		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > limit {
+		if fi, err := e.Info(); err == nil && e.IsDir() && time.Since(fi.ModTime()) > unusedAfter {
 			_ = os.RemoveAll(filepath.Join(g.root, e.Name()))
 		}
 	}

@@ -155,10 +155,15 @@ func (d distribution) marker() string { return filepath.Join(d.dir, markerName) 
 
 // lock waits for the lock of the directory root.
 func (d distribution) lock(ctx context.Context, root string) (*flock.Flock, error) {
+	return lockCache(ctx, root, func() { d.progress(0, 100, "waiting for another codemode to unpack python") })
+}
+
+// lockCache waits for the lock of a directory of the cache; waiting is called when somebody else has it.
+func lockCache(ctx context.Context, root string, waiting func()) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(root, ".lock"))
 	got, err := lock.TryLock()
 	if err == nil && !got {
-		d.progress(0, 100, "waiting for another codemode to unpack python")
+		waiting()
 		if _, err = lock.TryLockContext(ctx, lockRetry); ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,8 +83,8 @@ func (r *reloader) look() (*tenancy, bool) {
 	return next, true
 }
 
-// keepUnread takes over the servers of a file that is there but cannot be read any more: a typing error in it is no
-// reason to stop them.
+// keepUnread takes over the servers of a file, or of a folder's files, that is there but cannot be read any more: neither a
+// typing error in it nor a moment without descriptors is a reason to stop them.
 func (t *tenancy) keepUnread(before *tenancy) {
 	for _, p := range t.found.Problems {
 		inFile := func(e clientcfg.Entry) bool { return e.Server.Source == p.File }
@@ -92,7 +93,7 @@ func (t *tenancy) keepUnread(before *tenancy) {
 		}
 		kept := false
 		for _, s := range before.usable {
-			if s.Source == p.File && !slices.Contains(names(t.usable), s.Name) {
+			if (s.Source == p.File || filepath.Dir(s.Source) == p.File) && !slices.Contains(names(t.usable), s.Name) {
 				t.usable, kept = append(t.usable, s), true
 			}
 		}

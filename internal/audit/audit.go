@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,8 +256,8 @@ func (l *Log) rotate() error {
 		return err
 	}
 	if l.inUse() {
-		name := filepath.Join(l.opts.Dir, current)
-		if err := os.Rename(name, filepath.Join(l.opts.Dir, nextName(time.Now(), old))); err != nil {
+		err := os.Rename(filepath.Join(l.opts.Dir, current), filepath.Join(l.opts.Dir, nextName(time.Now(), old)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // else another process was faster
 			return err
 		}
 	}
@@ -274,12 +275,13 @@ func (l *Log) rotate() error {
 	return errors.Join(err, listErr)
 }
 
-// nextName is the name of a file that is put away: the time, or the next after that of the newest there is. Clocks are set
-// back, and the newest lines must not be taken for the oldest.
+// nextName is the name of a file that is put away: the time, or one after that of the newest there is. Clocks are set
+// back, and the newest lines must not be taken for the oldest. Two processes never have one name, as one file would
+// replace the other.
 func nextName(now time.Time, old []string) string {
 	for _, name := range old {
 		if then, err := time.Parse(rotated, name); err == nil && !now.After(then) {
-			now = then.Add(1)
+			now = then.Add(time.Duration(1 + rand.IntN(int(time.Second))))
 		}
 	}
 	return now.UTC().Format(rotated)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -271,5 +272,24 @@ func TestFailedSync(t *testing.T) {
 	add(t, l, Record{Event: Called})
 	if err := l.Close(); err == nil {
 		t.Error("the end does not tell of what is lost")
+	}
+}
+
+// TestKeysOfTheKilled has a key be made beside what codemodes left that were killed at that, one of them just now.
+func TestKeysOfTheKilled(t *testing.T) {
+	dir := t.TempDir()
+	old, young := filepath.Join(dir, keyFile+".1"), filepath.Join(dir, keyFile+".2")
+	for name, age := range map[string]time.Duration{old: unlinked + time.Second, young: 0} {
+		then := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := open(t, Options{dir, 1 << 20, 2}).Hash(nil); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, keyFile+"*"))
+	if len(left) != 2 || left[0] != filepath.Join(dir, keyFile) || left[1] != young {
+		t.Errorf("there are %v", left)
 	}
 }

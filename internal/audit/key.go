@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 const (
@@ -44,6 +45,7 @@ func (l *Log) theKey() ([]byte, error) {
 
 // loadKey reads the key, making it when there is none. Of several processes that do, one makes the key of all.
 func loadKey(name string) ([]byte, error) {
+	sweepKeys(name)
 	key, err := os.ReadFile(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		if err == nil && len(key) != keySize {
@@ -67,4 +69,17 @@ func loadKey(name string) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(name)
+}
+
+// unlinked is how old a key of another name must be for its maker to have been killed.
+const unlinked = time.Minute
+
+// sweepKeys removes keys that were made and given no name of use.
+func sweepKeys(name string) {
+	temps, _ := filepath.Glob(name + ".*")
+	for _, temp := range temps {
+		if fi, err := os.Lstat(temp); err == nil && time.Since(fi.ModTime()) > unlinked {
+			_ = os.Remove(temp)
+		}
+	}
 }

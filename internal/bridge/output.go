@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"time"
 	"unicode/utf8"
 )
 
@@ -145,6 +147,7 @@ func newSpill(dir string) (*spill, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making output folder: %w", err)
 		}
+		sweepSpills(dir)
 	}
 	f, err := os.CreateTemp(dir, "output-*")
 	if err != nil {
@@ -152,6 +155,19 @@ func newSpill(dir string) (*spill, error) {
 	}
 	_ = os.Remove(f.Name()) // Windows keeps an open file; there close removes it
 	return &spill{file: f}, nil
+}
+
+// nameless is how old a file with a name must be for its maker to have been killed: a name lasts no longer than a system call.
+const nameless = time.Minute
+
+// sweepSpills removes files that were not unlinked. On systems that keep an open file's name, removing it fails.
+func sweepSpills(dir string) {
+	names, _ := filepath.Glob(filepath.Join(dir, "output-*"))
+	for _, name := range names {
+		if fi, err := os.Lstat(name); err == nil && time.Since(fi.ModTime()) > nameless {
+			_ = os.Remove(name)
+		}
+	}
 }
 
 func (s *spill) close() {

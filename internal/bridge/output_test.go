@@ -2,10 +2,13 @@ package bridge
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -101,5 +104,23 @@ func TestPagesJoinToTheWhole(t *testing.T) {
 		if !bytes.Equal(got, whole) {
 			t.Errorf("pages of %d do not join to the whole", size)
 		}
+	}
+}
+
+// TestSpillsOfTheKilled has an output be kept beside what a codemode left that was killed before it had unlinked its file.
+func TestSpillsOfTheKilled(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "output-1")
+	then := time.Now().Add(-nameless - time.Second)
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, then, then)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSpill(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if _, err := os.Lstat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
 	}
 }

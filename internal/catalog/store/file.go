@@ -84,6 +84,7 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) (err er
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
+	s.sweep(now)
 	f, err := os.CreateTemp(s.dir, tempPrefix+"*") // with mode 0600
 	if err != nil {
 		return err
@@ -101,6 +102,16 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) (err er
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// sweep removes what processes left that were killed while they wrote.
+func (s *Store) sweep(now time.Time) {
+	temps, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
+	for _, temp := range temps {
+		if info, err := os.Lstat(temp); err == nil && now.Sub(info.ModTime()) > maxTemp {
+			_ = os.Remove(temp)
+		}
+	}
 }
 
 func ignoreGone(err error) error {

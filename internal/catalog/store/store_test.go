@@ -185,6 +185,24 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// TestHalfWritten has a list be saved beside what a killed process left, and what another is still writing.
+func TestHalfWritten(t *testing.T) {
+	s, key := New(t.TempDir()), Key([]byte("x"), "")
+	for name, at := range map[string]time.Time{tempPrefix + "young": monday, tempPrefix + "dead": monday.Add(-2 * maxTemp)} {
+		path := filepath.Join(s.dir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Save(key, raw("1"), monday); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
+	if len(left) != 1 || filepath.Base(left[0]) != tempPrefix+"young" {
+		t.Errorf("there are %v", left)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	s := New(t.TempDir())
 	var keys []string

@@ -63,7 +63,7 @@ func TestProveShare(t *testing.T) {
 		if _, err := r.ProveShare(t.Context(), t.TempDir()); err != nil || started(t, r.opts) != 2 {
 			t.Errorf("another folder was not proved: %v", err)
 		}
-		t.Run("TestClockJumps", func(t *testing.T) { // back: of a proof from the future nobody knows how old it is
+		t.Run("clock set back", func(t *testing.T) { // of a proof from the future nobody knows how old it is
 			proofs, _ := filepath.Glob(filepath.Join(r.opts.CacheDir, "shares", "*"))
 			future := time.Now().Add(time.Hour)
 			for _, proof := range proofs {

@@ -62,7 +62,7 @@ func parse(args []string) (o options, err error) {
 	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
 	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
 	fs.StringVar(&o.die, "die", "", "exit with 3 at `STEP`: initialize, tools/list, tools/call (before the answer); listed, answered (after that of tools/list, of a call)")
-	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: twice, wrong_id, text_id, list_result, half")
+	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: "+strings.Join(wrongTools, ", "))
 	fs.BoolVar(&o.stderrFlood, "flood-stderr", false, "write to stderr without end")
 	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
 	fs.BoolVar(&o.ignoreTerm, "ignore-term", false, "ignore SIGTERM")

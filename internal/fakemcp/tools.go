@@ -201,9 +201,11 @@ func addNotes(s *mcp.Server, file string) {
 	}
 }
 
-// addWrong adds the tools that wrong plays.
+// wrongTools are the tools whose answers -wrong makes wrong.
+var wrongTools = []string{"twice", "wrong_id", "text_id", "list_result", "half"}
+
 func addWrong(s *mcp.Server) {
-	for _, name := range []string{"twice", "wrong_id", "text_id", "list_result", "half"} {
+	for _, name := range wrongTools {
 		s.AddTool(&mcp.Tool{Name: name, Description: "Answer wrongly: " + name, InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
 	}

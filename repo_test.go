@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/chaos"
 	"codemode/internal/clientcfg/install"
 	"codemode/internal/commands"
 )
@@ -28,6 +29,43 @@ var fix = flag.Bool("fix", false, "rewrite generated documents")
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{"docs/cli.md": commands.Manual(), "docs/clients.md": install.Manual()} {
 		fresh(t, name, text)
+	}
+	table, err := chaos.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "docs/reliability.md"
+	fresh(t, name, between(t, name, "<!-- made of chaos/faults.go and chaos/results.json: go test . -run Docs -fix -->\n", "<!-- end -->", table))
+}
+
+// between is a document with another text between two marks.
+func between(t *testing.T, name, begin, end, text string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(data), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the marks %q and %q", name, begin, end)
+	}
+	return head + begin + text + end + tail
+}
+
+// TestFaultsElsewhere holds that the tests are there that bring about what the chaos cannot.
+func TestFaultsElsewhere(t *testing.T) {
+	all := files(t, ".go")
+	for _, f := range chaos.Faults {
+		for _, test := range strings.FieldsFunc(f.Tests, func(r rune) bool { return r == ',' || r == ' ' }) {
+			found := false
+			for _, text := range all {
+				found = found || strings.Contains(text, "func "+test+"(t *testing.T)")
+			}
+			if !found {
+				t.Errorf("%q names %s, which no file has", f.Name, test)
+			}
+		}
 	}
 }
 
@@ -82,6 +120,7 @@ var outside = map[string][]string{
 	"cmd/codemode": {"commands"},
 	".":            {"clientcfg", "commands"},
 	"testscripts":  {"commands"},
+	"chaos":        {"audit", "commands", "toolbox"},
 }
 
 // testOnly are packages for tests, which the tests of whichever package may use.
@@ -91,7 +130,7 @@ var testOnly = []string{"catalog/catalogtest", "clientcfg/splice/splicetest", "f
 var usedByTests = append([]string{"clientcfg"}, testOnly...)
 
 // sdkUsers are the packages that may speak MCP through the SDK.
-var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "bench"}
+var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "chaos", "bench"}
 
 const (
 	module = "codemode/internal/"

@@ -28,7 +28,7 @@ var Faults = []Fault{
 	{Name: "engine killed", What: "a container, or the engine's command, is killed in the midst of a run", Promise: "the run ends with 125; no container is left", Tests: "TestEngineKilled, TestContainersSoak"},
 
 	{Name: "disk full: state", What: "the file system of the audit log and the saved tools is full", Promise: "runs go on; `save_tool` raises, and the result says that the audit log lacks a part"},
-	{Name: "disk full: cache", What: "the file system of the cache is full", Promise: "runs go on; what cannot be kept is asked for again"},
+	{Name: "disk full: cache", What: "the file system of the cache is full", Promise: "once Python and the guest's files are there, runs go on; what cannot be kept is asked for again"},
 	{Name: "disk full: tmp", What: "the file system of TMPDIR is full", Promise: "runs go on"},
 	{Name: "disk full: unpacking", What: "the disk is full while Python is unpacked", Promise: "the error names folder and cause, nothing half is left; the next run with room unpacks it"},
 	{Name: "descriptors", What: "codemode reaches its limit of descriptors at a random point", Promise: "what cannot be started says `too many open files`; with room again, the same session works"},

@@ -146,6 +146,9 @@ func fills(dir string) injection {
 		if !c.m.disks {
 			return errNeedsDisks
 		}
+		if err := c.does("print('up')", 30, false, "^up"); err != nil { // what every guest needs is there
+			return err
+		}
 		defer c.forAll()()
 		empty, err := fill(c.m.path(dir))
 		if err != nil {

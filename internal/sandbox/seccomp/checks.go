@@ -1,5 +1,7 @@
 package seccomp
 
+import "slices"
+
 // Errors a filter answers with; the same numbers on both architectures.
 const (
 	eperm  = 1
@@ -10,6 +12,9 @@ const (
 // Constants of the checked arguments, the same on both architectures.
 const (
 	afUnix     = 1
+	afInet     = 2
+	afInet6    = 10
+	afNetlink  = 16
 	sockStream = 1
 	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
 
@@ -60,9 +65,34 @@ var prctls = []uint32{
 	0x53564d41, // PR_SET_VMA
 }
 
+// programCalls are allowed to an ordinary program beyond what a guest may: to watch files, to make pipes with
+// names, memory with a descriptor, and buffers of sockets of any size. What reaches other processes, the kernel's settings
+// or new namespaces is refused to both.
+var programCalls = []string{
+	"inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
+	"memfd_create", "mknod", "mknodat", "setsockopt",
+}
+
+// programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
+// warden's hands alone.
+var programPrctls = []uint32{
+	1,  // PR_SET_PDEATHSIG
+	4,  // PR_SET_DUMPABLE
+	38, // PR_SET_NO_NEW_PRIVS
+}
+
 // checks adds the rules for calls whose arguments decide.
 func checks(p *program, opts Options) {
-	if opts.Watched {
+	allowed := prctls
+	if opts.Program { // what is a rule twice is decided by the first
+		allowed = slices.Concat(prctls, programPrctls)
+		// The internet's families, of which its network namespace may leave it nothing, and the kernel's list of
+		// interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
+		p.rule("socket",
+			arg(0), jeq(afUnix, 6, 0), jeq(afInet, 5, 0), jeq(afInet6, 4, 0), jeq(afNetlink, 0, 2),
+			arg(2), jeq(0, 1, 0), ret(errno(eacces)), ret(retAllow))
+	}
+	if opts.Watched && !opts.Program {
 		// Such memory stays when its pages are unmapped: it is then in no process's figures.
 		p.rule("mmap", arg(3), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
 	} else {
@@ -75,18 +105,20 @@ func checks(p *program, opts Options) {
 	for _, name := range []string{"socket", "socketpair"} {
 		p.rule(name, oneOf(0, eacces, afUnix)...)
 	}
-	// Memory held in socket buffers is outside every rlimit.
-	p.rule("setsockopt",
-		arg(1), jeq(solSocket, 0, 5),
-		arg(2), jeq(soSndbuf, 4, 0), jeq(soRcvbuf, 3, 0), jeq(soSndbufForce, 2, 0), jeq(soRcvbufForce, 1, 0),
-		ret(retAllow), ret(errno(eperm)))
+	if !opts.Program {
+		// Memory held in socket buffers is outside every rlimit.
+		p.rule("setsockopt",
+			arg(1), jeq(solSocket, 0, 5),
+			arg(2), jeq(soSndbuf, 4, 0), jeq(soRcvbuf, 3, 0), jeq(soSndbufForce, 2, 0), jeq(soRcvbufForce, 1, 0),
+			ret(retAllow), ret(errno(eperm)))
+	}
 	p.rule("clone", arg(0), jset(cloneNamespace, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
 	p.rule("clone3", ret(errno(enosys)))
 	// A descriptor of a terminal must not become a keyboard.
 	p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
-	p.rule("prctl", oneOf(0, eperm, prctls...)...)
+	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 }
 
 // aloneRules adds the rules for a guest without namespaces: there is no pid, mount, network or IPC

@@ -64,6 +64,18 @@ type Options struct {
 
 	// Watched refuses memory that a watchdog cannot see. It is for a guest whose memory no cgroup limits.
 	Watched bool
+
+	// Program is the profile of an ordinary program instead of a guest: with sockets of the internet, file watches and
+	// anonymous files, whose memory is counted less exactly. Watched changes nothing for it.
+	Program bool
+}
+
+// verdict is what becomes of a call.
+func (o Options) verdict(c call) verdict {
+	if o.Program && slices.Contains(programCalls, c.name) {
+		return allow
+	}
+	return c.verdict
 }
 
 // Filter returns the filter for an architecture by its Go name.
@@ -87,9 +99,9 @@ func Filter(goarch string, opts Options) ([]Insn, error) {
 		aloneRules(p, opts.Alone)
 	}
 	checks(p, opts)
-	p.allowAll()
+	p.allowAll(opts)
 	for _, c := range calls {
-		if c.verdict == refuse {
+		if opts.verdict(c) == refuse {
 			p.rule(c.name, ret(errno(eperm)))
 		}
 	}
@@ -128,10 +140,10 @@ func (p *program) rule(name string, body ...Insn) {
 }
 
 // allowAll adds the plain allow-list, as ranges of numbers to keep it short.
-func (p *program) allowAll() {
+func (p *program) allowAll(opts Options) {
 	var nrs []uint32
 	for _, c := range calls {
-		if nr, ok := p.numbers[c.name]; ok && c.verdict == allow {
+		if nr, ok := p.numbers[c.name]; ok && opts.verdict(c) == allow {
 			nrs = append(nrs, nr)
 		}
 	}

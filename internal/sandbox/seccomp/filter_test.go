@@ -188,6 +188,64 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestProgram holds what an ordinary program may do that a guest may not, and that all else stays refused.
+func TestProgram(t *testing.T) {
+	type args = [6]uint64
+	for _, tt := range []struct {
+		call string
+		args args
+		want uint32
+	}{
+		{"socket", args{1}, retAllow},
+		{"socket", args{2, 1, 6}, retAllow},
+		{"socket", args{10, 2, 17}, retAllow},
+		{"socket", args{16, 3, 0}, retAllow},  // NETLINK_ROUTE
+		{"socket", args{16, 3, 9}, aEACCES},   // NETLINK_AUDIT
+		{"socket", args{17, 3, 0}, aEACCES},   // AF_PACKET
+		{"socket", args{40}, aEACCES},         // AF_VSOCK
+		{"socket", args{1<<32 | 40}, aEACCES}, // the kernel reads an int
+		{"socketpair", args{2, 1}, aEACCES},
+		{"setsockopt", args{0, 1, 7}, retAllow},
+		{"mmap", args{0, 4096, 3, 0x21}, retAllow},
+		{"memfd_create", args{}, retAllow},
+		{"inotify_add_watch", args{}, retAllow},
+		{"prctl", args{1, 0}, retAllow},
+		{"prctl", args{4, 0}, retAllow},
+		{"prctl", args{22}, aEPERM}, // PR_SET_SECCOMP
+		{"clone", args{17}, retAllow},
+		{"clone", args{0x10000000 | 17}, aEPERM},
+		{"clone3", args{}, aENOSYS},
+		{"ioctl", args{0, 0xdead00005412}, aEPERM},
+		{"personality", args{0x0040000}, aEPERM},
+	} {
+		for goarch, a := range arches {
+			for _, watched := range []bool{false, true} {
+				prog, err := Filter(goarch, Options{Program: true, Watched: watched})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := run(prog, data{nr: number(t, goarch, tt.call), arch: a.audit, args: tt.args})
+				if err != nil || got != tt.want {
+					t.Errorf("%s: %s(%#x): %#x, %v; want %#x", goarch, tt.call, tt.args, got, err, tt.want)
+				}
+			}
+		}
+	}
+	prog, err := Filter("amd64", Options{Program: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"unshare", "setns", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "ptrace", "process_vm_readv", "process_vm_writev",
+		"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "io_uring_setup", "kexec_load", "init_module", "finit_module",
+		"reboot", "seccomp", "pidfd_getfd", "open_by_handle_at", "chroot", "capset", "shmget",
+	} {
+		if got, err := run(prog, data{nr: number(t, "amd64", name), arch: arches["amd64"].audit}); got != aEPERM || err != nil {
+			t.Errorf("%s: %#x, %v; want EPERM", name, got, err)
+		}
+	}
+}
+
 func TestWatched(t *testing.T) {
 	for flags, want := range map[uint64]uint32{
 		0x01:           retAllow, // a shared mapping of a file

@@ -24,7 +24,7 @@ type family struct {
 }
 
 // startFamily starts the guard and waits until it has started the program.
-func startFamily(ctx context.Context, spec Spec, streams [3]*os.File) (_ *family, err error) {
+func startFamily(ctx context.Context, spec Spec, streams [3]*os.File) (_ Family, err error) {
 	controlR, controlW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -52,13 +52,13 @@ func startFamily(ctx context.Context, spec Spec, streams [3]*os.File) (_ *family
 	}
 	closeAll([]*os.File{controlR, reportW})
 	if err != nil {
-		f.close()
+		f.Close()
 		return nil, err
 	}
 	if err := f.started(ctx); err != nil {
-		f.kill()
+		f.Kill()
 		_ = f.guard.Wait()
-		f.close()
+		f.Close()
 		return nil, err
 	}
 	return f, nil
@@ -93,8 +93,8 @@ func (f *family) next() (verb string, n int, err error) {
 	return verb, n, err
 }
 
-// wait returns when the guard has ended, which it does after everybody else, and says how the program did.
-func (f *family) wait() error {
+// Wait returns when the guard has ended, which it does after everybody else, and says how the program did.
+func (f *family) Wait() error {
 	verb, n, err := f.next()
 	_ = f.guard.Wait() // it has nothing to add
 	switch {
@@ -108,11 +108,13 @@ func (f *family) wait() error {
 	return nil
 }
 
-func (f *family) terminate() { f.tell(guard.Terminate) }
-func (f *family) kill()      { f.tell(guard.Kill) }
-func (f *family) abandon()   { _ = f.guard.Process.Kill() }
+func (f *family) Pid() int { return f.pid }
+
+func (f *family) Terminate() { f.tell(guard.Terminate) }
+func (f *family) Kill()      { f.tell(guard.Kill) }
+func (f *family) Abandon()   { _ = f.guard.Process.Kill() }
 
 // tell cannot block: a pipe holds more than the few commands there are. A guard that has ended needs none.
 func (f *family) tell(command byte) { _, _ = f.control.Write([]byte{command}) }
 
-func (f *family) close() { closeAll([]*os.File{f.control, f.report}) }
+func (f *family) Close() { closeAll([]*os.File{f.control, f.report}) }

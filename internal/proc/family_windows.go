@@ -21,7 +21,7 @@ type family struct {
 	pid int
 }
 
-func startFamily(_ context.Context, spec Spec, streams [3]*os.File) (*family, error) {
+func startFamily(_ context.Context, spec Spec, streams [3]*os.File) (Family, error) {
 	job, err := newJob()
 	if err != nil {
 		return nil, fmt.Errorf("making a job object: %w", err)
@@ -41,14 +41,14 @@ func startFamily(_ context.Context, spec Spec, streams [3]*os.File) (*family, er
 		},
 	}}
 	if err := f.cmd.Start(); err != nil {
-		f.close()
+		f.Close()
 		return nil, err
 	}
 	f.pid = f.cmd.Process.Pid
 	if err := f.release(); err != nil {
 		_ = f.cmd.Process.Kill()
 		_ = f.cmd.Wait()
-		f.close()
+		f.Close()
 		return nil, err
 	}
 	return f, nil
@@ -108,10 +108,10 @@ func resume(pid uint32) error {
 	return nil
 }
 
-// wait returns when the program has ended; whoever it left behind ends with the job.
-func (f *family) wait() error {
+// Wait returns when the program has ended; whoever it left behind ends with the job.
+func (f *family) Wait() error {
 	err := f.cmd.Wait()
-	f.kill()
+	f.Kill()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return &ExitError{Code: exit.ExitCode()}
@@ -119,11 +119,13 @@ func (f *family) wait() error {
 	return err
 }
 
-// terminate asks for the end: a console process gets CTRL_BREAK, the nearest there is to SIGTERM.
-func (f *family) terminate() {
+func (f *family) Pid() int { return f.pid }
+
+// Terminate asks for the end: a console process gets CTRL_BREAK, the nearest there is to SIGTERM.
+func (f *family) Terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(f.pid))
 }
 
-func (f *family) kill()    { _ = windows.TerminateJobObject(f.job, 1) }
-func (f *family) abandon() { _ = f.cmd.Process.Kill() }
-func (f *family) close()   { _ = windows.CloseHandle(f.job) }
+func (f *family) Kill()    { _ = windows.TerminateJobObject(f.job, 1) }
+func (f *family) Abandon() { _ = f.cmd.Process.Kill() }
+func (f *family) Close()   { _ = windows.CloseHandle(f.job) }

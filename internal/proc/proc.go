@@ -33,14 +33,30 @@ type Spec struct {
 	Env  []string // its whole environment; nothing is inherited
 	Dir  string   // where it starts; must exist
 
+	// Start, when set, is how the process is started, in place of this package's own way.
+	Start Starter
+
 	// StderrLine, when set, is called with each line of standard error as it comes, from one goroutine. A line
 	// longer than 8 KiB comes in pieces. It must not block.
 	StderrLine func(line string)
 }
 
+// A Starter starts what a Spec says, with those standard streams, which stay the caller's. ctx bounds the start alone.
+type Starter func(ctx context.Context, spec Spec, streams [3]*os.File) (Family, error)
+
+// A Family is a process and all its descendants.
+type Family interface {
+	Pid() int    // of the process
+	Wait() error // returns when nobody is left: nil or an *ExitError, about the process
+	Terminate()  // asks the process to end
+	Kill()       // ends everybody
+	Abandon()    // ends everybody when Kill was not enough
+	Close()      // frees what is left of a family that has ended
+}
+
 // A Process is running until Done is closed. Its methods may be called from any goroutine.
 type Process struct {
-	family *family // the process and its descendants, as this system sees them
+	family Family // the process and its descendants
 	stdin  *os.File
 	stdout *os.File
 	stderr *tail
@@ -55,9 +71,13 @@ type Process struct {
 type ExitError struct {
 	Code   int            // exit code, when Signal is 0
 	Signal syscall.Signal // what killed it
+	Reason string         // why it was killed, where that is known
 }
 
 func (e *ExitError) Error() string {
+	if e.Reason != "" {
+		return e.Reason
+	}
 	if e.Signal != 0 {
 		return "killed by signal: " + e.Signal.String()
 	}
@@ -80,7 +100,11 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executing %q: %w", spec.Path, err)
 	}
-	p.family, err = startFamily(ctx, spec, theirs)
+	start := spec.Start
+	if start == nil {
+		start = startFamily
+	}
+	p.family, err = start(ctx, spec, theirs)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll([]*os.File{p.stdin, p.stdout, p.stderr.source})
@@ -135,7 +159,7 @@ const stderrLinger = time.Second
 // wait ends when the process, its descendants and its standard error have ended.
 func (p *Process) wait() {
 	defer close(p.done)
-	p.exit = p.family.wait()
+	p.exit = p.family.Wait()
 	linger := time.AfterFunc(stderrLinger, func() { p.stderr.source.Close() })
 	<-p.stderr.done
 	linger.Stop()
@@ -143,7 +167,7 @@ func (p *Process) wait() {
 }
 
 // Pid is the process id, for people.
-func (p *Process) Pid() int { return p.family.pid }
+func (p *Process) Pid() int { return p.family.Pid() }
 
 // Stdin is the process's standard input. One goroutine at a time may write to it.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }
@@ -166,7 +190,7 @@ func (p *Process) Err() error { return p.exit }
 func (p *Process) Hangup() {
 	p.stdin.Close()
 	if err := p.stdout.SetReadDeadline(time.Unix(1, 0)); errors.Is(err, os.ErrNoDeadline) {
-		p.family.kill()
+		p.family.Kill()
 	}
 }
 
@@ -186,17 +210,17 @@ func (p *Process) Stop(grace time.Duration) error {
 		// "Waiting for the server to exit, or sending SIGTERM if the server does not exit within a
 		// reasonable time"
 		if !p.ended(grace) {
-			p.family.terminate()
+			p.family.Terminate()
 			// "Sending SIGKILL if the server does not exit within a reasonable time after SIGTERM"
 			if !p.ended(grace) {
-				p.family.kill()
+				p.family.Kill()
 				if !p.ended(killWait) {
-					p.family.abandon()
+					p.family.Abandon()
 					<-p.done
 				}
 			}
 		}
-		p.family.close()
+		p.family.Close()
 		p.stdout.Close()
 	})
 	<-p.stopped

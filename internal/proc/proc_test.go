@@ -191,7 +191,7 @@ func TestKilledGuard(t *testing.T) {
 	needLinux(t)
 	p := start(t, shell(proctest.Mark(t), `trap "" TERM; echo; while :; do sleep 0.1; done`))
 	ready(t, p)
-	if err := p.family.guard.Process.Kill(); err != nil {
+	if err := p.family.(*family).guard.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-p.Done()
@@ -356,9 +356,9 @@ func BenchmarkStart(b *testing.B) {
 		}
 		defer p.Stop(0)
 		for b.Loop() {
-			rollup(b, p.family.guard.Process.Pid)
+			rollup(b, p.family.(*family).guard.Process.Pid)
 		}
-		for name, kib := range rollup(b, p.family.guard.Process.Pid) {
+		for name, kib := range rollup(b, p.family.(*family).guard.Process.Pid) {
 			b.ReportMetric(float64(kib), name+"-KiB")
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -34,27 +35,36 @@ func (l *launch) prepareBwrap() error {
 	l.info = info
 	l.undo.add(func() { info.Close() })
 	infoFD := strconv.Itoa(l.pass(infoW))
-	binds := guestBinds(l.py, l.dir)
-	id := strconv.Itoa(guestID)
+	v := l.view
 	args := []string{
 		bwrap, "--info-fd", infoFD,
-		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-		"--uid", id, "--gid", id, "--hostname", "sandbox",
+		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try",
+		"--uid", strconv.Itoa(v.uid), "--gid", strconv.Itoa(v.gid), "--hostname", "sandbox",
 		"--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL",
 		"--proc", "/proc", "--dev", "/dev",
 	}
-	args = append(args, tmpfs("/tmp", l.spec.Policy.TmpSize)...)
-	args = append(args, tmpfs("/workspace", l.spec.Policy.WorkSize)...)
-	args = append(args, tmpfs("/dev/shm", 16<<20)...)
-	args = append(args, l.coverDevices()...)
-	for _, b := range binds {
-		args = append(args, "--ro-bind", b.Host, b.Inside)
+	if !v.network {
+		args = append(args, "--unshare-net")
 	}
-	for _, s := range host().symlinks {
+	for _, d := range v.dirs {
+		args = append(args, tmpfs(d.Inside, d.Size)...)
+	}
+	args = append(args, tmpfs("/dev/shm", v.shm)...)
+	if !slices.Contains(v.devices, zero) { // bubblewrap's /dev is always the same
+		args = append(args, "--dev-bind", "/dev/null", zero)
+	}
+	for _, b := range v.binds {
+		how := "--ro-bind"
+		if b.Write {
+			how = "--bind"
+		}
+		args = append(args, how, b.Host, b.Inside)
+	}
+	for _, s := range v.symlinks {
 		args = append(args, "--symlink", s.Target, s.Inside)
 	}
 	args = append(args, files...)
-	args = append(args, "--remount-ro", "/", "--chdir", "/workspace", stage, stage2.Name)
+	args = append(args, "--remount-ro", "/", "--chdir", v.dir, stage, stage2.Name)
 
 	l.cmd = &exec.Cmd{
 		Path: bwrap,
@@ -66,10 +76,9 @@ func (l *launch) prepareBwrap() error {
 	if os.Geteuid() == 0 {
 		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
 	}
-	l.config.Argv = l.argv(l.py.Exe, GuestDir)
-	l.config.Dir = "/workspace"
-	l.config.Landlock = landlockRules(binds)
-	l.site = l.py.SitePackages
+	if v.guest != nil {
+		l.site = v.guest.py.SitePackages
+	}
 	return nil
 }
 
@@ -83,7 +92,7 @@ func tmpfs(dir string, size int64) []string {
 // bwrapFiles hands bubblewrap the files of the root, each in a pipe.
 func (l *launch) bwrapFiles() ([]string, error) {
 	var args []string
-	for _, f := range rootFiles() {
+	for _, f := range l.view.files {
 		r, w, err := blockingPipe()
 		if err != nil {
 			return nil, err

@@ -140,7 +140,7 @@ func (c *cgroups) limit(l *launch) (*cgroup, error) {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
 	}
 	g := &cgroup{dir}
-	if err := g.set(l.spec.Policy); err != nil {
+	if err := g.set(l.policy); err != nil {
 		g.remove()
 		return nil, err
 	}

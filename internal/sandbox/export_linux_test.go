@@ -14,3 +14,6 @@ func PID(sb Sandbox) int { return sb.(*nativeSandbox).pid }
 
 // ExactMemory is what the watchdog takes a process to hold.
 func ExactMemory(pid int) int64 { return exactMemory(pid) }
+
+// UseMethodOf has programs make namespaces in one way only.
+func UseMethodOf(p *Programs, method string) { p.native.remember(method) }

@@ -152,20 +152,28 @@ func diagnoseStage2(l *launch, err error, stderr []byte) error {
 			Remedy: []string{remedyReduced},
 		}
 	}
-	return stage2Failure(thisMachine(), failure, l.config.Argv[0])
+	return stage2Failure(thisMachine(), failure, l.config.Path, l.view.program)
 }
 
 // stage2Failure explains a step of the second stage that failed.
-func stage2Failure(m machine, failure *stage2Error, python string) *UnavailableError {
+func stage2Failure(m machine, failure *stage2Error, path string, program bool) *UnavailableError {
 	e := &UnavailableError{Runtime: nativeName, Step: failure.Step, Err: errors.New(failure.Text)}
 	if failure.Errno != 0 {
 		e.Err = syscall.Errno(failure.Errno)
 	}
 	denied := errors.Is(e.Err, unix.EPERM) || errors.Is(e.Err, unix.EACCES)
+	executing := strings.HasPrefix(failure.Step, "executing ")
 	switch {
-	case strings.HasPrefix(failure.Step, "executing "):
+	case executing && program:
+		e.Code = "program"
+		e.Err = fmt.Errorf("the program, its interpreter or its loader cannot be seen or executed in the sandbox: %w", e.Err)
+		e.Remedy = []string{"Name the folder of its installation in `sandbox_read`.", "If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`."}
+	case strings.HasPrefix(failure.Step, "entering ") && program:
+		e.Code = "program"
+		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
+	case executing:
 		e.Code = "python"
-		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", python, e.Err)
+		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", path, e.Err)
 		e.Remedy = []string{"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.", "Set `sandbox.python` to another interpreter."}
 	case denied && m.root && strings.HasPrefix(failure.Step, "allowing path "):
 		e.Code = "readable"

@@ -76,7 +76,7 @@ func TestStage2Failure(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			failure := &stage2Error{stage2.Failure{Step: tt.step, Errno: int(tt.errno), Text: tt.errno.Error()}}
-			e := stage2Failure(tt.m, failure, "/opt/python")
+			e := stage2Failure(tt.m, failure, "/opt/python", false)
 			checkUnavailable(t, e, tt.errno, tt.code, tt.says, tt.remedy)
 			if !strings.Contains(e.Error(), tt.step) {
 				t.Errorf("%v does not name the step", e)
@@ -128,7 +128,7 @@ func TestAtLeast(t *testing.T) {
 }
 
 func TestGuestBinds(t *testing.T) {
-	py := &Python{Binds: []Bind{{"/usr", "/usr"}, {"/home/me/.cache/python", "/opt/python"}, {"/usr/lib/python3", "/usr/lib/python3"}}}
+	py := &Python{Binds: []Bind{{Host: "/usr", Inside: "/usr"}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}, {Host: "/usr/lib/python3", Inside: "/usr/lib/python3"}}}
 	binds := guestBinds(py, "/cache/guest")
 	var seen []string
 	for _, b := range binds {
@@ -138,7 +138,7 @@ func TestGuestBinds(t *testing.T) {
 		}
 	}
 	all := fmt.Sprint(binds)
-	for _, want := range []Bind{{"/cache/guest", GuestDir}, {"/home/me/.cache/python", "/opt/python"}} {
+	for _, want := range []Bind{{Host: "/cache/guest", Inside: GuestDir}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}} {
 		if !strings.Contains(all, fmt.Sprint(want)) {
 			t.Errorf("%v is missing in %v", want, seen)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"codemode/internal/sandbox/stage2"
 	"codemode/internal/sandbox/warden"
@@ -53,11 +54,16 @@ func (s *nativeSandbox) Kill() { s.kill(ExitKilled) }
 // namespace, or alone: its death is everybody's.
 func (s *nativeSandbox) kill(cause ExitCause) {
 	s.cause.CompareAndSwap(int32(ExitSelf), int32(cause))
+	s.signal(unix.SIGKILL)
+}
+
+// signal sends the sandbox's first process a signal.
+func (s *nativeSandbox) signal(sig syscall.Signal) {
 	if inner := s.inner.Load(); inner != nil {
-		inner.kill()
+		inner.signal(sig)
 		return
 	}
-	_ = s.process.Kill() // it may have ended
+	_ = s.process.Signal(sig) // it may have ended
 }
 
 // Close also returns what is left of the guest to the system.
@@ -145,17 +151,25 @@ func (s *nativeSandbox) findInner(info io.Reader) error {
 }
 
 // guard starts the guest's warden. The guest has no code of the user's before it runs.
-func (s *nativeSandbox) guard(pidfd int) (err error) {
-	s.warden, err = warden.Start(pidfd)
+func (s *nativeSandbox) guard(pidfd int, grace time.Duration) (err error) {
+	s.warden, err = warden.Start(pidfd, grace)
 	return err
 }
 
 // guardInner is guard for a guest that bubblewrap has started, if it has.
-func (s *nativeSandbox) guardInner() error {
+func (s *nativeSandbox) guardInner(grace time.Duration) error {
 	if inner := s.inner.Load(); inner != nil {
-		return s.guard(inner.fd)
+		return s.guard(inner.fd, grace)
 	}
 	return nil
+}
+
+// first is the sandbox's first process.
+func (s *nativeSandbox) first() int {
+	if inner := s.inner.Load(); inner != nil {
+		return inner.pid
+	}
+	return s.pid
 }
 
 // watch starts what accompanies a running guest.
@@ -166,10 +180,9 @@ func (s *nativeSandbox) watch(l *launch) {
 	if l.enforced.Memory != meansWatchdog {
 		return
 	}
-	pid := s.pid
-	if inner := s.inner.Load(); inner != nil {
-		pid = inner.pid
+	w := newWatchdog(s.first(), l.policy.Memory)
+	if !l.alone {
+		w.dirs, w.sockets = l.view.writable(), !l.view.program
 	}
-	w := newWatchdog(pid, l.spec.Policy.Memory, !l.alone)
 	s.tasks.Go(func() { w.run(s.done, func() { s.kill(ExitMemory) }) })
 }

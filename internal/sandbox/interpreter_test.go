@@ -66,7 +66,7 @@ func TestInterpreterOfSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(py.Binds, Bind{"/usr", "/usr"}) || py.Embedded {
+		if !slices.Contains(py.Binds, Bind{Host: "/usr", Inside: "/usr"}) || py.Embedded {
 			t.Errorf("%s: got %+v", name, py)
 		}
 		const code = `import json, platform, sys; print(platform.python_version(), sys.implementation.cache_tag)`
@@ -259,9 +259,9 @@ func TestBindsOfInterpreter(t *testing.T) {
 	}.python()
 	real := realPath(home)
 	want := []Bind{
-		{real + "/bin", insidePath(real + "/bin")},
-		{real + "/lib", insidePath(real + "/lib")},
-		{"/usr", "/usr"},
+		{Host: real + "/bin", Inside: insidePath(real + "/bin")},
+		{Host: real + "/lib", Inside: insidePath(real + "/lib")},
+		{Host: "/usr", Inside: "/usr"},
 	}
 	slices.SortFunc(want, func(a, b Bind) int { return strings.Compare(a.Host, b.Host) })
 	if !slices.Equal(py.Binds, want) {

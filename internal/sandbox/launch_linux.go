@@ -22,10 +22,9 @@ const bootArg = "fd:3:4:5"
 
 // A launch is a sandbox being started: what the methods prepare, and how to undo it.
 type launch struct {
-	spec     Spec
-	py       *Python
-	dir      string // host directory of the guest's files
+	policy   Policy
 	enforced Enforcement
+	view     view
 
 	cmd    *exec.Cmd
 	config stage2.Config
@@ -33,6 +32,7 @@ type launch struct {
 	undo   *cleanup   // run after the sandbox's end, or when there is none
 	site   []string   // site-packages as the guest sees them
 	alone  bool       // the guest has no namespaces
+	shift  []shifted  // mounts whose owner the sandbox's user is to be
 	info   *os.File   // where bubblewrap says who its child is; nil without bubblewrap
 }
 
@@ -56,10 +56,10 @@ func (l *launch) pass(f *os.File) int {
 	return stage2.FirstFD + len(l.extra) - 1
 }
 
-// launch starts a guest by the method in enforced. An error leaves nothing behind.
-func (n *native) launch(ctx context.Context, spec Spec, py *Python, dir string, enforced Enforcement) (_ *nativeSandbox, err error) {
-	s := &nativeSandbox{enforced: enforced, settled: make(chan struct{}), done: make(chan struct{})}
-	l := &launch{spec: spec, py: py, dir: dir, enforced: enforced, undo: &s.undo}
+// launch starts a guest or a program by the method in l.enforced. An error leaves nothing behind.
+func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, error)) (_ *nativeSandbox, err error) {
+	s := &nativeSandbox{enforced: l.enforced, settled: make(chan struct{}), done: make(chan struct{})}
+	l.undo = &s.undo
 	defer func() {
 		closeFiles(l.extra...)
 		if err != nil {
@@ -73,7 +73,7 @@ func (n *native) launch(ctx context.Context, spec Spec, py *Python, dir string, 
 	if s.group, err = n.groups.limit(l); err != nil {
 		return nil, err
 	}
-	pipes, err := openStdio(spec.Stdin, spec.StdinTurn)
+	pipes, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +84,13 @@ func (n *native) launch(ctx context.Context, spec Spec, py *Python, dir string, 
 
 // prepare fills in the command and the configuration of the second stage.
 func (l *launch) prepare() error {
+	v := l.view
 	l.config = stage2.Config{
-		Env:    guestEnv(l.py, l.spec.Env),
-		Limits: guestLimits(l.spec.Policy, l.enforced),
+		Path: v.path, Argv: v.argv, Env: v.env, Dir: v.dir, Keep: v.keep,
+		Limits: guestLimits(l.policy, l.enforced), Landlock: v.landlock(),
+	}
+	if v.program {
+		l.config.Limits = programLimits(l.policy, l.enforced)
 	}
 	switch l.enforced.Method {
 	case methodUserns:
@@ -99,14 +103,9 @@ func (l *launch) prepare() error {
 	return fmt.Errorf("starting a sandbox: unknown method %q", l.enforced.Method)
 }
 
-// argv is the guest's command line: isolated from environment and user, without site, unbuffered.
-func (l *launch) argv(exe, dir string) []string {
-	return []string{exe, "-I", "-S", "-u", "-X", "utf8", bootPath(dir, l.spec.Boot), bootArg}
-}
-
 // encode finishes the configuration, when the guest's pid is known.
 func (l *launch) encode(pid int) ([]byte, error) {
-	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog}
+	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog, Program: l.view.program}
 	if l.alone {
 		opts.Alone = uint32(pid)
 	}
@@ -172,17 +171,25 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	}
 	defer unix.Close(pidfd)
 	pipes.closeGuest()
+	shiftErr := l.shiftOwners(s.pid)
 	closeFiles(configR, statusW)
 	closeFiles(l.extra...) // so that the end of each is seen
 
 	guarded := make(chan error, 1)
-	if l.info == nil { // who the guest is, is known: its warden starts beside it
-		s.tasks.Go(func() { guarded <- s.guard(pidfd) })
+	guard := func() { guarded <- s.guard(pidfd, l.view.grace) }
+	switch {
+	case l.info != nil: // who the guest is, is not known yet
+	case l.view.grace > 0:
+		guard() // the death signal of what has a grace may be ignored
+	default:
+		s.tasks.Go(guard) // beside the guest's start
 	}
 	stop := context.AfterFunc(ctx, s.Kill)
-	err = s.handshake(l, configW, statusR)
+	if err = shiftErr; err == nil {
+		err = s.handshake(l, configW, statusR)
+	}
 	if l.info != nil {
-		guarded <- s.guardInner()
+		guarded <- s.guardInner(l.view.grace)
 	}
 	if gerr := <-guarded; err == nil {
 		err = gerr

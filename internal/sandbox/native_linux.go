@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"sync"
 )
@@ -40,7 +39,6 @@ func (n *native) Name() string { return nativeName }
 // Close does nothing: whatever the runtime starts belongs to a sandbox.
 func (n *native) Close() error { return nil }
 
-// Start tries the ways to make namespaces until one works, and remembers it.
 func (n *native) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 	sb, err := n.start(ctx, spec)
 	if err != nil {
@@ -61,16 +59,28 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
+		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
+		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinTurn) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.log.DebugContext(ctx, "sandbox started", "pid", sb.pid, "method", sb.enforced.Method)
+	return sb, nil
+}
+
+// attempt tries the ways to make namespaces until one works, and remembers it.
+func (n *native) attempt(ctx context.Context, p Policy, start func(Enforcement) (*nativeSandbox, error)) (*nativeSandbox, error) {
 	var first error
-	for _, method := range n.methods(spec.Policy.Isolation) {
-		enforced, gaps := Effective(spec.Policy, n.offer(method, spec.Policy.Isolation, py))
+	for _, method := range n.methods(p.Isolation) {
+		enforced, gaps := Effective(p, n.offer(method, p.Isolation))
 		if len(gaps) > 0 {
 			return nil, &GapError{Runtime: nativeName, Gaps: gaps}
 		}
-		sb, err := n.launch(ctx, spec, py, dir, enforced)
+		sb, err := start(enforced)
 		if err == nil {
 			n.remember(method)
-			n.log.DebugContext(ctx, "sandbox started", "pid", sb.pid, "method", method)
 			return sb, nil
 		}
 		if first == nil {
@@ -147,6 +157,3 @@ func bwrapPath() (string, error) {
 	}
 	return exec.LookPath("bwrap")
 }
-
-// bootPath is the file the interpreter runs, below the directory where the guest sees its files.
-func bootPath(dir, boot string) string { return path.Join(dir, boot) }

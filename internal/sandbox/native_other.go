@@ -5,11 +5,15 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 )
 
 // native is the native runtime of a system whose kernel it does not know.
-type native struct{}
+type native struct {
+	log       *slog.Logger
+	isolation Isolation
+}
 
 func newNative(NativeOptions) Runtime { return native{} }
 

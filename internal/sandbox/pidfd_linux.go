@@ -42,7 +42,7 @@ func parentOf(pid string) string {
 	return f[1]
 }
 
-func (p *pidfd) kill() { _ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) } // it may have ended
+func (p *pidfd) signal(sig unix.Signal) { _ = unix.PidfdSendSignal(p.fd, sig, nil, 0) } // it may have ended
 
 // wait returns when the process has ended.
 func (p *pidfd) wait() {

@@ -74,8 +74,11 @@ func (n *native) probe(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, &UnavailableError{Runtime: nativeName, Code: "self-check", Step: "checking a sandbox from inside", Err: err}
 	}
-	r := n.offer(sb.Enforced().Method, n.isolation, py)
-	r.Proc, r.Start = found.Proc, took
+	r := n.offer(sb.Enforced().Method, n.isolation)
+	r.Proc, r.Start, r.Python = found.Proc, took, py.Exe
+	if py.Embedded {
+		r.Python = "embedded " + py.Version
+	}
 	return r, nil
 }
 
@@ -119,7 +122,7 @@ func readWalls(b []byte, exit Exit, isolation Isolation) (walls, error) {
 }
 
 // offer is what the machine lets a method enforce, found without starting anything.
-func (n *native) offer(method string, isolation Isolation, py *Python) Report {
+func (n *native) offer(method string, isolation Isolation) Report {
 	release := kernelRelease()
 	r := Report{
 		Runtime:  nativeName,
@@ -131,10 +134,6 @@ func (n *native) offer(method string, isolation Isolation, py *Python) Report {
 		Pids:     meansNone,
 		CPUs:     meansNone,
 		Rootless: os.Geteuid() != 0,
-		Python:   py.Exe,
-	}
-	if py.Embedded {
-		r.Python = "embedded " + py.Version
 	}
 	// Since Linux 5.14 RLIMIT_NPROC counts the processes of a user namespace, before those of a user.
 	if isolation == IsolationFull && atLeast(release, 5, 14) {

@@ -13,6 +13,8 @@ import (
 // A Bind is a host file or directory and the path at which the guest sees it, read-only.
 type Bind struct {
 	Host, Inside string
+	Write        bool // it may be written to
+	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 }
 
 // Python is an interpreter that is ready to be used by a guest. It is a value to read: it holds no

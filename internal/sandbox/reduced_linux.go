@@ -38,17 +38,19 @@ func (l *launch) prepareReduced() error {
 	l.alone = true
 	l.config.RequireLandlock = true
 	l.config.Dir = work
-	l.config.Argv = l.argv(l.py.hostPath(l.py.Exe), l.dir)
+	py, dir := l.view.guest.py, l.view.guest.dir
+	l.config.Path = py.hostPath(py.Exe)
+	l.config.Argv = l.view.guest.argv(l.config.Path, dir)
 	l.config.Env = replaceEnv(l.config.Env, map[string]string{"HOME": work, "TMPDIR": tmp, "MPLCONFIGDIR": tmp})
 	l.config.Landlock = stage2.Landlock{
 		Write:   []string{tmp, work},
-		Devices: l.devices(),
+		Devices: l.view.devices,
 	}
-	for _, b := range guestBinds(l.py, l.dir) {
+	for _, b := range guestBinds(py, dir) {
 		l.config.Landlock.Execute = append(l.config.Landlock.Execute, b.Host)
 	}
-	for _, p := range l.py.SitePackages {
-		l.site = append(l.site, l.py.hostPath(p))
+	for _, p := range py.SitePackages {
+		l.site = append(l.site, py.hostPath(p))
 	}
 	return nil
 }

@@ -26,16 +26,19 @@ var systemPaths = []string{
 	"/nix/store", "/run/current-system",
 }
 
-// A hostView is the part of the host every guest sees.
+// A hostView is a part of the host.
 type hostView struct {
 	binds    []Bind
 	symlinks []stage2.Symlink
 }
 
-// host looks once: a system does not move its libraries while it runs.
-var host = sync.OnceValue(func() hostView {
+// host is what every guest sees. It looks once: a system does not move its libraries while it runs.
+var host = sync.OnceValue(func() hostView { return look(systemPaths) })
+
+// look finds those of the paths that are there.
+func look(paths []string) hostView {
 	var v hostView
-	for _, p := range systemPaths {
+	for _, p := range paths {
 		fi, err := os.Lstat(p)
 		if err != nil {
 			continue
@@ -50,13 +53,24 @@ var host = sync.OnceValue(func() hostView {
 		}
 	}
 	return v
-})
+}
 
-// guestBinds are the host's paths, the interpreter's and the guest's files, sorted, without those that
-// another shows already.
+// guestBinds are the host's paths, the interpreter's and the guest's files.
 func guestBinds(py *Python, dir string) []Bind {
-	binds := slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir}})
-	slices.SortStableFunc(binds, func(a, b Bind) int { return strings.Compare(a.Inside, b.Inside) })
+	return needed(slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir}}))
+}
+
+// needed are binds in the order in which they are attached, without those that another shows already.
+func needed(binds []Bind) []Bind {
+	slices.SortStableFunc(binds, func(a, b Bind) int {
+		if c := strings.Compare(a.Inside, b.Inside); c != 0 || a.Write == b.Write {
+			return c
+		}
+		if a.Write {
+			return -1
+		}
+		return 1
+	})
 	var kept []Bind
 	for _, b := range binds {
 		if !slices.ContainsFunc(kept, func(k Bind) bool { return shows(k, b) }) {
@@ -69,28 +83,19 @@ func guestBinds(py *Python, dir string) []Bind {
 // shows tells whether k makes b superfluous.
 func shows(k, b Bind) bool {
 	rest, ok := cutDir(b.Inside, k.Inside)
-	return ok && filepath.Join(k.Host, rest) == b.Host
+	return ok && filepath.Join(k.Host, rest) == b.Host && (k.Write || !b.Write)
 }
 
-// devices are the host's that a guest may use.
-func (l *launch) devices() []string {
+const zero = "/dev/zero"
+
+// guestDevices are the host's that a guest may use. A shared mapping of /dev/zero is memory that outlasts its pages'
+// unmapping, which no watchdog would see.
+func guestDevices(e Enforcement) []string {
 	devices := []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}
-	if l.hasZero() {
-		devices = append(devices, "/dev/zero")
+	if e.Memory != meansWatchdog {
+		devices = append(devices, zero)
 	}
 	return devices
-}
-
-// hasZero tells whether a guest has /dev/zero. A shared mapping of it is memory that outlasts its pages'
-// unmapping, which no watchdog would see.
-func (l *launch) hasZero() bool { return l.enforced.Memory != meansWatchdog }
-
-// coverDevices has bubblewrap, whose /dev is always the same, cover what the guest may not use.
-func (l *launch) coverDevices() []string {
-	if l.hasZero() {
-		return nil
-	}
-	return []string{"--dev-bind", "/dev/null", "/dev/zero"}
 }
 
 // rootFiles are made anew, so that nothing of the host's users shows.
@@ -100,19 +105,6 @@ func rootFiles() []stage2.File {
 		{Inside: "/etc/group", Content: fmt.Sprintf("sandbox:x:%d:\n", guestID)},
 		{Inside: "/etc/hosts", Content: "127.0.0.1 localhost\n"},
 	}
-}
-
-// landlockRules repeats what the mounts say, in case one of them is undone.
-func landlockRules(binds []Bind) stage2.Landlock {
-	l := stage2.Landlock{
-		Read:    []string{"/"},
-		Write:   []string{"/tmp", "/workspace", "/dev/shm"},
-		Devices: []string{"/dev"},
-	}
-	for _, b := range binds {
-		l.Execute = append(l.Execute, b.Inside)
-	}
-	return l
 }
 
 // guestEnv is the whole environment of a guest; nothing of codemode's own is in it. Settings that begin

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,38 +32,55 @@ func secondStage() *exec.Cmd {
 
 // prepareUserns has the second stage build everything in namespaces of its own.
 func (l *launch) prepareUserns() error {
+	v := l.view
 	l.cmd = secondStage()
 	attr := l.cmd.SysProcAttr
 	attr.Cloneflags = namespaces
+	if v.network {
+		attr.Cloneflags &^= unix.CLONE_NEWNET
+	}
+	if v.grace > 0 {
+		attr.Pdeathsig = syscall.SIGTERM // the warden sees to the rest
+	}
 	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 && mapped("/proc/self/uid_map", guestID) && mapped("/proc/self/gid_map", guestID) {
-		// Root gives itself up; setgroups is enabled for just that.
+	if l.givesUpRoot() {
+		// Setgroups is enabled for just that.
 		uid, gid = guestID, guestID
 		attr.GidMappingsEnableSetgroups = true
-		attr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
+		attr.Credential = &syscall.Credential{Uid: uint32(v.uid), Gid: uint32(v.gid)}
 	}
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: guestID, HostID: uid, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: guestID, HostID: gid, Size: 1}}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: v.uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: v.gid, HostID: gid, Size: 1}}
 	// The guest's user is not root in its namespace either, so capabilities would not survive the
 	// execve of the second stage, which needs these.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE}
 
-	binds := guestBinds(l.py, l.dir)
-	l.config.Argv = l.argv(l.py.Exe, GuestDir)
-	l.config.Dir = "/workspace"
 	l.config.DropBounds = true
-	l.config.Landlock = landlockRules(binds)
 	l.config.Root = &stage2.Root{
-		Binds:    l.trees(binds),
-		Devices:  l.devices(),
-		Symlinks: host().symlinks,
-		Files:    rootFiles(),
-		TmpSize:  l.spec.Policy.TmpSize,
-		WorkSize: l.spec.Policy.WorkSize,
+		Binds:    l.trees(v.binds),
+		Devices:  v.devices,
+		Symlinks: v.symlinks,
+		Files:    v.files,
+		Dirs:     v.dirs,
+		Shm:      v.shm,
 		Proc:     true,
 	}
-	l.site = l.py.SitePackages
+	if v.guest != nil {
+		l.site = v.guest.py.SitePackages
+	}
 	return nil
+}
+
+// givesUpRoot tells whether we are root, and can become nobody. A program keeps to a root that is an ordinary user outside,
+// as in a rootless container, since its files are that user's.
+func (l *launch) givesUpRoot() bool {
+	return os.Geteuid() == 0 && mapped("/proc/self/uid_map", guestID) && mapped("/proc/self/gid_map", guestID) &&
+		(!l.view.program || isRootOutside())
+}
+
+// isRootOutside tells whether the root of this user namespace is the machine's.
+func isRootOutside() bool {
+	return slices.Equal(strings.Fields(readLine("/proc/self/uid_map")), []string{"0", "0", "4294967295"})
 }
 
 // trees describes binds to the second stage. Root opens them itself, because the guest's user may not
@@ -69,17 +88,49 @@ func (l *launch) prepareUserns() error {
 func (l *launch) trees(binds []Bind) []stage2.Bind {
 	var out []stage2.Bind
 	for _, b := range binds {
-		sb := stage2.Bind{Host: b.Host, Inside: b.Inside}
+		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()
 		if os.Geteuid() == 0 {
-			if fd, err := stage2.OpenTree(b.Host); err == nil {
-				sb.Tree = l.pass(os.NewFile(uintptr(fd), b.Host))
+			if fd, err := stage2.OpenTree(b.Host, b.Write); err == nil {
+				tree := os.NewFile(uintptr(fd), b.Host)
+				sb.Tree = l.pass(tree)
+				if b.Shift && l.givesUpRoot() {
+					l.shift = append(l.shift, shifted{tree, b.Write})
+				}
 			}
 		}
 		out = append(out, sb)
 	}
 	return out
+}
+
+// A shifted mount shows what is root's as what is the sandbox's user's, who is nobody on the host.
+type shifted struct {
+	tree  *os.File
+	write bool
+}
+
+// shiftOwners maps the owners in those mounts as the user namespace of a process maps its users. It is done between the
+// clone, which makes the namespace, and the second stage's first step, which waits for its configuration. A file system that
+// cannot do it still shows what everybody may read.
+func (l *launch) shiftOwners(pid int) error {
+	if len(l.shift) == 0 {
+		return nil
+	}
+	ns, err := os.Open(procFile(pid, "ns/user"))
+	if err != nil {
+		return fmt.Errorf("starting a sandbox: %w", err)
+	}
+	defer ns.Close()
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(ns.Fd())}
+	for _, s := range l.shift {
+		err := unix.MountSetattr(int(s.tree.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+		if err != nil && s.write {
+			return fmt.Errorf("starting a sandbox as root: %q cannot be written to in one, since its file system cannot map owners: %w", s.tree.Name(), err)
+		}
+	}
+	return nil
 }
 
 // mapped tells whether an id exists in this user namespace. In a rootless container only some do.

@@ -23,14 +23,13 @@ const (
 // A watchdog measures the memory of a guest where the kernel does not limit it: what processes hold and
 // their page tables, what is in the guest's tmpfs, and roughly what is in socket buffers.
 type watchdog struct {
-	pid        int // the guest's first process
-	limit      int64
-	namespaced bool
+	pid     int // the guest's first process
+	limit   int64
+	dirs    []string // in memory, as the guest sees them
+	sockets bool     // the guest has a network namespace, whose sockets are counted
 }
 
-func newWatchdog(pid int, limit int64, namespaced bool) *watchdog {
-	return &watchdog{pid: pid, limit: limit, namespaced: namespaced}
-}
+func newWatchdog(pid int, limit int64) *watchdog { return &watchdog{pid: pid, limit: limit} }
 
 // run calls over once, when the guest is over its limit, and returns then or when done is closed.
 func (w *watchdog) run(done <-chan struct{}, over func()) {
@@ -53,7 +52,7 @@ func (w *watchdog) run(done <-chan struct{}, over func()) {
 
 // exceeded measures quickly first. That counts pages that processes share more than once, so a guest
 // is only condemned by the slower, exact sum.
-func (w *watchdog) exceeded(v view) bool {
+func (w *watchdog) exceeded(v opened) bool {
 	if unixSockets(v.sockets) > maxUnixSockets {
 		return true
 	}
@@ -62,25 +61,22 @@ func (w *watchdog) exceeded(v view) bool {
 	return files+sum(pids, quickMemory) > w.limit && files+sum(pids, exactMemory) > w.limit
 }
 
-// A view is what is opened of a guest at its start, so that it cannot hide it later.
-type view struct {
+// opened is what is opened of a guest at its start, so that it cannot hide it later.
+type opened struct {
 	mounts  []*os.File // that the guest may write to
 	sockets *os.File   // table of the guest's Unix sockets; nil without a network namespace
 }
 
-func (w *watchdog) open() view {
-	var v view
-	if !w.namespaced {
-		return v
-	}
-	for _, dir := range []string{"/tmp", "/workspace", "/dev/shm"} {
+func (w *watchdog) open() opened {
+	var v opened
+	for _, dir := range w.dirs {
 		fd, err := unix.Open(procFile(w.pid, "root"+dir), unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err == nil {
 			v.mounts = append(v.mounts, os.NewFile(uintptr(fd), dir))
 		}
 	}
-	if f, err := os.Open(procFile(w.pid, "net/unix")); err == nil {
-		v.sockets = f
+	if w.sockets {
+		v.sockets, _ = os.Open(procFile(w.pid, "net/unix")) // nil counts as none
 	}
 	return v
 }

@@ -4,9 +4,8 @@ package stage2
 // own name, or as its only argument where the starter cannot choose the name.
 const Name = "codemode-sandbox-init"
 
-// Descriptors of the second stage. The first six are the guest's as they are.
+// Descriptors of the second stage. Those before it are the guest's or the program's, see Config.Keep.
 const (
-	KeepFDs  = 6 // 0 to 5 survive execve
 	ConfigFD = 6 // a Config as JSON, until its end
 	StatusFD = 7 // Ready and, unless execve closed it, a Failure as JSON
 	FirstFD  = 8 // mount trees that Bind.FD counts from
@@ -17,9 +16,11 @@ const Ready = '+'
 
 // Config is what the parent tells the second stage.
 type Config struct {
-	Argv []string // of the guest; Argv[0] is the interpreter's path inside
+	Path string // of the interpreter or program, inside
+	Argv []string
 	Env  []string
-	Dir  string // working directory of the guest
+	Dir  string // where it starts
+	Keep int    // descriptors from 0 on that survive execve
 
 	// Root is the file system to build; nil where somebody else has built it, or nobody will.
 	Root *Root
@@ -40,17 +41,26 @@ type Root struct {
 	Devices  []string // the host's, shown where they are
 	Symlinks []Symlink
 	Files    []File
-	TmpSize  int64 // bytes, 0 for no limit of its own
-	WorkSize int64
-	Proc     bool // try to mount a private /proc
+	Dirs     []Dir // mounted in this order, before the binds
+	Shm      int64 // bytes of /dev/shm
+	Proc     bool  // try to mount a private /proc
 }
 
-// A Bind shows a host file or directory, read-only.
+// A Dir is an empty directory in memory that may be written to.
+type Dir struct {
+	Inside string
+	Size   int64 // bytes, 0 for no limit of its own
+	Inodes int
+	Exec   bool // programs in it may be executed
+}
+
+// A Bind shows a host file or directory, read-only unless Write is set.
 type Bind struct {
 	Host   string
 	Inside string
 	Tree   int  // descriptor of a detached mount of Host that the parent opened, or 0
 	Dir    bool // Host is a directory
+	Write  bool
 }
 
 // A Symlink is made in the root.
@@ -65,7 +75,9 @@ type Landlock struct {
 	Read    []string // read and list
 	Execute []string // and execute
 	Write   []string // read, list, write, make and remove; never execute
+	Own     []string // as Write, and execute
 	Devices []string // read and write the file itself
+	Network bool     // leave TCP alone
 }
 
 // A Limit is an rlimit.

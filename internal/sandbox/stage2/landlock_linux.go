@@ -13,8 +13,8 @@ const (
 	deviceAccess  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	fileAccess    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	neverWritten = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
-		unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	neverOwned   = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	neverWritten = neverOwned | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
 // LandlockABI is the version of Landlock in this kernel, 0 when it has none or has it switched off.
@@ -62,6 +62,9 @@ func restrictPaths(l Landlock, required bool) error {
 		return nil
 	}
 	attr, size := rulesetFor(abi)
+	if l.Network {
+		attr.Handled_access_net = 0
+	}
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return step(errno, "making a Landlock ruleset")
@@ -74,6 +77,7 @@ func restrictPaths(l Landlock, required bool) error {
 		{l.Read, readAccess},
 		{l.Execute, executeAccess},
 		{l.Write, attr.Handled_access_fs &^ neverWritten},
+		{l.Own, attr.Handled_access_fs &^ neverOwned},
 		{l.Devices, deviceAccess},
 	} {
 		for _, path := range rule.paths {

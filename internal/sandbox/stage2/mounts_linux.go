@@ -2,7 +2,6 @@ package stage2
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strconv"
@@ -17,12 +16,12 @@ const (
 	scaffold = "/tmp"
 
 	rootSize, rootInodes = 1 << 20, 1024
-	shmSize, shmInodes   = 16 << 20, 256
-	tmpInodes            = 4096
-	workInodes           = 16384
+	shmInodes            = 256
 
 	guestMount    = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	readOnlyMount = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	programMount  = unix.MS_NOSUID | unix.MS_NODEV
+	writableMount = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	readOnlyMount = unix.MOUNT_ATTR_RDONLY | writableMount
 )
 
 // buildRoot makes the guest's file system in a new mount namespace and moves into it.
@@ -43,8 +42,8 @@ func buildRoot(r *Root) error {
 	if err := step(os.Chdir(scaffold), "entering the new root"); err != nil {
 		return err
 	}
-	// The guest's own directories come first, so that a bind below one of them is seen.
-	if err := guestDirs(r); err != nil {
+	// The directories in memory come first, so that a bind below one of them is seen.
+	if err := makeDirs(r.Dirs); err != nil {
 		return err
 	}
 	for i, b := range r.Binds {
@@ -55,7 +54,7 @@ func buildRoot(r *Root) error {
 	if err := fillRoot(r); err != nil {
 		return err
 	}
-	if err := buildDev(devs); err != nil {
+	if err := buildDev(devs, r.Shm); err != nil {
 		return err
 	}
 	if r.Proc {
@@ -81,11 +80,8 @@ func openTrees(binds []Bind) ([]int, error) {
 			trees[i] = b.Tree
 			continue
 		}
-		fd, err := unix.OpenTree(unix.AT_FDCWD, b.Host, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		fd, err := OpenTree(b.Host, b.Write)
 		if err != nil {
-			return nil, step(err, "opening mount %q", b.Host)
-		}
-		if err := step(makeReadOnly(fd), "making %q read-only", b.Host); err != nil {
 			return nil, err
 		}
 		trees[i] = fd
@@ -93,21 +89,20 @@ func openTrees(binds []Bind) ([]int, error) {
 	return trees, nil
 }
 
-// makeReadOnly sets the attributes of a detached mount and of those below it.
-func makeReadOnly(fd int) error {
-	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount})
-}
-
-// OpenTree opens a detached, read-only copy of the mount at path. A privileged parent does it for
-// directories that the guest's user may not reach, such as a cache below /root.
-func OpenTree(path string) (int, error) {
+// OpenTree opens a detached copy of the mount at path and of those below it, read-only unless write is set. A privileged
+// parent does it for directories that the guest's user may not reach, such as a cache below /root.
+func OpenTree(path string, write bool) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
-		return -1, fmt.Errorf("opening mount %q: %w", path, err)
+		return -1, step(err, "opening mount %q", path)
 	}
-	if err := makeReadOnly(fd); err != nil {
+	attr := unix.MountAttr{Attr_set: readOnlyMount}
+	if write {
+		attr.Attr_set = writableMount
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("making mount %q read-only: %w", path, err)
+		return -1, step(err, "restricting mount %q", path)
 	}
 	return fd, nil
 }
@@ -138,17 +133,18 @@ func makePoint(rel string, dir bool) error {
 	return f.Close()
 }
 
-// guestDirs mounts what the guest may write to.
-func guestDirs(r *Root) error {
-	for _, d := range []struct {
-		rel    string
-		size   int64
-		inodes int
-	}{{"tmp", r.TmpSize, tmpInodes}, {"workspace", r.WorkSize, workInodes}} {
-		if err := step(os.Mkdir(d.rel, 0o755), "making %q", "/"+d.rel); err != nil {
+// makeDirs mounts what may be written to.
+func makeDirs(dirs []Dir) error {
+	for _, d := range dirs {
+		rel := strings.TrimPrefix(d.Inside, "/")
+		if err := step(os.MkdirAll(rel, 0o755), "making %q", d.Inside); err != nil {
 			return err
 		}
-		if err := mountTmpfs(d.rel, guestMount, d.size, d.inodes, 0o700); err != nil {
+		flags := uintptr(guestMount)
+		if d.Exec {
+			flags = programMount
+		}
+		if err := mountTmpfs(rel, flags, d.Size, d.Inodes, 0o700); err != nil {
 			return err
 		}
 	}
@@ -171,11 +167,21 @@ func fillRoot(r *Root) error {
 		if err := os.MkdirAll(path.Dir(rel), 0o755); err != nil {
 			return step(err, "making file %q", f.Inside)
 		}
-		if err := os.WriteFile(rel, []byte(f.Content), 0o444); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := writeNew(rel, f.Content); err != nil && !errors.Is(err, os.ErrExist) {
 			return step(err, "making file %q", f.Inside)
 		}
 	}
 	return nil
+}
+
+// writeNew makes a file, and never writes to one that a bind shows there.
+func writeNew(name, content string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	return errors.Join(err, f.Close())
 }
 
 // openDevices opens devices of the host; one that is missing is left out.
@@ -190,7 +196,7 @@ func openDevices(devices []string) map[string]int {
 }
 
 // buildDev makes a read-only /dev with those devices and a small /dev/shm.
-func buildDev(trees map[string]int) error {
+func buildDev(trees map[string]int, shm int64) error {
 	if err := step(os.Mkdir("dev", 0o755), "making /dev"); err != nil {
 		return err
 	}
@@ -214,7 +220,7 @@ func buildDev(trees map[string]int) error {
 	if err := step(os.Mkdir("dev/shm", 0o755), "making /dev/shm"); err != nil {
 		return err
 	}
-	if err := mountTmpfs("dev/shm", guestMount, shmSize, shmInodes, 0o700); err != nil {
+	if err := mountTmpfs("dev/shm", guestMount, shm, shmInodes, 0o700); err != nil {
 		return err
 	}
 	return step(setReadOnly("dev"), "making /dev read-only")

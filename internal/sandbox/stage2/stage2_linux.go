@@ -80,7 +80,7 @@ func run() error {
 		return err
 	}
 	// Go leaves descriptors open that its own parent had left open.
-	if err := step(unix.CloseRange(KeepFDs, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors"); err != nil {
+	if err := step(unix.CloseRange(uint(c.Keep), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors"); err != nil {
 		return err
 	}
 	if err := installFilter(c.Filter); err != nil {
@@ -94,7 +94,7 @@ func run() error {
 	if _, err := unix.Write(StatusFD, []byte{Ready}); err != nil {
 		return step(err, "telling the parent")
 	}
-	return step(syscall.Exec(c.Argv[0], c.Argv, c.Env), "executing %q", c.Argv[0])
+	return step(syscall.Exec(c.Path, c.Argv, c.Env), "executing %q", c.Path)
 }
 
 func readConfig() (*Config, error) {

@@ -1,5 +1,8 @@
 // Package warden is the small process beside a guest that ends it when codemode has died.
 //
+// An MCP server that runs in a sandbox gets a moment to end by itself first, as it would without one: the end of
+// codemode is that of its input.
+//
 // A program that imports this package becomes a warden when it is executed under the name [Name], in
 // init, before anything else of the program runs. A warden owns nothing but a handle of one guest's first
 // process, never starts anything, and ends as soon as either the guest or codemode has.
@@ -13,7 +16,7 @@
 // means that codemode is gone, SIGKILL included.
 package warden
 
-// Name is the argv[0] that turns a program into a warden.
+// Name is the argv[0] that turns a program into a warden. Its argument is the grace, as a time.Duration.
 const Name = "codemode-sandbox-warden"
 
 // Descriptors of a warden beyond the standard three.

@@ -6,31 +6,42 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 func init() {
-	if len(os.Args) == 1 && os.Args[0] == Name {
-		watch()
+	if len(os.Args) == 2 && os.Args[0] == Name {
+		grace, _ := time.ParseDuration(os.Args[1]) // by Start, below
+		watch(grace)
 		syscall.Exit(0) // at once: os.Exit would wait a second for the race detector, and Stop with it
 	}
 }
 
-// watch waits for the end of the guest, or of codemode, which is the guest's end.
-func watch() {
+// watch waits for the end of the guest, or of codemode, which after the grace is the guest's end.
+func watch(grace time.Duration) {
 	// What codemode's own parent left open is nobody's to hold.
 	_ = unix.CloseRange(aliveFD+1, 1<<31-1, 0)
-	wait := []unix.PollFd{{Fd: guestFD, Events: unix.POLLIN}, {Fd: aliveFD, Events: unix.POLLIN}}
-	for {
-		_, err := unix.Poll(wait, -1)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil || wait[0].Revents == 0 {
-			_ = unix.PidfdSendSignal(guestFD, unix.SIGKILL, nil, 0)
-		}
+	ended := unix.PollFd{Fd: guestFD, Events: unix.POLLIN}
+	if wait(-1, ended, unix.PollFd{Fd: aliveFD, Events: unix.POLLIN}) || grace > 0 && wait(grace, ended) {
 		return
+	}
+	_ = unix.PidfdSendSignal(guestFD, unix.SIGKILL, nil, 0)
+}
+
+// wait waits for one of fds, and tells whether it was the first. A negative limit is none.
+func wait(limit time.Duration, fds ...unix.PollFd) bool {
+	deadline := time.Now().Add(limit)
+	for {
+		left := -1
+		if limit >= 0 {
+			left = int(max(0, time.Until(deadline)).Milliseconds())
+		}
+		_, err := unix.Poll(fds, left)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && fds[0].Revents != 0
+		}
 	}
 }
 
@@ -40,8 +51,9 @@ type Warden struct {
 	alive *os.File
 }
 
-// Start starts the warden of the process that pidfd stands for. The caller calls Stop.
-func Start(pidfd int) (*Warden, error) {
+// Start starts the warden of the process that pidfd stands for, which has that grace when codemode dies. The caller calls
+// Stop.
+func Start(pidfd int, grace time.Duration) (*Warden, error) {
 	guest, err := unix.FcntlInt(uintptr(pidfd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox's warden: %w", err)
@@ -54,7 +66,7 @@ func Start(pidfd int) (*Warden, error) {
 	}
 	defer r.Close()
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{Name}, Env: []string{"GOMAXPROCS=1"},
+		Path: "/proc/self/exe", Args: []string{Name, grace.String()}, Env: []string{"GOMAXPROCS=1"},
 		ExtraFiles:  []*os.File{guestFile, r},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // away from the terminal and its signals
 	}
@@ -65,7 +77,7 @@ func Start(pidfd int) (*Warden, error) {
 	return &Warden{cmd, w}, nil
 }
 
-// Stop ends the warden, and with it a guest that is still there, and waits for it.
+// Stop ends the warden, and waits for it. A guest that is still there ends, too, after its grace.
 func (w *Warden) Stop() {
 	w.alive.Close()
 	_ = w.cmd.Wait() // its exit says nothing

@@ -1,0 +1,56 @@
+package sandbox
+
+import (
+	"log/slog"
+	"strconv"
+)
+
+// Walls are what a program that is no guest may use: an MCP server. Paths are absolute.
+type Walls struct {
+	Read    []string // files and folders it sees beside its own installation and the system's
+	Write   []string // and those it may change
+	Network bool     // the host's, whole; else none
+	Memory  int64    // bytes; 0 is DefaultProgramMemory
+}
+
+// DefaultProgramMemory is what a program may use of memory that says nothing else.
+const DefaultProgramMemory = 2 << 30
+
+// ProgramOptions configure Programs.
+type ProgramOptions struct {
+	// Protected are files and folders that no program may write to, whatever its walls say.
+	Protected []string
+	Log       *slog.Logger // nil logs nothing
+}
+
+// Programs starts ordinary programs behind the walls of the native runtime, or not at all. It holds nothing to be closed:
+// what it starts belongs to who starts it.
+type Programs struct {
+	protected []string
+	native    native
+}
+
+// NewPrograms returns what starts programs. As with [NewNative], it starts the executable it is part of once more.
+func NewPrograms(opts ProgramOptions) *Programs {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Programs{protected: opts.Protected, native: native{log: opts.Log, isolation: IsolationFull}}
+}
+
+// A WallsError is a path that a program's walls cannot have.
+type WallsError struct {
+	Write bool   // it is one of Walls.Write
+	Path  string // as it was given
+	Err   error
+}
+
+func (e *WallsError) Error() string {
+	field := "sandbox_read"
+	if e.Write {
+		field = "sandbox_write"
+	}
+	return field + " names " + strconv.Quote(e.Path) + ": " + e.Err.Error()
+}
+
+func (e *WallsError) Unwrap() error { return e.Err }

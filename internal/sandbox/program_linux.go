@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"codemode/internal/proc"
+	"codemode/internal/sandbox/stage2"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// programGrace is what a program gets between the end of its input and SIGKILL when codemode has died: as much as
+	// proc's guard gives.
+	programGrace = time.Second
+
+	programProcesses = 1024
+	programFiles     = 4096
+)
+
+// Starter returns what starts a program behind walls.
+func (p *Programs) Starter(walls Walls) proc.Starter {
+	return func(ctx context.Context, spec proc.Spec, streams [3]*os.File) (proc.Family, error) {
+		sb, err := p.start(ctx, spec, walls, streams)
+		if err != nil {
+			return nil, withoutReduced(err)
+		}
+		return &program{sb, walls}, nil
+	}
+}
+
+func (p *Programs) start(ctx context.Context, spec proc.Spec, walls Walls, streams [3]*os.File) (*nativeSandbox, error) {
+	v, err := programView(spec, walls, p.protected)
+	if err != nil {
+		return nil, err
+	}
+	policy := Policy{
+		Memory: walls.memory(), Processes: programProcesses, OpenFiles: programFiles,
+		Isolation: IsolationFull, AllowGaps: []string{"pids"}, // of which an old kernel has none
+	}
+	sb, err := p.native.attempt(ctx, policy, func(e Enforcement) (*nativeSandbox, error) {
+		l := &launch{policy: policy, enforced: e, view: v}
+		if e.Method == methodBwrap && l.givesUpRoot() {
+			return nil, errBwrapAsRoot
+		}
+		return p.native.launch(ctx, l, func() (*stdio, error) { return &stdio{guest: streams}, nil })
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.native.log.Debug("program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network)
+	return sb, nil
+}
+
+var errBwrapAsRoot = errors.New("bubblewrap cannot show root's files to a program that is not root")
+
+func (w Walls) memory() int64 {
+	if w.Memory > 0 {
+		return w.Memory
+	}
+	return DefaultProgramMemory
+}
+
+// withoutReduced drops the advice that is for guests alone: a program has no reduced sandbox.
+func withoutReduced(err error) error {
+	var e *UnavailableError
+	if !errors.As(err, &e) {
+		return err
+	}
+	e.Remedy = slices.DeleteFunc(slices.Clone(e.Remedy), func(s string) bool { return strings.Contains(s, "reduced") })
+	return err
+}
+
+// programLimits are the rlimits of a program: it is no guest, whose stack and locked memory are counted.
+func programLimits(p Policy, e Enforcement) []stage2.Limit {
+	limits := []stage2.Limit{
+		{Name: "core", Resource: unix.RLIMIT_CORE},
+		{Name: "nofile", Resource: unix.RLIMIT_NOFILE, Cur: uint64(p.OpenFiles), Max: uint64(p.OpenFiles)},
+	}
+	if e.Pids == meansRlimit {
+		limits = append(limits, stage2.Limit{Name: "nproc", Resource: unix.RLIMIT_NPROC, Cur: uint64(p.Processes), Max: uint64(p.Processes)})
+	}
+	return limits
+}
+
+// program is a running program as package proc sees it: its first process, and all of its pid namespace.
+type program struct {
+	sandbox *nativeSandbox
+	walls   Walls
+}
+
+func (p *program) Pid() int { return p.sandbox.first() }
+
+// Wait returns when nobody of the program is left.
+func (p *program) Wait() error {
+	<-p.sandbox.Done()
+	exit := p.sandbox.Exit()
+	e := &proc.ExitError{Code: exit.Code, Signal: syscall.Signal(exit.Signal)}
+	switch {
+	case exit.Cause == ExitMemory:
+		e.Reason = fmt.Sprintf("killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.walls.memory()>>20)
+	case e.Code == 0 && e.Signal == 0:
+		return nil
+	}
+	return e
+}
+
+// Terminate sends SIGTERM. The first process of a pid namespace does not die of a signal that it has no handler for: such
+// a one is killed.
+func (p *program) Terminate() {
+	if catches(p.sandbox.first(), unix.SIGTERM) {
+		p.sandbox.signal(unix.SIGTERM)
+	} else {
+		p.sandbox.signal(unix.SIGKILL)
+	}
+}
+
+func (p *program) Kill()    { p.sandbox.Kill() }
+func (p *program) Abandon() { p.sandbox.Kill() }
+func (p *program) Close()   { _ = p.sandbox.Close() }
+
+// catches tells whether a process has a handler for a signal.
+func catches(pid int, sig syscall.Signal) bool {
+	status, err := os.ReadFile(procFile(pid, "status"))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(status)) {
+		if mask, ok := strings.CutPrefix(line, "SigCgt:"); ok {
+			caught, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			return err == nil && caught&(1<<(sig-1)) != 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,426 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"codemode/internal/proc"
+	"codemode/internal/proc/proctest"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/sandboxtest"
+)
+
+// household is a user's home with a key in it, beside folders that a program is given.
+type household struct {
+	home, key   string
+	read, write string // folders outside of the home
+	mark        string
+	method      string // how namespaces are made; "" is as it comes
+}
+
+func newHousehold(t *testing.T) *household {
+	t.Helper()
+	base := t.TempDir()
+	h := &household{home: base + "/home", read: base + "/read", write: base + "/write", mark: proctest.Mark(t)}
+	for _, dir := range []string{h.home + "/.ssh", h.read, h.write} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.key = h.home + "/.ssh/key"
+	for _, file := range []string{h.key, h.read + "/note", h.write + "/note"} {
+		if err := os.WriteFile(file, []byte("content of "+filepath.Base(file)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// start starts a program in a sandbox.
+func (h *household) start(t *testing.T, walls sandbox.Walls, path string, args ...string) (*proc.Process, error) {
+	t.Helper()
+	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: []string{h.home + "/.config/codemode"}})
+	if h.method != "" {
+		sandbox.UseMethodOf(programs, h.method)
+	}
+	p, err := proc.Start(t.Context(), proc.Spec{
+		Path: path, Args: args, Dir: h.home, Start: programs.Starter(walls),
+		Env: []string{
+			"HOME=" + h.home, "PATH=/usr/local/bin:/usr/bin:/bin", "USER=ada", "TMPDIR=/var/tmp", "TOKEN=of-the-entry",
+			"GORACE=atexit_sleep_ms=0", proctest.Variable + "=" + h.mark,
+		},
+	})
+	var unavailable *sandbox.UnavailableError
+	if errors.As(err, &unavailable) && strings.HasPrefix(unavailable.Code, "userns") {
+		sandboxtest.Missing(t, "native", "%v", err)
+	}
+	if err == nil {
+		t.Cleanup(func() { _ = p.Stop(0) })
+	}
+	return p, err
+}
+
+// run runs a script in a sandbox to its end.
+func (h *household) run(t *testing.T, walls sandbox.Walls, script string) (out string, err error) {
+	t.Helper()
+	p, err := h.start(t, walls, "/bin/sh", "-c", "exec 2>&1\n"+script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := io.ReadAll(p.Stdout())
+	return string(b), p.Stop(20 * time.Second)
+}
+
+// eachWay runs a test as root and as an ordinary user, and as the latter in bubblewrap's namespaces, too.
+func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		before := sandboxtest.TakeLeftovers(t)
+		t.Run("userns", func(t *testing.T) { test(t, newHousehold(t)) })
+		t.Run("bwrap", func(t *testing.T) {
+			if _, err := exec.LookPath("bwrap"); err != nil {
+				sandboxtest.Missing(t, "bwrap", "bubblewrap is not installed: %v", err)
+			}
+			h := newHousehold(t)
+			h.method = "bwrap"
+			if os.Geteuid() == 0 {
+				if _, err := h.start(t, sandbox.Walls{}, "/bin/true"); err == nil || !strings.Contains(err.Error(), "root") {
+					t.Errorf("as root it starts with %v", err)
+				}
+				return
+			}
+			test(t, h)
+		})
+		before.Check(t)
+	})
+}
+
+// TestProgramFiles holds that a program sees the system, its own empty home and the folders it is given, and changes no others.
+func TestProgramFiles(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		walls := sandbox.Walls{Read: []string{h.read}, Write: []string{h.write}}
+		out, err := h.run(t, walls, `
+			cat `+h.key+`; ls -A $HOME; ls -A /tmp | grep -v Test; ls /root /var/lib/dpkg 2>&1 | grep -v 'cannot access'
+			echo user $(id -un) $(id -u) home $HOME temp $TMPDIR token $TOKEN
+			cat `+h.read+`/note; echo
+			echo new > `+h.read+`/new
+			cat `+h.write+`/note; echo
+			echo new > `+h.write+`/new && mv `+h.write+`/new `+h.write+`/newer
+			echo mine > $HOME/file && cat $HOME/file
+			for f in /usr/x /etc/x /x /dev/x /usr/bin/sh; do echo x > $f; done
+			printf '#!/bin/sh\necho executed\n' > $HOME/script && chmod +x $HOME/script && $HOME/script
+			exit 7`)
+		var exit *proc.ExitError
+		if !errors.As(err, &exit) || exit.Code != 7 {
+			t.Errorf("it ended with %v", err)
+		}
+		for _, want := range []string{
+			"user ada ", "home " + h.home + " temp /tmp token of-the-entry\n", "content of note\n",
+			"\nmine\n", "\nexecuted\n", "Read-only file system", h.key + ": No such file",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing", want)
+			}
+		}
+		if strings.Contains(out, "content of key") {
+			t.Error("it read the key")
+		}
+		if b, err := os.ReadFile(h.write + "/newer"); string(b) != "new\n" {
+			t.Errorf("what it wrote is %q, %v", b, err)
+		}
+		if info, err := os.Stat(h.write + "/newer"); err == nil && !ownedByUs(info) {
+			t.Error("what it wrote belongs to another user")
+		}
+		for _, name := range []string{h.read + "/new", h.home + "/file", "/usr/x", "/etc/x", "/x"} {
+			if _, err := os.Lstat(name); err == nil {
+				t.Errorf("it wrote %s", name)
+			}
+		}
+		if t.Failed() {
+			t.Log(out)
+		}
+	})
+}
+
+func ownedByUs(info os.FileInfo) bool { return int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() }
+
+// TestProgramNetwork holds that a program reaches a server of this machine with a network, and none without.
+func TestProgramNetwork(t *testing.T) {
+	python := systemPython(t)
+	eachWay(t, func(t *testing.T, h *household) {
+		var reached atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			reached.Add(1)
+			fmt.Fprint(w, "hello")
+		}))
+		defer server.Close()
+		ask := python + ` -c 'import urllib.request as u; print(u.urlopen("` + server.URL + `", timeout=20).read())'`
+		if out, err := h.run(t, sandbox.Walls{Network: true}, ask); err != nil || out != "b'hello'\n" {
+			t.Errorf("with a network: %q, %v", out, err)
+		}
+		before := reached.Load()
+		out, err := h.run(t, sandbox.Walls{}, ask)
+		if err == nil || before != 1 || reached.Load() != 1 {
+			t.Errorf("without a network it ended with %v; %d requests arrived", err, reached.Load())
+		}
+		if !strings.Contains(out, "Permission denied") && !strings.Contains(out, "unreachable") {
+			t.Errorf("why it failed cannot be read: %s", out)
+		}
+		// Sockets that are no files are of the network.
+		abstract, err := net.Listen("unix", "@codemode-program-"+h.mark)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer abstract.Close()
+		ask = python + ` -c 'import socket; socket.socket(socket.AF_UNIX).connect("\0codemode-program-` + h.mark + `")'`
+		if out, err := h.run(t, sandbox.Walls{}, ask); err == nil {
+			t.Errorf("it reached an abstract socket: %s", out)
+		}
+	})
+}
+
+// TestProgramProcesses holds that a program sees and signals its own processes alone.
+func TestProgramProcesses(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		out, _ := h.run(t, sandbox.Walls{}, fmt.Sprintf(`
+			ls /proc | grep -c '^[0-9]*$'; kill -0 %d 2>&1; cat /proc/%d/cmdline; cat /proc/self/status | grep -E 'Cap|NoNew|Seccomp:'; unshare -U true`, os.Getpid(), os.Getpid()))
+		for _, want := range []string{"No such process", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "unshare failed"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in %s", want, out)
+			}
+		}
+	})
+}
+
+// TestProgramEnds holds that a program ends as one does without a sandbox, with all its descendants.
+func TestProgramEnds(t *testing.T) {
+	python := systemPython(t)
+	child := `(setsid sleep 1000 &) ; `
+	eachWay(t, func(t *testing.T, h *household) {
+		for name, c := range map[string]struct {
+			script string
+			code   int
+			signal syscall.Signal
+		}{
+			"at the end of its input": {script: child + `echo ready; cat; echo closed > ` + h.write + `/end; exit 4`, code: 4},
+			"by SIGTERM":              {script: `trap 'echo term > ` + h.write + `/end; exit 5' TERM; ` + child + `echo ready; while :; do sleep 0.01; done`, code: 5},
+			"without a handler":       {script: child + `echo ready; exec sleep 1000`, signal: syscall.SIGKILL},
+			"against its will":        {script: `trap "" TERM HUP INT; ` + child + `echo ready; while :; do sleep 0.01; done`, signal: syscall.SIGKILL},
+		} {
+			t.Run(name, func(t *testing.T) {
+				os.Remove(h.write + "/end")
+				p, err := h.start(t, sandbox.Walls{Write: []string{h.write}}, "/bin/sh", "-c", c.script)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if line, err := bufio.NewReader(p.Stdout()).ReadString('\n'); line != "ready\n" {
+					t.Fatalf("it says %q, %v", line, err)
+				}
+				var exit *proc.ExitError
+				if err := p.Stop(300 * time.Millisecond); !errors.As(err, &exit) || exit.Code != c.code || exit.Signal != c.signal {
+					t.Errorf("it ended with %v, want code %d or signal %d", err, c.code, c.signal)
+				}
+				if b, err := os.ReadFile(h.write + "/end"); c.code != 0 && err != nil {
+					t.Errorf("its last words are %q, %v", b, err)
+				}
+			})
+		}
+		p, err := h.start(t, sandbox.Walls{Memory: 64 << 20}, python, "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))")
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		if err := p.Err(); err == nil || !strings.Contains(err.Error(), "64 MiB of memory (sandbox_memory)") {
+			t.Errorf("out of memory it ended with %v", err)
+		}
+	})
+}
+
+// TestProgramStderr holds that what a program writes to standard error is kept, and that it inherits nothing else.
+func TestProgramStderr(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		p, err := h.start(t, sandbox.Walls{}, "/bin/sh", "-c", "echo last words >&2; ls /proc/self/fd; exit 9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds, _ := io.ReadAll(p.Stdout())
+		<-p.Done()
+		if text, _ := p.Stderr(); !strings.HasSuffix(text, "last words\n") {
+			t.Errorf("its stderr is %q", text)
+		}
+		if string(fds) != "0\n1\n2\n3\n" { // 3 is the directory that ls reads
+			t.Errorf("its descriptors are %q", fds)
+		}
+	})
+}
+
+// TestProgramOutlivesNobody holds that a program ends when codemode is killed: in its own time if it takes no longer than its
+// grace.
+func TestProgramOutlivesNobody(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		for name, script := range map[string]string{
+			"at the end of its input": `(setsid sleep 1000 &); echo ready; cat; echo closed > ` + h.write + `/end`,
+			"against its will":        `trap "" TERM HUP INT; (setsid sleep 1000 &); echo ready; while :; do sleep 0.01; done`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				host := exec.Command("/proc/self/exe")
+				host.Env = []string{programHost + "=" + script, "HOME=" + h.home, "METHOD=" + h.method, "WRITE=" + h.write, proctest.Variable + "=" + h.mark, "GORACE=atexit_sleep_ms=0"}
+				out, err := host.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := host.Start(); err != nil {
+					t.Fatal(err)
+				}
+				var pid int
+				var line string
+				_, err = fmt.Fscan(out, &pid, &line)
+				_ = host.Process.Kill()
+				_ = host.Wait()
+				if err != nil || line != "ready" {
+					t.Fatalf("it says %d %q, %v", pid, line, err)
+				}
+				// The kernel ends a pid namespace with its first process.
+				for deadline := time.After(20 * time.Second); ; {
+					// Orphans are this process's children, see TakeLeftovers.
+					if ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); ended == pid || errors.Is(err, syscall.ECHILD) {
+						break
+					}
+					select {
+					case <-deadline:
+						t.Fatalf("process %d is left", pid)
+					case <-time.After(5 * time.Millisecond):
+					}
+				}
+				if syscall.Kill(pid, 0) == nil {
+					t.Errorf("process %d is left", pid)
+				}
+			})
+		}
+		// bubblewrap ends at once with who started it.
+		if b, err := os.ReadFile(h.write + "/end"); h.method == "" && err != nil {
+			t.Errorf("its last words are %q, %v", b, err)
+		}
+	})
+}
+
+// TestProgramRefused holds what walls cannot be, and that the error names the path.
+func TestProgramRefused(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		h := newHousehold(t)
+		if err := errors.Join(os.MkdirAll(h.home+"/.config/codemode", 0o755), os.Symlink(h.home+"/.config", h.write+"/link"), os.Mkdir(h.write+"/sub", 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			walls sandbox.Walls
+			want  []string
+		}{
+			"missing":             {sandbox.Walls{Read: []string{h.read + "/none"}}, []string{"sandbox_read", h.read + "/none", "no such file"}},
+			"relative":            {sandbox.Walls{Write: []string{"some/where"}}, []string{"sandbox_write", "some/where", "absolute"}},
+			"everything":          {sandbox.Walls{Read: []string{"/"}}, []string{"whole file system"}},
+			"the kernel's":        {sandbox.Walls{Read: []string{"/proc/1"}}, []string{"/proc"}},
+			"the system's":        {sandbox.Walls{Write: []string{"/etc"}}, []string{"sandbox_write", "/etc"}},
+			"codemode's":          {sandbox.Walls{Write: []string{h.home + "/.config/codemode"}}, []string{"codemode keeps"}},
+			"above codemode's":    {sandbox.Walls{Write: []string{h.home}}, []string{"codemode keeps"}},
+			"by way of a link":    {sandbox.Walls{Write: []string{h.write + "/link"}}, []string{"codemode keeps"}},
+			"within what changes": {sandbox.Walls{Write: []string{h.write}, Read: []string{h.write + "/sub"}}, []string{"sandbox_read", h.write + "/sub", "sandbox_write"}},
+		} {
+			_, err := h.start(t, c.walls, "/bin/true")
+			var walls *sandbox.WallsError
+			if !errors.As(err, &walls) {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v does not say %q", name, err, want)
+				}
+			}
+		}
+		if _, err := h.start(t, sandbox.Walls{}, h.home+"/.ssh/key"); err == nil {
+			t.Error("what is no program has started")
+		}
+	})
+}
+
+// TestProgramLinks holds that a path is seen as it is written, where links lead to it, and that no link in a folder that may
+// be written to is followed at the next start.
+func TestProgramLinks(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		link := filepath.Dir(h.home) + "/link"
+		if err := errors.Join(os.Symlink(h.read, link), os.Symlink(h.home+"/.ssh", h.write+"/planted"), os.Symlink(h.key, h.write+"/program")); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := h.run(t, sandbox.Walls{Read: []string{link}, Write: []string{h.write}},
+			"cat "+link+"/note; cat "+h.read+"/note; cat "+h.write+"/planted/key; cat "+h.key)
+		if strings.Count(out, "content of note") != 2 {
+			t.Errorf("the note is not seen twice: %s", out)
+		}
+		if strings.Contains(out, "content of key") {
+			t.Errorf("the key is seen: %s", out)
+		}
+		outside := filepath.Dir(h.home) + "/outside"
+		if err := os.Symlink(h.write+"/planted", outside); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{h.write + "/planted", outside} {
+			for _, walls := range []sandbox.Walls{{Write: []string{path, h.write}}, {Write: []string{h.write}, Read: []string{path}}} {
+				if _, err := h.start(t, walls, "/bin/true"); err == nil || !strings.Contains(err.Error(), "a link that leads to it") {
+					t.Errorf("with %+v it starts: %v", walls, err)
+				}
+			}
+		}
+		p, err := h.start(t, sandbox.Walls{Write: []string{h.write}}, h.write+"/program")
+		if err == nil {
+			t.Errorf("a planted program has started: %v", p.Stop(0))
+		}
+	})
+}
+
+func systemPython(t *testing.T) string {
+	t.Helper()
+	const python = "/usr/bin/python3"
+	if _, err := os.Stat(python); err != nil {
+		sandboxtest.Missing(t, "python", "%v", err)
+	}
+	return python
+}
+
+// programHost makes the test binary a program that starts a script in a sandbox and waits to be killed.
+const programHost = "CODEMODE_TEST_PROGRAM_HOST"
+
+func init() {
+	script := os.Getenv(programHost)
+	if script == "" {
+		return
+	}
+	programs := sandbox.NewPrograms(sandbox.ProgramOptions{})
+	if method := os.Getenv("METHOD"); method != "" {
+		sandbox.UseMethodOf(programs, method)
+	}
+	p, err := proc.Start(context.Background(), proc.Spec{
+		Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Start: programs.Starter(sandbox.Walls{Write: []string{os.Getenv("WRITE")}}),
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), proctest.Variable + "=" + os.Getenv(proctest.Variable)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(p.Pid())
+	_, _ = io.Copy(os.Stdout, p.Stdout())
+	<-p.Done()
+	os.Exit(0)
+}

@@ -1,0 +1,295 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"codemode/internal/proc"
+	"codemode/internal/sandbox/stage2"
+)
+
+// programSystem are the folders of the host that every program sees, read-only: what the system has installed, and what its
+// libraries read to resolve names and check certificates. There is nothing of its users among them.
+var programSystem = []string{
+	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr",
+	"/nix/store", "/run/current-system", "/home/linuxbrew/.linuxbrew",
+	"/var/lib/ca-certificates", // where openSUSE's /etc/ssl/certs leads
+}
+
+// programEtc are the parts of /etc. Where one is a link it is shown as what it leads to.
+var programEtc = []string{
+	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf",
+	"/etc/host.conf", "/etc/hosts", "/etc/java", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+	"/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/pki/ca-trust", "/etc/pki/tls/cert.pem",
+	"/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/cert.pem",
+	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/static", "/etc/timezone",
+}
+
+// programHost looks once, as host does; but what /etc's links lead to may change with the network.
+var programHost = sync.OnceValue(func() hostView { return look(programSystem) })
+
+// What a program has in memory for itself, all of which counts as its memory.
+const (
+	programTmp    = 1 << 30
+	programShm    = 64 << 20
+	programInodes = 65536
+)
+
+// programView is what a program sees behind its walls: the system, its own installation, a home and a /tmp that are empty and
+// its own, and the paths it was given.
+func programView(spec proc.Spec, walls Walls, protected []string) (view, error) {
+	v := view{
+		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
+		uid: os.Geteuid(), gid: os.Getegid(), network: walls.Network, grace: programGrace,
+		symlinks: programHost().symlinks, shm: programShm,
+		devices: []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom", zero},
+	}
+	p := &places{env: environ(spec.Env), protected: protected}
+	if home := p.env["HOME"]; filepath.IsAbs(home) && filepath.Clean(home) != "/" {
+		p.home = filepath.Clean(home)
+	}
+	chosen, err := p.choose(walls)
+	if err != nil {
+		return v, err
+	}
+	p.binds = slices.Concat(programHost().binds, etc(), chosen)
+	p.program(spec.Path)
+	p.show(spec.Dir)
+	v.binds = needed(p.binds)
+	v.dirs = []stage2.Dir{{Inside: "/tmp", Size: programTmp, Inodes: programInodes, Exec: true}}
+	if p.home != "" {
+		v.dirs = append(v.dirs, stage2.Dir{Inside: p.home, Size: programTmp, Inodes: programInodes, Exec: true})
+	}
+	v.files = programUsers(p.env["USER"], v.uid, v.gid, p.home)
+	v.env = programEnv(spec.Env)
+	return v, nil
+}
+
+func environ(env []string) map[string]string {
+	all := make(map[string]string, len(env))
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// programEnv is the environment without what names folders of the host that are not there.
+func programEnv(env []string) []string {
+	out := make([]string, 0, len(env))
+	for _, e := range env {
+		switch name, _, _ := strings.Cut(e, "="); name {
+		case "TMPDIR":
+			out = append(out, "TMPDIR=/tmp")
+		case "XDG_RUNTIME_DIR":
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// programUsers are files in which the program's user is the only one.
+func programUsers(name string, uid, gid int, home string) []stage2.File {
+	if name == "" || strings.ContainsAny(name, ":\n/") {
+		name = "sandbox"
+	}
+	if home == "" || strings.ContainsAny(home, ":\n") {
+		home = "/"
+	}
+	return []stage2.File{
+		{Inside: "/etc/passwd", Content: fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", name, uid, gid, home)},
+		{Inside: "/etc/group", Content: fmt.Sprintf("%s:x:%d:\n", name, gid)},
+	}
+}
+
+func etc() (binds []Bind) {
+	for _, p := range programEtc {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			binds = append(binds, Bind{Host: real, Inside: p})
+		}
+	}
+	return binds
+}
+
+// places collects what of the host a program sees.
+type places struct {
+	env       map[string]string
+	home      string // "" where there is none worth hiding
+	protected []string
+	write     []string // real paths that it may change
+	binds     []Bind
+}
+
+// holds tells whether path is dir, or below it.
+func holds(dir, path string) bool {
+	_, ok := cutDir(path, dir)
+	return ok
+}
+
+// related tells whether one of two paths holds the other.
+func related(a, b string) bool { return holds(a, b) || holds(b, a) }
+
+// choose resolves the paths that walls name. Each is seen where it is and, where links lead to it, as it is written.
+func (p *places) choose(walls Walls) ([]Bind, error) {
+	var binds []Bind
+	for _, list := range []struct {
+		paths []string
+		write bool
+	}{{walls.Write, true}, {walls.Read, false}} {
+		for _, path := range list.paths {
+			real, err := p.resolve(path, list.write)
+			if err != nil {
+				return nil, &WallsError{Write: list.write, Path: path, Err: err}
+			}
+			if list.write {
+				p.write = append(p.write, real)
+			}
+			binds = append(binds, chosen(path, real, list.write)...)
+		}
+	}
+	for _, path := range walls.Write {
+		if p.isPlanted(path) {
+			return nil, &WallsError{Write: true, Path: path, Err: errPlanted}
+		}
+	}
+	for _, path := range walls.Read {
+		if real, _ := filepath.EvalSymlinks(path); p.isPlanted(path) || p.isWritable(real) {
+			return nil, &WallsError{Path: path, Err: errPlanted}
+		}
+	}
+	return aliased(binds), nil
+}
+
+// errPlanted is a path that a server could have replaced by a link to anything, which its next start would follow.
+var errPlanted = errors.New("a folder that sandbox_write names has it, or a link that leads to it")
+
+func chosen(path, real string, write bool) []Bind {
+	b := []Bind{{Host: real, Inside: real, Write: write, Shift: true}}
+	if path = filepath.Clean(path); path != real {
+		b = append(b, Bind{Host: real, Inside: path, Write: write, Shift: true})
+	}
+	return b
+}
+
+// aliased drops second names that are seen anyhow: as links in another folder, where nothing can be mounted. What is below a
+// folder that may be written to is dropped, too: making its mount point would be writing.
+func aliased(binds []Bind) []Bind {
+	return slices.DeleteFunc(slices.Clone(binds), func(b Bind) bool {
+		return slices.ContainsFunc(binds, func(o Bind) bool {
+			return o.Inside != b.Inside && holds(o.Inside, b.Inside) && (b.Host != b.Inside || o.Write)
+		})
+	})
+}
+
+// isWritable tells whether the program may change what is at a path.
+func (p *places) isWritable(path string) bool {
+	return slices.ContainsFunc(p.write, func(w string) bool { return holds(w, path) })
+}
+
+// isPlanted tells whether a link that the program may change leads to a path.
+func (p *places) isPlanted(path string) bool {
+	return len(p.write) > 0 && slices.ContainsFunc(links(path), p.isWritable)
+}
+
+// links are the symbolic links on the way to a path, as EvalSymlinks follows them.
+func links(path string) (found []string) {
+	at, rest := "/", strings.Split(path, "/")
+	for len(rest) > 0 && len(found) < maxSteps {
+		next := filepath.Join(at, rest[0])
+		rest = rest[1:]
+		target, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		found = append(found, next)
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return found
+}
+
+// What no entry can choose to see, and to write to.
+var (
+	unreadable = []string{"/dev", "/proc", "/sys"}
+	unwritable = []string{"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/run", "/sbin", "/usr"}
+)
+
+// resolve follows a chosen path's links, and says why it cannot be chosen.
+func (p *places) resolve(path string, write bool) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", errors.New("it is not an absolute path")
+	}
+	real, err := filepath.EvalSymlinks(path)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		return "", pe.Err
+	case err != nil:
+		return "", err
+	case real == "/":
+		return "", errors.New("it is the whole file system")
+	}
+	refused := unreadable
+	if write {
+		refused = slices.Concat(unreadable, unwritable)
+	}
+	for _, dir := range refused {
+		if holds(dir, real) {
+			return "", fmt.Errorf("what is in %s is the system's", dir)
+		}
+	}
+	if !write {
+		return real, nil
+	}
+	for _, keep := range p.protected {
+		if keep != "" && related(real, resolveExisting(keep)) {
+			return "", fmt.Errorf("codemode keeps in %q what decides about servers, which no server may change", keep)
+		}
+	}
+	return real, nil
+}
+
+// resolveExisting follows the links of that part of a path which is there.
+func resolveExisting(path string) string {
+	rest := ""
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// sees tells whether a path is seen without more ado.
+func (p *places) sees(path string) bool {
+	return slices.ContainsFunc(p.binds, func(b Bind) bool { return holds(b.Inside, path) }) ||
+		slices.ContainsFunc(programHost().symlinks, func(l stage2.Symlink) bool { return holds(l.Inside, path) })
+}
+
+func (p *places) holdsHome(path string) bool {
+	return p.home != "" && (holds(path, p.home) || holds(path, resolveExisting(p.home)))
+}
+
+// show adds a path of the host, read-only, unless it is seen already, is the system's or would show the home.
+func (p *places) show(path string) {
+	real, err := p.resolve(path, false)
+	if err != nil || p.isPlanted(path) || p.isWritable(real) || p.holdsHome(path) || p.holdsHome(real) {
+		return
+	}
+	if !p.sees(path) {
+		p.binds = append(p.binds, chosen(path, real, false)...)
+	}
+}

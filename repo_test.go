@@ -110,7 +110,7 @@ var floor = map[string][]string{
 	"clientcfg": {"config"},
 	"upstream":  {"config", "proc"},
 	"sandbox":   {"proc"},
-	"bridge":    {"config", "policy", "audit", "guest", "catalog", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
+	"bridge":    {"config", "policy", "audit", "guest", "catalog", "proc", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
 	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "telemetry", "toolbox", "upstream"},
 }

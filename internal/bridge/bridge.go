@@ -15,6 +15,7 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/proc"
 	"codemode/internal/sandbox"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
@@ -36,6 +37,9 @@ type Options struct {
 	MaskText func(string) string
 
 	Telemetry *telemetry.Telemetry // nil is none
+
+	// Protected are files and folders that no server in a sandbox may change.
+	Protected []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	AuditDir   string // where the audit log is; empty keeps none
@@ -90,11 +94,18 @@ func New(opts Options) *Bridge {
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,
 		Version:        opts.Version,
+		Sandbox:        startWalled(opts.Protected, opts.Log),
 		OnToolsChanged: b.servers.forget,
 		OnStart:        b.serverStarts,
 		Meta:           opts.Telemetry.Meta,
 	})
 	return b
+}
+
+// startWalled starts servers behind the walls of the native runtime. What they may not write to is protected.
+func startWalled(protected []string, log *slog.Logger) func(config.Walls) proc.Starter {
+	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: protected, Log: log})
+	return func(w config.Walls) proc.Starter { return programs.Starter(sandbox.Walls(w)) }
 }
 
 // Close ends every session and every server. Runs under way end as cancelled.

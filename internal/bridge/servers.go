@@ -349,7 +349,7 @@ func explain(server, tool string, err error) (int, string, guest.ErrorData) {
 	var call *upstream.CallError
 	switch {
 	case errors.As(err, &start):
-		data.Stderr = start.Stderr
+		data.Stderr, data.Hint = start.Stderr, start.Hint()
 		return guest.CodeUnavailable, start.Error(), data
 	case errors.As(err, &call):
 		data.Code, data.Stderr = call.Code, call.Stderr

@@ -75,12 +75,13 @@ type Entry struct {
 	Scope      Scope
 	Line       int // of Server.Source; 0 is unknown
 	Status     Status
-	Reason     string   // why it has this status; empty for what is ready
-	Of         string   // Duplicate and Shadowed: what the entry that counts is called
-	AlsoIn     []string // what else starts the same, as "cursor (user)"
-	Aggregator string   // the program that offers other servers through this one, if it is one
-	Notes      []string // what is odd, none of which keeps it from being used
-	StartsSelf bool     // it starts codemode, or the program it replaces, which mcp.allow_self may allow
+	Reason     string        // why it has this status; empty for what is ready
+	Of         string        // Duplicate and Shadowed: what the entry that counts is called
+	AlsoIn     []string      // what else starts the same, as "cursor (user)"
+	Aggregator string        // the program that offers other servers through this one, if it is one
+	Notes      []string      // what is odd, none of which keeps it from being used
+	Walls      *config.Walls // those it runs behind, by its own word or by mcp.sandbox; nil is none
+	StartsSelf bool          // it starts codemode, or the program it replaces, which mcp.allow_self may allow
 
 	column   int
 	key      string // what it starts, see identity

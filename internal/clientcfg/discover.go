@@ -220,12 +220,16 @@ func note(e *Entry, format string, args ...any) {
 // found lists what was decided.
 func (m *merger) found() Found {
 	found := Found{Entries: m.entries, Problems: m.problems}
-	for _, e := range m.entries {
+	for i := range m.entries {
+		e := &m.entries[i]
+		e.Walls = m.opts.Servers.WallsOf(e.Server)
 		switch {
 		case e.Status == SelfReference:
 			found.Skipped = append(found.Skipped, Skipped{e.Server, e.Reason})
 		case e.Counts():
-			found.Servers = append(found.Servers, e.Server)
+			s := e.Server // the entry's own stays as it was written, for an approval pins that
+			s.Sandbox = e.Walls
+			found.Servers = append(found.Servers, s)
 		}
 	}
 	return found

@@ -123,6 +123,9 @@ func (f *file) fill(e *Entry, r *fields) error {
 	}
 	s.ToolsDeny = r.list("excludeTools", "disabled_tools", "disabledTools")
 	f.times(e, r)
+	if isOwn(f.client.ID) { // no other program knows these fields
+		f.sandbox(e, r)
+	}
 	if s.Command == "" && s.URL == "" && onlySwitch(r.entry) {
 		e.noValues = true
 		return nil
@@ -174,6 +177,30 @@ func (f *file) environment(e *Entry, r *fields) {
 	e.envFile = s.EnvFile
 	if s.EnvFile != "" {
 		s.EnvFile = f.near(s.EnvFile, filepath.Dir(f.path))
+	}
+}
+
+// sandbox is what the server may use in one.
+func (f *file) sandbox(e *Entry, r *fields) {
+	walls := config.WallsFields{
+		Kind: r.text("sandbox"), Read: r.list("sandbox_read"), Write: r.list("sandbox_write"), Network: r.truth("sandbox_network", false),
+		Any: r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
+	}
+	for _, paths := range [][]string{walls.Read, walls.Write} {
+		for i, path := range paths {
+			paths[i] = f.near(path, filepath.Dir(f.path))
+		}
+	}
+	name, memory, ok := r.find("sandbox_memory")
+	if text, isText := memory.text(); ok && isText {
+		walls.Memory = text
+	} else if ok {
+		r.wrong(name, "text or a number", memory.place)
+	}
+	var bad *config.FieldError
+	if err := e.Server.SetWalls(walls); errors.As(err, &bad) {
+		at, _ := r.entry.get(bad.Field)
+		r.wrong(bad.Field, bad.Want, at.place)
 	}
 }
 

@@ -98,11 +98,13 @@ type Resolver struct {
 func Expand(s config.Server, r Resolver) (config.Server, error) {
 	x := &expansion{server: s, from: r}
 	s.Command = x.text(s.Command)
-	s.Args = slices.Clone(s.Args)
-	for i, arg := range s.Args {
-		s.Args[i] = x.text(arg)
-	}
+	s.Args = x.list(s.Args)
 	s.Cwd, s.URL, s.EnvFile = x.text(s.Cwd), x.text(s.URL), x.text(s.EnvFile)
+	if s.Sandbox != nil {
+		walls := *s.Sandbox
+		walls.Read, walls.Write = x.list(walls.Read), x.list(walls.Write)
+		s.Sandbox = &walls
+	}
 	s.Env, s.Headers = x.table(s.Env, x.envValue), x.table(s.Headers, x.text)
 	for _, name := range s.EnvPass {
 		if value, ok := x.lookup(name); ok {
@@ -161,6 +163,14 @@ func (x *expansion) required(name string) string {
 		return x.fail("the environment variable %s is not set", name)
 	}
 	return value
+}
+
+func (x *expansion) list(list []string) []string {
+	out := slices.Clone(list)
+	for i, s := range out {
+		out[i] = x.text(s)
+	}
+	return out
 }
 
 func (x *expansion) table(table map[string]string, each func(string) string) map[string]string {

@@ -52,6 +52,11 @@ func (m *masker) server(s config.Server) config.Server {
 	s.Args = m.args(s.Args)
 	s.Env, s.Headers = m.table(s.Env), m.table(s.Headers)
 	s.Cwd, s.EnvFile = m.text(s.Cwd), m.text(s.EnvFile)
+	if s.Sandbox != nil {
+		walls := *s.Sandbox
+		walls.Read, walls.Write = m.args(walls.Read), m.args(walls.Write)
+		s.Sandbox = &walls
+	}
 	if s.URL != "" && checkURL(s.Name, s.URL) != nil {
 		s.URL = m.hide(s.URL) // it is anything but a URL
 	}

@@ -196,7 +196,14 @@ func (p *patient) tools(start bool) doctor.Check {
 		return doctor.Unasked(len(p.ready))
 	}
 	p.bridge = bridge.New(p.bridgeOptions(slog.New(slog.DiscardHandler)))
-	return doctor.Tools(p.bridge, p.ready, func(done int) {
+	sandboxed := map[string]string{}
+	for _, e := range p.found.Entries {
+		if e.Walls != nil && e.Counts() {
+			e.Server.Sandbox = e.Walls
+			sandboxed[e.Server.Name] = walled(shown(e).Sandbox)
+		}
+	}
+	return doctor.Tools(p.bridge, p.ready, sandboxed, func(done int) {
 		p.ui.busy(done, len(p.ready), "asking servers for their tools:")
 	})
 }

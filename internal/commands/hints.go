@@ -73,8 +73,8 @@ func hintsFor(err error) []string {
 		return []string{gapHint(gap)}
 	case errors.As(err, &server):
 		return serverHints(server)
-	case errors.As(err, &start) && start.Stderr != "":
-		return []string{"its last words: " + lastLine(start.Stderr)}
+	case errors.As(err, &start):
+		return startHints(start)
 	case errors.As(err, &key):
 		return nearestOrAll(key.Key, key.Known)
 	case errors.As(err, &variable):
@@ -159,6 +159,16 @@ func gapHint(gap *sandbox.GapError) string {
 		names[i] = g.Name
 	}
 	return fmt.Sprintf("to do without: CODEMODE_SANDBOX_ALLOW_GAPS=%s", strings.Join(names, ","))
+}
+
+func startHints(e *upstream.StartError) (hints []string) {
+	if e.Stderr != "" {
+		hints = append(hints, "its last words: "+lastLine(e.Stderr))
+	}
+	if hint := e.Hint(); hint != "" {
+		hints = append(hints, hint)
+	}
+	return hints
 }
 
 func serverHints(e *bridge.UnknownServerError) []string {

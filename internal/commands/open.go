@@ -24,6 +24,7 @@ type tenancy struct {
 	env       Env
 	config    config.Config
 	paths     config.Paths
+	file      string // config.toml
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
 	telemetry *telemetry.Telemetry // nil is none
@@ -41,7 +42,7 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenancy{env: env, config: c, paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects")}
+	t := &tenancy{env: env, config: c, file: config.UserFile(settingsSource(env, cmd)), paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects")}
 	if dir := t.paths.TenantState(c.Tenant); dir != "" {
 		if t.approvals, err = clientcfg.LoadApprovals(filepath.Join(dir, "approvals.json")); err != nil {
 			t.problems = append(t.problems, err)
@@ -138,11 +139,25 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Secrets:    clientcfg.Secrets,
 		MaskText:   clientcfg.MaskText,
 		Telemetry:  t.telemetry,
+		Protected:  t.protected(),
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
 		AuditDir:   join(t.paths.TenantState(t.config.Tenant), "audit"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
 		ToolsDir:   t.toolsDir(),
 	}
+}
+
+// protected is what says which servers there are, and what is kept of them: a server that could change it could start
+// anything, outside of its sandbox. Files of a project are not among it: what changes in them must be approved again.
+func (t *tenancy) protected() []string {
+	c := t.config.Servers
+	list := append([]string{t.paths.Config, t.paths.Cache, t.paths.State, t.file, c.Dir}, c.Files...)
+	for _, e := range t.found.Entries {
+		if e.Scope != clientcfg.Project && filepath.IsAbs(e.Server.Source) {
+			list = append(list, e.Server.Source)
+		}
+	}
+	return list
 }
 
 // toolsDir is where the tenant's saved tools are.

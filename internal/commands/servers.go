@@ -63,6 +63,7 @@ type serverRow struct {
 	Of         string           `json:"of,omitempty"`
 	AlsoIn     []string         `json:"also_in,omitempty"`
 	Aggregator string           `json:"aggregator,omitempty"`
+	Sandbox    *config.Walls    `json:"sandbox,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 	Tools      *int             `json:"tools,omitempty"`  // of the cached list
 	Listed     string           `json:"listed,omitempty"` // when, RFC 3339
@@ -131,6 +132,8 @@ func (l *listing) row(e clientcfg.Entry) serverRow {
 		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
 		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
 	}
+	e.Server.Sandbox = e.Walls
+	r.Sandbox = shown(e).Sandbox
 	if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
 		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
@@ -174,6 +177,8 @@ func (r serverRow) remark() string {
 		return r.Reason
 	case r.Aggregator != "":
 		return "offers other servers: " + r.Aggregator
+	case r.Sandbox != nil:
+		return "in a sandbox: " + walled(r.Sandbox)
 	case len(r.Notes) > 0:
 		return r.Notes[0]
 	}

@@ -69,14 +69,16 @@ type entryDetail struct {
 	Cwd     string            `json:"cwd,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	Sandbox *config.Walls     `json:"sandbox,omitempty"`
 	Notes   []string          `json:"notes,omitempty"`
 }
 
 func detail(e clientcfg.Entry) entryDetail {
+	e.Server.Sandbox = e.Walls
 	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
-		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, e.Notes,
+		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, s.Sandbox, e.Notes,
 	}
 }
 
@@ -136,9 +138,30 @@ func (d entryDetail) write(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		row("header", name+": "+d.Headers[name])
 	}
+	if d.Sandbox != nil {
+		row("sandbox", walled(d.Sandbox))
+	}
 	for _, note := range d.Notes {
 		row("note", note)
 	}
+}
+
+// walled says what a server may use in its sandbox.
+func walled(w *config.Walls) string {
+	list := []string{"no network"}
+	if w.Network {
+		list[0] = "network"
+	}
+	if len(w.Read) > 0 {
+		list = append(list, "reads "+strings.Join(w.Read, " "))
+	}
+	if len(w.Write) > 0 {
+		list = append(list, "writes "+strings.Join(w.Write, " "))
+	}
+	if w.Memory > 0 {
+		list = append(list, fmt.Sprintf("%d MiB of memory", w.Memory>>20))
+	}
+	return strings.Join(list, ", ")
 }
 
 func approveCommand(env Env, ui *ui) *cli.Command {

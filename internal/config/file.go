@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -20,6 +21,15 @@ type document struct {
 	servers  map[string]Server
 	places   map[string]position // of servers
 	tenants  map[string]document
+}
+
+// UserFile is the name of the user's config.toml, which need not exist; empty where there is no place for one.
+func UserFile(src Source) string {
+	if src.Lookup == nil {
+		src.Lookup = func(string) (string, bool) { return "", false }
+	}
+	name, _ := userFile(src, FindPaths(src.Lookup, runtime.GOOS))
+	return name
 }
 
 // userFile is the name of the user's config.toml, and whether somebody has named it.
@@ -199,6 +209,13 @@ func (r *reader) servers(d *document, v any, path []string) {
 		}
 		s.Source, s.Project, s.Line = r.file, r.project, at.line
 		s.Cwd, s.EnvFile = r.near(s.Cwd), r.near(s.EnvFile)
+		if s.Sandbox != nil {
+			for _, paths := range [][]string{s.Sandbox.Read, s.Sandbox.Write} {
+				for i, path := range paths {
+					paths[i] = r.near(path)
+				}
+			}
+		}
 		if s.Cwd == "" {
 			s.Cwd = r.project
 		}

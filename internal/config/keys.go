@@ -149,6 +149,10 @@ var keys = []key{
 		doc: "servers not to use, by name; it wins over include",
 	},
 	{
+		name: "mcp.sandbox", kind: globs, trust: extend,
+		doc: "servers to run in a sandbox, by name; their own entries say more",
+	},
+	{
 		name: "mcp.allow_self", kind: boolean, def: "false", older: []string{"MCP_BRIDGE_ALLOW_SELF_SERVER"},
 		doc: "keep entries that would start codemode itself",
 	},

@@ -29,6 +29,8 @@ type Server struct {
 	ToolsDeny   []string      // names of tools not to offer
 	StartTime   time.Duration // until it has started; 0 is the general setting
 	CallTime    time.Duration // of one call; 0 is the general setting
+	Sandbox     *Walls        `json:",omitempty"` // stdio: the walls it runs behind; nil is none of its entry's
+	NoSandbox   bool          `json:",omitempty"` // not even those that mcp.sandbox would give it
 	Dialect     Dialect       // how the texts above refer to variables
 	Project     string        // folder of the project whose entry it is; empty for a user's own
 	Source      string        // file the entry came from, for people
@@ -71,6 +73,7 @@ func (s Server) LogValue() slog.Value {
 var ServerFields = []string{
 	"type", "command", "args", "env", "env_file", "cwd", "description", "url", "headers", "disabled",
 	"include_tools", "exclude_tools", "start_timeout", "call_timeout",
+	"sandbox", "sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory",
 }
 
 // A FieldError says what is wrong with a server's entry. It never holds a value: those may be secret.
@@ -121,6 +124,16 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 	case s.Transport != "" && s.Transport != Stdio && s.URL == "":
 		return Server{}, &FieldError{Server: name, Want: `has no "url", which its "type" needs`}
 	}
+	walls := WallsFields{
+		Kind: e.text("sandbox"), Read: e.list("sandbox_read"), Write: e.list("sandbox_write"), Network: e.truth("sandbox_network"),
+		Memory: fields["sandbox_memory"], Any: e.hasOne("sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory"),
+	}
+	if e.err != nil {
+		return Server{}, e.err
+	}
+	if err := s.SetWalls(walls); err != nil {
+		return Server{}, err
+	}
 	return s, nil
 }
 
@@ -147,6 +160,10 @@ func (e *entry) text(field string) string {
 		e.wrong(field, "text")
 	}
 	return s
+}
+
+func (e *entry) hasOne(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { return e.fields[f] != nil })
 }
 
 func (e *entry) oneOf(field string, known ...string) string {

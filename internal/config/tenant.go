@@ -30,16 +30,21 @@ func (s Servers) Selects(server string) bool {
 	if slices.Contains(s.tenantsOwn, server) {
 		return true
 	}
-	plain := server
-	if i := strings.LastIndexByte(server, '@'); i > 0 {
-		plain = server[:i]
-	}
+	plain := plainName(server)
 	for _, pattern := range s.Exclude {
 		if matches(pattern, server) || matches(pattern, plain) {
 			return false
 		}
 	}
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, server) })
+}
+
+// plainName is a name without the "@client" of discovery.
+func plainName(server string) string {
+	if i := strings.LastIndexByte(server, '@'); i > 0 {
+		return server[:i]
+	}
+	return server
 }
 
 // matches is path.Match for names in which a slash is a character like any other: "io.github.someone/tool".

@@ -113,8 +113,9 @@ func Unasked(n int) Check {
 	}
 }
 
-// Tools starts servers, side by side, and asks them for their tools. progress is told how many are done.
-func Tools(b *bridge.Bridge, names []string, progress func(done int)) Check {
+// Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may use;
+// progress is told how many are done.
+func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, progress func(done int)) Check {
 	return Check{
 		Name: "tools", Proves: "that servers list their tools",
 		Examine: func(ctx context.Context, found func(Finding)) {
@@ -122,11 +123,17 @@ func Tools(b *bridge.Bridge, names []string, progress func(done int)) Check {
 			b.List(ctx, names, func(name string, tools int, err error) {
 				done++
 				progress(done)
+				where := ""
+				if walls, ok := sandboxed[name]; ok {
+					where = ", in a sandbox: " + walls
+				}
 				if err != nil {
-					found(broken(name, err, nil))
+					f := broken(name, err, nil)
+					f.Summary += where
+					found(f)
 					return
 				}
-				found(Finding{Subject: name, Verdict: OK, Summary: fmt.Sprintf("%s after %s", plural(tools, "tool", "tools"), seconds(time.Since(began)))})
+				found(Finding{Subject: name, Verdict: OK, Summary: fmt.Sprintf("%s after %s%s", plural(tools, "tool", "tools"), seconds(time.Since(began)), where)})
 			})
 		},
 	}
@@ -138,9 +145,13 @@ const lastWords = 5
 // broken tells of a server that could not be used, with its last words.
 func broken(subject string, err error, remedy []string) Finding {
 	f := Finding{Subject: subject, Verdict: Failed, Summary: err.Error(), Remedy: remedy}
-	if start, ok := errors.AsType[*upstream.StartError](err); ok && start.Stderr != "" {
+	start, ok := errors.AsType[*upstream.StartError](err)
+	if ok && start.Stderr != "" {
 		lines := strings.Split(strings.TrimSpace(start.Stderr), "\n")
 		f.Details = lines[max(0, len(lines)-lastWords):]
+	}
+	if ok && start.Hint() != "" {
+		f.Remedy = append(f.Remedy, start.Hint())
 	}
 	return f
 }

@@ -56,7 +56,7 @@ func (p *Programs) start(ctx context.Context, spec proc.Spec, walls Walls, strea
 	if err != nil {
 		return nil, err
 	}
-	p.native.log.Debug("program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network)
+	p.native.log.DebugContext(ctx, "program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network)
 	return sb, nil
 }
 

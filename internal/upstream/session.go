@@ -106,7 +106,7 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.error(err)}
+	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.error(err), Walls: sess.server.config.Sandbox}
 	if sess.process != nil {
 		e.Stderr = sess.stderr()
 	}
@@ -153,7 +153,7 @@ func (sess *session) stop(ctx context.Context) *StartError {
 	if sess.end = sess.conn.fault(); sess.end == nil {
 		sess.end = exit(sess.process)
 	}
-	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr()}
+	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: sess.server.config.Sandbox}
 }
 
 // shut ends the process and every goroutine of the session.

@@ -63,6 +63,11 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 		spec.Env = append(spec.Env, name+"="+value)
 	}
 	slices.Sort(spec.Env)
+	if c.Sandbox != nil {
+		if spec.Start, err = s.walled(*c.Sandbox); err != nil {
+			return proc.Spec{}, err
+		}
+	}
 	spec.Path, err = findProgram(command, spec.Dir, env)
 	return spec, err
 }

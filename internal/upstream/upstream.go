@@ -9,6 +9,8 @@ package upstream
 import (
 	"errors"
 	"fmt"
+
+	"codemode/internal/config"
 )
 
 // StartError says why a server could not be used.
@@ -16,7 +18,8 @@ type StartError struct {
 	Server string
 	Step   string // "starting" (also while it is left alone after failures), "initialize", "tools/list"
 	Err    error
-	Stderr string // the last lines it wrote, redacted
+	Stderr string        // the last lines it wrote, redacted
+	Walls  *config.Walls // those it runs behind; nil is none
 }
 
 func (e *StartError) Error() string {

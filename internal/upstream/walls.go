@@ -1,0 +1,56 @@
+package upstream
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"sync"
+
+	"codemode/internal/config"
+	"codemode/internal/proc"
+)
+
+// walled is how a server is started that runs in a sandbox.
+func (s *server) walled(walls config.Walls) (proc.Starter, error) {
+	if s.pool.opts.Sandbox == nil {
+		return nil, errors.New("its entry asks for a sandbox, and there is none here")
+	}
+	for _, paths := range []*[]string{&walls.Read, &walls.Write} {
+		*paths = slices.Clone(*paths)
+		for i, path := range *paths {
+			path, err := home(path, s.pool.opts.Lookup)
+			if err != nil {
+				return nil, err
+			}
+			(*paths)[i] = path
+		}
+	}
+	return s.pool.opts.Sandbox(walls), nil
+}
+
+// What programs say when a wall is in their way, in the words of libc, node and Python.
+var (
+	saysNetwork = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)EAI_AGAIN|ENOTFOUND|ENETUNREACH|connect EACCES|network is unreachable|name resolution|resolve host|getaddrinfo`)
+	})
+	saysReadOnly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)EROFS|read-only file system`) })
+	saysMissing  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)ENOENT|no such file or directory|cannot find (?:module|package)|no module named|not found`)
+	})
+)
+
+// Hint says which wall may have been in the way of a server in a sandbox; empty for any other.
+func (e *StartError) Hint() string {
+	words := e.Error() + "\n" + e.Stderr
+	switch {
+	case e.Walls == nil:
+		return ""
+	case !e.Walls.Network && saysNetwork().MatchString(words):
+		return "its sandbox has no network; sandbox_network = true in its entry gives it this machine's"
+	case saysReadOnly().MatchString(words):
+		return "its sandbox lets it change nothing but its own empty home and what sandbox_write names in its entry"
+	case saysMissing().MatchString(words):
+		return "its sandbox shows it the system, its own installation and what sandbox_read and sandbox_write name in its entry"
+	}
+	return "it runs in a sandbox, see sandbox in its entry"
+}

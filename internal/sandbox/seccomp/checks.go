@@ -15,6 +15,8 @@ const (
 	afInet     = 2
 	afInet6    = 10
 	afNetlink  = 16
+	ipTCP      = 6
+	ipUDP      = 17
 	sockStream = 1
 	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
 
@@ -86,11 +88,13 @@ func checks(p *program, opts Options) {
 	allowed := prctls
 	if opts.Program { // what is a rule twice is decided by the first
 		allowed = slices.Concat(prctls, programPrctls)
-		// The internet's families, of which its network namespace may leave it nothing, and the kernel's list of
+		// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the kernel's list of
 		// interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
 		p.rule("socket",
-			arg(0), jeq(afUnix, 6, 0), jeq(afInet, 5, 0), jeq(afInet6, 4, 0), jeq(afNetlink, 0, 2),
-			arg(2), jeq(0, 1, 0), ret(errno(eacces)), ret(retAllow))
+			arg(0), jeq(afUnix, 10, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
+			arg(2), jeq(0, 5, 4),
+			arg(2), jeq(0, 3, 0), jeq(ipTCP, 2, 0), jeq(ipUDP, 1, 0),
+			ret(errno(eacces)), ret(retAllow))
 	}
 	if opts.Watched && !opts.Program {
 		// Such memory stays when its pages are unmapped: it is then in no process's figures.

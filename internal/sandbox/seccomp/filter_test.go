@@ -199,6 +199,10 @@ func TestProgram(t *testing.T) {
 		{"socket", args{1}, retAllow},
 		{"socket", args{2, 1, 6}, retAllow},
 		{"socket", args{10, 2, 17}, retAllow},
+		{"socket", args{2, 2, 0}, retAllow},
+		{"socket", args{2, 1, 132}, aEACCES},  // SCTP
+		{"socket", args{10, 1, 262}, aEACCES}, // MPTCP
+		{"socket", args{16, 3, 6}, aEACCES},   // NETLINK_XFRM
 		{"socket", args{16, 3, 0}, retAllow},  // NETLINK_ROUTE
 		{"socket", args{16, 3, 9}, aEACCES},   // NETLINK_AUDIT
 		{"socket", args{17, 3, 0}, aEACCES},   // AF_PACKET

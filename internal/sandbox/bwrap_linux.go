@@ -43,6 +43,28 @@ func (l *launch) prepareBwrap() error {
 		"--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL",
 		"--proc", "/proc", "--dev", "/dev",
 	}
+	args = append(args, v.bwrapArgs()...)
+	args = append(args, files...)
+	args = append(args, "--remount-ro", "/", "--chdir", v.dir, stage, stage2.Name)
+
+	l.cmd = &exec.Cmd{
+		Path: bwrap,
+		Args: args,
+		// Its own process stays beside the guest with this environment, where the guest can read it.
+		Env:         []string{"PATH=/usr/bin:/bin", "GOGC=off"},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	if os.Geteuid() == 0 {
+		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
+	}
+	if v.guest != nil {
+		l.site = v.guest.py.SitePackages
+	}
+	return nil
+}
+
+// bwrapArgs are bubblewrap's words for what is seen.
+func (v *view) bwrapArgs() (args []string) {
 	if !v.network {
 		args = append(args, "--unshare-net")
 	}
@@ -63,23 +85,7 @@ func (l *launch) prepareBwrap() error {
 	for _, s := range v.symlinks {
 		args = append(args, "--symlink", s.Target, s.Inside)
 	}
-	args = append(args, files...)
-	args = append(args, "--remount-ro", "/", "--chdir", v.dir, stage, stage2.Name)
-
-	l.cmd = &exec.Cmd{
-		Path: bwrap,
-		Args: args,
-		// Its own process stays beside the guest with this environment, where the guest can read it.
-		Env:         []string{"PATH=/usr/bin:/bin", "GOGC=off"},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	}
-	if os.Geteuid() == 0 {
-		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
-	}
-	if v.guest != nil {
-		l.site = v.guest.py.SitePackages
-	}
-	return nil
+	return args
 }
 
 func tmpfs(dir string, size int64) []string {

@@ -16,10 +16,7 @@ const maxSteps = 40
 func (p *places) program(path string) { p.follow(path, maxSteps) }
 
 func (p *places) follow(path string, steps int) {
-	if p.isPlanted(path) {
-		return
-	}
-	for ; steps > 0; steps-- {
+	for ; steps > 0 && !p.isChangeable(path); steps-- {
 		p.installation(path)
 		target, err := os.Readlink(path)
 		if err != nil {
@@ -36,7 +33,7 @@ func (p *places) follow(path string, steps int) {
 		path = target
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || steps == 0 || p.isWritable(real) {
+	if err != nil || steps == 0 || p.isChangeable(path) {
 		return
 	}
 	p.installation(real)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,24 +176,9 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	closeFiles(configR, statusW)
 	closeFiles(l.extra...) // so that the end of each is seen
 
-	guarded := make(chan error, 1)
-	guard := func() { guarded <- s.guard(pidfd, l.view.grace) }
-	switch {
-	case l.info != nil: // who the guest is, is not known yet
-	case l.view.grace > 0:
-		guard() // the death signal of what has a grace may be ignored
-	default:
-		s.tasks.Go(guard) // beside the guest's start
-	}
 	stop := context.AfterFunc(ctx, s.Kill)
 	if err = shiftErr; err == nil {
-		err = s.handshake(l, configW, statusR)
-	}
-	if l.info != nil {
-		guarded <- s.guardInner(l.view.grace)
-	}
-	if gerr := <-guarded; err == nil {
-		err = gerr
+		err = s.begin(l, pidfd, configW, statusR)
 	}
 	if !stop() {
 		err = fmt.Errorf("starting a sandbox: %w", context.Cause(ctx))
@@ -207,6 +193,24 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 		return diagnoseStage2(l, err, s.exit.Stderr)
 	}
 	return nil
+}
+
+// begin starts the warden of the process that pidfd stands for, and has the second stage become what it is to be.
+func (s *nativeSandbox) begin(l *launch, pidfd int, config, status *os.File) error {
+	if l.info != nil { // who the guest is, is not known before
+		err := s.handshake(l, config, status)
+		return cmp.Or(err, s.guardInner(l.view.grace))
+	}
+	if l.view.grace > 0 { // it may ignore its death signal
+		if err := s.guard(pidfd, l.view.grace); err != nil {
+			return err
+		}
+		return s.handshake(l, config, status)
+	}
+	guarded := make(chan error, 1)
+	s.tasks.Go(func() { guarded <- s.guard(pidfd, 0) })
+	err := s.handshake(l, config, status)
+	return cmp.Or(err, <-guarded)
 }
 
 // handshake sends the configuration, and waits for the second stage to become Python or to say why not.

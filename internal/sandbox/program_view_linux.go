@@ -198,6 +198,11 @@ func (p *places) isPlanted(path string) bool {
 	return len(p.write) > 0 && slices.ContainsFunc(links(path), p.isWritable)
 }
 
+// isChangeable tells whether the program may change what a path leads to.
+func (p *places) isChangeable(path string) bool {
+	return p.isPlanted(path) || p.isWritable(path) || p.isWritable(resolveExisting(path))
+}
+
 // links are the symbolic links on the way to a path, as EvalSymlinks follows them.
 func links(path string) (found []string) {
 	at, rest := "/", strings.Split(path, "/")
@@ -286,7 +291,7 @@ func (p *places) holdsHome(path string) bool {
 // show adds a path of the host, read-only, unless it is seen already, is the system's or would show the home.
 func (p *places) show(path string) {
 	real, err := p.resolve(path, false)
-	if err != nil || p.isPlanted(path) || p.isWritable(real) || p.holdsHome(path) || p.holdsHome(real) {
+	if err != nil || p.isChangeable(path) || p.holdsHome(path) || p.holdsHome(real) {
 		return
 	}
 	if !p.sees(path) {

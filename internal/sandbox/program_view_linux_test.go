@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/proc"
+)
+
+// plant makes files below dir: "NAME" is a program, "NAME -> TARGET" a link, "NAME = TEXT" a file with that text.
+func plant(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for _, f := range files {
+		name, target, isLink := strings.Cut(f, " -> ")
+		name, text, _ := strings.Cut(name, " = ")
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil && isLink {
+			err = os.Symlink(strings.ReplaceAll(target, "DIR", dir), path)
+		} else if err == nil {
+			err = os.WriteFile(path, []byte(strings.ReplaceAll(text, "DIR", dir)), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestProgramView holds what of the host a program sees beside the system: its own installation and what it is given.
+func TestProgramView(t *testing.T) {
+	node := []string{
+		"h/.nvm/v22/bin/node", "h/.nvm/v22/bin/npx -> ../lib/node_modules/npm/bin/npx-cli.js",
+		"h/.nvm/v22/lib/node_modules/npm/bin/npx-cli.js = #!/usr/bin/env node\n", "h/.nvm/v22/share/x",
+	}
+	for name, c := range map[string]struct {
+		files   []string
+		command string
+		cwd     string
+		walls   Walls
+		want    string // paths below the test's directory, as the program sees them; ! is before what it may change
+	}{
+		"a program":                  {[]string{"h/go/bin/tool", "h/go/src/x"}, "h/go/bin/tool", "", Walls{}, "h/go/bin/tool"},
+		"a program in the home":      {[]string{"h/bin/tool", "h/lib/python3.12/x"}, "h/bin/tool", "", Walls{}, "h/bin/tool"},
+		"node":                       {node, "h/.nvm/v22/bin/node", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
+		"npx":                        {node, "h/.nvm/v22/bin/npx", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
+		"of a project's modules":     {append(node, "p/node_modules/.bin/s -> ../s/dist/index.js", "p/node_modules/s/dist/index.js = #!/usr/bin/env node\n", "p/.env"), "p/node_modules/.bin/s", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib p/node_modules"},
+		"a virtual environment":      {[]string{"v/bin/python", "v/pyvenv.cfg = home = DIR/base/bin\n", "v/lib/python3.12/x", "base/bin/python3 -> python3.12", "base/bin/python3.12", "base/lib/python3.12/x", "base/secret"}, "v/bin/python", "", Walls{}, "base/bin base/lib v/bin v/lib v/pyvenv.cfg"},
+		"a tool of uv":               {[]string{"h/.local/bin/t -> ../share/uv/tools/t/bin/t", "h/.local/share/uv/tools/t/bin/t = #!DIR/h/.local/share/uv/tools/t/bin/python\n", "h/.local/share/uv/tools/t/pyvenv.cfg = x = y\n", "h/.local/share/keyrings/k"}, "h/.local/bin/t", "", Walls{}, "h/.local/bin/t h/.local/share/uv/tools/t/bin h/.local/share/uv/tools/t/pyvenv.cfg"},
+		"where it starts":            {[]string{"t", "p/x"}, "t", "p", Walls{}, "p t"},
+		"at home":                    {[]string{"t", "h/x"}, "t", "h", Walls{}, "t"},
+		"above home":                 {[]string{"t", "h/x"}, "t", ".", Walls{}, "t"},
+		"what it is given":           {[]string{"t", "h/a/x", "h/b/x"}, "t", "", Walls{Read: []string{"h/a"}, Write: []string{"h/b"}}, "h/a !h/b t"},
+		"a part of what it reads":    {[]string{"t", "a/b/x"}, "t", "", Walls{Read: []string{"a"}, Write: []string{"a/b"}}, "a !a/b t"},
+		"a part of what it changes":  {[]string{"t", "a/b/x"}, "t", "", Walls{Write: []string{"a/b", "a"}}, "!a t"},
+		"by way of a link":           {[]string{"t", "a/x", "l -> a"}, "t", "", Walls{Read: []string{"l"}}, "a l t"},
+		"a link in what it sees":     {[]string{"t", "a/x", "b/l -> ../a"}, "t", "", Walls{Read: []string{"b", "b/l"}}, "a b t"},
+		"its program is changeable":  {[]string{"w/bin/t -> ../../h/.ssh/key", "h/.ssh/key"}, "w/bin/t", "", Walls{Write: []string{"w"}}, "!w"},
+		"its installation is, too":   {[]string{"w/bin/python3", "w/lib/python3.12/x", "w/pyvenv.cfg = home = DIR/h/.ssh\n", "h/.ssh/python3"}, "w/bin/python3", "", Walls{Write: []string{"w"}}, "!w"},
+		"an interpreter's first bin": {[]string{"s = #!DIR/i\n", "i"}, "s", "", Walls{}, "i s"},
+		"links in a circle":          {[]string{"a -> b", "b -> a"}, "a", "", Walls{}, ""},
+		"scripts in a circle":        {[]string{"a = #!DIR/b\n", "b = #!DIR/a\n"}, "a", "", Walls{}, "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			plant(t, dir, append(c.files, "h/.keep")...)
+			below := func(paths []string) (list []string) {
+				for _, p := range paths {
+					list = append(list, filepath.Join(dir, p))
+				}
+				return list
+			}
+			cwd := filepath.Join(dir, c.cwd)
+			if c.cwd == "" {
+				cwd = "/"
+			}
+			v, err := programView(proc.Spec{
+				Path: filepath.Join(dir, c.command), Dir: cwd,
+				Env: []string{"HOME=" + dir + "/h", "PATH=" + dir + "/h/.nvm/v22/bin:/nowhere"},
+			}, Walls{Read: below(c.walls.Read), Write: below(c.walls.Write)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, b := range v.binds {
+				if path, ok := strings.CutPrefix(b.Inside, dir+"/"); ok {
+					if b.Write {
+						path = "!" + path
+					}
+					got = append(got, path)
+				}
+				if b.Write && !strings.HasPrefix(b.Inside, dir) {
+					t.Errorf("%s may be changed", b.Inside)
+				}
+			}
+			slices.SortFunc(got, func(a, b string) int { return strings.Compare(strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")) })
+			if list := strings.Join(got, " "); list != c.want {
+				t.Errorf("it sees %q, want %q", list, c.want)
+			}
+		})
+	}
+}
+
+func TestProgramEnv(t *testing.T) {
+	got := strings.Join(programEnv([]string{"A=1", "TMPDIR=/var/tmp", "XDG_RUNTIME_DIR=/run/user/1", "TMPDIRS=x"}), " ")
+	if want := "A=1 TMPDIR=/tmp TMPDIRS=x"; got != want {
+		t.Errorf("the environment is %q, want %q", got, want)
+	}
+	for _, c := range [][2]string{{"ada", "ada:x:1:2::/home/ada:/bin/sh\n"}, {"a:b", "sandbox:x:1:2::/home/ada:/bin/sh\n"}} {
+		if got := programUsers(c[0], 1, 2, "/home/ada")[0].Content; got != c[1] {
+			t.Errorf("the user is %q, want %q", got, c[1])
+		}
+	}
+}

@@ -124,7 +124,7 @@ func eachUser(t *testing.T, test func(t *testing.T)) {
 func TestSandboxedServer(t *testing.T) {
 	eachUser(t, func(t *testing.T) {
 		p := newWalledPool(t, func(p *walledPool) []config.Server {
-			plain := fake("plain", "-list-changed", "-starts", p.dir+"/starts", "-say", "hello from $HOME")
+			plain := fake("plain", "-starts", p.dir+"/starts")
 			plain.Sandbox = &config.Walls{Write: []string{"${DIR}"}}
 			dies := fake("dies", "-exit-at-start", "3")
 			dies.Sandbox = &config.Walls{}
@@ -143,6 +143,12 @@ func TestSandboxedServer(t *testing.T) {
 		}
 		if b, err := os.ReadFile(p.dir + "/starts"); strings.Count(string(b), "\n") != 1 {
 			t.Errorf("it was started %q, %v", b, err)
+		}
+		p.call("plain", "grow", `{}`)
+		select {
+		case <-p.changed:
+		case <-time.After(30 * time.Second):
+			t.Error("its tools have changed, and nobody is told")
 		}
 		contains(t, p.call("plain", "crash", `{}`), "the server ended during the call")
 		contains(t, p.call("plain", "add", `{"a":1,"b":2}`), "3")

@@ -67,13 +67,15 @@ func Run(ctx context.Context, opts Options) iter.Seq2[escape.Result, error] {
 // A cell is the code of one run, and where it runs.
 type cell struct {
 	tenant, session string
+	server          string // that the run may call; empty for none
 	code            string
 }
 
 // cells splits an attempt at its lines "# %% session b" and "# %% tenant b". What is before the first one is the first
-// run of session a; a session that is named again has its next run.
+// run of session a; a session that is named again has its next run. What is more, as "of closed", says which server the
+// run may call; "of -" is none.
 func cells(a escape.Attempt) ([]cell, error) {
-	all := []cell{{tenant: "a", session: "a"}}
+	all := []cell{{tenant: "a", session: "a", server: open}}
 	for line := range strings.Lines(a.Source) {
 		last := &all[len(all)-1]
 		mark, found := strings.CutPrefix(line, "# %% ")
@@ -81,11 +83,15 @@ func cells(a escape.Attempt) ([]cell, error) {
 			last.code += line
 			continue
 		}
-		switch kind, name, _ := strings.Cut(strings.TrimSpace(mark), " "); {
+		where, server, chosen := strings.Cut(strings.TrimSpace(mark), " of ")
+		if !chosen {
+			server = open
+		}
+		switch kind, name, _ := strings.Cut(where, " "); {
 		case kind == "session" && name != "":
-			all = append(all, cell{tenant: "a", session: name})
+			all = append(all, cell{tenant: "a", session: name, server: strings.Trim(server, "-")})
 		case kind == "tenant" && name != "":
-			all = append(all, cell{tenant: name, session: "a"})
+			all = append(all, cell{tenant: name, session: "a", server: strings.Trim(server, "-")})
 		default:
 			return nil, fmt.Errorf("%s: %q is neither a session nor a tenant", a.Name, strings.TrimSpace(line))
 		}

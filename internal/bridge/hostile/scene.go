@@ -62,8 +62,8 @@ func (s *scene) play(ctx context.Context) (verdict escape.Verdict, detail string
 	return verdict, detail
 }
 
-// The servers of a tenant. A run may call the first; no other may be started by anything a run does, but in the tenant
-// whose runs search: a search looks at the tools of all servers.
+// The servers of a tenant. A run may call the first, unless its attempt says otherwise; no other may be started by
+// anything a run does, but in the tenant whose runs search: a search looks at the tools of all servers.
 const (
 	open      = "open"
 	closed    = "closed"
@@ -78,8 +78,9 @@ func (s *scene) bridge(tenant string) *bridge.Bridge {
 	c.Tenant = tenant
 	c.Run.Timeout, c.Run.MaxTimeout, c.Run.Grace = patience, patience, clock/4
 	c.Sandbox.IdleTimeout = 0
+	c.Tools.Save = true
 	b := bridge.New(bridge.Options{
-		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, Version: "escape",
+		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, ToolsDir: s.tools(tenant), Version: "escape",
 		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant)},
 		Lookup:  func(string) (string, bool) { return "", false },
 	})
@@ -101,12 +102,19 @@ func (s *scene) mark(tenant, name string) string {
 	return filepath.Join(s.dir, "started-"+tenant+"-"+name)
 }
 
+// tools is the folder of a tenant's saved tools.
+func (s *scene) tools(tenant string) string { return filepath.Join(s.dir, "tools-"+tenant) }
+
 func (s *scene) run(ctx context.Context, c cell) bridge.Outcome {
 	timeout := patience
 	if strings.HasPrefix(s.attempt.Expect, byTheClock) {
 		timeout = clock
 	}
-	o := s.bridge(c.tenant).Run(ctx, bridge.Request{Code: s.code(c), Session: c.session, Servers: []string{open}, Timeout: timeout})
+	servers := []string{}
+	if c.server != "" {
+		servers = append(servers, c.server)
+	}
+	o := s.bridge(c.tenant).Run(ctx, bridge.Request{Code: s.code(c), Session: c.session, Servers: servers, Timeout: timeout})
 	s.before = append(s.before, o.Value)
 	s.lost = o.Lost
 	return o
@@ -155,7 +163,8 @@ func (s *scene) aftermath(ctx context.Context) error {
 		return err
 	}
 	started = slices.DeleteFunc(started, func(name string) bool {
-		return strings.HasSuffix(name, "-"+open) || strings.HasPrefix(name, s.mark(searching, ""))
+		allowed := func(c cell) bool { return name == s.mark(c.tenant, c.server) }
+		return strings.HasPrefix(name, s.mark(searching, "")) || slices.ContainsFunc(s.cells, allowed)
 	})
 	if len(started) > 0 {
 		return fmt.Errorf("servers were started that no run may call: %v", started)

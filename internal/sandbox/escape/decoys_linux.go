@@ -21,7 +21,8 @@ import (
 )
 
 // decoys are what stands outside of a sandbox for its guest to reach: a key, servers, a process, a
-// memory segment, a secret in codemode's environment. Nobody but a guest that escaped touches them.
+// memory segment, a secret in codemode's environment, a descriptor that nobody closes. Nobody but a guest that escaped
+// touches them.
 type decoys struct {
 	home, key      string
 	sock, abstract string
@@ -42,7 +43,7 @@ const (
 
 func newDecoys() (*decoys, error) {
 	d := &decoys{}
-	for _, step := range []func() error{d.makeKey, d.listen, d.startVictim, d.makeSegment, d.keepSecret} {
+	for _, step := range []func() error{d.makeKey, d.leaveOpen, d.listen, d.startVictim, d.makeSegment, d.keepSecret} {
 		if err := step(); err != nil {
 			d.close()
 			return nil, err
@@ -73,6 +74,15 @@ func (d *decoys) makeKey() error {
 	return errors.Join(
 		os.MkdirAll(filepath.Dir(d.key), 0o755), os.Chmod(dir, 0o755),
 		os.WriteFile(d.key, []byte(secret), 0o666), unix.Lstat(d.key, &d.before))
+}
+
+// leaveOpen opens the key as careless code does: every child inherits the descriptor that is not told otherwise.
+func (d *decoys) leaveOpen() error {
+	fd, err := unix.Open(d.key, unix.O_RDONLY, 0)
+	if err == nil {
+		d.later(func() { unix.Close(fd) })
+	}
+	return err
 }
 
 // listen opens servers of every kind a guest might find.
@@ -177,10 +187,22 @@ func (d *decoys) facts(p sandbox.Policy) string {
 		"port": d.port, "udpPort": d.udpPort, "pid": d.victim.Process.Pid, "shmKey": d.shmKey,
 		"memory": p.Memory, "processes": p.Processes, "openFiles": p.OpenFiles,
 		"fileSize": p.FileSize, "tmpSize": p.TmpSize, "workSize": p.WorkSize,
-		"calls": seccomp.Numbers(runtime.GOARCH),
+		"namespaces": namespaces(),
+		"calls":      seccomp.Numbers(runtime.GOARCH),
 	})
 	if err != nil {
 		panic(err) // of strings and numbers
 	}
 	return string(b)
+}
+
+// namespaces are those of the host that a sandbox has others of. An engine as root shares that of users.
+func namespaces() map[string]string {
+	found := map[string]string{}
+	for _, name := range []string{"cgroup", "ipc", "mnt", "net", "pid", "uts"} {
+		if link, err := os.Readlink("/proc/self/ns/" + name); err == nil {
+			found[name] = link
+		}
+	}
+	return found
 }

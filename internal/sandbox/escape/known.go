@@ -4,6 +4,14 @@ import "codemode/internal/sandbox"
 
 // Known are the attempts that succeed on a runtime, with the reason: what docs/security.md calls known and accepted.
 func Known(r sandbox.Report, p sandbox.Policy) map[string]string {
+	known := ofMethod(r, p)
+	if r.Landlock == 0 && r.Proc {
+		known["proc_settings"] = "without Landlock, a process can change its own settings in /proc"
+	}
+	return known
+}
+
+func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 	switch {
 	case r.Method == "container":
 		return ofEngine(r)
@@ -21,10 +29,12 @@ func Known(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"tmp_fill":       "a directory of the host's disk has no quota",
 			"inode_fill":     "a directory of the host's disk has no quota",
 			"thread_bomb":    "threads are limited by memory alone",
+			"namespaces":     "there are none",
+			"bounding_set":   "it takes a namespace to be allowed to empty it",
 			"memory_tmpfs":   "files are on the host's disk, and not in memory",
 		}
 	}
-	return nil
+	return map[string]string{}
 }
 
 func ofEngine(r sandbox.Report) map[string]string {

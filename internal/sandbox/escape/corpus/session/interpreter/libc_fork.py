@@ -1,0 +1,18 @@
+# tries: to leave processes by the C library, past everything Python would tell
+# must: held: they end with the sandbox, and print into no other session
+import ctypes
+
+libc = ctypes.CDLL(None)
+for _ in range(4):
+    if libc.fork() == 0:
+        libc.setsid()
+        libc.usleep(200000)
+        while True:
+            libc.write(1, b'{"verdict": "escaped", "detail": "printed by a process of another run"}\n', 72)
+            libc.usleep(20000)
+# %% session b
+time.sleep(0.5)
+held("nothing arrived")
+# %% tenant b
+time.sleep(0.1)
+held("nothing arrived")

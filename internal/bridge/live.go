@@ -176,7 +176,7 @@ func (l *live) handle(m guest.Message) error {
 		return l.serve(m)
 	}
 	if m.IsRequest() {
-		return fmt.Errorf("%w: unknown request %q", guest.ErrProtocol, m.Method)
+		return fmt.Errorf("%w: unknown request %.60q", guest.ErrProtocol, m.Method)
 	}
 	return nil // an unknown notification is ignored
 }

@@ -13,10 +13,11 @@ import (
 // findings shows what a doctor finds as it is found: on a terminal for people, elsewhere as lines with tabs.
 type findings struct {
 	sheet
-	list  []doctor.Finding
-	json  bool
-	quiet bool // a report goes to stdout instead
-	err   error
+	list    []doctor.Finding
+	escapes []doctor.Escape
+	json    bool
+	quiet   bool // a report goes to stdout instead
+	err     error
 }
 
 func newFindings(env Env, cmd *cli.Command) *findings {
@@ -97,10 +98,12 @@ type doctorJSON struct {
 	System   string           `json:"system,omitempty"`
 	Summary  doctor.Summary   `json:"summary"`
 	Checks   []doctor.Finding `json:"checks"`
+	Escapes  []doctor.Escape  `json:"escapes,omitempty"` // with --escape, every attempt
 }
 
 // finish says what it all comes to.
 func (s *findings) finish() error {
+	s.attempts()
 	sum := doctor.Count(s.list)
 	text := fmt.Sprintf("%d ok, %s, %d failed, %d skipped", sum.OK, plural(sum.Warnings, "warning", "warnings"), sum.Failed, sum.Skipped)
 	verdict := doctor.OK
@@ -109,7 +112,7 @@ func (s *findings) finish() error {
 	}
 	switch {
 	case s.json:
-		return s.sheet.json(doctorJSON{verdict == doctor.OK, readVersion(), systemName(), sum, s.list})
+		return s.sheet.json(doctorJSON{verdict == doctor.OK, readVersion(), systemName(), sum, s.list, s.escapes})
 	case s.quiet:
 	case s.width == 0:
 		s.print(fmt.Sprintf("%s\tsummary\t\t%s\n", verdict, text))

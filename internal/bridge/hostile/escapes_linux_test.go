@@ -5,9 +5,7 @@ import (
 	"iter"
 	"os"
 	"testing"
-	"time"
 
-	"codemode/internal/config"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/escape"
@@ -53,19 +51,27 @@ func onEngine(a escape.Attempt) bool {
 	return sandboxtest.Wanted(a) || sandboxtest.Attempted(a) && a.Group == "sessions" && !testing.Short()
 }
 
+// enough is how many attempts every runtime must withstand.
+const enough = 120
+
 // attack makes the attempts of a guest against a runtime and those of a session that are chosen, and fails for each that
 // succeeds.
 func attack(t *testing.T, rt sandbox.Runtime, inSession func(escape.Attempt) bool) {
 	t.Helper()
 	before := sandboxtest.TakeLeftovers(t)
 	policy := escape.Small(sandbox.DefaultPolicy())
+	made, escaped := 0, 0
 	for _, results := range []iter.Seq2[escape.Result, error]{
 		escape.Run(t.Context(), rt, escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.Attempted}),
-		Run(t.Context(), Options{Runtime: rt, Config: limits(policy), AtOnce: sandboxtest.EscapesAtOnce, Only: inSession}),
+		Run(t.Context(), Options{Runtime: rt, Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: inSession}),
 	} {
 		for r, err := range results {
 			if err == nil {
 				err = r.Err()
+				made++
+			}
+			if r.Verdict == escape.Escaped && r.Known == "" {
+				escaped++
 			}
 			t.Logf("%-28s %-8s %6d ms  %.150q", r.Name, r.Verdict, r.Took.Milliseconds(), r.Detail)
 			if err != nil {
@@ -73,16 +79,12 @@ func attack(t *testing.T, rt sandbox.Runtime, inSession func(escape.Attempt) boo
 			}
 		}
 	}
+	t.Logf("%d attempts, %d escaped", made, escaped)
+	if whole := sandboxtest.Attempted(escape.Attempt{}) && !testing.Short(); whole && made < enough {
+		t.Errorf("%d attempts were made; at least %d must be", made, enough)
+	}
 	if err := rt.Close(); err != nil {
 		t.Error(err)
 	}
 	before.Check(t)
-}
-
-func limits(p sandbox.Policy) config.Config {
-	return config.Config{
-		Sandbox: config.Sandbox{Memory: p.Memory, Pids: p.Processes, TmpSize: p.TmpSize, WorkSize: p.WorkSize, Isolation: "full"},
-		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
-		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
-	}
 }

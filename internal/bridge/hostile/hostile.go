@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"slices"
 	"strings"
+	"time"
 
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
@@ -21,7 +21,7 @@ import (
 // Options say how attempts are made.
 type Options struct {
 	Runtime sandbox.Runtime
-	Config  config.Config
+	Policy  sandbox.Policy
 	AtOnce  int                       // attempts; at least one
 	Only    func(escape.Attempt) bool // nil makes all of them
 }
@@ -29,16 +29,10 @@ type Options struct {
 // Run makes every attempt of a session, and yields what came of each.
 func Run(ctx context.Context, opts Options) iter.Seq2[escape.Result, error] {
 	return func(yield func(escape.Result, error) bool) {
-		attempts, err := escape.Attempts(escape.InSession)
-		if err == nil {
-			_, err = opts.Runtime.Probe(ctx)
-		}
+		attempts, known, err := escape.Plan(ctx, opts.Runtime, escape.InSession, opts.Policy, opts.Only)
 		if err != nil {
 			yield(escape.Result{}, err)
 			return
-		}
-		if opts.Only != nil {
-			attempts = slices.DeleteFunc(attempts, func(a escape.Attempt) bool { return !opts.Only(a) })
 		}
 		dir, err := os.MkdirTemp("", "codemode-hostile-")
 		if err != nil {
@@ -54,6 +48,7 @@ func Run(ctx context.Context, opts Options) iter.Seq2[escape.Result, error] {
 			return s.play(ctx)
 		}
 		for r := range escape.Drive(ctx, attempts, opts.AtOnce, try) {
+			r.Known = known[r.Name]
 			if !yield(r, nil) {
 				return
 			}
@@ -61,6 +56,20 @@ func Run(ctx context.Context, opts Options) iter.Seq2[escape.Result, error] {
 		if err := ctx.Err(); err != nil {
 			yield(escape.Result{}, err)
 		}
+	}
+}
+
+// settings are those of a bridge whose sandboxes have a policy.
+func settings(p sandbox.Policy) config.Config {
+	return config.Config{
+		Sandbox: config.Sandbox{
+			Memory: p.Memory, Pids: p.Processes, CPUs: p.CPUs, TmpSize: p.TmpSize, WorkSize: p.WorkSize,
+			Isolation: string(p.Isolation), AllowGaps: p.AllowGaps, Python: p.Interpreter,
+		},
+		Run:     config.Run{Timeout: patience, MaxTimeout: patience, Grace: clock / 4},
+		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
+		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
+		Tools:   config.Tools{Save: true},
 	}
 }
 

@@ -74,11 +74,8 @@ func (s *scene) bridge(tenant string) *bridge.Bridge {
 	if b, ok := s.bridges[tenant]; ok {
 		return b
 	}
-	c := s.opts.Config
+	c := settings(s.opts.Policy)
 	c.Tenant = tenant
-	c.Run.Timeout, c.Run.MaxTimeout, c.Run.Grace = patience, patience, clock/4
-	c.Sandbox.IdleTimeout = 0
-	c.Tools.Save = true
 	b := bridge.New(bridge.Options{
 		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, ToolsDir: s.tools(tenant), Version: "escape",
 		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant)},

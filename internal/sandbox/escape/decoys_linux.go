@@ -64,7 +64,11 @@ func (d *decoys) later(undo func()) { d.undo = append(d.undo, undo) }
 
 // makeKey makes a home with a key in it, readable by everybody: what keeps the guest out must be the sandbox.
 func (d *decoys) makeKey() error {
-	dir, err := os.MkdirTemp("", "codemode-decoys-")
+	base := os.TempDir()
+	if len(base) > 64 {
+		base = "/tmp" // the address of the socket there has room for 108 bytes
+	}
+	dir, err := os.MkdirTemp(base, "codemode-decoys-")
 	if err != nil {
 		return err
 	}
@@ -76,9 +80,15 @@ func (d *decoys) makeKey() error {
 		os.WriteFile(d.key, []byte(secret), 0o666), unix.Lstat(d.key, &d.before))
 }
 
-// leaveOpen opens the key as careless code does: every child inherits the descriptor that is not told otherwise.
+// leaveOpen opens the key as careless code does: every child inherits the descriptor, unless somebody sees to it. The
+// number is above those that are given to children.
 func (d *decoys) leaveOpen() error {
-	fd, err := unix.Open(d.key, unix.O_RDONLY, 0)
+	f, err := os.Open(d.key)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD, 200)
 	if err == nil {
 		d.later(func() { unix.Close(fd) })
 	}

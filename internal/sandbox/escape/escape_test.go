@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"codemode/internal/sandbox"
 )
@@ -23,7 +24,7 @@ func TestCorpus(t *testing.T) {
 			seen[a.Name] = true
 		}
 	}
-	if len(seen) < 280 {
+	if len(seen) < 320 {
 		t.Errorf("the corpus has %d attempts", len(seen))
 	}
 	for name := range ofEngine(sandbox.Report{Runtime: "podman", Memory: "watchdog"}) {
@@ -76,6 +77,15 @@ func TestDriveStops(t *testing.T) {
 	}
 	if heard != 1 || len(tried) > 6 {
 		t.Errorf("%d heard, %d tried", heard, len(tried))
+	}
+}
+
+func TestDriveCutsDetails(t *testing.T) {
+	flood := strings.Repeat("é", maxDetail)
+	for r := range Drive(t.Context(), []Attempt{{Name: "a"}}, 1, func(context.Context, Attempt) (Verdict, string) { return Held, "x" + flood }) {
+		if len(r.Detail) > maxDetail+8 || !utf8.ValidString(r.Detail) {
+			t.Errorf("%d bytes: %q", len(r.Detail), r.Detail)
+		}
 	}
 }
 

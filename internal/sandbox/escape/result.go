@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,6 +32,16 @@ func (r Result) Err() error {
 	return nil
 }
 
+// maxDetail is how much of what an attempt says, or prints, is kept of it, in bytes.
+const maxDetail = 1 << 10
+
+func brief(detail string) string {
+	if len(detail) <= maxDetail {
+		return detail
+	}
+	return strings.ToValidUTF8(detail[:maxDetail], "") + " …"
+}
+
 func list(verdicts []Verdict) string {
 	text := string(verdicts[0])
 	for _, v := range verdicts[1:] {
@@ -51,7 +62,7 @@ func Drive(ctx context.Context, attempts []Attempt, atOnce int, try func(context
 				for a := range todo {
 					begin := time.Now()
 					verdict, detail := try(ctx, a)
-					done <- Result{Attempt: a, Verdict: verdict, Detail: detail, Took: time.Since(begin)}
+					done <- Result{Attempt: a, Verdict: verdict, Detail: brief(detail), Took: time.Since(begin)}
 				}
 			})
 		}

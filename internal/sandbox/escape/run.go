@@ -34,11 +34,11 @@ const (
 	clock    = time.Second      // when an attempt is killed that never ends by itself
 )
 
-// Run makes every attempt of a guest against a runtime, each in a sandbox of its own. The last error, if any, says which
-// decoys were touched; an earlier one why there was nothing to try.
+// Run makes every attempt of a guest against a runtime, each in a sandbox of its own. Where decoys were touched, the last
+// result says which; an error says why nothing more was tried.
 func Run(ctx context.Context, rt sandbox.Runtime, opts Options) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		attempts, known, err := plan(ctx, rt, opts)
+		attempts, known, err := Plan(ctx, rt, InGuest, opts.Policy, opts.Only)
 		if err != nil {
 			yield(Result{}, err)
 			return
@@ -60,23 +60,35 @@ func Run(ctx context.Context, rt sandbox.Runtime, opts Options) iter.Seq2[Result
 				return
 			}
 		}
-		if err := errors.Join(ctx.Err(), d.check()); err != nil {
+		if err := ctx.Err(); err != nil {
 			yield(Result{}, err)
+			return
+		}
+		if err := d.check(); err != nil {
+			yield(touched(err), nil)
 		}
 	}
 }
 
-// plan is what will be tried, and what of it is known to succeed here.
-func plan(ctx context.Context, rt sandbox.Runtime, opts Options) ([]Attempt, map[string]string, error) {
+// Plan is what will be tried of those attempts that are driven in one way, and what of it is known to succeed here.
+func Plan(ctx context.Context, rt sandbox.Runtime, in string, p sandbox.Policy, only func(Attempt) bool) ([]Attempt, map[string]string, error) {
 	report, err := rt.Probe(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	attempts, err := Attempts(InGuest)
-	if opts.Only != nil {
-		attempts = slices.DeleteFunc(attempts, func(a Attempt) bool { return !opts.Only(a) })
+	attempts, err := Attempts(in)
+	if only != nil {
+		attempts = slices.DeleteFunc(attempts, func(a Attempt) bool { return !only(a) })
 	}
-	return attempts, Known(report, opts.Policy), err
+	return attempts, Known(report, p), err
+}
+
+// touched is the result of whichever attempt it was that reached a decoy and did not say so.
+func touched(err error) Result {
+	return Result{
+		Attempt: Attempt{Name: "decoys", Group: Groups[0], Tries: "to reach what stands outside, and to keep silent about it", Must: []Verdict{Held}},
+		Verdict: Escaped, Detail: err.Error(),
+	}
 }
 
 // inGuest makes one attempt in a sandbox. What the host saw counts more than what the script says: a guest that was

@@ -4,5 +4,11 @@ import os
 
 from attempt import escaped, held, host
 
-shared = [name for name, link in host.namespaces.items() if os.readlink("/proc/self/ns/" + name) == link]
+shared = []
+for name, link in host.namespaces.items():
+    try:
+        if os.readlink("/proc/self/ns/" + name) == link:
+            shared.append(name)
+    except OSError:
+        pass  # no /proc, which others look into
 (escaped if shared else held)(shared)

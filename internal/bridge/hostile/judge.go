@@ -56,9 +56,6 @@ func said(o bridge.Outcome) (escape.Verdict, string) {
 // clean holds what is true of every result, whatever the code did: a bounded size, nothing in its text that a terminal
 // or a reader would be deceived by, images that are images, and one status wherever it is told.
 func clean(o bridge.Outcome) error {
-	if len(o.Error) > maxResult {
-		return fmt.Errorf("the error has %d bytes: %.60q", len(o.Error), o.Error)
-	}
 	for _, mode := range []string{"compact", "toon", "json"} {
 		result := o.CallToolResult(mode)
 		if shown := text(o, mode); !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {

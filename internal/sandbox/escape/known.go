@@ -30,6 +30,7 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"inode_fill":     "a directory of the host's disk has no quota",
 			"thread_bomb":    "threads are limited by memory alone",
 			"namespaces":     "there are none",
+			"process_exists": "there is no namespace of processes",
 			"bounding_set":   "it takes a namespace to be allowed to empty it",
 			"memory_tmpfs":   "files are on the host's disk, and not in memory",
 		}

@@ -80,7 +80,7 @@ func (r *Runtime) escapes(ctx context.Context, e Escaping) Finding {
 		f.Summary = "not tried: the settings do without a limit of " + unlimited + ", which attempts would use up"
 		return f
 	}
-	total, err := e.count()
+	total, err := e.count(r.ways())
 	var made []Escape
 	for result, failed := range r.results(ctx, e) {
 		if failed != nil {
@@ -91,7 +91,19 @@ func (r *Runtime) escapes(ctx context.Context, e Escaping) Finding {
 		e.Made(made[len(made)-1])
 		e.Making(r.Name(), result.Group, len(made), total)
 	}
-	return judge(f, made, err)
+	f = judge(f, made, err)
+	if len(r.ways()) == 1 {
+		f.Details = append(f.Details, "without namespaces, attempts of a whole session say little, and are not made")
+	}
+	return f
+}
+
+// ways are those that attempts are driven in here.
+func (r *Runtime) ways() []string {
+	if r.Policy.Isolation == sandbox.IsolationReduced {
+		return []string{escape.InGuest}
+	}
+	return []string{escape.InGuest, escape.InSession}
 }
 
 // unlimited names what nothing limits, because the user has allowed it.
@@ -105,8 +117,8 @@ func (r *Runtime) unlimited(x *exam) string {
 }
 
 // count is the number of attempts that will be made.
-func (e Escaping) count() (n int, err error) {
-	for _, in := range []string{escape.InGuest, escape.InSession} {
+func (e Escaping) count(ways []string) (n int, err error) {
+	for _, in := range ways {
 		attempts, failed := escape.Attempts(in)
 		err = errors.Join(err, failed)
 		for _, a := range attempts {
@@ -123,12 +135,13 @@ const escapesAtOnce = 4
 
 func (r *Runtime) results(ctx context.Context, e Escaping) iter.Seq2[escape.Result, error] {
 	policy, atOnce := escape.Small(r.Policy), min(escapesAtOnce, runtime.NumCPU())
+	run := map[string]iter.Seq2[escape.Result, error]{
+		escape.InGuest:   escape.Run(ctx, r, escape.Options{Policy: policy, AtOnce: atOnce, Only: e.Only}),
+		escape.InSession: hostile.Run(ctx, hostile.Options{Runtime: r, Policy: policy, AtOnce: atOnce, Only: e.Only}),
+	}
 	return func(yield func(escape.Result, error) bool) {
-		for _, results := range []iter.Seq2[escape.Result, error]{
-			escape.Run(ctx, r, escape.Options{Policy: policy, AtOnce: atOnce, Only: e.Only}),
-			hostile.Run(ctx, hostile.Options{Runtime: r, Policy: policy, AtOnce: atOnce, Only: e.Only}),
-		} {
-			for result, err := range results {
+		for _, way := range r.ways() {
+			for result, err := range run[way] {
 				if !yield(result, err) {
 					return
 				}

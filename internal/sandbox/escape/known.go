@@ -24,15 +24,16 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 		}
 	case p.Isolation == sandbox.IsolationReduced:
 		return map[string]string{
-			"stat_probe":     "Landlock does not hide that a file exists",
-			"workspace_fill": "a directory of the host's disk has no quota",
-			"tmp_fill":       "a directory of the host's disk has no quota",
-			"inode_fill":     "a directory of the host's disk has no quota",
-			"thread_bomb":    "threads are limited by memory alone",
-			"namespaces":     "there are none",
-			"process_exists": "there is no namespace of processes",
-			"bounding_set":   "it takes a namespace to be allowed to empty it",
-			"memory_tmpfs":   "files are on the host's disk, and not in memory",
+			"stat_probe":       "Landlock does not hide that a file exists",
+			"workspace_fill":   "a directory of the host's disk has no quota",
+			"tmp_fill":         "a directory of the host's disk has no quota",
+			"inode_fill":       "a directory of the host's disk has no quota",
+			"thread_bomb":      "threads are limited by memory alone",
+			"namespaces":       "there are none",
+			"read_only_mounts": "Landlock makes files read-only, and not mounts",
+			"process_exists":   "there is no namespace of processes",
+			"bounding_set":     "it takes a namespace to be allowed to empty it",
+			"memory_tmpfs":     "files are on the host's disk, and not in memory",
 		}
 	}
 	return map[string]string{}

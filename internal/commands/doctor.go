@@ -29,13 +29,13 @@ func doctorCommand(env Env, ui *ui) *cli.Command {
 			"do. It ends with 1 when something has failed; a warning is no failure.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "servers", Usage: "also start every server, and ask it for its tools", Local: true},
-			&cli.BoolFlag{Name: "escape", Usage: "also make every attempt to escape from a sandbox, which takes minutes", Local: true},
-			&cli.StringSliceFlag{Name: "attempt", Usage: "`NAME` or group of attempts to escape that are made alone; can be repeated", Local: true},
+			&cli.BoolFlag{Name: "escape", Usage: "also make all attempts to escape, which takes minutes", Local: true},
+			&cli.StringSliceFlag{Name: "attempt", Usage: "`NAME` or group of those attempts that is made alone", Local: true},
 			&cli.BoolFlag{Name: "fix", Usage: "first repair what can be repaired without loss", Local: true},
 			&cli.StringFlag{Name: "report", Usage: "`FILE` for a bug report, without secrets; - is stdout", Local: true},
 			jsonFlag(),
 		}, append(settingFlags("servers-file", "tenant", "runtime", "python"), configFlag())...),
-		Metadata: examples("codemode doctor", "codemode doctor --servers --fix", "codemode doctor --escape --runtime podman", "codemode doctor --report report.txt"),
+		Metadata: examples("codemode doctor --servers --fix", "codemode doctor --escape --attempt network"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArguments(cmd); err != nil {
 				return err

@@ -7,12 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"codemode/internal/proc/proctest"
+	"codemode/internal/require"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
@@ -26,7 +26,7 @@ var errNeedsDisks = errors.New("needs file systems of its own, as root has them"
 
 // all tells whether the gate asks for everything.
 func all() bool {
-	return slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), "random")
+	return require.Named("random")
 }
 
 // TestChaos has faults meet codemodes for some time, each as often as the others, in random order.
@@ -161,7 +161,7 @@ func prepare(t *testing.T) {
 		}
 	})
 	if why != "" {
-		sandboxtest.Missing(t, "native", "no sandbox can be started: %s", why)
+		require.Lacking(t, "native", "no sandbox can be started: %s", why)
 	}
 }
 

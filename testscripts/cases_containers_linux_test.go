@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox/sandboxtest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -55,7 +56,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, p program)) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		if !images[0].Present {
-			sandboxtest.Missing(t, feature, "no image: %s", images[0].Error)
+			require.Lacking(t, feature, "no image: %s", images[0].Error)
 		}
 		test(t, p)
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/sandboxtest"
@@ -27,7 +28,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, k *kit)) {
 		})
 		present, err := rt.Image().Present(t.Context())
 		if err != nil || !present {
-			sandboxtest.Missing(t, feature, "%v", errors.Join(err, errors.New("image "+pandasImage+": see .ci/engines")))
+			require.Lacking(t, feature, "%v", errors.Join(err, errors.New("image "+pandasImage+": see .ci/engines")))
 		}
 		test(t, newKitOn(t, sandbox.NewPool(rt, 1, 0, nil), nil, fake("data")))
 	})

@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/proc/proctest"
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 )
@@ -61,7 +62,7 @@ func newKit(t *testing.T, change func(*Options), servers ...config.Server) *kit 
 		if !errors.As(err, &unavailable) {
 			t.Fatal(err)
 		}
-		sandboxtest.Missing(t, "native", "%s: %v", unavailable.Code, err)
+		require.Lacking(t, "native", "%s: %v", unavailable.Code, err)
 	}
 	return newKitOn(t, rt, change, servers...)
 }

@@ -18,6 +18,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/proc"
 	"codemode/internal/proc/proctest"
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 	"codemode/internal/upstream"
@@ -108,7 +109,7 @@ func eachUser(t *testing.T, test func(t *testing.T)) {
 		p, err := proc.Start(t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil)(config.Walls{})})
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {
-			sandboxtest.Missing(t, "native", "%v", err)
+			require.Lacking(t, "native", "%v", err)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +185,7 @@ for line in sys.stdin:
 func TestSandboxedPython(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
-		sandboxtest.Missing(t, "python", "%v", err)
+		require.Lacking(t, "python", "%v", err)
 	}
 	eachUser(t, func(t *testing.T) {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the web") }))
@@ -217,7 +218,7 @@ func TestSandboxedNPM(t *testing.T) {
 	for i, name := range []string{"mcp-server-filesystem", "mcp-server-memory"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			sandboxtest.Missing(t, "npm", "%v", err)
+			require.Lacking(t, "npm", "%v", err)
 		}
 		command[i] = path
 	}

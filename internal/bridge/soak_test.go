@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
-	"codemode/internal/sandbox/sandboxtest"
+	"codemode/internal/require"
 )
 
 // What is in use at the end of TestManyRuns may be this much more than after its first runs.
@@ -35,7 +35,7 @@ func TestManyRuns(t *testing.T) {
 	switch {
 	case testing.Short():
 		t.Skip("under -short, what one run does is watched by others")
-	case sandboxtest.Required("soak"):
+	case require.Named("soak"):
 		runs = 20_000
 	}
 	servers := make([]config.Server, upstreams)

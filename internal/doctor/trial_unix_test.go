@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
-	"codemode/internal/sandbox/sandboxtest"
 )
 
 // sieve is a runtime that holds a guest to nothing: Python as it is on this machine.
@@ -93,7 +93,7 @@ func (g *open) Close() error {
 // TestTrialSeesEscapes holds that every attempt is one that succeeds where nothing is in its way.
 func TestTrialSeesEscapes(t *testing.T) {
 	if err := exec.Command("/usr/bin/python3", "-c", "pass").Run(); err != nil {
-		sandboxtest.Missing(t, "python", "no python3: %v", err)
+		require.Lacking(t, "python", "no python3: %v", err)
 	}
 	r := &Runtime{Runtime: sieve{t.TempDir()}, Policy: sandbox.DefaultPolicy(), Used: true}
 	x := r.examine(t.Context())

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 )
@@ -31,7 +32,7 @@ func newNative(t *testing.T, isolation sandbox.Isolation) sandbox.Runtime {
 		if !errors.As(err, &unavailable) {
 			t.Fatal(err)
 		}
-		sandboxtest.Missing(t, "native", "%s: %v", unavailable.Code, err)
+		require.Lacking(t, "native", "%s: %v", unavailable.Code, err)
 	}
 	return rt
 }
@@ -63,7 +64,7 @@ func TestReduced(t *testing.T) {
 
 func TestBubblewrap(t *testing.T) {
 	if _, err := exec.LookPath("bwrap"); err != nil {
-		sandboxtest.Missing(t, "bwrap", "bubblewrap is not installed: %v", err)
+		require.Lacking(t, "bwrap", "bubblewrap is not installed: %v", err)
 	}
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)

@@ -20,6 +20,7 @@ import (
 
 	"codemode/internal/proc"
 	"codemode/internal/proc/proctest"
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 	"codemode/internal/sandbox/stage2"
@@ -67,7 +68,7 @@ func (h *household) start(t *testing.T, walls sandbox.Walls, path string, args .
 	})
 	var unavailable *sandbox.UnavailableError
 	if errors.As(err, &unavailable) && strings.HasPrefix(unavailable.Code, "userns") {
-		sandboxtest.Missing(t, "native", "%v", err)
+		require.Lacking(t, "native", "%v", err)
 	}
 	if err == nil {
 		t.Cleanup(func() { _ = p.Stop(0) })
@@ -93,7 +94,7 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 		t.Run("userns", func(t *testing.T) { test(t, newHousehold(t)) })
 		t.Run("bwrap", func(t *testing.T) {
 			if _, err := exec.LookPath("bwrap"); err != nil {
-				sandboxtest.Missing(t, "bwrap", "bubblewrap is not installed: %v", err)
+				require.Lacking(t, "bwrap", "bubblewrap is not installed: %v", err)
 			}
 			h := newHousehold(t)
 			h.method = "bwrap"
@@ -420,7 +421,7 @@ func systemPython(t *testing.T) string {
 	t.Helper()
 	const python = "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
-		sandboxtest.Missing(t, "python", "%v", err)
+		require.Lacking(t, "python", "%v", err)
 	}
 	return python
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/escape"
@@ -21,7 +22,7 @@ func TestNativeEscapes(t *testing.T) {
 			if !errors.As(err, &unavailable) {
 				t.Fatal(err)
 			}
-			sandboxtest.Missing(t, "native", "%s: %v", unavailable.Code, err)
+			require.Lacking(t, "native", "%s: %v", unavailable.Code, err)
 		}
 		attack(t, rt, sandboxtest.Attempted)
 	})
@@ -39,7 +40,7 @@ func TestEngineEscapes(t *testing.T) {
 		t.Cleanup(func() { rt.Close() })
 		present, err := rt.Image().Present(t.Context())
 		if err != nil || !present {
-			sandboxtest.Missing(t, feature, "%v", errors.Join(err, errors.New("image "+image+": see .ci/engines")))
+			require.Lacking(t, feature, "%v", errors.Join(err, errors.New("image "+image+": see .ci/engines")))
 		}
 		attack(t, rt, onEngine)
 	})

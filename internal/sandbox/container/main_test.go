@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
 )
@@ -67,7 +68,7 @@ func newRuntime(t testing.TB, engine, feature string) *Runtime {
 func missing(t testing.TB, feature string, err error) {
 	t.Helper()
 	if t, ok := t.(*testing.T); ok {
-		sandboxtest.Missing(t, feature, "%v", err)
+		require.Lacking(t, feature, "%v", err)
 	}
 	t.Skip(err)
 }

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"codemode/internal/sandbox/sandboxtest"
+	"codemode/internal/require"
 )
 
 // TestRemotePodman has an engine that does not see a file of codemode's, as on another host. The image's own Python
 // installs the system call filter there.
 func TestRemotePodman(t *testing.T) {
 	if _, err := exec.LookPath(Podman); err != nil || os.Geteuid() != 0 {
-		sandboxtest.Missing(t, Podman, "a podman service of root's is needed: %v", err)
+		require.Lacking(t, Podman, "a podman service of root's is needed: %v", err)
 	}
 	if os.Getenv("CONTAINER_HOST") != "" {
 		t.Skip("podman is elsewhere already")
@@ -34,7 +34,7 @@ func TestRemotePodman(t *testing.T) {
 		`mount -t tmpfs none "$1" && exec "$2" system service --time 0 "unix://$3"`, "sh", hidden, Podman, socket)
 	service.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := service.Start(); err != nil {
-		sandboxtest.Missing(t, Podman, "%v", err)
+		require.Lacking(t, Podman, "%v", err)
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-service.Process.Pid, syscall.SIGTERM)

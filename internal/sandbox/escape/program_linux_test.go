@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"codemode/internal/proc"
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/escape"
 	"codemode/internal/sandbox/sandboxtest"
@@ -95,7 +96,7 @@ func TestProgramEscapes(t *testing.T) {
 		t.Skip("the race detector does not see them")
 	}
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
-		sandboxtest.Missing(t, "python", "%v", err)
+		require.Lacking(t, "python", "%v", err)
 	}
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		policy := escape.Small(sandbox.DefaultPolicy())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 const (
@@ -42,7 +44,7 @@ func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string)) {
 func rerunAsUser(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(userCommand); err != nil {
-		Missing(t, rootless, "there is no user for rootless podman, see .ci/engines: %v", err)
+		require.Lacking(t, rootless, "there is no user for rootless podman, see .ci/engines: %v", err)
 	}
 	name, _, _ := strings.Cut(t.Name(), "/")
 	args := []string{asUserVariable + "=1"}
@@ -60,7 +62,7 @@ func rerunAsUser(t *testing.T) {
 		t.Errorf("as an ordinary user: %v\n%s", err, out)
 	}
 	if _, why, skipped := strings.Cut(string(out), "--- SKIP: "+name+"/"+rootless+" "); skipped {
-		Missing(t, rootless, "as an ordinary user: %s", why)
+		require.Lacking(t, rootless, "as an ordinary user: %s", why)
 	}
 	if err == nil && !strings.Contains(string(out), "--- PASS: "+name+"/"+rootless+" ") {
 		t.Errorf("as an ordinary user nothing ran:\n%s", out)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 // testUser is an ordinary user of no importance, other than the one root's guests run as.
@@ -38,13 +40,13 @@ func rerunAs(t *testing.T, uid uint32) {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		if errors.Is(err, os.ErrPermission) {
-			Missing(t, "user", "becoming user %d: %v", uid, err)
+			require.Lacking(t, "user", "becoming user %d: %v", uid, err)
 		}
 		t.Errorf("as user %d: %v\n%s", uid, err, out)
 	}
 	if skip := "--- SKIP: " + name + "/user"; strings.Contains(string(out), skip+" ") {
 		_, why, _ := strings.Cut(string(out), skip)
-		Missing(t, "user", "as user %d: %s", uid, why)
+		require.Lacking(t, "user", "as user %d: %s", uid, why)
 	}
 	if !strings.Contains(string(out), "--- PASS: "+name+"/user ") && err == nil {
 		t.Errorf("as user %d nothing ran:\n%s", uid, out)

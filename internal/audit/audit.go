@@ -66,9 +66,11 @@ type Log struct {
 	mu      sync.Mutex // serialises writers, as a stream needs; it guards the file and what follows
 	file    *os.File
 	info    os.FileInfo // which file that is
+	looked  time.Time // when that was last seen to be the file in use
 	size    int64
 	torn    bool           // the last write was cut short: the next line must not continue it
-	waiting []Record       // to be written
+	waiting []byte         // lines to be written
+	lines   int            // that these are
 	timer   *time.Timer    // will write them; nil while none has to
 	work    sync.WaitGroup // one for the timer
 	written int            // lines, or tried to be
@@ -89,9 +91,10 @@ func New(opts Options) *Log { return &Log{opts: opts} }
 
 // Append writes a line. When it returns, the line survives the end of this process; Sync makes it survive the machine's.
 func (l *Log) Append(r Record) error {
+	line := encode(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, r)
+	l.wait(line)
 	return l.write()
 }
 
@@ -101,9 +104,10 @@ const soon = 20 * time.Millisecond
 // Later is Append for who has something better to do: the line is written with the next one, or soon, and Sync tells
 // where it could not be.
 func (l *Log) Later(r Record) {
+	line := encode(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, r)
+	l.wait(line)
 	if l.timer != nil {
 		return
 	}
@@ -117,35 +121,40 @@ func (l *Log) Later(r Record) {
 	})
 }
 
+func encode(r Record) []byte {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // of texts, numbers and a time of this age
+	}
+	return append(line, '\n')
+}
+
+// wait has a line be written with the next write. l.mu is held.
+func (l *Log) wait(line []byte) {
+	l.waiting = append(l.waiting, line...)
+	l.lines++
+}
+
 // write writes the lines that wait, in one go. l.mu is held.
 func (l *Log) write() error {
-	if len(l.waiting) == 0 {
+	if l.lines == 0 {
 		return nil
 	}
 	err := l.put(l.waiting)
-	l.written += len(l.waiting)
+	l.written += l.lines
 	if err != nil {
 		l.lost, l.failure = l.written, err
 	}
-	clear(l.waiting)
-	l.waiting = l.waiting[:0]
+	l.waiting, l.lines = l.waiting[:0], 0
 	return err
 }
 
-func (l *Log) put(records []Record) error {
+func (l *Log) put(lines []byte) error {
 	if err := l.open(); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
-	var lines []byte
 	if l.torn {
-		lines = append(lines, '\n')
-	}
-	for _, r := range records {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("encoding a line of the audit log: %w", err)
-		}
-		lines = append(append(lines, line...), '\n')
+		lines = append([]byte{'\n'}, lines...)
 	}
 	n, err := l.file.Write(lines)
 	l.size += int64(n)
@@ -159,7 +168,7 @@ func (l *Log) put(records []Record) error {
 func (l *Log) Lines() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.written + len(l.waiting)
+	return l.written + l.lines
 }
 
 // Sync waits until every line appended so far is on disk, and fails where that is not sure of one after the first since:
@@ -213,7 +222,7 @@ func (l *Log) reached(lines int, err error) {
 // open makes sure that there is a file with room, and that it is the one in use: another process may have put it away,
 // and would remove it in time. l.mu is held.
 func (l *Log) open() error {
-	if l.file != nil && (l.size >= l.opts.MaxSize || !l.inUse()) {
+	if l.file != nil && (l.size >= l.opts.MaxSize || time.Since(l.looked) > glance && !l.inUse()) {
 		if err := l.rotate(); err != nil {
 			return err
 		}
@@ -233,7 +242,7 @@ func (l *Log) open() error {
 		f.Close()
 		return err
 	}
-	l.file, l.info, l.size = f, info, info.Size()
+	l.file, l.info, l.size, l.looked = f, info, info.Size(), time.Now()
 	if l.size > 0 { // a process that was killed may have left half a line
 		last := make([]byte, 1)
 		if _, err := f.ReadAt(last, l.size-1); err == nil && last[0] != '\n' {
@@ -243,10 +252,18 @@ func (l *Log) open() error {
 	return syncDir(l.opts.Dir)
 }
 
+// glance is how long the file is believed to be the one in use: as long as others need to fill several, at the least.
+const glance = 10 * time.Millisecond
+
 // inUse says whether the log's file is still the one that lines go to. l.mu is held.
 func (l *Log) inUse() bool {
+	began := time.Now()
 	now, err := os.Stat(filepath.Join(l.opts.Dir, current))
-	return err == nil && os.SameFile(l.info, now)
+	if err != nil || !os.SameFile(l.info, now) {
+		return false
+	}
+	l.looked = began
+	return true
 }
 
 // rotate puts the file away, unless another process has done that, and lets the oldest go.

@@ -211,6 +211,7 @@ func TestPutAwayByAnother(t *testing.T) {
 	for range 10 {
 		add(t, busy, Record{Event: Called, Run: "busy", Tool: strings.Repeat("x", 200)})
 	}
+	<-time.After(2 * glance)
 	add(t, idle, Record{Event: Called, Run: "last"})
 	if err := idle.Sync(1); err != nil {
 		t.Error(err)

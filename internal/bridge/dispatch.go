@@ -79,9 +79,19 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		l.denied(ctx, p.run, c, no.data.Rule)
 		return l.refuse(m.ID, no.code, no.message, no.data)
 	}
+	respond := l.answerCall(ctx, t, m.ID, c, result, err)
+	return func() error { // code goes on while the log is written
+		err := respond()
+		p.run.recordAnswered()
+		return err
+	}
+}
+
+// answerCall is the answer to a call that was made.
+func (l *live) answerCall(ctx context.Context, t *task, id int64, c guest.ToolCall, result json.RawMessage, err error) func() error {
 	if err == nil {
 		if no := l.withhold(c, len(result)); no != nil {
-			return l.refuse(m.ID, no.code, no.message, no.data)
+			return l.refuse(id, no.code, no.message, no.data)
 		}
 		err = t.hold(len(result))
 	} else {
@@ -92,9 +102,9 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		if t.hold(len(message)+len(data.Data)) != nil {
 			message, data.Data = clip(message, maxText), nil
 		}
-		return l.refuse(m.ID, code, message, data)
+		return l.refuse(id, code, message, data)
 	}
-	return func() error { return l.conn.Respond(m.ID, result) }
+	return func() error { return l.conn.Respond(id, result) }
 }
 
 // call makes a call that may be made.
@@ -121,7 +131,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	l.endCall(ctx, span, c, how, err, took)
 	p.run.ledger.end(e, how, len(result))
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
-	p.run.recordLater(rec)
+	p.run.answered(rec)
 	if err == nil {
 		l.bridge.servers.confirm(ctx, p.server)
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)

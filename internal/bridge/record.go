@@ -25,10 +25,26 @@ func (r *run) record(rec audit.Record) (written bool) {
 	return true
 }
 
-// recordLater is record for what nothing waits for but the end of the run.
-func (r *run) recordLater(rec audit.Record) {
-	if r.log != nil {
-		r.log.Later(r.stamped(rec))
+// answered keeps the line of a call's end until its answer has gone to the guest, which need not wait for it, or until
+// the end of the run.
+func (r *run) answered(rec audit.Record) {
+	if r.log == nil {
+		return
+	}
+	rec = r.stamped(rec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unwritten = append(r.unwritten, rec)
+}
+
+// recordAnswered writes of calls that have come to their end.
+func (r *run) recordAnswered() {
+	r.mu.Lock()
+	list := r.unwritten
+	r.unwritten = nil
+	r.mu.Unlock()
+	for _, rec := range list {
+		r.log.Later(rec)
 	}
 }
 
@@ -52,6 +68,7 @@ func (r *run) recordEnd(out *Outcome, took time.Duration) {
 	if r.log == nil {
 		return
 	}
+	r.recordAnswered() // a guest that does not read has not had its answers
 	r.record(audit.Record{Event: audit.RunEnded, Outcome: string(out.Status), MS: ms(took)})
 	if r.calls.Load()+r.denials.Load() == 0 {
 		return

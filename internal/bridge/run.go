@@ -76,6 +76,7 @@ type run struct {
 	imageBytes     int
 	notes          []string
 	done           []string            // of notes
+	unwritten      []audit.Record      // ends of calls that have no line yet
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
 	over           bool                // the outcome has been made: what still comes is too late

@@ -41,7 +41,7 @@ type servers struct {
 type known struct {
 	server guest.Server
 	docs   catalog.Server
-	calls  map[string]policy.Call // by tool: what a policy goes by
+	calls  map[string]policy.Call // by tool: what a policy goes by, and has said already
 	epoch  int
 	listed time.Time
 	old    []json.RawMessage // the list, while it is an earlier process's and the server has not been asked
@@ -197,7 +197,7 @@ func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[st
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
 	calls := make(map[string]policy.Call, len(docs.Tools))
 	for _, t := range docs.Tools {
-		calls[t.Name] = policyCall(docs, t)
+		calls[t.Name] = s.admission.rules.Prepare(policyCall(docs, t))
 		e.Tools = append(e.Tools, s.judged(docs, t))
 	}
 	return &known{server: e, docs: docs, calls: calls}

@@ -31,6 +31,8 @@ type Call struct {
 	Arguments              int64 // bytes
 	InRun                  int   // calls the run has made
 	LastMinute             int   // calls the tenant has made
+
+	standing *Decision // what names and hints alone decide, where [Rules.Prepare] has said it
 }
 
 // Hints are what a server says of a tool, by the defaults of the Model Context Protocol (schema of revision 2025-11-25,
@@ -54,13 +56,12 @@ type Decision struct {
 
 // Decide decides about a call that has not been made.
 func (r Rules) Decide(c Call) Decision {
-	if p, ok := first(r.Deny, c, wide); ok {
-		return denied("deny:"+p, fmt.Sprintf("it fits %q of policy.deny", p))
-	}
-	if _, ok := first(r.Allow, c, narrow); !ok && len(r.Allow) > 0 {
-		return denied("allow", "nothing in policy.allow fits it")
+	standing := c.standing
+	if standing == nil {
+		standing = r.stand(c)
 	}
 	switch {
+	case standing.Denied:
 	case r.MaxArguments > 0 && c.Arguments > r.MaxArguments:
 		return denied("max_arguments", fmt.Sprintf("its arguments have %d bytes, and policy.max_arguments is %d", c.Arguments, r.MaxArguments))
 	case r.CallsPerRun > 0 && c.InRun >= r.CallsPerRun:
@@ -68,12 +69,28 @@ func (r Rules) Decide(c Call) Decision {
 	case r.CallsPerMinute > 0 && c.LastMinute >= r.CallsPerMinute:
 		return denied("calls_per_minute", fmt.Sprintf("%d calls were made in the last minute, and policy.calls_per_minute is %d", c.LastMinute, r.CallsPerMinute))
 	}
-	if p, ok := first(r.Confirm, c, wide); ok {
+	return *standing
+}
+
+// Prepare decides once what all calls of a tool have in common. The call that it returns is for the same rules' Decide.
+func (r Rules) Prepare(c Call) Call {
+	c.standing = r.stand(c)
+	return c
+}
+
+// stand decides by names and hints.
+func (r Rules) stand(c Call) *Decision {
+	d := Decision{}
+	if p, ok := first(r.Deny, c, wide); ok {
+		d = denied("deny:"+p, fmt.Sprintf("it fits %q of policy.deny", p))
+	} else if _, ok := first(r.Allow, c, narrow); !ok && len(r.Allow) > 0 {
+		d = denied("allow", "nothing in policy.allow fits it")
+	} else if p, ok := first(r.Confirm, c, wide); ok {
 		if _, ok := first(r.Approved, c, narrow); !ok {
-			return Decision{Ask: true, Rule: "confirm:" + p, Why: fmt.Sprintf("it fits %q of policy.confirm", p)}
+			d = Decision{Ask: true, Rule: "confirm:" + p, Why: fmt.Sprintf("it fits %q of policy.confirm", p)}
 		}
 	}
-	return Decision{}
+	return &d
 }
 
 // Result decides about what a call has brought.

@@ -45,6 +45,9 @@ func TestDecide(t *testing.T) {
 	} {
 		tt.rules.Confirm = []string{"asked.*"} // of which none of these is
 		d := tt.rules.Decide(tt.call)
+		if prepared := tt.rules.Decide(tt.rules.Prepare(tt.call)); prepared != d {
+			t.Errorf("%+v: prepared, it is %+v, else %+v", tt.call, prepared, d)
+		}
 		if d.Rule != tt.rule || d.Denied != (tt.rule != "") || d.Denied && d.Why == "" {
 			t.Errorf("%s: %+v, want rule %q", tt.name, d, tt.rule)
 		}

@@ -66,7 +66,7 @@ type Log struct {
 	mu      sync.Mutex // serialises writers, as a stream needs; it guards the file and what follows
 	file    *os.File
 	info    os.FileInfo // which file that is
-	looked  time.Time // when that was last seen to be the file in use
+	looked  time.Time   // when that was last seen to be the file in use
 	size    int64
 	torn    bool           // the last write was cut short: the next line must not continue it
 	waiting []byte         // lines to be written

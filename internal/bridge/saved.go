@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"codemode/internal/catalog"
+	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/toolbox"
 )
@@ -56,7 +57,7 @@ func (b *Bridge) SaveTools(ctx context.Context, source string, replace bool) (al
 		if count(checked.Functions, f.Name) > 1 {
 			k.Err = fmt.Errorf("%q is defined more than once", f.Name)
 		} else {
-			k.Change, k.Err = b.keep(ctx, f, checked.Functions, replace)
+			k.Change, k.Err = b.keep(ctx, f, checked.Functions, replace, nil)
 		}
 		all = append(all, k)
 	}
@@ -72,8 +73,8 @@ func count(functions []guest.Function, name string) (n int) {
 	return n
 }
 
-// keep saves a function that has been checked; beside are those that are saved with it.
-func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Function, replace bool) (toolbox.Change, error) {
+// keep saves a function that has been checked; beside are those that are saved with it, and ask is as uses has it.
+func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Function, replace bool, ask func(config.Server)) (toolbox.Change, error) {
 	if f.Problem != "" {
 		return "", fmt.Errorf("%q cannot be kept: %s", f.Name, f.Problem)
 	}
@@ -93,7 +94,7 @@ func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Func
 	}
 	t := toolbox.Tool{
 		Name: f.Name, Source: f.Source, Async: f.Async, Signature: f.Signature, Doc: f.Doc,
-		Needs: needs, Uses: b.servers.uses(f.Uses), Saved: time.Now().UTC().Truncate(time.Second),
+		Needs: needs, Uses: b.servers.uses(f.Uses, ask), Saved: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, p := range f.Params {
 		t.Params = append(t.Params, toolbox.Param{Name: p.Name, Type: p.Type, Required: p.Required})
@@ -114,7 +115,11 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	case !l.bridge.opts.Config.Tools.Save:
 		return l.refuse(m.ID, guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
 	}
-	f, change, err := l.bridge.saveOne(ctx, q)
+	f, change, err := l.bridge.saveOne(ctx, q, func(c config.Server) {
+		if _, may := l.mayCall(c.Name); may {
+			_, _ = l.bridge.servers.load(ctx, c) // where that fails, nobody knows
+		}
+	})
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return l.cancelled(m.ID, context.Cause(ctx))
@@ -131,7 +136,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 }
 
 // saveOne saves the one function that a source must be.
-func (b *Bridge) saveOne(ctx context.Context, q guest.SaveTool) (f guest.Function, change toolbox.Change, err error) {
+func (b *Bridge) saveOne(ctx context.Context, q guest.SaveTool, ask func(config.Server)) (f guest.Function, change toolbox.Change, err error) {
 	if len(q.Source) > toolbox.MaxSource {
 		return f, "", fmt.Errorf("the function has %d bytes; at most %d are kept", len(q.Source), toolbox.MaxSource)
 	}
@@ -143,7 +148,7 @@ func (b *Bridge) saveOne(ctx context.Context, q guest.SaveTool) (f guest.Functio
 		return f, "", errors.New("what is kept is one function and nothing else")
 	}
 	f = checked.Functions[0]
-	change, err = b.keep(ctx, f, nil, q.Replace)
+	change, err = b.keep(ctx, f, nil, q.Replace, ask)
 	return f, change, err
 }
 

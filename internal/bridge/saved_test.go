@@ -227,6 +227,25 @@ func TestChangedSchema(t *testing.T) {
 	contains(t, strings.Join(k.run(Request{Code: "from tools import f"}).Notes, "\n"), `it uses the server "fake", which is not there now`)
 }
 
+// The server of a tool that is saved is asked what the tool takes, if nobody has asked it before.
+func TestSavedBeforeItsServer(t *testing.T) {
+	k := saving(t, newKit(t, nil, fake("fake"), fake("other")))
+	const code = "async def f():\n    await mcp_other.echo(message='x')\n    return await mcp_fake.echo(message='x')\nsave_tool(f)"
+	k.run(Request{Code: code, Servers: []string{"fake"}})
+	tool, err := k.saved.load("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range tool.Uses {
+		if known := u.Schema != ""; known != (u.Server == "fake") {
+			t.Errorf("known: %v: %+v", known, u)
+		}
+	}
+	if len(tool.Uses) != 2 {
+		t.Errorf("it uses %+v", tool.Uses)
+	}
+}
+
 func TestSchemaHash(t *testing.T) {
 	hash := func(schema string) string {
 		tool := catalog.NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `}`)}).Tools[0]

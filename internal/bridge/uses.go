@@ -14,11 +14,14 @@ import (
 )
 
 // uses resolves the tools of servers that a saved tool names, with what they take and return now where that is known.
-// Nothing is started for it.
-func (s *servers) uses(named [][2]string) (uses []toolbox.Use) {
+// ask, where it is not nil, is told of each server first, so that it can be known.
+func (s *servers) uses(named [][2]string, ask func(config.Server)) (uses []toolbox.Use) {
 	for _, n := range named {
 		u := toolbox.Use{Server: clip(n[0], maxToolName), Tool: clip(n[1], maxToolName)}
 		if c, ok := s.find(n[0]); ok {
+			if ask != nil {
+				ask(c)
+			}
 			u.Server = c.Name
 			if tool, _, found := s.recalledTool(c, n[1]); found {
 				u.Tool, u.Schema = tool.Name, schemaHash(tool)

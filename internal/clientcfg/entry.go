@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -182,6 +183,12 @@ func (f *file) environment(e *Entry, r *fields) {
 
 // sandbox is what the server may use in one.
 func (f *file) sandbox(e *Entry, r *fields) {
+	for _, m := range r.entry.value.(*object).members {
+		// Unknown fields are other programs' affair, but none of them has these: a wall that is misspelt must not be missing.
+		if strings.HasPrefix(strings.ToLower(m.name), "sand") && !slices.Contains(config.ServerFields, m.name) {
+			r.wrong(m.name, "left out or meant otherwise: the fields are sandbox, sandbox_read, sandbox_write, sandbox_network, sandbox_memory", m.value.place)
+		}
+	}
 	walls := config.WallsFields{
 		Kind: r.text("sandbox"), Read: r.list("sandbox_read"), Write: r.list("sandbox_write"), Network: r.truth("sandbox_network", false),
 		Any: r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),

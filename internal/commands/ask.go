@@ -44,6 +44,24 @@ func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.A
 	defer t.turn.Unlock()
 	ui.question(t.out, fmt.Sprintf("call %s.%s? you are asked because %s; it would be called with %s", q.Server, q.Tool, q.Why, q.Arguments),
 		"[y]es, [a]ll calls of this tool, or [N]o?")
+	for {
+		text, err := t.line(ctx)
+		switch text = strings.ToLower(strings.TrimSpace(text)); {
+		case err != nil:
+			return bridge.No, err
+		case text == "y" || text == "yes":
+			return bridge.Once, nil
+		case text == "a" || text == "all":
+			return bridge.ForSession, nil
+		case text == "" || text == "n" || text == "no":
+			return bridge.No, nil
+		}
+		fmt.Fprintf(t.out, "%q is no answer: y, a or n? ", text)
+	}
+}
+
+// line waits for what is typed. Ctrl-D is an empty line.
+func (t *terminal) line(ctx context.Context) (string, error) {
 	type line struct {
 		text string
 		err  error
@@ -55,18 +73,13 @@ func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.A
 	}()
 	select {
 	case l := <-read:
-		if l.err != nil { // Ctrl-D ends no line
+		if l.err != nil {
 			fmt.Fprintln(t.out)
+			return "", nil
 		}
-		switch strings.ToLower(strings.TrimSpace(l.text)) {
-		case "y", "yes":
-			return bridge.Once, nil
-		case "a", "all":
-			return bridge.ForSession, nil
-		}
-		return bridge.No, nil
+		return l.text, nil
 	case <-ctx.Done():
 		fmt.Fprintln(t.out)
-		return bridge.No, context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 }

@@ -137,11 +137,22 @@ func (q auditQuery) ended(list []noted) []noted {
 
 var auditHead = []string{"TIME", "RUN", "SERVER", "TOOL", "OUTCOME", "MS", "RULE"}
 
+func (p sheet) auditHead() []cell {
+	head := cells(auditHead...)
+	for i := range head {
+		head[i].colour = bold
+	}
+	return head
+}
+
 func (q auditQuery) print(s sheet, list []noted) error {
 	if q.json {
 		return printLines(s.out, list)
 	}
-	return s.table(auditHead, auditRows(list))
+	if len(list) == 0 && s.width > 0 {
+		return s.text("The audit log has no such call.\n")
+	}
+	return s.table(auditHead, s.auditRows(list))
 }
 
 // printLines prints the log's own.
@@ -154,10 +165,10 @@ func printLines(out io.Writer, list []noted) error {
 	return nil
 }
 
-func auditRows(list []noted) [][]cell {
+func (p sheet) auditRows(list []noted) [][]cell {
 	rows := make([][]cell, 0, len(list))
 	for _, r := range list {
-		rows = append(rows, auditRow(r.Record))
+		rows = append(rows, p.auditRow(r.Record))
 	}
 	return rows
 }
@@ -200,7 +211,14 @@ func like(pattern, name string) bool {
 	return ok || pattern == ""
 }
 
-func auditRow(r audit.Record) []cell {
+// roomForYear is how wide a terminal must be for the year of a call to be shown.
+const roomForYear = 110
+
+func (p sheet) auditRow(r audit.Record) []cell {
+	at := r.Time.Local().Format("2006-01-02 15:04:05")
+	if p.width > 0 && p.width < roomForYear {
+		at = at[len("2006-"):]
+	}
 	outcome, colour := r.Outcome, green
 	switch {
 	case r.Event == audit.Sending:
@@ -214,7 +232,7 @@ func auditRow(r audit.Record) []cell {
 	if r.MS > 0 {
 		took = fmt.Sprintf("%.1f", r.MS)
 	}
-	row := cells(r.Time.Local().Format("2006-01-02 15:04:05"), r.Run, r.Server, r.Tool, outcome, took, strings.TrimSpace(r.Rule+" "+r.Note))
+	row := cells(at, r.Run, r.Server, r.Tool, outcome, took, strings.TrimSpace(r.Rule+" "+r.Note))
 	row[4].colour = colour
 	return row
 }

@@ -20,6 +20,8 @@ func followAudit(ctx context.Context, env Env, ui *ui, dir string, q auditQuery)
 	defer stop()
 	defer ignoreBrokenPipe()()
 	out := newSheet(env)
+	widths := slices.Clone(auditWidths)
+	fit(widths[:len(widths)-1], out.width-minLast)
 	var list []noted
 	first, told := true, 0
 	err := audit.Follow(ctx, dir, q.into(&list), func(skipped int) error {
@@ -28,6 +30,9 @@ func followAudit(ctx context.Context, env Env, ui *ui, dir string, q auditQuery)
 		fresh := list
 		list = nil
 		switch {
+		case first && out.width > 0 && !q.json:
+			first = false
+			return out.more(widths, append([][]cell{out.auditHead()}, out.auditRows(q.chosen(fresh))...))
 		case first:
 			first = false
 			return q.print(out, q.chosen(fresh))
@@ -38,7 +43,7 @@ func followAudit(ctx context.Context, env Env, ui *ui, dir string, q auditQuery)
 		}
 		// What is only being sent has no outcome to show.
 		fresh = slices.DeleteFunc(fresh, func(r noted) bool { return r.Event == audit.Sending })
-		return out.more(auditWidths, auditRows(q.ended(fresh)))
+		return out.more(widths, out.auditRows(q.ended(fresh)))
 	})
 	switch {
 	case errors.Is(err, errNoReader), err != nil && errors.Is(unwritable("output", err), errNoReader):

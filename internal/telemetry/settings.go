@@ -118,9 +118,11 @@ func (v variables) collector() (t target, err error) {
 
 // address is a kind's own endpoint as it is, or its path below the common one.
 func (v variables) address() (string, error) {
-	address := v.own("ENDPOINT")
+	name := "OTEL_EXPORTER_OTLP_" + v.kind + "_ENDPOINT"
+	address := v.get(name)
 	if address == "" {
-		address = v.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+		name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+		address = v.get(name)
 		if address == "" {
 			address = "http://localhost:4318"
 		}
@@ -128,7 +130,7 @@ func (v variables) address() (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("the endpoint of OTEL_EXPORTER_OTLP is no http:// or https:// address, so nothing is exported")
+		return "", fmt.Errorf("%s is no http:// or https:// address, so nothing is exported", name)
 	}
 	return address, nil
 }

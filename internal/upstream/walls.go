@@ -43,7 +43,7 @@ var (
 func (e *StartError) Hint() string {
 	words := e.Error() + "\n" + e.Stderr
 	switch {
-	case e.Walls == nil:
+	case e.Walls == nil, e.Step == "starting" && e.Stderr == "": // it has not come so far
 		return ""
 	case !e.Walls.Network && saysNetwork().MatchString(words):
 		return "its sandbox has no network; sandbox_network = true in its entry gives it this machine's"
@@ -51,6 +51,9 @@ func (e *StartError) Hint() string {
 		return "its sandbox lets it change nothing but its own empty home and what sandbox_write names in its entry"
 	case saysMissing().MatchString(words):
 		return "its sandbox shows it the system, its own installation and what sandbox_read and sandbox_write name in its entry"
+	}
+	if !e.Walls.Network {
+		return "it runs in a sandbox without a network; npx, uvx and the like, which fetch packages, need one and a cache: see the guide, \"Servers in a sandbox\""
 	}
 	return "it runs in a sandbox, see sandbox in its entry"
 }

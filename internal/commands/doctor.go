@@ -166,7 +166,7 @@ func (p *patient) checks(servers bool) []doctor.Check {
 	}
 	list := []doctor.Check{doctor.Settings(p.explained.File, p.errs, problems, hintsFor)}
 	if len(p.errs) == 0 {
-		list = append(list, doctor.Servers(p.entries(), p.foreignProblems()))
+		list = append(list, doctor.Servers(p.entries(), p.foreignProblems(), p.idlePatterns()))
 	}
 	if p.paths.Cache == "" {
 		list = append(list, doctor.Fails("runtime", errNoCache, hintsFor))
@@ -192,6 +192,15 @@ func (p *patient) entries() []clientcfg.Entry {
 		list[i] = p.chosen(e)
 	}
 	return list
+}
+
+// idlePatterns are those of the settings that fit no server there is, whatever becomes of it.
+func (p *patient) idlePatterns() []string {
+	names := make([]string, len(p.found.Entries))
+	for i, e := range p.found.Entries {
+		names[i] = e.Server.Name
+	}
+	return p.config.Servers.Idle(names)
 }
 
 // foreignProblems are those in the files of other programs; the others are among the settings'.

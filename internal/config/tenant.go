@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -37,6 +38,22 @@ func (s Servers) Selects(server string) bool {
 		}
 	}
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, server) })
+}
+
+// Idle are the patterns of mcp.sandbox, mcp.include and mcp.exclude that fit none of these servers, each behind its key. What
+// was to be kept out, or behind walls, may be misspelt there.
+func (s Servers) Idle(servers []string) (list []string) {
+	for _, setting := range []struct {
+		key      string
+		patterns []string
+	}{{"mcp.sandbox", s.Sandbox}, {"mcp.include", s.Include}, {"mcp.exclude", s.Exclude}} {
+		for _, pattern := range setting.patterns {
+			if !slices.ContainsFunc(servers, func(name string) bool { return matches(pattern, name) || matches(pattern, plainName(name)) }) {
+				list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
+			}
+		}
+	}
+	return list
 }
 
 // plainName is a name without the "@client" of discovery.

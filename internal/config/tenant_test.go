@@ -33,6 +33,14 @@ command = "db"
 [tenants.empty]
 `
 
+func TestIdle(t *testing.T) {
+	s := Servers{Sandbox: []string{"memry", "git*"}, Include: []string{"github", "*"}, Exclude: []string{"nosuch", "prod"}}
+	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch"`
+	if got := strings.Join(s.Idle([]string{"memory", "github", "prod@cursor"}), " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestTenants(t *testing.T) {
 	file := writeFile(t, tenantsFile)
 	for name, tt := range map[string]struct {

@@ -38,7 +38,8 @@ func Settings(file string, errs, problems []error, remedy func(error) []string) 
 }
 
 // Servers tells what was found where. An entry's status is what the tenant makes of it.
-func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem) Check {
+// idle are patterns of the settings that fit none.
+func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem, idle []string) Check {
 	return Check{
 		Name: "servers", Proves: "which servers there are",
 		Examine: func(_ context.Context, found func(Finding)) {
@@ -46,6 +47,11 @@ func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem) Check {
 			if unused := unused(entries); len(unused) > 0 {
 				found(Finding{
 					Verdict: Skipped, Summary: plural(len(unused), "entry is not used", "entries are not used"), Details: unused,
+				})
+			}
+			if len(idle) > 0 {
+				found(Finding{
+					Verdict: Warning, Summary: plural(len(idle), "pattern of the settings fits", "patterns of the settings fit") + " no server", Details: idle,
 				})
 			}
 			for _, p := range problems {

@@ -40,6 +40,8 @@ type Options struct {
 
 	// Protected are files and folders that no server in a sandbox may change.
 	Protected []string
+	// Homes are folders of the user's that no server in a sandbox sees whole.
+	Homes []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	AuditDir   string // where the audit log is; empty keeps none
@@ -94,7 +96,7 @@ func New(opts Options) *Bridge {
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,
 		Version:        opts.Version,
-		Sandbox:        startWalled(opts.Protected, opts.Log),
+		Sandbox:        startWalled(opts.Protected, opts.Homes, opts.Log),
 		OnToolsChanged: b.servers.forget,
 		OnStart:        b.serverStarts,
 		Meta:           opts.Telemetry.Meta,
@@ -103,8 +105,8 @@ func New(opts Options) *Bridge {
 }
 
 // startWalled starts servers behind the walls of the native runtime. What they may not write to is protected.
-func startWalled(protected []string, log *slog.Logger) func(config.Walls) proc.Starter {
-	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: protected, Log: log})
+func startWalled(protected, homes []string, log *slog.Logger) func(config.Walls) proc.Starter {
+	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: protected, Homes: homes, Log: log})
 	return func(w config.Walls) proc.Starter { return programs.Starter(sandbox.Walls(w)) }
 }
 

@@ -65,7 +65,7 @@ func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *w
 		Expand: func(s config.Server, resolved func(variable, value string)) (config.Server, error) {
 			return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved})
 		},
-		Sandbox:        startWalled([]string{p.home + "/.config/codemode"}, nil),
+		Sandbox:        startWalled([]string{p.home + "/.config/codemode"}, []string{p.home}, nil),
 		OnToolsChanged: func(server string) { p.changed <- server },
 	})
 	t.Cleanup(func() { p.Close() })
@@ -106,7 +106,7 @@ func (p *walledPool) call(server, tool, args string) string {
 // eachUser runs a test as root and as an ordinary user, and proves that nothing is left.
 func eachUser(t *testing.T, test func(t *testing.T)) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
-		p, err := proc.Start(t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil)(config.Walls{})})
+		p, err := proc.Start(t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil, nil)(config.Walls{})})
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {
 			require.Lacking(t, "native", "%v", err)
@@ -154,7 +154,7 @@ func TestSandboxedServer(t *testing.T) {
 		contains(t, p.call("plain", "crash", `{}`), "the server ended during the call")
 		contains(t, p.call("plain", "add", `{"a":1,"b":2}`), "3")
 		contains(t, p.call("dies", "echo", `{}`), "exit status 3", "fakemcp: cannot start")
-		contains(t, p.call("lost", "echo", `{}`), "sandbox_read names", p.home+"/none", "no such file or directory", "what sandbox_read and sandbox_write name")
+		contains(t, p.call("lost", "echo", `{}`), "sandbox_read names", p.home+"/none", "no such file or directory")
 		contains(t, p.call("stays", "echo", `{"message":"here"}`), "here")
 	})
 }

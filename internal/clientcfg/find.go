@@ -324,3 +324,21 @@ type UnknownSourceError struct{ Name string }
 func (e *UnknownSourceError) Error() string {
 	return fmt.Sprintf("%q is no source of MCP servers", e.Name)
 }
+
+// UserFiles are the places of the user's where clients look for servers, whether anything is there or not. Of a pattern it
+// is the folder in which that begins.
+func UserFiles(env Env) (list []string) {
+	for _, c := range Clients() {
+		for _, f := range c.Files {
+			name := env.Expand(f.Path)
+			if f.Scope == Project || !f.On(env.OS) || name == "" {
+				continue
+			}
+			if i := strings.IndexAny(name, "*?["); i >= 0 {
+				name = filepath.Dir(name[:i] + "x")
+			}
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -156,3 +156,18 @@ func TestClaudeProjectsOnWindows(t *testing.T) {
 		}
 	}
 }
+
+// Files that could hold servers are named whether they are there or not; of patterns, their folder.
+func TestUserFiles(t *testing.T) {
+	files := UserFiles(Env{OS: "linux", Home: "/home/a"})
+	for _, want := range []string{"/home/a/.claude.json", "/home/a/.cursor/mcp.json", "/home/a/.config/mcp/servers"} {
+		if !slices.Contains(files, want) {
+			t.Errorf("%s is not among %q", want, files)
+		}
+	}
+	for _, f := range files {
+		if strings.ContainsAny(f, "*?[{") || len(f) <= len("/home/a/") {
+			t.Errorf("%q would keep too much, or nothing", f)
+		}
+	}
+}

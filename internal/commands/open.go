@@ -62,12 +62,15 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 	return t, nil
 }
 
+func (t *tenancy) machine() clientcfg.Env {
+	home, _ := t.home()
+	return clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects}
+}
+
 // discover looks for servers, again when it has before.
 func (t *tenancy) discover() {
-	home, _ := t.home()
-	machine := clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects}
 	t.found = clientcfg.Discover(clientcfg.Options{
-		Env:       machine,
+		Env:       t.machine(),
 		Servers:   t.config.Servers,
 		Sources:   t.config.Discovery.Sources,
 		Approvals: t.approvals,
@@ -77,7 +80,7 @@ func (t *tenancy) discover() {
 		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
 	})
 	for i := range t.usable {
-		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], machine)
+		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], t.machine())
 		t.usable[i].Line = 0 // an entry that has only moved is what it was
 	}
 	t.aliases = bridge.Aliases(t.usable)
@@ -140,6 +143,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		MaskText:   clientcfg.MaskText,
 		Telemetry:  t.telemetry,
 		Protected:  t.protected(),
+		Homes:      t.homes(),
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
 		AuditDir:   join(t.paths.TenantState(t.config.Tenant), "audit"),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
@@ -147,11 +151,19 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 	}
 }
 
-// protected is what says which servers there are, and what is kept of them: a server that could change it could start
-// anything, outside of its sandbox. Files of a project are not among it: what changes in them must be approved again.
+// homes are what no server in a sandbox sees whole, whatever its environment says.
+func (t *tenancy) homes() []string {
+	home, _ := t.home()
+	return []string{home}
+}
+
+// protected is what says which servers there are, or would if it were there, and what is kept of them: a server that could
+// change it could start anything, outside of its sandbox. Files of a project are not among it: what changes in them must be
+// approved again.
 func (t *tenancy) protected() []string {
 	c := t.config.Servers
 	list := append([]string{t.paths.Config, t.paths.Cache, t.paths.State, t.file, c.Dir}, c.Files...)
+	list = append(list, clientcfg.UserFiles(t.machine())...)
 	for _, e := range t.found.Entries {
 		if e.Scope != clientcfg.Project && filepath.IsAbs(e.Server.Source) {
 			list = append(list, e.Server.Source)

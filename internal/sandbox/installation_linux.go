@@ -58,8 +58,10 @@ func (p *places) installation(path string) {
 		p.show(path)
 		return
 	}
+	whole := resolveExisting(prefix)
 	for _, part := range parts {
-		if _, err := os.Stat(filepath.Join(prefix, part)); err == nil {
+		// A link that leads out of the installation is somebody's word: it could lead to a key.
+		if real, err := filepath.EvalSymlinks(filepath.Join(prefix, part)); err == nil && holds(whole, real) {
 			p.show(filepath.Join(prefix, part))
 		}
 	}

@@ -38,7 +38,7 @@ func (p *Programs) Starter(walls Walls) proc.Starter {
 }
 
 func (p *Programs) start(ctx context.Context, spec proc.Spec, walls Walls, streams [3]*os.File) (*nativeSandbox, error) {
-	v, err := programView(spec, walls, p.protected)
+	v, err := programView(spec, walls, p.protected, p.homes)
 	if err != nil {
 		return nil, err
 	}

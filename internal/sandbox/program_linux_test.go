@@ -123,6 +123,7 @@ func TestProgramFiles(t *testing.T) {
 			echo new > `+h.write+`/new && mv `+h.write+`/new `+h.write+`/newer
 			echo mine > $HOME/file && cat $HOME/file
 			for f in /usr/x /etc/x /x /dev/x /usr/bin/sh; do echo x > $f; done
+			cp /bin/true `+h.write+`/true && chmod 4755 `+h.write+`/true; chmod g+s `+h.write+`/true; ls -l `+h.write+`/true
 			printf '#!/bin/sh\necho executed\n' > $HOME/script && chmod +x $HOME/script && $HOME/script
 			exit 7`)
 		var exit *proc.ExitError
@@ -131,7 +132,7 @@ func TestProgramFiles(t *testing.T) {
 		}
 		for _, want := range []string{
 			"user ada ", "home " + h.home + " temp /tmp token of-the-entry\n", "content of note\n",
-			"\nmine\n", "\nexecuted\n", "Read-only file system", h.key + ": No such file",
+			"Operation not permitted\n-rwxr-xr-x ", "\nmine\n", "\nexecuted\n", "Read-only file system", h.key + ": No such file",
 		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing", want)

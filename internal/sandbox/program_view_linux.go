@@ -43,16 +43,17 @@ const (
 
 // programView is what a program sees behind its walls: the system, its own installation, a home and a /tmp that are empty and
 // its own, and the paths it was given.
-func programView(spec proc.Spec, walls Walls, protected []string) (view, error) {
+func programView(spec proc.Spec, walls Walls, protected, homes []string) (view, error) {
 	v := view{
 		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
 		uid: os.Geteuid(), gid: os.Getegid(), network: walls.Network, grace: programGrace,
 		symlinks: programHost().symlinks, shm: programShm,
 		devices: []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom", zero},
 	}
-	p := &places{env: environ(spec.Env), protected: protected}
+	p := &places{env: environ(spec.Env), protected: protected, homes: homes}
 	if home := p.env["HOME"]; filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		p.home = filepath.Clean(home)
+		p.homes = append(slices.Clip(homes), p.home) // the entry may say another
 	}
 	chosen, err := p.choose(walls)
 	if err != nil {
@@ -121,7 +122,8 @@ func etc() (binds []Bind) {
 // places collects what of the host a program sees.
 type places struct {
 	env       map[string]string
-	home      string // "" where there is none worth hiding
+	home      string   // its own; "" where it has none
+	homes     []string // which it does not see whole
 	protected []string
 	write     []string // real paths that it may change
 	binds     []Bind
@@ -171,9 +173,9 @@ func (p *places) choose(walls Walls) ([]Bind, error) {
 var errPlanted = errors.New("a folder that sandbox_write names has it, or a link that leads to it")
 
 func chosen(path, real string, write bool) []Bind {
-	b := []Bind{{Host: real, Inside: real, Write: write, Shift: true}}
+	b := []Bind{{Host: real, Inside: real, Write: write, Real: true, Shift: true}}
 	if path = filepath.Clean(path); path != real {
-		b = append(b, Bind{Host: real, Inside: path, Write: write, Shift: true})
+		b = append(b, Bind{Host: real, Inside: path, Write: write, Real: true, Shift: true})
 	}
 	return b
 }
@@ -284,14 +286,18 @@ func (p *places) sees(path string) bool {
 		slices.ContainsFunc(programHost().symlinks, func(l stage2.Symlink) bool { return holds(l.Inside, path) })
 }
 
-func (p *places) holdsHome(path string) bool {
-	return p.home != "" && (holds(path, p.home) || holds(path, resolveExisting(p.home)))
+// isPrivate tells whether a path is nothing that a program sees without its entry's naming it: a home whole, what codemode
+// and clients keep of servers, and the sockets and secrets in /run.
+func (p *places) isPrivate(path string) bool {
+	return holds("/run", path) ||
+		slices.ContainsFunc(p.homes, func(home string) bool { return home != "" && (holds(path, home) || holds(path, resolveExisting(home))) }) ||
+		slices.ContainsFunc(p.protected, func(keep string) bool { return keep != "" && related(path, resolveExisting(keep)) })
 }
 
-// show adds a path of the host, read-only, unless it is seen already, is the system's or would show the home.
+// show adds a path of the host, read-only, unless it is seen already, is the system's or private.
 func (p *places) show(path string) {
 	real, err := p.resolve(path, false)
-	if err != nil || p.isChangeable(path) || p.holdsHome(path) || p.holdsHome(real) {
+	if err != nil || p.isChangeable(path) || p.isPrivate(path) || p.isPrivate(real) {
 		return
 	}
 	if !p.sees(path) {

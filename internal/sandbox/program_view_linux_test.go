@@ -82,7 +82,7 @@ func TestProgramView(t *testing.T) {
 			v, err := programView(proc.Spec{
 				Path: filepath.Join(dir, c.command), Dir: cwd,
 				Env: []string{"HOME=" + dir + "/h", "PATH=" + dir + "/h/.nvm/v22/bin:/nowhere"},
-			}, Walls{Read: below(c.walls.Read), Write: below(c.walls.Write)}, nil)
+			}, Walls{Read: below(c.walls.Read), Write: below(c.walls.Write)}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,6 +99,45 @@ func TestProgramView(t *testing.T) {
 				}
 			}
 			slices.SortFunc(got, func(a, b string) int { return strings.Compare(strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")) })
+			if list := strings.Join(got, " "); list != c.want {
+				t.Errorf("it sees %q, want %q", list, c.want)
+			}
+		})
+	}
+}
+
+// TestProgramPrivate holds that neither an entry's environment nor links in what it installs, nor where it starts, shows a
+// program what its walls do not name.
+func TestProgramPrivate(t *testing.T) {
+	for name, c := range map[string]struct {
+		files        []string
+		command, cwd string
+		want         string
+	}{
+		"a home of its own":         {[]string{"t"}, "t", "h", "t"},
+		"below it":                  {[]string{"t", "h/src/x"}, "t", "h/src", "h/src t"},
+		"a client's folder":         {[]string{"t"}, "t", "h/.cursor", "t"},
+		"what an installation says": {[]string{"e/bin/s", "e/pyvenv.cfg = x", "e/conf -> ../h/.ssh", "e/lib -> lib64", "e/lib64/x"}, "e/bin/s", "", "e/bin e/lib e/lib64 e/pyvenv.cfg"},
+		"modules that are others":   {[]string{"h/.cursor/node_modules/x/s", "p/node_modules -> ../h/.cursor/node_modules"}, "p/node_modules/x/s", "", "h/.cursor/node_modules p/node_modules"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			plant(t, dir, append(c.files, "h/.ssh/key", "h/.cursor/mcp.json", "other/.keep")...)
+			spec := proc.Spec{Path: filepath.Join(dir, c.command), Dir: filepath.Join(dir, c.cwd), Env: []string{"HOME=" + dir + "/other"}}
+			v, err := programView(spec, Walls{}, []string{dir + "/h/.cursor/mcp.json"}, []string{dir + "/h"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, b := range v.binds {
+				if path, ok := strings.CutPrefix(b.Inside, dir+"/"); ok {
+					got = append(got, path)
+				}
+			}
+			slices.Sort(got)
 			if list := strings.Join(got, " "); list != c.want {
 				t.Errorf("it sees %q, want %q", list, c.want)
 			}

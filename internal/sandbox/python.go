@@ -14,6 +14,7 @@ import (
 type Bind struct {
 	Host, Inside string
 	Write        bool // it may be written to
+	Real         bool // Host leads through no link, and must not when it is mounted
 	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 }
 

@@ -88,11 +88,11 @@ func isRootOutside() bool {
 func (l *launch) trees(binds []Bind) []stage2.Bind {
 	var out []stage2.Bind
 	for _, b := range binds {
-		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write}
+		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write, Real: b.Real}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()
 		if os.Geteuid() == 0 {
-			if fd, err := stage2.OpenTree(b.Host, b.Write); err == nil {
+			if fd, err := stage2.OpenTree(b.Host, b.Write, b.Real); err == nil {
 				tree := os.NewFile(uintptr(fd), b.Host)
 				sb.Tree = l.pass(tree)
 				if b.Shift && l.givesUpRoot() {

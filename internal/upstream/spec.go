@@ -64,7 +64,10 @@ func (s *server) spec(secrets *redactor) (proc.Spec, error) {
 	}
 	slices.Sort(spec.Env)
 	if c.Sandbox != nil {
-		if spec.Start, err = s.walled(*c.Sandbox); err != nil {
+		if err = s.insideProject(spec.Dir); err != nil {
+			return proc.Spec{}, err
+		}
+		if spec.Start, err = s.walled(*c.Sandbox, c.EnvFile); err != nil {
 			return proc.Spec{}, err
 		}
 	}

@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
@@ -11,7 +13,7 @@ import (
 )
 
 // walled is how a server is started that runs in a sandbox.
-func (s *server) walled(walls config.Walls) (proc.Starter, error) {
+func (s *server) walled(walls config.Walls, envFile string) (proc.Starter, error) {
 	if s.pool.opts.Sandbox == nil {
 		return nil, errors.New("its entry asks for a sandbox, and there is none here")
 	}
@@ -25,7 +27,52 @@ func (s *server) walled(walls config.Walls) (proc.Starter, error) {
 			(*paths)[i] = path
 		}
 	}
+	if envFile != "" {
+		if err := s.unchangeable(envFile, walls.Write); err != nil {
+			return nil, err
+		}
+	}
 	return s.pool.opts.Sandbox(walls), nil
+}
+
+// unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next start
+// would read it.
+func (s *server) unchangeable(file string, write []string) error {
+	file, err := home(file, s.pool.opts.Lookup)
+	if err != nil {
+		return err
+	}
+	for _, place := range []string{filepath.Clean(file), filepath.Join(real(filepath.Dir(file)), filepath.Base(file)), real(file)} {
+		for _, dir := range write {
+			if within(filepath.Clean(dir), place) || within(real(dir), place) {
+				return fmt.Errorf("its file of variables %q is in %q, which sandbox_write lets it change", file, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// insideProject refuses a folder outside of the project for a server that came with it: its sandbox shows where it starts.
+func (s *server) insideProject(dir string) error {
+	project := s.config.Project
+	if project == "" || within(real(project), real(dir)) || dir == neutralDir(s.pool.opts.Lookup) {
+		return nil
+	}
+	return fmt.Errorf("its folder %q is outside of the project %q, which its sandbox does not show", dir, project)
+}
+
+// real is a path whose links have been followed, or that is not there.
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}
+
+// within tells whether a path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // What programs say when a wall is in their way, in the words of libc, node and Python.

@@ -128,15 +128,16 @@ const (
 // programsMay is what a program may do that a guest may not, and why.
 var programsMay = map[string]string{
 	"dlopen_noexec": executes, "ldso_noexec": executes, "memfd_exec": executes, "noexec_tmp": executes, "noexec_workspace": executes,
-	"file_size": ordinary, "tmp_fill": ordinary, "workspace_fill": ordinary, "inode_fill": ordinary, "fd_exhaustion": ordinary,
+	"file_size": ordinary, "tmp_fill": ordinary, "workspace_fill": ordinary, "inode_fill": ordinary, "fd_exhaustion": ordinary, "hard_limits": ordinary,
 	"fork_bomb": ordinary, "thread_bomb": ordinary, "timers_exhaust": ordinary, "socket_buffer_memory": ordinary, "kernel_mem_forks": ordinary,
 	"inotify_exhaust": watches, "inotify_usr": watches,
 	"netlink": speaks, "odd_families": speaks,
 	"clear_pdeathsig":   "the warden alone ends a program",
 	"memory_undumpable": "a program may hide its memory, which is then counted roughly",
 	"memory_dev_zero":   unseen, "memory_unmapped": unseen,
+	"groups":      "root's program is in group 0 of its own namespace, and in none outside",
 	"become_root": "root's program is user 0 in its own namespace, and nobody outside",
 }
 
 // sometimes are those that a cgroup, another user or the limit of memory keeps a program from.
-var sometimes = []string{"memory_dev_zero", "memory_unmapped", "become_root", "kernel_mem_forks", "socket_buffer_memory", "fork_bomb", "thread_bomb", "timers_exhaust"}
+var sometimes = []string{"memory_dev_zero", "memory_unmapped", "become_root", "groups", "kernel_mem_forks", "socket_buffer_memory", "fork_bomb", "thread_bomb", "timers_exhaust"}

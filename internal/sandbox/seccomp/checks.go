@@ -41,6 +41,9 @@ const (
 	fSetLease = 1024
 	fNotify   = 1026
 
+	setIDs     = 0o6000   // S_ISUID and S_ISGID
+	makesFiles = 0x400040 // O_CREAT and the bit that is O_TMPFILE's own: only then is there a mode
+
 	mapShared    = 0x01 // also a bit of MAP_SHARED_VALIDATE, and not of MAP_PRIVATE
 	mapAnonymous = 0x20
 )
@@ -83,11 +86,24 @@ var programPrctls = []uint32{
 	38, // PR_SET_NO_NEW_PRIVS
 }
 
+// noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was given
+// are seen outside, and are its user's there.
+func noSetIDs(p *program) {
+	for name, mode := range map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2} {
+		p.rule(name, arg(mode), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow))
+	}
+	for name, flags := range map[string]uint32{"open": 1, "openat": 2} {
+		p.rule(name, arg(flags), jset(makesFiles, 0, 3), arg(flags+1), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow))
+	}
+	p.rule("openat2", ret(errno(enosys))) // its mode is behind a pointer, and everybody can do without it
+}
+
 // checks adds the rules for calls whose arguments decide.
 func checks(p *program, opts Options) {
 	allowed := prctls
 	if opts.Program { // what is a rule twice is decided by the first
 		allowed = slices.Concat(prctls, programPrctls)
+		noSetIDs(p)
 		// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the kernel's list of
 		// interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
 		p.rule("socket",

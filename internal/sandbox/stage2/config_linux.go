@@ -61,6 +61,7 @@ type Bind struct {
 	Tree   int  // descriptor of a detached mount of Host that the parent opened, or 0
 	Dir    bool // Host is a directory
 	Write  bool
+	Real   bool // Host must lead through no link
 }
 
 // A Symlink is made in the root.

@@ -80,7 +80,7 @@ func openTrees(binds []Bind) ([]int, error) {
 			trees[i] = b.Tree
 			continue
 		}
-		fd, err := OpenTree(b.Host, b.Write)
+		fd, err := OpenTree(b.Host, b.Write, b.Real)
 		if err != nil {
 			return nil, err
 		}
@@ -90,9 +90,19 @@ func openTrees(binds []Bind) ([]int, error) {
 }
 
 // OpenTree opens a detached copy of the mount at path and of those below it, read-only unless write is set. A privileged
-// parent does it for directories that the guest's user may not reach, such as a cache below /root.
-func OpenTree(path string, write bool) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+// parent does it for directories that the guest's user may not reach, such as a cache below /root. A path that is said to be
+// real has had its links followed, and been judged: one that has come since is refused.
+func OpenTree(path string, write, real bool) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
+	if real {
+		how.Resolve = unix.RESOLVE_NO_SYMLINKS
+	}
+	at, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if err != nil {
+		return -1, step(err, "opening mount %q", path)
+	}
+	defer unix.Close(at)
+	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return -1, step(err, "opening mount %q", path)
 	}

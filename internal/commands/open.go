@@ -110,6 +110,10 @@ func names(servers []config.Server) []string {
 
 // expand replaces the references in a server's entry, as the program it is from would.
 func (t *tenancy) expand(s config.Server, resolved func(variable, value string)) (config.Server, error) {
+	// Approval was asked for when servers were looked for; a project's files may be others by the time one starts.
+	if s.Project != "" && s.Stamp != clientcfg.Stamp(s, t.machine()) {
+		return s, errors.New("a file that its entry refers to has changed since it was found to be approved")
+	}
 	home, _ := t.home()
 	return clientcfg.Expand(s, clientcfg.Resolver{
 		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup, ReadFile: readReference, Resolved: resolved,

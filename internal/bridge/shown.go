@@ -27,7 +27,7 @@ func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	// Secrets are looked for in texts as they are meant: JSON has many ways to write one.
-	if err := e.Encode(withTexts(value, b.servers.pool.Redact)); err != nil {
+	if err := e.Encode(withTexts(value, b.servers.pool.Redactor())); err != nil {
 		return "", "arguments that are not JSON are left out"
 	}
 	text = string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))

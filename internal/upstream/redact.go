@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -21,7 +20,7 @@ import (
 // written and as expanded. Short values (true, 8080, info) are no secrets, and masking them would mask half of any text.
 type redactor struct {
 	secrets map[string]bool
-	mask    *strings.Replacer // nil when a secret was added since
+	mask    mask // of those there were when it was built
 }
 
 const (
@@ -63,21 +62,57 @@ func (r *redactor) add(value string) {
 
 // build must follow the last add.
 func (r *redactor) build() {
-	all := make([]string, 0, len(r.secrets))
-	for s := range r.secrets {
-		all = append(all, s)
-	}
-	sort.Slice(all, func(i, j int) bool { // longer first: one may contain another
-		return len(all[i]) > len(all[j]) || len(all[i]) == len(all[j]) && all[i] < all[j]
-	})
-	pairs := make([]string, 0, 2*len(all))
-	for _, s := range all {
-		pairs = append(pairs, s, masked)
-	}
-	r.mask = strings.NewReplacer(pairs...)
+	r.mask = slices.Collect(maps.Keys(r.secrets))
 }
 
-func (r *redactor) text(s string) string { return r.mask.Replace(s) }
+func (r *redactor) text(s string) string { return r.mask.text(s) }
+
+// mask is texts to hide in another.
+type mask []string
+
+// span is a part of a text, from its first byte to the one after its last.
+type span struct{ from, to int }
+
+// text hides all that any of the texts covers. To replace one after the other would show the rest of what overlaps
+// with another.
+func (m mask) text(s string) string {
+	var covered []span
+	for _, hide := range m {
+		for from := 0; ; {
+			i := strings.Index(s[from:], hide)
+			if i < 0 {
+				break
+			}
+			at := from + i
+			covered = cover(covered, span{at, at + len(hide)})
+			from = at + 1 // it may overlap with itself
+		}
+	}
+	if covered == nil {
+		return s
+	}
+	slices.SortFunc(covered, func(a, b span) int { return a.from - b.from })
+	joined := covered[:0]
+	for _, c := range covered {
+		joined = cover(joined, c)
+	}
+	var b strings.Builder
+	end := 0
+	for _, c := range joined {
+		b.WriteString(s[end:c.from] + masked)
+		end = c.to
+	}
+	return b.String() + s[end:]
+}
+
+// cover adds a span that does not begin before the last one to a list, or makes the last longer.
+func cover(list []span, next span) []span {
+	if n := len(list) - 1; n >= 0 && list[n].from <= next.from && next.from < list[n].to {
+		list[n].to = max(list[n].to, next.to)
+		return list
+	}
+	return append(list, next)
+}
 
 // tail is the end of a text whose beginning may be in the middle of a secret when it was cut.
 func (r *redactor) tail(s string, cut bool) string {
@@ -120,20 +155,22 @@ func (e *maskedError) Error() string        { return e.text }
 func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }
 func (e *maskedError) As(target any) bool   { return errors.As(e.err, target) }
 
-// Redact is a text without what the servers' entries keep secret, of those that run and those that do not.
-func (p *Pool) Redact(text string) string {
+// Redactor takes out of a text what the servers' entries keep secret now, of those that run and those that do not. The
+// secrets of all are looked for at once: one server's may be a part of another's.
+func (p *Pool) Redactor() func(text string) string {
 	p.mu.Lock()
 	servers := slices.Collect(maps.Values(p.servers))
 	p.mu.Unlock()
+	all := map[string]bool{}
 	for _, s := range servers {
-		text = s.secrets().text(text)
+		maps.Copy(all, s.secrets().secrets)
 		var live *session
 		s.update(func(st *serverState) { live = st.live })
 		if live != nil { // what its references meant when it started
-			text = live.secrets.text(text)
+			maps.Copy(all, live.secrets.secrets)
 		}
 	}
-	return text
+	return mask(slices.Collect(maps.Keys(all))).text
 }
 
 // ownSecrets are what the server's entry keeps secret, whether or not it can be started.

@@ -150,6 +150,11 @@ func TestRedactor(t *testing.T) {
 		{"only MIIEvQIBADANBg of it", "only *** of it"},
 		{`{"p":"pass\"word"}`, `{"p":"***"}`},
 		{"Bearer xyzzy", "***"},
+		{"Bearer xyzzyx", "***x"},
+		{"sixsixsix.", "***."},
+		{"a sixsixteen", "a ***teen"},
+		{"abcdef123-and-moresixsix", "******"},
+		{"sixsixabcdef123-and-mor", "******-and-mor"},
 	} {
 		if got := r.text(c.in); got != c.want {
 			t.Errorf("%q became %q, want %q", c.in, got, c.want)
@@ -169,6 +174,27 @@ func TestRedactor(t *testing.T) {
 	var start *StartError
 	if strings.Contains(err.Error(), "abcdef") || !errors.Is(err, cause) || !errors.As(err, &start) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestRedactorOfAll holds that no secret shows what another, of whichever server, has no part in.
+func TestRedactorOfAll(t *testing.T) {
+	server := func(name, value string) config.Server {
+		return config.Server{Name: name, Command: "none", Env: map[string]string{"V": value}}
+	}
+	lookup := user(nil)
+	p := NewPool(Options{Lookup: lookup, Expand: expandWith(lookup), Servers: []config.Server{
+		server("db", "postgres-Tr0ub4dor"), server("web", "postgres"), server("ci", "the-post"), server("x", "ub4dor-and-on"),
+	}})
+	for range 20 { // the order of a map
+		mask := p.Redactor()
+		for in, want := range map[string]string{
+			"a postgres-Tr0ub4dor b": "a *** b", "the-postgres-Tr0ub4dor-and-on!": "***!", "postgres, postgres": "***, ***", "post": "post",
+		} {
+			if got := mask(in); got != want {
+				t.Fatalf("%q became %q, want %q", in, got, want)
+			}
+		}
 	}
 }
 

@@ -42,6 +42,12 @@ type question struct {
 	epoch        int
 }
 
+// whatever is the question of a tool however its server describes it.
+func (q question) whatever() question {
+	q.epoch = -1
+	return q
+}
+
 // answers are what the user has said in a session, who is asked one question at a time.
 type answers struct {
 	turn chan struct{} // holds one token; whoever has it asks
@@ -56,18 +62,20 @@ func newAnswers() *answers {
 	return a
 }
 
-// known is what the user has said already. A no holds until the run ends, so that code cannot ask until it gets a yes.
+// known is what the user has said already. A yes is to the tool as it is described now. A no holds until the run ends,
+// so that neither code nor a server with ever new descriptions can ask until there is a yes.
 func (r *run) known(q question) (yes, known bool) {
-	r.answers.mu.Lock()
-	yes = r.answers.approved[q]
-	r.answers.mu.Unlock()
-	if yes {
-		return true, true
-	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	said, ok := r.said[q]
-	return said != No, ok
+	_, refused := r.said[q.whatever()]
+	_, yes = r.said[q]
+	r.mu.Unlock()
+	if refused || yes {
+		return !refused, true
+	}
+	r.answers.mu.Lock()
+	defer r.answers.mu.Unlock()
+	yes = r.answers.approved[q]
+	return yes, yes
 }
 
 func (r *run) remember(q question, a Answer) {
@@ -78,6 +86,9 @@ func (r *run) remember(q question, a Answer) {
 		r.answers.approved[q] = true
 		r.answers.mu.Unlock()
 	default:
+		if a != ForRun {
+			q = q.whatever()
+		}
 		r.mu.Lock()
 		r.said[q] = a
 		r.mu.Unlock()

@@ -72,6 +72,42 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswersHold is about a tool whose server describes it anew after each answer.
+func TestAnswersHold(t *testing.T) {
+	first, second := question{"notes", "delete", 0}, question{"notes", "delete", 1}
+	for _, c := range []struct {
+		said               Answer
+		yes, known, anew   bool // of the same tool, and of one described anew
+		laterYes, laterNew bool // of the session's next run
+	}{
+		{said: No, known: true, anew: true},
+		{said: Answer(99), known: true, anew: true},
+		{said: Once},
+		{said: ForRun, yes: true, known: true},
+		{said: ForSession, yes: true, known: true, laterYes: true},
+	} {
+		kept := newAnswers()
+		r := &run{answers: kept, said: map[question]Answer{}}
+		r.remember(first, c.said)
+		if yes, known := r.known(first); yes != c.yes || known != c.known {
+			t.Errorf("%d: %v, %v", c.said, yes, known)
+		}
+		if yes, known := r.known(second); yes || known != c.anew {
+			t.Errorf("%d, described anew: %v, %v", c.said, yes, known)
+		}
+		if _, known := r.known(question{"notes", "add", 0}); known {
+			t.Errorf("%d: it is an answer to another question", c.said)
+		}
+		later := &run{answers: kept, said: map[question]Answer{}}
+		if yes, known := later.known(first); yes != c.laterYes || known != c.laterYes {
+			t.Errorf("%d, in the next run: %v, %v", c.said, yes, known)
+		}
+		if _, known := later.known(second); known != c.laterNew {
+			t.Errorf("%d, in the next run, described anew: %v", c.said, known)
+		}
+	}
+}
+
 // TestQuestionIsPlain holds that no argument can move a terminal's cursor or look like another line.
 func TestQuestionIsPlain(t *testing.T) {
 	got := shortArguments(json.RawMessage("{ \"a\":\n \"\\u001b[2J\u202e\x1b\" , \"b\": \""+strings.Repeat("x", 5000)+"\"}"), 200)

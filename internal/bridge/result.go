@@ -48,7 +48,7 @@ func (o Outcome) CallToolResult(mode string) *mcp.CallToolResult {
 	case "toon":
 		text = "```toon\n" + Visible(toonText(p)) + "\n```"
 	case "json":
-		text = visibleJSON(string(mustJSON(p)))
+		text = VisibleJSON(string(mustJSON(p)))
 	default:
 		text = o.compact()
 		if o.Status == StatusSuccess && (len(p.Stdout) > 0 || len(p.Stderr) > 0 || p.Result != nil) {
@@ -222,8 +222,8 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// visibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
-func visibleJSON(s string) string {
+// VisibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
+func VisibleJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if !hidden(r) || r == utf8.RuneError {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codemode/internal/audit"
+	"codemode/internal/bridge"
 
 	"github.com/urfave/cli/v3"
 )
@@ -155,10 +156,10 @@ func (q auditQuery) print(s sheet, list []noted) error {
 	return s.table(auditHead, s.auditRows(list))
 }
 
-// printLines prints the log's own.
+// printLines prints the log's own, of which a terminal obeys nothing.
 func printLines(out io.Writer, list []noted) error {
 	for _, r := range list {
-		if _, err := io.WriteString(out, r.line+"\n"); err != nil {
+		if _, err := io.WriteString(out, bridge.VisibleJSON(r.line)+"\n"); err != nil {
 			return err
 		}
 	}

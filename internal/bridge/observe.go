@@ -53,7 +53,7 @@ func errorType(how ending, err error) string {
 	case err == nil:
 		return "tool_error"
 	case errors.As(err, &call) && call.Code != 0:
-		return strconv.FormatInt(call.Code, 10)
+		return codeClass(call.Code)
 	case errors.As(err, &start):
 		return "server_start"
 	case errors.As(err, &call) && call.Crashed:
@@ -64,6 +64,15 @@ func errorType(how ending, err error) string {
 		return "cancelled"
 	}
 	return "_OTHER"
+}
+
+// codeClass is the class of an error's code: JSON-RPC's own, or that it is another, of which a server may have any number.
+func codeClass(code int64) string {
+	switch code {
+	case -32700, -32600, -32601, -32602, -32603:
+		return strconv.FormatInt(code, 10)
+	}
+	return "server_error"
 }
 
 // metricName is a tool's name where its server has said that it has it. Code may ask for any, and each would be a

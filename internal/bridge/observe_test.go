@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/telemetry"
 
+	"codemode/internal/upstream"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 )
@@ -100,7 +102,7 @@ meta`},
 	if s := spans["server start"]; s.Get("traceId").String() != run.Get("traceId").String() {
 		t.Errorf("the server's start is not in the trace: %s", s)
 	}
-	for name, want := range map[string]string{"echo": "", "fail": "tool_error", "refuse": "-32042"} {
+	for name, want := range map[string]string{"echo": "", "fail": "tool_error", "refuse": "server_error"} {
 		if got := spans["tools/call "+name].Get(`attributes.#(key=="error.type").value.stringValue`).String(); got != want {
 			t.Errorf("error.type of %s is %q", name, got)
 		}
@@ -186,6 +188,16 @@ func TestAuditRequired(t *testing.T) {
 			if n := out.Receipt.ByTool["fake.echo"]; n.Denied != 1 || n.OK != 0 {
 				t.Errorf("%+v", out.Receipt)
 			}
+		}
+	}
+}
+
+// TestCodeClass holds that no server can make as many series as it has numbers.
+func TestCodeClass(t *testing.T) {
+	for code, want := range map[int64]string{-32700: "-32700", -32602: "-32602", -32000: "server_error", -32604: "server_error", 1: "server_error"} {
+		err := fmt.Errorf("a call: %w", &upstream.CallError{Code: code, Err: errRefused})
+		if got := errorType(callFailed, err); got != want {
+			t.Errorf("%d: %q, want %q", code, got, want)
 		}
 	}
 }

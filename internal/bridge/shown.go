@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -17,50 +18,90 @@ func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
 	if len(arguments) > maxShownFrom {
 		return "", fmt.Sprintf("arguments of more than %d bytes are left out", maxShownFrom)
 	}
-	var value any
-	d := json.NewDecoder(bytes.NewReader(arguments))
-	d.UseNumber()
-	if err := d.Decode(&value); err != nil {
-		return "", "arguments that are not JSON are left out"
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
 	// Secrets are looked for in texts as they are meant: JSON has many ways to write one.
-	if err := e.Encode(withTexts(value, b.servers.pool.Redactor())); err != nil {
+	w := rewriter{from: json.NewDecoder(bytes.NewReader(arguments)), change: b.servers.pool.Redactor()}
+	w.from.UseNumber()
+	if !json.Valid(arguments) || w.value() != nil { // the first bounds how deep it is
 		return "", "arguments that are not JSON are left out"
 	}
-	text = string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+	var notes []string
+	if w.twice {
+		notes = append(notes, "a member is there twice, of which a server may take either")
+	}
+	text = w.to.String()
 	if b.opts.MaskText != nil {
 		text = b.opts.MaskText(text)
 	}
 	if len(text) > maxShown {
-		return clip(text, maxShown), fmt.Sprintf("arguments of %d bytes are cut", len(text))
+		notes = append(notes, fmt.Sprintf("arguments of %d bytes are cut", len(text)))
+		text = clip(text, maxShown)
 	}
-	return text, ""
+	return text, strings.Join(notes, "; ")
 }
 
-// withTexts is a JSON value whose texts, names and numbers went through change.
-func withTexts(value any, change func(string) string) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			out[change(name)] = withTexts(member, change)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = withTexts(item, change)
-		}
-		return out
+// rewriter copies a JSON value whose texts, names and numbers go through change. The members of an object stay as they
+// were sent, also where two have one name.
+type rewriter struct {
+	from   *json.Decoder
+	to     bytes.Buffer
+	change func(string) string
+	twice  bool // two members of an object had one name
+}
+
+func (w *rewriter) value() error {
+	token, err := w.from.Token()
+	if err != nil {
+		return err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		return w.members(v)
 	case string:
-		return change(v)
+		w.text(w.change(v))
 	case json.Number:
-		if text := change(v.String()); text != v.String() {
-			return text
+		if text := w.change(v.String()); text != v.String() {
+			w.text(text)
+		} else {
+			w.to.WriteString(text)
+		}
+	case bool:
+		fmt.Fprint(&w.to, v)
+	default:
+		w.to.WriteString("null")
+	}
+	return nil
+}
+
+// members copies those of an object or a list whose beginning has been read.
+func (w *rewriter) members(begin json.Delim) error {
+	w.to.WriteString(begin.String())
+	seen := map[any]bool{}
+	for more := false; w.from.More(); more = true {
+		if more {
+			w.to.WriteByte(',')
+		}
+		if begin == '{' {
+			name, err := w.from.Token()
+			if err != nil {
+				return err
+			}
+			w.twice = w.twice || seen[name]
+			seen[name] = true
+			w.text(w.change(fmt.Sprint(name)))
+			w.to.WriteByte(':')
+		}
+		if err := w.value(); err != nil {
+			return err
 		}
 	}
-	return value
+	end, err := w.from.Token()
+	fmt.Fprint(&w.to, end)
+	return err
+}
+
+func (w *rewriter) text(s string) {
+	e := json.NewEncoder(&w.to)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s)               // a text never fails
+	w.to.Truncate(w.to.Len() - 1) // the newline
 }

@@ -15,8 +15,8 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/telemetry"
-
 	"codemode/internal/upstream"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 )

@@ -2,6 +2,7 @@ package escape
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"codemode/internal/proc"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/seccomp"
 
@@ -27,7 +29,7 @@ type decoys struct {
 	home, key      string
 	sock, abstract string
 	port, udpPort  int
-	victim         *exec.Cmd
+	victim         *proc.Process
 	shmKey         int
 
 	reached atomic.Int32 // connections and datagrams that arrived
@@ -39,9 +41,14 @@ type decoys struct {
 const (
 	secret         = "-----BEGIN DECOY-----\n"
 	secretVariable = "CODEMODE_TEST_SECRET"
+
+	folderPrefix  = "codemode-decoys-"
+	segmentPrefix = 0x636d0000 // of the keys of segments; the rest is of a process id
+	segmentSize   = 4096
 )
 
 func newDecoys() (*decoys, error) {
+	sweep()
 	d := &decoys{}
 	for _, step := range []func() error{d.makeKey, d.leaveOpen, d.listen, d.startVictim, d.makeSegment, d.keepSecret} {
 		if err := step(); err != nil {
@@ -64,11 +71,7 @@ func (d *decoys) later(undo func()) { d.undo = append(d.undo, undo) }
 
 // makeKey makes a home with a key in it, readable by everybody: what keeps the guest out must be the sandbox.
 func (d *decoys) makeKey() error {
-	base := os.TempDir()
-	if len(base) > 64 {
-		base = "/tmp" // the address of the socket there has room for 108 bytes
-	}
-	dir, err := os.MkdirTemp(base, "codemode-decoys-")
+	dir, err := os.MkdirTemp(base(), folderPrefix)
 	if err != nil {
 		return err
 	}
@@ -78,6 +81,14 @@ func (d *decoys) makeKey() error {
 	return errors.Join(
 		os.MkdirAll(filepath.Dir(d.key), 0o755), os.Chmod(dir, 0o755),
 		os.WriteFile(d.key, []byte(secret), 0o666), unix.Lstat(d.key, &d.before))
+}
+
+// base is where the home is made.
+func base() string {
+	if dir := os.TempDir(); len(dir) <= 64 {
+		return dir
+	}
+	return "/tmp" // the address of the socket there has room for 108 bytes
 }
 
 // leaveOpen opens the key as careless code does: every child inherits the descriptor, unless somebody sees to it. The
@@ -137,22 +148,24 @@ func (d *decoys) accept(ln net.Listener) {
 	}
 }
 
-// startVictim starts a process of the user who runs the guest on the host, where that can be chosen.
+// startVictim starts a process of the user who runs the guest on the host, where that can be chosen. It does not
+// outlive codemode.
 func (d *decoys) startVictim() error {
-	d.victim = exec.Command("sleep", "3600")
-	if err := d.victim.Start(); err != nil {
+	path, err := exec.LookPath("sleep")
+	if err != nil {
 		return err
 	}
-	d.later(func() {
-		_ = d.victim.Process.Kill()
-		_ = d.victim.Wait()
-	})
+	d.victim, err = proc.Start(context.Background(), proc.Spec{Path: path, Args: []string{"3600"}, Dir: "/"})
+	if err != nil {
+		return err
+	}
+	d.later(func() { _ = d.victim.Stop(0) }) // it is told to end at once, and asked nothing
 	return nil
 }
 
 func (d *decoys) makeSegment() error {
-	d.shmKey = 0x636d0000 | os.Getpid()&0xffff
-	id, err := unix.SysvShmGet(d.shmKey, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o666)
+	d.shmKey = segmentPrefix | os.Getpid()&0xffff
+	id, err := unix.SysvShmGet(d.shmKey, segmentSize, unix.IPC_CREAT|unix.IPC_EXCL|0o666)
 	if err != nil {
 		return fmt.Errorf("a System V segment: %w", err)
 	}
@@ -182,10 +195,10 @@ func (d *decoys) check() error {
 	if size, err := unix.Listxattr(d.key, make([]byte, 4096)); err == nil && size > 0 {
 		touched = append(touched, errors.New("the key has extended attributes"))
 	}
-	// It would be a zombie, which a signal still finds.
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(d.victim.Process.Pid) + "/stat")
-	if err != nil || !bytes.Contains(stat, []byte(") S ")) {
-		touched = append(touched, fmt.Errorf("the process outside is no longer asleep: %q, %v", stat, err))
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(d.victim.Pid()) + "/stat")
+	_, state, _ := bytes.Cut(stat, []byte(") "))
+	if err != nil || len(state) == 0 || !bytes.ContainsRune([]byte("SRD"), rune(state[0])) { // it sleeps, or is about to
+		touched = append(touched, fmt.Errorf("the process outside has ended or was stopped: %q, %v", stat, err))
 	}
 	return errors.Join(touched...)
 }
@@ -194,7 +207,7 @@ func (d *decoys) check() error {
 func (d *decoys) facts(p sandbox.Policy) string {
 	b, err := json.Marshal(map[string]any{
 		"home": d.home, "sock": d.sock, "abstract": d.abstract,
-		"port": d.port, "udpPort": d.udpPort, "pid": d.victim.Process.Pid, "shmKey": d.shmKey,
+		"port": d.port, "udpPort": d.udpPort, "pid": d.victim.Pid(), "shmKey": d.shmKey,
 		"memory": p.Memory, "processes": p.Processes, "openFiles": p.OpenFiles,
 		"fileSize": p.FileSize, "tmpSize": p.TmpSize, "workSize": p.WorkSize,
 		"namespaces": namespaces(),

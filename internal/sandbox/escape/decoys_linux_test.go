@@ -35,7 +35,7 @@ func TestKilledAmongDecoys(t *testing.T) {
 	if _, err := fmt.Sscanf(string(out), "victim: %d segment: %d", &victim, &key); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for end := time.Now().Add(patience); !errors.Is(unix.Kill(victim, 0), unix.ESRCH); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !errors.Is(unix.Kill(victim, 0), unix.ESRCH); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the process outside outlives codemode")
 		}

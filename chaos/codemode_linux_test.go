@@ -252,14 +252,14 @@ func (c *codemode) forAll() (end func()) {
 	return func() { c.strange.Add(1) }
 }
 
-var startedGuest = regexp.MustCompile(`msg="sandbox started" session=(\S+) .*pid=(\d+)`)
+var startedGuest = regexp.MustCompile(`msg="sandbox started" pid=(\d+) .*session=(\S+)`)
 
 // guest is the pid of a session's Python, as the log has it.
 func (c *codemode) guest(session string) (pid int) {
 	text, _ := os.ReadFile(c.log)
 	for _, m := range startedGuest.FindAllSubmatch(text, -1) {
-		if string(m[1]) == session {
-			pid, _ = strconv.Atoi(string(m[2]))
+		if string(m[2]) == session {
+			pid, _ = strconv.Atoi(string(m[1]))
 		}
 	}
 	return pid

@@ -5,7 +5,6 @@
 package audit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,14 +118,6 @@ func (l *Log) Later(r Record) {
 		l.timer = nil
 		_ = l.write() // Sync tells
 	})
-}
-
-func encode(r Record) []byte {
-	line, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // of texts, numbers and a time of this age
-	}
-	return append(line, '\n')
 }
 
 // wait has a line be written with the next write. l.mu is held.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
 )
 
 // A codemode is one `codemode serve` and its client. It is over when it has ended, or is about to.
@@ -254,12 +255,13 @@ func (c *codemode) forAll() (end func()) {
 
 var startedGuest = regexp.MustCompile(`msg="sandbox started" pid=(\d+) .*session=(\S+)`)
 
-// guest is the pid of a session's Python, as the log has it.
+// guest is the pid of a session's Python, as the log has it. What checks a tool that is saved is started for that session,
+// too, and has ended by then.
 func (c *codemode) guest(session string) (pid int) {
 	text, _ := os.ReadFile(c.log)
 	for _, m := range startedGuest.FindAllSubmatch(text, -1) {
-		if string(m[2]) == session {
-			pid, _ = strconv.Atoi(string(m[1]))
+		if n, _ := strconv.Atoi(string(m[1])); string(m[2]) == session && unix.Kill(n, 0) == nil {
+			pid = n
 		}
 	}
 	return pid

@@ -118,7 +118,7 @@ func strikes(s syscall.Signal, want string, timeout int) injection {
 		if pid == 0 {
 			return fmt.Errorf("the log names no guest of the session:\n%s", c.tail())
 		}
-		code, delay := under[c.m.rng.IntN(len(under))], time.Duration(c.m.rng.IntN(300))*time.Millisecond
+		code, delay := under[c.m.rng.IntN(len(under))], time.Duration(50+c.m.rng.IntN(300))*time.Millisecond // the run has begun by then
 		time.AfterFunc(delay, func() { _ = unix.Kill(pid, s) })
 		return c.does(code, timeout, true, want)
 	}

@@ -32,20 +32,20 @@ func (r *run) answered(rec audit.Record) {
 		return
 	}
 	rec = r.stamped(rec)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.ends.Lock()
+	defer r.ends.Unlock()
 	r.unwritten = append(r.unwritten, rec)
 }
 
-// recordAnswered writes of calls that have come to their end.
+// recordAnswered has the log take the lines of calls that have come to their end. When it returns it has all of them,
+// whoever gave them to it.
 func (r *run) recordAnswered() {
-	r.mu.Lock()
-	list := r.unwritten
-	r.unwritten = nil
-	r.mu.Unlock()
-	for _, rec := range list {
+	r.ends.Lock()
+	defer r.ends.Unlock()
+	for _, rec := range r.unwritten {
 		r.log.Later(rec)
 	}
+	r.unwritten = nil
 }
 
 func (r *run) stamped(rec audit.Record) audit.Record {

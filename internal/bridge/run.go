@@ -70,13 +70,15 @@ type run struct {
 	denials atomic.Int64
 	ledger  *ledger
 
+	ends      sync.Mutex     // held until the log has them
+	unwritten []audit.Record // ends of calls that have no line yet
+
 	mu             sync.Mutex
 	stdout, stderr *recorder
 	images         []Image
 	imageBytes     int
 	notes          []string
 	done           []string            // of notes
-	unwritten      []audit.Record      // ends of calls that have no line yet
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
 	over           bool                // the outcome has been made: what still comes is too late

@@ -74,7 +74,7 @@ func (c *codemode) does(code string, timeout int, failed bool, want string) erro
 }
 
 func raises(call, want string) injection {
-	return func(c *codemode) error { return c.does("await mcp_"+call, 30, true, want) }
+	return func(c *codemode) error { return c.does("await mcp_"+call, 110, true, want) } // 100 MB take a while under the race detector
 }
 
 // answers gives a server that is ending the time to end.

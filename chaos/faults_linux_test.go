@@ -248,7 +248,8 @@ func descriptors(c *codemode) error {
 func closes(in, out bool) injection {
 	return func(c *codemode) error {
 		done := make(chan result, 1)
-		go func() { done <- c.run("victim", under[c.m.rng.IntN(len(under))], 5) }()
+		code := under[c.m.rng.IntN(len(under))]
+		go func() { done <- c.run("victim", code, 5) }()
 		<-time.After(time.Duration(c.m.rng.IntN(400)) * time.Millisecond)
 		c.doomed.Store(true)
 		if in {

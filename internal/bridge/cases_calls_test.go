@@ -103,6 +103,7 @@ func TestCallCases(t *testing.T) {
 // case 36: what nobody waits for any more is cancelled at the server, too.
 func TestWaitForCancelsUpstream(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
+	k.text("await mcp_fake.echo(message='up')") // what waits for the server's start alone never reaches it
 	want(t, k.text("try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 0.1)\nexcept TimeoutError: print('timed out')"), "timed out")
 	k.waitForLog("fakemcp: slow was cancelled")
 	// The same when the run ends before its call does.

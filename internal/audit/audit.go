@@ -7,6 +7,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -76,7 +77,7 @@ type Log struct {
 	synced  int            // of them, those that need no sync any more
 	lost    int            // of them, those up to the last that may not be in the file or on disk, because of failure
 	failure error
-	key     []byte
+	mac     hash.Hash     // nil until the key is read
 	syncing chan struct{} // closed when the sync under way is over; nil where there is none
 }
 
@@ -90,10 +91,9 @@ func New(opts Options) *Log { return &Log{opts: opts} }
 
 // Append writes a line. When it returns, the line survives the end of this process; Sync makes it survive the machine's.
 func (l *Log) Append(r Record) error {
-	line := encode(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wait(line)
+	l.wait(&r)
 	return l.write()
 }
 
@@ -103,10 +103,9 @@ const soon = 20 * time.Millisecond
 // Later is Append for who has something better to do: the line is written with the next one, or soon, and Sync tells
 // where it could not be.
 func (l *Log) Later(r Record) {
-	line := encode(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wait(line)
+	l.wait(&r)
 	if l.timer != nil {
 		return
 	}
@@ -121,10 +120,13 @@ func (l *Log) Later(r Record) {
 }
 
 // wait has a line be written with the next write. l.mu is held.
-func (l *Log) wait(line []byte) {
-	l.waiting = append(l.waiting, line...)
+func (l *Log) wait(r *Record) {
+	l.waiting = appendLine(l.waiting, r)
 	l.lines++
 }
+
+// maxWaiting is how much room for lines is kept between writes: a few may have arguments of megabytes.
+const maxWaiting = 64 << 10
 
 // write writes the lines that wait, in one go. l.mu is held.
 func (l *Log) write() error {
@@ -136,7 +138,10 @@ func (l *Log) write() error {
 	if err != nil {
 		l.lost, l.failure = l.written, err
 	}
-	l.waiting, l.lines = l.waiting[:0], 0
+	if l.lines = 0; cap(l.waiting) > maxWaiting {
+		l.waiting = nil
+	}
+	l.waiting = l.waiting[:0]
 	return err
 }
 

@@ -20,7 +20,7 @@ func TestEncode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := encode(r); string(got) != string(want)+"\n" {
+		if got := appendLine(nil, &r); string(got) != string(want)+"\n" {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

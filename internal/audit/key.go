@@ -20,27 +20,22 @@ const (
 // Hash is the HMAC-SHA-256 of a call's arguments, as they were sent, with a key that only this tenant has: who gets
 // to see the log, but not the key, cannot find out by trying what the arguments were.
 func (l *Log) Hash(arguments []byte) (string, error) {
-	key, err := l.theKey()
-	if err != nil {
-		return "", err
-	}
-	sum := hmac.New(sha256.New, key)
-	sum.Write(arguments)
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func (l *Log) theKey() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.key != nil {
-		return l.key, nil
+	if l.mac == nil {
+		if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
+			return "", err
+		}
+		key, err := loadKey(filepath.Join(l.opts.Dir, keyFile))
+		if err != nil {
+			return "", err
+		}
+		l.mac = hmac.New(sha256.New, key)
 	}
-	if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	key, err := loadKey(filepath.Join(l.opts.Dir, keyFile))
-	l.key = key
-	return key, err
+	l.mac.Reset()
+	l.mac.Write(arguments)
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(l.mac.Sum(sum[:0])), nil
 }
 
 // loadKey reads the key, making it when there is none. Of several processes that do, one makes the key of all.

@@ -76,7 +76,16 @@ type ledger struct {
 }
 
 // entry is a call under way.
-type entry struct{ name, effect string } // effect is empty where the tool only reads
+type entry struct {
+	name      string
+	arguments json.RawMessage
+	reads     bool // it changes nothing
+}
+
+// effect is how a call is told that may have changed something.
+func (e *entry) effect() string {
+	return plain(clip(e.name, maxToolName)) + " " + shortArguments(e.arguments, maxEffectDetail)
+}
 
 func newLedger() *ledger {
 	return &ledger{byTool: map[string]Tally{}, underWay: map[*entry]bool{}}
@@ -84,10 +93,7 @@ func newLedger() *ledger {
 
 // begin notes a call that is about to be sent.
 func (l *ledger) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
-	e := &entry{name: server + "." + tool}
-	if !reads {
-		e.effect = plain(clip(e.name, maxToolName)) + " " + shortArguments(arguments, maxEffectDetail)
-	}
+	e := &entry{server + "." + tool, arguments, reads}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.underWay) == 0 {
@@ -111,11 +117,11 @@ func (l *ledger) end(e *entry, how ending, received int) {
 	l.received += int64(received)
 	l.count(e.name, how)
 	switch {
-	case e.effect == "":
+	case e.reads:
 	case how == callOK:
-		l.done, l.moreDone = listed(l.done, l.moreDone, e.effect)
+		l.done, l.moreDone = listed(l.done, l.moreDone, e)
 	case how == callUnanswered:
-		l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e.effect)
+		l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e)
 	}
 }
 
@@ -147,9 +153,9 @@ func (l *ledger) count(name string, how ending) {
 	l.byTool[name] = t
 }
 
-func listed(list []string, more int, effect string) ([]string, int) {
+func listed(list []string, more int, e *entry) ([]string, int) {
 	if len(list) < maxEffects {
-		return append(list, effect), more
+		return append(list, e.effect()), more
 	}
 	return list, more + 1
 }
@@ -163,8 +169,8 @@ func (l *ledger) close(out *Outcome) {
 	}
 	for e := range l.underWay {
 		l.count(e.name, callUnanswered)
-		if e.effect != "" {
-			l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e.effect)
+		if !e.reads {
+			l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e)
 		}
 	}
 	r := &out.Receipt

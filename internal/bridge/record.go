@@ -45,7 +45,8 @@ func (r *run) recordAnswered() {
 	for _, rec := range r.unwritten {
 		r.log.Later(rec)
 	}
-	r.unwritten = nil
+	clear(r.unwritten)
+	r.unwritten = r.unwritten[:0]
 }
 
 func (r *run) stamped(rec audit.Record) audit.Record {

@@ -160,6 +160,18 @@ func (l *Log) put(lines []byte) error {
 	return nil
 }
 
+// Writable says why no line could be appended to the log in a folder, by its file in use. It makes none.
+func Writable(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, current), os.O_APPEND|os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // Lines is how many lines there have been.
 func (l *Log) Lines() int {
 	l.mu.Lock()

@@ -59,7 +59,7 @@ func runAudit(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	dir := join(t.paths.TenantState(t.config.Tenant), "audit")
+	dir := t.auditDir()
 	if dir == "" {
 		return errors.New("there is no folder for the audit log: neither HOME nor XDG_STATE_HOME names one")
 	}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
+	"codemode/internal/audit"
 	"codemode/internal/bridge"
+	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/doctor"
@@ -85,6 +88,7 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	}
 	ui.done()
 	if err := interrupted(ctx); err != nil {
+		show.cut()
 		return err
 	}
 	if err := errors.Join(show.finish(), report.write(ui, p, show.list)); err != nil {
@@ -182,6 +186,9 @@ func (p *patient) checks(servers bool) []doctor.Check {
 		list = append(list, p.tools(servers), p.clients())
 	}
 	list = append(list, doctor.Folders(p.paths.TenantState(p.config.Tenant), p.paths.TenantCache(p.config.Tenant))...)
+	if dir := p.auditDir(); dir != "" && p.config.Audit.Keep > 0 {
+		list = append(list, doctor.AuditLog(dir, p.config.Audit.Required, audit.Writable))
+	}
 	return append(list, doctor.Files(p.kept()))
 }
 
@@ -200,7 +207,7 @@ func (p *patient) idlePatterns() []string {
 	for i, e := range p.found.Entries {
 		names[i] = e.Server.Name
 	}
-	return p.config.Servers.Idle(names)
+	return p.config.IdlePatterns(names, slices.Collect(maps.Values(catalog.Aliases(names))))
 }
 
 // foreignProblems are those in the files of other programs; the others are among the settings'.

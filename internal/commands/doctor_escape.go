@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,6 +57,14 @@ func (p *patient) escape(ctx context.Context, only func(escape.Attempt) bool, sh
 		Made: func(e doctor.Escape) { show.escapes = append(show.escapes, e) },
 	})
 	doctor.Run(ctx, []doctor.Check{check}, func(doctor.Check) {}, tell)
+}
+
+// cut tells what was seen of the attempts before they were interrupted.
+func (s *findings) cut() {
+	if n := len(s.escapes); n > 0 {
+		s.attempts()
+		s.add(doctor.Judge(doctor.Finding{Check: "escape"}, s.escapes, errors.New("interrupted; the others were not made")))
+	}
 }
 
 // attempts shows how many attempts ended how, by group and runtime.

@@ -64,7 +64,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	t.telemetry = newTelemetry(env, ui)
+	t.telemetry = newTelemetry(env, func(text string) { ui.warn(text) })
 	defer t.telemetry.Close()
 	b, err := t.execBridge(ui, execLog(env, t.config))
 	if err != nil {

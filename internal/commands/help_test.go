@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/urfave/cli/v3"
 )
 
 // run is one start of the program, without a process.
@@ -21,13 +23,9 @@ func run(args ...string) (code int, stdout, stderr string) {
 
 // TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had.
 func TestHelpFitsAScreen(t *testing.T) {
-	names := append(commandNames(table(Env{}, &ui{})), "completion")
-	for _, name := range append(names, "") {
-		args := []string{"help"}
-		if name != "" {
-			args = append(args, name)
-		}
-		code, text, _ := run(args...)
+	names := append(allCommands(table(Env{}, &ui{})), "completion", "")
+	for _, name := range names {
+		code, text, _ := run(append([]string{"help"}, strings.Fields(name)...)...)
 		if code != 0 || text == "" {
 			t.Fatalf("help %s: code %d, %q", name, code, text)
 		}
@@ -45,6 +43,17 @@ func TestHelpFitsAScreen(t *testing.T) {
 			t.Errorf("help %s does not end with examples:\n%s", name, text)
 		}
 	}
+}
+
+// allCommands are the words that lead to each command.
+func allCommands(c *cli.Command) (list []string) {
+	for _, sub := range c.Commands {
+		list = append(list, sub.Name)
+		for _, below := range allCommands(sub) {
+			list = append(list, sub.Name+" "+below)
+		}
+	}
+	return list
 }
 
 // TestEveryFlagIsDescribed holds that no flag has a value without a name, or no words.

@@ -149,7 +149,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Protected:  t.protected(),
 		Homes:      t.homes(),
 		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
-		AuditDir:   join(t.paths.TenantState(t.config.Tenant), "audit"),
+		AuditDir:   t.auditDir(),
 		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
 		ToolsDir:   t.toolsDir(),
 	}
@@ -177,6 +177,8 @@ func (t *tenancy) protected() []string {
 }
 
 // toolsDir is where the tenant's saved tools are.
+func (t *tenancy) auditDir() string { return join(t.paths.TenantState(t.config.Tenant), "audit") }
+
 func (t *tenancy) toolsDir() string { return join(t.paths.TenantState(t.config.Tenant), "tools") }
 
 // join is filepath.Join, but of nothing where there is no directory.

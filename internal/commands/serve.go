@@ -52,7 +52,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		}
 		return err
 	}
-	t.telemetry = newTelemetry(env, ui)
+	t.telemetry = newTelemetry(env, func(text string) { log.Warn(text) })
 	defer t.telemetry.Close()
 	b, err := t.serveBridge(ui, log)
 	if err != nil {

@@ -175,8 +175,8 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 		ui.raw(b.String())
 		return nil
 	})
-	c.Description = "A project's file can start any program. What you approve is pinned: an entry that\n" +
-		"changes asks again."
+	c.Description = "A project's file can start any program. What you approve is pinned: an entry\n" +
+		"that changes asks again."
 	c.Metadata = examples(`codemode servers show build-tools`, `codemode servers approve build-tools`)
 	return c
 }
@@ -318,7 +318,7 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 		}, append(settingFlags("tenant"), configFlag())...),
 		Metadata: examples(
 			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
-			`codemode servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- github-mcp-server stdio`,
+			`codemode servers add notes --env 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp stdio`,
 		),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			args := cmd.Args().Slice()
@@ -415,7 +415,8 @@ func removeServerCommand(env Env, ui *ui) *cli.Command {
 		Name:        "remove",
 		Usage:       "remove a server that add has configured",
 		ArgsUsage:   "NAME",
-		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours to edit.",
+		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours\n" +
+			"to edit.",
 		Flags:       append(settingFlags("tenant"), configFlag()),
 		Metadata:    examples(`codemode servers remove memory`),
 		Action: func(_ context.Context, cmd *cli.Command) error {

@@ -147,9 +147,9 @@ func newLog(env Env, c config.Config) *slog.Logger {
 }
 
 // newTelemetry is what the environment asks for, which may be nothing. Nothing of it ever goes to stdout.
-func newTelemetry(env Env, ui *ui) *telemetry.Telemetry {
+func newTelemetry(env Env, warn func(text string)) *telemetry.Telemetry {
 	return telemetry.New(telemetry.Options{
 		Lookup: env.Lookup, Console: env.Stderr, Version: readVersion().Version,
-		Warn: func(text string) { ui.warn(text) },
+		Warn: warn,
 	})
 }

@@ -102,9 +102,9 @@ func importToolsCommand(env Env, ui *ui) *cli.Command {
 		Name:      "import",
 		Usage:     "save the functions of a Python file, or of a folder's",
 		ArgsUsage: "FILE",
-		Description: "It reads functions that stand on their own and executes nothing; a sandbox parses\n" +
-			"them. What cannot be kept is told, and it ends with 1. ~/MCPs/user_tools of the\n" +
-			"Python original is such a file or folder; it stays as it is.",
+		Description: "It reads functions that stand on their own and executes nothing; a sandbox\n" +
+			"parses them. What cannot be kept is told, and it ends with 1. ~/MCPs/user_tools\n" +
+			"of the Python original is such a file or folder; it stays as it is.",
 		Flags: append(append([]cli.Flag{forceFlag("replace saved tools of the same names")}, toolsFlags()...),
 			settingFlags("runtime", "python", "pull")...),
 		Metadata: examples(`codemode tools import tools.py`, `codemode tools import ~/MCPs/user_tools`),

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"codemode/internal/policy"
 )
 
 // DefaultTenant is the tenant of those who have none. It needs no configuration.
@@ -31,7 +33,7 @@ func (s Servers) Selects(server string) bool {
 	if slices.Contains(s.tenantsOwn, server) {
 		return true
 	}
-	plain := plainName(server)
+	plain := policy.PlainName(server)
 	for _, pattern := range s.Exclude {
 		if matches(pattern, server) || matches(pattern, plain) {
 			return false
@@ -40,28 +42,32 @@ func (s Servers) Selects(server string) bool {
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, server) })
 }
 
-// Idle are the patterns of mcp.sandbox, mcp.include and mcp.exclude that fit none of these servers, each behind its key. What
-// was to be kept out, or behind walls, may be misspelt there.
-func (s Servers) Idle(servers []string) (list []string) {
+// IdlePatterns are the patterns of the settings that fit none of these servers, each behind its key. What was to be kept out,
+// or behind walls, may be misspelt there. aliases are the servers' Python names, which policy.deny and confirm go by, too.
+func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
+	idle := func(patterns []string) []string {
+		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
+			return slices.ContainsFunc(servers, func(name string) bool { return matches(pattern, name) || matches(pattern, policy.PlainName(name)) })
+		})
+	}
+	all := slices.Concat(servers, aliases)
 	for _, setting := range []struct {
-		key      string
-		patterns []string
-	}{{"mcp.sandbox", s.Sandbox}, {"mcp.include", s.Include}, {"mcp.exclude", s.Exclude}} {
-		for _, pattern := range setting.patterns {
-			if !slices.ContainsFunc(servers, func(name string) bool { return matches(pattern, name) || matches(pattern, plainName(name)) }) {
-				list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
-			}
+		key  string
+		idle []string
+	}{
+		{"mcp.sandbox", idle(c.Servers.Sandbox)},
+		{"mcp.include", idle(c.Servers.Include)},
+		{"mcp.exclude", idle(c.Servers.Exclude)},
+		{"policy.allow", policy.Idle(c.Policy.Allow, servers)},
+		{"policy.deny", policy.Idle(c.Policy.Deny, all)},
+		{"policy.confirm", policy.Idle(c.Policy.Confirm, all)},
+		{"policy.approved", policy.Idle(c.Policy.Approved, servers)},
+	} {
+		for _, pattern := range setting.idle {
+			list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
 		}
 	}
 	return list
-}
-
-// plainName is a name without the "@client" of discovery.
-func plainName(server string) string {
-	if i := strings.LastIndexByte(server, '@'); i > 0 {
-		return server[:i]
-	}
-	return server
 }
 
 // matches is path.Match for names in which a slash is a character like any other: "io.github.someone/tool".

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/policy"
 )
 
 const tenantsFile = `
@@ -34,9 +36,12 @@ command = "db"
 `
 
 func TestIdle(t *testing.T) {
-	s := Servers{Sandbox: []string{"memry", "git*"}, Include: []string{"github", "*"}, Exclude: []string{"nosuch", "prod"}}
-	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch"`
-	if got := strings.Join(s.Idle([]string{"memory", "github", "prod@cursor"}), " "); got != want {
+	c := Config{
+		Servers: Servers{Sandbox: []string{"memry", "git*"}, Include: []string{"github", "*"}, Exclude: []string{"nosuch", "prod"}},
+		Policy:  Policy{Rules: policy.Rules{Allow: []string{"readonly", "github.no_such_tool"}, Deny: []string{"githb.*", "*.delete", "prod.x", "my_prod.x"}, Confirm: []string{"memory.a.b"}}},
+	}
+	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch" policy.deny: "githb.*"`
+	if got := strings.Join(c.IdlePatterns([]string{"memory", "github", "prod@cursor", "my-prod"}, []string{"my_prod"}), " "); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"codemode/internal/policy"
 )
 
 // Walls are what a server may use that runs behind the walls of the native runtime. The zero value is the least: what
@@ -60,7 +62,7 @@ var serverMemory = sizeFrom("64m")
 // nor widen the latter.
 func (s Servers) WallsOf(server Server) *Walls {
 	named := server.Command != "" && slices.ContainsFunc(s.Sandbox, func(pattern string) bool {
-		return matches(pattern, server.Name) || matches(pattern, plainName(server.Name))
+		return matches(pattern, server.Name) || matches(pattern, policy.PlainName(server.Name))
 	})
 	own := server.Project == ""
 	if !named || own && (server.Sandbox != nil || server.NoSandbox) {

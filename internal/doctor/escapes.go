@@ -91,7 +91,7 @@ func (r *Runtime) escapes(ctx context.Context, e Escaping) Finding {
 		e.Made(made[len(made)-1])
 		e.Making(r.Name(), result.Group, len(made), total)
 	}
-	f = judge(f, made, err)
+	f = Judge(f, made, err)
 	if len(r.ways()) == 1 {
 		f.Details = append(f.Details, "without namespaces, attempts of a whole session say little, and are not made")
 	}
@@ -171,8 +171,8 @@ func (r *Runtime) escape(result escape.Result) Escape {
 	return e
 }
 
-// judge says what the attempts on a runtime come to.
-func judge(f Finding, made []Escape, err error) Finding {
+// Judge says what attempts come to. err is why not all were made.
+func Judge(f Finding, made []Escape, err error) Finding {
 	count := Ended(made)
 	f.Verdict = OK
 	f.Summary = fmt.Sprintf("attempts made: %d; none got out: %s", len(made), Tally(count))

@@ -59,7 +59,7 @@ func TestEscapeFinding(t *testing.T) {
 		},
 		{"it ended early", []Escape{held}, errors.New("no decoys"), Warning, "not all attempts were made, but 1: 1 held", []string{"no decoys"}},
 	} {
-		f := judge(Finding{}, c.made, c.err)
+		f := Judge(Finding{}, c.made, c.err)
 		if f.Verdict != c.verdict || f.Summary != c.summary || !slices.Equal(f.Details, c.details) {
 			t.Errorf("%s: %+v", c.name, f)
 		}

@@ -79,6 +79,34 @@ func Folders(state, cache string) []Check {
 	}
 }
 
+// AuditLog proves that what code does can be recorded, in a folder of the tenant's; try looks at what is there. required
+// says that nothing is called where it cannot be.
+func AuditLog(dir string, required bool, try func(dir string) error) Check {
+	return Check{
+		Name: "audit", Proves: "that the audit log can be written",
+		Examine: func(_ context.Context, found func(Finding)) {
+			err := writable(dir)
+			if err == nil {
+				err = try(dir)
+			}
+			switch {
+			case err == nil:
+				found(Finding{Verdict: OK, Summary: "the audit log can be written"})
+			case required:
+				found(Finding{
+					Verdict: Failed, Summary: fmt.Sprintf("the audit log in %q cannot be written, and no tool is called: %v", dir, bare(err)),
+					Remedy: []string{"let this user write what is there, or do without: audit.required = false"},
+				})
+			default:
+				found(Finding{
+					Verdict: Warning, Summary: fmt.Sprintf("the audit log in %q cannot be written, and results say so: %v", dir, bare(err)),
+					Remedy: []string{"let this user write what is there, or do without: audit.keep = 0"},
+				})
+			}
+		},
+	}
+}
+
 // writable makes a file in a folder, or where the folder would be made. Nothing stays.
 func writable(dir string) error {
 	for {

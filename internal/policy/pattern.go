@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ type reach bool
 
 const (
 	narrow reach = false // its real ones: a Python name depends on what else is configured
-	wide   reach = true  // its Python names, too, and a server's without the "@client" that discovery adds
+	wide   reach = true  // its Python names, too, a server's plain one, and a tool's as careless servers read it
 )
 
 // first returns the first pattern that fits a call.
@@ -57,19 +58,43 @@ func fits(pattern string, c Call, as reach) bool {
 	}
 	servers, tools := []string{c.Server}, []string{c.Tool}
 	if as == wide {
-		servers, tools = append(servers, c.ServerAlias), append(tools, c.ToolAlias)
-		if i := strings.LastIndexByte(c.Server, '@'); i > 0 {
-			servers = append(servers, c.Server[:i])
-		}
+		servers, tools = append(servers, c.ServerAlias, PlainName(c.Server)), append(tools, c.ToolAlias)
 	}
-	// Both names may have dots, so each dot of the pattern may be the one between them. A * does not reach across it:
-	// "github.*" is about no server called "github.evil".
+	return parted(pattern, func(server, tool string) bool {
+		return matches(server, servers) && (matches(tool, tools) || as == wide && matches(careless(tool), []string{careless(c.Tool)}))
+	})
+}
+
+// parted reports whether a pattern is so parted into that of a server and that of a tool. Both names may have dots, so each
+// dot may be the one between them. A * does not reach across it: "github.*" is about no server called "github.evil".
+func parted(pattern string, so func(server, tool string) bool) bool {
 	for i, char := range []byte(pattern) {
-		if char == '.' && matches(pattern[:i], servers) && matches(pattern[i+1:], tools) {
+		if char == '.' && so(pattern[:i], pattern[i+1:]) {
 			return true
 		}
 	}
 	return false
+}
+
+// careless is a tool's name to a server that minds neither case nor white space around it: what is denied as "delete" is
+// not to be had as " DELETE".
+func careless(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// PlainName is a server's name without the "@client" that discovery adds to the second of a name.
+func PlainName(server string) string {
+	if i := strings.LastIndexByte(server, '@'); i > 0 {
+		return server[:i]
+	}
+	return server
+}
+
+// Idle are those of patterns that fit no tool of these servers, whatever it is called.
+func Idle(patterns, servers []string) []string {
+	return slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
+		return words[p] != nil || slices.ContainsFunc(servers, func(name string) bool {
+			return parted(p, func(server, _ string) bool { return matches(server, []string{name, PlainName(name)}) })
+		})
+	})
 }
 
 // matches is path.Match for names in which a slash is a character like any other: "io.github.someone/tool".

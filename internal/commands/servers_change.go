@@ -412,13 +412,13 @@ func isOwn(e clientcfg.Entry) bool { return clientcfg.Problem{Client: e.Client}.
 
 func removeServerCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:        "remove",
-		Usage:       "remove a server that add has configured",
-		ArgsUsage:   "NAME",
+		Name:      "remove",
+		Usage:     "remove a server that add has configured",
+		ArgsUsage: "NAME",
 		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours\n" +
 			"to edit.",
-		Flags:       append(settingFlags("tenant"), configFlag()),
-		Metadata:    examples(`codemode servers remove memory`),
+		Flags:    append(settingFlags("tenant"), configFlag()),
+		Metadata: examples(`codemode servers remove memory`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			name, err := oneName(cmd)
 			if err != nil {

@@ -162,6 +162,6 @@ func shortArguments(arguments json.RawMessage, limit int) string {
 }
 
 // plain is a text in one line that a terminal shows as it is.
-func plain(text string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Visible(text))
-}
+func plain(text string) string { return lineSpace.Replace(Visible(text)) }
+
+var lineSpace = strings.NewReplacer("\n", `\n`, "\t", `\t`)

@@ -125,7 +125,7 @@ func (l *Log) wait(r *Record) {
 	l.lines++
 }
 
-// maxWaiting is how much room for lines is kept between writes: a few may have arguments of megabytes.
+// maxWaiting is how much room for lines is kept between writes: thousands of calls may end at once.
 const maxWaiting = 64 << 10
 
 // write writes the lines that wait, in one go. l.mu is held.
@@ -138,10 +138,10 @@ func (l *Log) write() error {
 	if err != nil {
 		l.lost, l.failure = l.written, err
 	}
-	if l.lines = 0; cap(l.waiting) > maxWaiting {
+	l.lines, l.waiting = 0, l.waiting[:0]
+	if cap(l.waiting) > maxWaiting {
 		l.waiting = nil
 	}
-	l.waiting = l.waiting[:0]
 	return err
 }
 

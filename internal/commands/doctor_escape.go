@@ -59,12 +59,15 @@ func (p *patient) escape(ctx context.Context, only func(escape.Attempt) bool, sh
 	doctor.Run(ctx, []doctor.Check{check}, func(doctor.Check) {}, tell)
 }
 
-// cut tells what was seen of the attempts before they were interrupted.
+// cut tells what was seen of the attempts before they were interrupted; of runtimes where all were made, that is told.
 func (s *findings) cut() {
-	if n := len(s.escapes); n > 0 {
-		s.attempts()
-		s.add(doctor.Judge(doctor.Finding{Check: "escape"}, s.escapes, errors.New("interrupted; the others were not made")))
+	if len(s.escapes) == 0 {
+		return
 	}
+	s.attempts()
+	last := s.escapes[len(s.escapes)-1].Runtime
+	made := slices.DeleteFunc(slices.Clone(s.escapes), func(e doctor.Escape) bool { return e.Runtime != last })
+	s.add(doctor.Judge(doctor.Finding{Check: "escape", Subject: last}, made, errors.New("interrupted; the others were not made")))
 }
 
 // attempts shows how many attempts ended how, by group and runtime.

@@ -176,9 +176,10 @@ func (t *tenancy) protected() []string {
 	return list
 }
 
-// toolsDir is where the tenant's saved tools are.
+// auditDir is where the tenant's audit log is.
 func (t *tenancy) auditDir() string { return join(t.paths.TenantState(t.config.Tenant), "audit") }
 
+// toolsDir is where the tenant's saved tools are.
 func (t *tenancy) toolsDir() string { return join(t.paths.TenantState(t.config.Tenant), "tools") }
 
 // join is filepath.Join, but of nothing where there is no directory.

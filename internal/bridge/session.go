@@ -65,13 +65,13 @@ func (s *session) begin(ctx context.Context) error {
 // end gives the turn back and lets the sandbox go when nobody comes for it in time.
 func (s *session) end() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.since = time.Now()
+	s.turn <- struct{}{} // before the timer, which needs it; who begins then waits for the lock
 	if after := s.bridge.opts.Config.Sandbox.IdleTimeout; s.live != nil && !s.closed && after > 0 {
 		s.stopped.Add(1)
 		s.idle = time.AfterFunc(after, s.expire)
 	}
-	s.mu.Unlock()
-	s.turn <- struct{}{}
 }
 
 // expire ends an idle sandbox, unless a run has come between.

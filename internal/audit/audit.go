@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -72,13 +73,16 @@ type Log struct {
 	waiting []byte         // lines to be written
 	lines   int            // that these are
 	timer   *time.Timer    // will write them; nil while none has to
-	work    sync.WaitGroup // one for the timer
+	work    sync.WaitGroup // the timer, and who syncs
 	written int            // lines, or tried to be
+	wanted  int            // of them, those that are to be synced
 	synced  int            // of them, those that need no sync any more
 	lost    int            // of them, those up to the last that may not be in the file or on disk, because of failure
+	told    int            // what lost was when somebody was last told of it
 	failure error
-	mac     hash.Hash     // nil until the key is read
-	syncing chan struct{} // closed when the sync under way is over; nil where there is none
+	mac     hash.Hash  // nil until the key is read
+	syncing bool       // until nothing is wanted any more
+	round   *sync.Cond // of mu: some lines have been synced, or syncing has ended
 }
 
 const (
@@ -87,20 +91,29 @@ const (
 )
 
 // New returns a log that has opened nothing yet. Close it.
-func New(opts Options) *Log { return &Log{opts: opts} }
+func New(opts Options) *Log {
+	l := &Log{opts: opts}
+	l.round = sync.NewCond(&l.mu)
+	return l
+}
 
-// Append writes a line. When it returns, the line survives the end of this process; Sync makes it survive the machine's.
+// Append writes a line. When it returns, the line survives the end of this process; Settle and Sync make it survive the
+// machine's.
 func (l *Log) Append(r Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wait(&r)
-	return l.write()
+	err := l.write()
+	if err != nil {
+		l.told = l.lost
+	}
+	return err
 }
 
 // soon is how long a line may wait for another that it can be written with.
 const soon = 20 * time.Millisecond
 
-// Later is Append for who has something better to do: the line is written with the next one, or soon, and Sync tells
+// Later is Append for who has something better to do: the line is written with the next one, or soon, and Settle tells
 // where it could not be.
 func (l *Log) Later(r Record) {
 	l.mu.Lock()
@@ -115,7 +128,7 @@ func (l *Log) Later(r Record) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.timer = nil
-		_ = l.write() // Sync tells
+		_ = l.write() // Settle tells
 	})
 }
 
@@ -179,44 +192,62 @@ func (l *Log) Lines() int {
 	return l.written + l.lines
 }
 
-// Sync waits until every line appended so far is on disk, and fails where that is not sure of one after the first since:
-// of a sync that failed, the next knows nothing (fsync(2): errors are reported once). Those who come while the disk
-// works share the next round.
+// Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is known
+// to be lost, or another that nobody has been told of: of a sync that fails, who asks next is told.
+func (l *Log) Settle(since int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle()
+	return l.tell(since)
+}
+
+// Sync is Settle for who waits for the disk.
 func (l *Log) Sync(since int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.write() // tells by l.lost
-	for want := l.written; l.synced < want; {
-		if others := l.syncing; others != nil {
-			l.mu.Unlock()
-			<-others
-			l.mu.Lock()
-			continue
-		}
-		if l.file == nil { // it could not be opened
-			break
-		}
-		l.sync()
+	l.settle()
+	for want := l.written; l.syncing && l.synced < want; {
+		l.round.Wait()
 	}
-	if l.lost > since {
-		return l.failure
-	}
-	return nil
+	return l.tell(since)
 }
 
-// sync is called with l.mu held, which it gives up while the disk works.
-func (l *Log) sync() {
-	l.syncing = make(chan struct{})
-	file, reached := l.file, l.written
-	l.mu.Unlock()
-	err := file.Sync()
-	l.mu.Lock()
-	if errors.Is(err, os.ErrClosed) {
-		err = nil // rotated meanwhile, which syncs
+// tell is what is known to be lost, for who has lines after the first since. l.mu is held.
+func (l *Log) tell(since int) error {
+	if l.lost <= since && l.lost <= l.told {
+		return nil
 	}
-	l.reached(reached, err)
-	close(l.syncing)
-	l.syncing = nil
+	l.told = l.lost
+	return l.failure
+}
+
+// settle has the lines that wait written, and a goroutine sync them. l.mu is held.
+func (l *Log) settle() {
+	_ = l.write() // tell tells
+	l.wanted = l.written
+	if !l.syncing && l.synced < l.wanted && l.file != nil {
+		l.syncing = true
+		l.work.Go(l.sync)
+	}
+}
+
+// sync syncs what is wanted. Who wants more meanwhile shares the next round.
+func (l *Log) sync() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.synced < l.wanted && l.file != nil {
+		file, lines := l.file, l.written
+		l.mu.Unlock()
+		err := file.Sync()
+		l.mu.Lock()
+		if errors.Is(err, os.ErrClosed) {
+			err = nil // rotated meanwhile, which syncs
+		}
+		l.reached(lines, err)
+		l.round.Broadcast()
+	}
+	l.syncing = false
+	l.round.Broadcast()
 }
 
 // reached notes what a sync of so many lines has brought. l.mu is held.
@@ -332,12 +363,9 @@ func files(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Close syncs and closes the file.
+// Close syncs and closes the file. It fails where a line may be lost that nobody has been told of.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	before := l.lost
-	l.mu.Unlock()
-	err := l.Sync(before)
+	err := l.Sync(math.MaxInt)
 	l.mu.Lock()
 	if l.timer != nil && l.timer.Stop() {
 		l.work.Done()

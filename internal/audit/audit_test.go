@@ -278,6 +278,54 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// settled waits until what is wanted has been synced.
+func (l *Log) settled() (synced, written int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.syncing {
+		l.round.Wait()
+	}
+	return l.synced, l.written
+}
+
+// TestSettle holds that lines are synced for whom nobody waits.
+func TestSettle(t *testing.T) {
+	l := open(t, Options{t.TempDir(), 1 << 20, 2})
+	for n := range 20 {
+		add(t, l, Record{Event: Called})
+		l.Later(Record{Event: Called})
+		if err := l.Settle(0); err != nil {
+			t.Error(err)
+		}
+		if n%3 != 0 {
+			continue // another has the disk still
+		}
+		if synced, written := l.settled(); synced != 2*(n+1) || written != synced {
+			t.Errorf("%d of %d lines are synced, after %d", synced, written, 2*(n+1))
+		}
+	}
+}
+
+// TestFailedLater holds that of a sync that fails behind a result somebody is told, once.
+func TestFailedLater(t *testing.T) {
+	l := device(t, "/dev/null")
+	add(t, l, Record{Event: Called, Run: "one"})
+	_ = l.Settle(0) // the disk may have said it already
+	l.settled()
+	l.mu.Lock()
+	l.told = 0
+	l.mu.Unlock()
+	if err := l.Settle(l.Lines()); err == nil || !strings.Contains(err.Error(), "writing the audit log: ") {
+		t.Errorf("the next is not told: %v", err)
+	}
+	if err := l.Settle(l.Lines()); err != nil {
+		t.Errorf("it is told again: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("the end tells again: %v", err)
+	}
+}
+
 // TestKeysOfTheKilled has a key be made beside what codemodes left that were killed at that, one of them just now.
 func TestKeysOfTheKilled(t *testing.T) {
 	dir := t.TempDir()

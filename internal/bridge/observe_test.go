@@ -193,6 +193,31 @@ func TestAuditRequired(t *testing.T) {
 	}
 }
 
+// TestAuditUnsynced holds that of lines which may not be on disk the next result tells, or with audit.required their own:
+// nothing can be synced to /dev/null.
+func TestAuditUnsynced(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		dir := t.TempDir()
+		if err := os.Symlink(os.DevNull, dir+"/audit.jsonl"); err != nil {
+			require.Lacking(t, "devices", "%v", err)
+		}
+		k := newKit(t, func(o *Options) {
+			o.AuditDir, o.Config.Audit = dir, config.Audit{MaxSize: 1 << 20, Keep: 2, Required: required}
+		}, fake("fake"))
+		told := func(code string) bool {
+			return strings.Contains(strings.Join(k.run(Request{Code: code}).Notes, "\n"), "the audit log lacks a part of this run, or of one before it: writing the audit log: ")
+		}
+		if own := told("await mcp_fake.echo(message='made')"); required && !own {
+			t.Error("a result did not wait for the disk")
+		}
+		if required {
+			continue
+		}
+		k.eventually("a result tells that lines are lost", func() bool { return told("await mcp_fake.echo(message='next')") })
+		_ = k.Close() // which tells of the last ones, unless that result did
+	}
+}
+
 // TestCodeClass holds that no server can make as many series as it has numbers.
 func TestCodeClass(t *testing.T) {
 	for code, want := range map[int64]string{-32700: "-32700", -32602: "-32602", -32000: "server_error", -32604: "server_error", 1: "server_error"} {

@@ -63,9 +63,9 @@ func (r *run) recordBegin() {
 	}
 }
 
-// recordEnd waits until the lines of a run that made calls, or was denied some, are on disk: whoever sees its result
-// finds them there, or reads in it that they are not.
-func (r *run) recordEnd(out *Outcome, took time.Duration) {
+// recordEnd has the lines of a run be synced while its result is on its way, or before where the log is required. Where a line
+// is lost, a result says so: the run's own, or the next when the disk says it too late.
+func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 	if r.log == nil {
 		return
 	}
@@ -74,8 +74,12 @@ func (r *run) recordEnd(out *Outcome, took time.Duration) {
 	if r.calls.Load()+r.denials.Load() == 0 {
 		return
 	}
-	if err := r.log.Sync(r.logged); err != nil {
-		r.tell("the audit log lacks a part of this run: " + err.Error())
+	settle := r.log.Settle
+	if required {
+		settle = r.log.Sync
+	}
+	if err := settle(r.logged); err != nil {
+		r.tell("the audit log lacks a part of this run, or of one before it: " + err.Error())
 	}
 }
 

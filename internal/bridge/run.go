@@ -193,7 +193,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
 	l.setRun(nil)
-	r.recordEnd(&out, time.Since(started))
+	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
 	if !l.alive() {

@@ -221,7 +221,7 @@ var keys = []key{
 	},
 	{
 		name: "audit.required", kind: boolean, def: "false",
-		doc: "make no call that cannot be written to the audit log first",
+		doc: "make no call that cannot be written to the audit log first, and have results wait for the disk",
 	},
 
 	{

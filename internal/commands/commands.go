@@ -66,6 +66,10 @@ func table(env Env, ui *ui) *cli.Command {
 	_ = root.Walk(func(c *cli.Command) error {
 		c.OnUsageError = flagError
 		c.DisableSliceFlagSeparator = true
+		if len(c.Commands) > 0 { // behind a word that is none of them, nothing can be meant for c
+			first := 1
+			c.StopOnNthArg = &first
+		}
 		return nil
 	})
 	return root

@@ -123,6 +123,7 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 		return nil // another process was faster
 	}
 	removeTemps(g.root)
+	g.prune() // before there is anything of ours, which a clock that jumps would let seem old
 	temp, err := os.MkdirTemp(g.root, tempPrefix)
 	if err != nil {
 		return err
@@ -143,7 +144,6 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 	if err := readableByAll(temp); err != nil {
 		return err
 	}
-	g.prune()
 	if err := os.Rename(temp, dir); err == nil {
 		return nil
 	}

@@ -128,7 +128,7 @@ func (d distribution) ensure(ctx context.Context) error {
 		return err
 	}
 	if info, err := os.Stat(d.marker()); err == nil {
-		if now := time.Now(); now.Sub(info.ModTime()) > usedEvery {
+		if now := time.Now(); now.Sub(info.ModTime()).Abs() > usedEvery { // a date in the future would stay
 			os.Chtimes(d.marker(), now, now) // a read-only cache keeps no dates, and needs none
 			tidyIfIdle(root, d.dir)
 		}

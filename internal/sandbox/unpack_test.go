@@ -170,11 +170,14 @@ func TestUnpackRemovesOld(t *testing.T) {
 	}
 	busy.Close()
 
-	unpacked(t, d.dir, 2*usedEvery)
+	unpacked(t, d.dir, -2*usedEvery)
 	if err := d.ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	checkEntries(t, root, ".lock", "3.13.1-recent", "3.14.6-current")
+	if info, err := os.Stat(d.marker()); err != nil || info.ModTime().After(time.Now()) {
+		t.Errorf("the distribution is used in the future: %v, %v", info.ModTime(), err)
+	}
 }
 
 func checkEntries(t *testing.T, dir string, want ...string) {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,8 +38,13 @@ type Entry struct {
 	Shapes map[string]*catalog.Shape // what the tools' results have looked like, by their real names
 }
 
-// Age is how long ago the server said it.
-func (e Entry) Age(now time.Time) time.Duration { return max(0, now.Sub(e.Saved)) }
+// Age is how long ago the server said it. Of what was said in the future nobody knows that: it is as old as can be.
+func (e Entry) Age(now time.Time) time.Duration {
+	if age := now.Sub(e.Saved); age >= 0 {
+		return age
+	}
+	return math.MaxInt64
+}
 
 // Key names the entry of a server by everything it is defined by. Where there is anything secret in that, no other
 // tenant has the same entry: what a server lists may depend on who asks. Secrets are hashed in and cannot be had back.

@@ -45,6 +45,9 @@ func TestSaveAndLoad(t *testing.T) {
 	if age := e.Age(monday.Add(time.Hour)); age != time.Hour {
 		t.Errorf("age %v, want an hour", age)
 	}
+	if age := e.Age(monday.Add(-time.Hour)); age < 100*365*24*time.Hour {
+		t.Errorf("age %v of what was said in the future", age)
+	}
 	if err := s.Save(key, nil, monday.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

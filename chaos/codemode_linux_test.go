@@ -25,6 +25,7 @@ type codemode struct {
 	m       *machine
 	cmd     *exec.Cmd
 	in, out *os.File // the client's ends of its pipes
+	clock   *clock   // nil where there can be none
 	log     string   // the file of its stderr
 	ended   chan struct{}
 
@@ -48,12 +49,7 @@ func (m *machine) start(cache string) *codemode {
 	c.cmd = exec.Command(programs["codemode"], "serve")
 	c.cmd.Env, c.cmd.Dir = m.environment(cache), m.path("home")
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, log
-	children.Lock()
-	err = c.cmd.Start()
-	if err == nil {
-		children.pids[c.cmd.Process.Pid] = true
-	}
-	children.Unlock()
+	c.clock, err = m.launch(c.cmd)
 	theirIn.Close()
 	theirOut.Close()
 	log.Close()
@@ -61,15 +57,36 @@ func (m *machine) start(cache string) *codemode {
 		m.t.Fatal(err)
 	}
 	go func() {
-		_ = c.cmd.Wait()
+		_ = land(c.cmd)
 		c.doomed.Store(true)
-		children.Lock()
-		delete(children.pids, c.cmd.Process.Pid)
-		children.Unlock()
 		close(c.ended)
 	}()
 	m.now = c
 	return c
+}
+
+// launch starts a codemode of any kind at the machine's time of day, and notes that it is waited for.
+func (m *machine) launch(cmd *exec.Cmd) (k *clock, err error) {
+	children.Lock()
+	defer children.Unlock()
+	if noClock() == nil {
+		k, err = startAhead(cmd, m.ahead)
+	} else {
+		err = cmd.Start()
+	}
+	if err == nil {
+		children.pids[cmd.Process.Pid] = true
+	}
+	return k, err
+}
+
+// land waits for what was launched.
+func land(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	children.Lock()
+	defer children.Unlock()
+	delete(children.pids, cmd.Process.Pid)
+	return err
 }
 
 // connect makes the client's session.
@@ -116,6 +133,7 @@ func (c *codemode) end() (err error) {
 	err = c.ends()
 	c.in.Close()
 	c.out.Close()
+	c.clock.close()
 	if c.client != nil {
 		_ = c.client.Close()
 	}
@@ -197,7 +215,7 @@ func (m *machine) acknowledged(answer *mcp.CallToolResult) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs[said.Receipt.Run] = said.Receipt.Calls
+	m.runs[said.Receipt.Run] = told{len(m.runs) + 1, said.Receipt.Calls}
 }
 
 // save has a new version of a tool saved.

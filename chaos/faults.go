@@ -44,5 +44,5 @@ var Faults = []Fault{
 	{Name: "SIGHUP", What: "the same", Promise: "the same"},
 	{Name: "SIGKILL", What: "codemode is killed at the same moments", Promise: "what it has started ends without it; the next codemode takes away what it left on disk"},
 
-	{Name: "clock jumps", What: "the time of day goes back or forward", Promise: "deadlines and limits per minute do not see it; the audit log keeps its order and its newest lines; a proof from the future is none", Tests: "TestClockJumps, TestProveShare"},
+	{Name: "clock jumps", What: "the time of day goes back and forward, by seconds, years, or to 1970 or 2106, while codemode works and between one and the next", Promise: "deadlines and limits per minute do not see it; the audit log keeps its order; `install` is taken back exactly"},
 }

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +54,8 @@ var injections = map[string]injection{
 	"client closes both":   closes(true, true),
 	"client sends garbage": garbage,
 	"client reads nothing": readsNothing,
+
+	"clock jumps": both(jumpsAtWork, jumpsBetween),
 }
 
 func both(first, second injection) injection {
@@ -312,4 +315,93 @@ func readsNothing(c *codemode) error {
 		c.signal(syscall.SIGTERM)
 	}
 	return m.settle()
+}
+
+// jumpsAtWork has the time of day jump while all goes on.
+func jumpsAtWork(c *codemode) error {
+	if err := noClock(); err != nil {
+		return err
+	}
+	defer c.m.jump(0)
+	return errors.Join(c.clock.jumping(c.m.rng.Uint64(), c.onTime), c.m.works())
+}
+
+// jumpsBetween has it jump from one codemode to the next: that finds files from its future, and such as are of another age.
+func jumpsBetween(c *codemode) error {
+	m := c.m
+	defer m.jump(0)
+	if err := m.rest(); err != nil {
+		return err
+	}
+	for _, what := range []string{"install", "uninstall"} {
+		m.jump(anyTime(m.rng))
+		if err := m.command(m.rng.Uint64(), what, "--yes", "cursor"); err != nil {
+			return err
+		}
+	}
+	if is, err := os.ReadFile(m.path(cursorFile)); string(is) != cursor {
+		return fmt.Errorf("installed and uninstalled, the client's file is %q (%w)", is, errors.Join(err, errAsShown))
+	}
+	if err := os.RemoveAll(m.path("cache/codemode/guest")); err != nil { // which is written anew, while the time of day jumps
+		return err
+	}
+	c, err := m.alive()
+	if err != nil {
+		return err
+	}
+	if err := c.clock.jumping(m.rng.Uint64(), m.works); err != nil || m.rng.IntN(2) == 0 {
+		return err // back while it works
+	}
+	return m.rest()
+}
+
+// onTime has runs and calls end by their deadlines, or well before them, and on neither side of that: all at once, each in
+// a session of its own.
+func (c *codemode) onTime() error {
+	errs, seed := make(chan error), c.m.rng.Uint64()
+	go func() { errs <- c.m.command(seed, "exec", "--config", c.m.path(limitedFile), "-c", sixCalls) }()
+	for i, d := range deadlines {
+		go func() {
+			began := time.Now()
+			got := c.run(fmt.Sprintf("clock%d", i), d.code, d.timeout)
+			took := time.Since(began)
+			if got.err != nil || !regexp.MustCompile(d.want).MatchString(got.text) || took < d.least || took > d.least+slack {
+				errs <- fmt.Errorf("%q after %v, want %q after %v: %w", d.code, took, d.want, d.least, got.wrong())
+				return
+			}
+			errs <- nil
+		}()
+	}
+	err := <-errs
+	for range deadlines {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// sixCalls are made where five may be, for a while.
+const sixCalls = `
+for i in range(5): await mcp_steady.echo(message='may')
+for i in range(20):
+    await asyncio.sleep(0.1)
+    try: await mcp_steady.echo(message='may not')
+    except mcp.PolicyError: continue
+    raise SystemExit('the limit of a minute was forgotten')
+`
+
+// slack is what starting Python, grace, and a busy machine may add.
+const slack = 15 * time.Second
+
+var deadlines = []struct {
+	code    string
+	timeout int
+	want    string
+	least   time.Duration
+}{
+	{"await asyncio.sleep(1.5)\nprint('slept')", 30, "^slept", 1500 * time.Millisecond},
+	{"while True: pass", 2, "^status: timeout", 2 * time.Second},
+	{"await mcp_hangs_call.echo(message='x')", 2, "^status: timeout", 2 * time.Second},
+	{"print(await mcp_hasty.slow(ms=1500))", 30, "^waited", 1500 * time.Millisecond},
+	{"await mcp_hasty.slow(ms=20_000)", 30, "took longer than 2s", 2 * time.Second},
+	{"for i in range(300): await mcp_steady.echo(message=str(i))\nprint('rotated')", 30, "^rotated", 0},
 }

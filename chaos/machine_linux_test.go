@@ -37,11 +37,18 @@ type machine struct {
 	busy  int    // sessions of each codemode that go on during faults
 	disks bool   // state, cache and tmp have a small file system each
 	now   *codemode
-	count int // codemodes so far
+	count int   // codemodes so far
+	ahead int64 // seconds, of its time of day
 
 	mu    sync.Mutex
 	tools map[string]version // saved, by name
-	runs  map[string]int     // whose results came: calls, by id; -1 where not all of them need a line
+	runs  map[string]told    // whose results came, by id
+}
+
+// told is what the result of a run has said.
+type told struct {
+	nth   int // result that came
+	calls int // -1 where not all of them need a line
 }
 
 // version is what a saved tool returns.
@@ -64,6 +71,18 @@ keep = 10000
 level = "debug"
 `
 
+// limit is of calls, for codemodes that are given that file.
+const (
+	limitedFile = "home/limited.toml"
+	limit       = "[policy]\ncalls_per_minute = 5\n"
+)
+
+// cursor is what a client's file of every machine says.
+const (
+	cursorFile = "home/.cursor/mcp.json"
+	cursor     = "{ \"mcpServers\": {} }\n"
+)
+
 // upstreams are the servers of every machine, with what they do wrong.
 var upstreams = map[string][]string{
 	"steady":           {},
@@ -77,17 +96,19 @@ var upstreams = map[string][]string{
 	"hangs_call":       {"-hang", "call"},
 	"stubborn":         {"-ignore-eof", "-ignore-term", "-spawn-child"},
 	"noisy":            {"-flood-stderr"},
+	"hasty":            {},
 }
 
 func newMachine(t *testing.T, rng *rand.Rand, busy int) *machine {
 	t.Helper()
-	m := &machine{t: t, rng: rng, busy: busy, dir: t.TempDir(), mark: proctest.Mark(t), tools: map[string]version{}, runs: map[string]int{}}
+	m := &machine{t: t, rng: rng, busy: busy, dir: t.TempDir(), mark: proctest.Mark(t), tools: map[string]version{}, runs: map[string]told{}}
 	servers := map[string]any{}
 	for name, args := range upstreams {
 		servers[name] = map[string]any{"command": programs["fakemcp"], "args": args, "env": map[string]string{proctest.Variable: m.mark, "GORACE": "atexit_sleep_ms=0"}}
 	}
+	servers["hasty"].(map[string]any)["timeout"] = 2000 // of a call
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	for name, content := range map[string]string{"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": config} {
+	for name, content := range map[string]string{"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": config, cursorFile: cursor, limitedFile: config + limit} {
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(m.path(name)), 0o700), os.WriteFile(m.path(name), []byte(content), 0o600))
 	}
 	for _, name := range []string{"state", "cache/codemode/python", "tmp"} {
@@ -308,24 +329,33 @@ func (m *machine) kept() error {
 			lost = append(lost, fmt.Sprintf("saved tool %s: version %d of %d to %d, %v", name, n, v.kept, v.tried, err))
 		}
 	}
-	type lines struct{ began, called, ended int }
-	found := map[string]*lines{}
+	type lines struct {
+		began, called, ended int
+		late                 bool // behind what came later
+	}
+	found, last := map[string]*lines{}, map[string]int{} // by run, and of a session, which does one run after the other
 	_, err := audit.Read(filepath.Join(state, "audit"), func(r audit.Record, _ []byte) {
-		if found[r.Run] == nil {
-			found[r.Run] = &lines{}
+		l := found[r.Run]
+		if l == nil {
+			l = &lines{late: r.Event != audit.RunBegins}
+			found[r.Run] = l
 		}
 		switch r.Event {
 		case audit.RunBegins:
-			found[r.Run].began++
+			l.began++
+			nth := m.runs[r.Run].nth
+			l.late = l.late || nth > 0 && nth < last[r.Session]
+			last[r.Session] = max(last[r.Session], nth)
 		case audit.Called:
-			found[r.Run].called++
+			l.called++
+			l.late = l.late || l.ended > 0 && m.runs[r.Run].calls >= 0
 		case audit.RunEnded:
-			found[r.Run].ended++
+			l.ended++
 		}
 	})
-	for run, calls := range m.runs {
-		if l := found[run]; l == nil || l.began != 1 || l.ended != 1 || calls >= 0 && l.called != calls {
-			lost = append(lost, fmt.Sprintf("audit lines of run %s: %+v of %d calls", run, l, calls))
+	for run, said := range m.runs {
+		if l := found[run]; l == nil || l.began != 1 || l.ended != 1 || l.late || said.calls >= 0 && l.called != said.calls {
+			lost = append(lost, fmt.Sprintf("audit lines of run %s: %+v of %d calls", run, l, said.calls))
 		}
 	}
 	if err != nil || len(lost) > 0 {
@@ -338,8 +368,8 @@ func (m *machine) kept() error {
 func (m *machine) tally() (runs, saved, lines int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, calls := range m.runs {
-		lines += 2 + max(0, calls)
+	for _, said := range m.runs {
+		lines += 2 + max(0, said.calls)
 	}
 	for _, v := range m.tools {
 		saved += v.kept

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"codemode/internal/commands"
 	"codemode/internal/fakemcp"
@@ -38,10 +39,16 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "codemode":
 		env := commands.ProcessEnv()
-		env.Self = "" // the file is the servers', too, so it does not know itself by that
+		env.Self = ""                // the file is the servers', too, so it does not know itself by that
+		if os.Args[1] == "install" { // which has to know what to write
+			env.Self = os.Args[0]
+		}
 		os.Exit(commands.Main(context.Background(), env))
 	case "fakemcp":
 		os.Exit(fakemcp.Main(os.Args[1:]))
+	case "date":
+		fmt.Println(time.Now().Unix())
+		os.Exit(0)
 	}
 	flag.Parse()
 	if os.Geteuid() == 0 && !ownMounts() {
@@ -81,7 +88,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	self, err := os.Executable()
-	for _, name := range []string{"codemode", "fakemcp"} {
+	for _, name := range []string{"codemode", "fakemcp", "date"} {
 		programs[name] = filepath.Join(dir, name)
 		err = errors.Join(err, os.Symlink(self, programs[name]))
 	}

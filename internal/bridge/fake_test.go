@@ -51,6 +51,7 @@ type scriptedBox struct {
 	once     sync.Once
 	done     chan struct{}
 	exit     sandbox.Exit
+	lost     error // set before its channel ends: nobody in it can tell how it ended
 }
 
 func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
@@ -78,6 +79,9 @@ func (b *scriptedBox) Close() error {
 func (b *scriptedBox) finish(cause sandbox.ExitCause) {
 	b.once.Do(func() {
 		b.exit.Cause = cause
+		if cause == sandbox.ExitKilled {
+			b.exit.Err = b.lost
+		}
 		close(b.done)
 	})
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -97,6 +98,27 @@ func TestHostileGuest(t *testing.T) {
 				t.Errorf("the next run: %s", out.compact())
 			}
 		})
+	}
+}
+
+// TestLostWithItsEngine: a guest's channel has ended, and its sandbox has to be killed. That is the code's doing, unless the
+// sandbox lost what it is ended by, too.
+func TestLostWithItsEngine(t *testing.T) {
+	for want, lost := range map[string]error{
+		"exit: 1\nerror: the code closed codemode's channel": nil,
+		"exit: 125\nerror: conmon was killed":                errors.New("conmon was killed"),
+	} {
+		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+			if _, _, ok := g.run(); ok {
+				g.box.lost = lost
+				g.conn.Close()
+				<-g.box.done
+			}
+		})
+		out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second})
+		if out.Status != StatusError || !out.Lost || !strings.Contains(out.compact(), want) {
+			t.Errorf("want %q: %s", want, out.compact())
+		}
 	}
 }
 

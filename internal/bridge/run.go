@@ -401,13 +401,13 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 		return Outcome{Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled: " + errClosed.Error(), Lost: true}
 	}
 	exit := l.box.Exit()
-	if exit.Cause == sandbox.ExitEngine {
+	lostEngine := exit.Cause == sandbox.ExitKilled && exit.Err != nil // it was killed because its channel had ended
+	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
+	switch {
+	case exit.Cause == sandbox.ExitEngine, lostEngine && broken == nil:
 		out := notRun(exit.Err)
 		out.Lost = true
 		return out
-	}
-	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
-	switch {
 	case broken != nil:
 		return broke(broken)
 	case exit.Cause == sandbox.ExitKilled: // by the reader, because the guest had closed its end

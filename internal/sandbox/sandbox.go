@@ -93,7 +93,7 @@ type Exit struct {
 	Code   int       // exit code, when Signal is 0
 	Signal int       // number of the signal that ended the guest's first process
 	Cause  ExitCause // who ended it
-	Err    error     // what is known of it, with ExitEngine
+	Err    error     // what is known of it, with ExitEngine; with ExitKilled, that nobody in the sandbox could tell
 	Stdout []byte    // last bytes the guest wrote to descriptors 1 and 2 that it never sent, at most 64 KiB each
 	Stderr []byte
 }

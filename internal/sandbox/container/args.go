@@ -39,6 +39,7 @@ func (b bind) String() string {
 func (e *engine) args(o order) []string {
 	a := append(e.global, "run", "--rm", "--interactive", "--pull", "never", "--name", o.name,
 		"--hostname", "codemode", "--network", "none", "--log-driver", "none", "--no-healthcheck",
+		"--stop-signal", "KILL", // the keeper takes no other: a daemon that ends, or finds it there, would wait for it
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--cgroupns", "private", "--user", o.user, "--workdir", "/workspace", "--entrypoint", "python3")
 	if o.profile != "" {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -65,13 +66,13 @@ func (s socket) Close() error { return s.file.Close() }
 
 // openSocket listens where only the user gets, and makes the one directory of it that is mounted open to whoever the
 // container's user is. Memory, so that the mount shows nothing of the user's places.
-func openSocket() (*awaited, error) {
+func openSocket(self owner) (*awaited, error) {
 	base := "/dev/shm"
 	if unix.Access(base, unix.W_OK) != nil {
 		base = os.TempDir()
 	}
-	sweep(base)
-	dir, err := os.MkdirTemp(base, socketPrefix)
+	sweep(base, self)
+	dir, err := os.MkdirTemp(base, socketPrefix+self.String()+".")
 	if err != nil {
 		return nil, fmt.Errorf("making the guest's channel: %w", err)
 	}
@@ -90,12 +91,18 @@ func openSocket() (*awaited, error) {
 	return a, nil
 }
 
-// sweep removes what starts left that were killed; a start needs its directory for seconds.
-func sweep(base string) {
-	old, _ := filepath.Glob(filepath.Join(base, socketPrefix+"*"))
-	for _, dir := range old {
+// sweep removes what starts left that were killed: their codemode has gone, or nobody can tell whether and they are old. A
+// start needs its directory for seconds.
+func sweep(base string, self owner) {
+	found, _ := filepath.Glob(filepath.Join(base, socketPrefix+"*"))
+	for _, dir := range found {
 		fi, err := os.Lstat(dir)
-		if err != nil || !fi.IsDir() || time.Since(fi.ModTime()) < abandoned {
+		if err != nil || !fi.IsDir() {
+			continue
+		}
+		name := strings.TrimPrefix(filepath.Base(dir), socketPrefix)
+		o, ok := parseOwner(name[:max(0, strings.LastIndexByte(name, '.'))])
+		if left := ok && o.gone(self) || time.Since(fi.ModTime()) > abandoned; !left {
 			continue
 		}
 		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
@@ -140,8 +147,14 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return a.conn.Write(p)
 }
 
-// end has nobody wait any more for a guest that has ended.
-func (a *awaited) end() { a.listener.Close() }
+// end has nobody wait any more for a guest that has ended, and reads end once what is there has been read: a guest whose
+// engine's command has died lives on as long as the engine lets it.
+func (a *awaited) end() {
+	a.listener.Close()
+	if <-a.ready; a.conn != nil {
+		_ = a.conn.CloseRead()
+	}
+}
 
 func (a *awaited) Close() error {
 	if a.listener != nil {

@@ -23,7 +23,7 @@ type awaited struct {
 	accepting bool
 }
 
-func openSocket() (*awaited, error) { return nil, errElsewhere }
+func openSocket(owner) (*awaited, error) { return nil, errElsewhere }
 
 func (*awaited) accept() {}
 

@@ -92,6 +92,14 @@ func TestUnavailable(t *testing.T) {
 			"image-python", "Python 3.6.8", "3.9",
 		},
 		{
+			"command that is killed", "podman", podmanVersion + `run) kill -9 $$ ;; esac`,
+			"ended", "from outside", "podman info",
+		},
+		{
+			"container that is killed", "docker", dockerInfo + `run) exit 137 ;; esac`,
+			"ended", "from outside", "docker info",
+		},
+		{
 			"remote without our files", "podman", podmanVersion + `run) echo 'Error: opening seccomp profile failed: open /home/u/.cache/x.json: no such file or directory' >&2; exit 125 ;; esac`,
 			"profile", "seccomp profile", "same path",
 		},

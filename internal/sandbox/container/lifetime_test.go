@@ -175,6 +175,10 @@ func TestEngineKilled(t *testing.T) {
 				return err
 			},
 			"command": func(g *guest) error { return g.cmd.Process.Kill() },
+			"stopped": func(g *guest) error { // politely, which the engine waits for
+				_, err := g.engine.ask(t.Context(), "stop", g.name)
+				return err
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				sb := start(t, r, "import time\ntell(ready=True)\ntime.sleep(3600)")
@@ -202,6 +206,40 @@ func TestEngineKilled(t *testing.T) {
 					t.Errorf("left: %v", left)
 				}
 			})
+		}
+	})
+}
+
+// TestMonitorKilled: podman's conmon is killed. Its command may not notice, but the guest has ended, and when codemode ends
+// the rest, it is known to be nobody's doing inside.
+func TestMonitorKilled(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		if r.name != Podman {
+			return
+		}
+		sb := start(t, r, "import time\ntell(ready=True)\ntime.sleep(3600)")
+		var ready any
+		answer(t, sb, &ready)
+		text, err := r.engine().ask(t.Context(), "inspect", "--format", "{{.State.ConmonPid}}", sb.(*guest).name)
+		pid, _ := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || pid == 0 {
+			t.Fatalf("conmon: %q, %v", text, err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sb.Channel().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("reading: %v", err)
+		}
+		sb.Kill()
+		select {
+		case <-sb.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("it did not end")
+		}
+		var unavailable *sandbox.UnavailableError
+		if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || !errors.As(e.Err, &unavailable) || unavailable.Code != "ended" {
+			t.Errorf("it ended as %+v", e)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"codemode/internal/sandbox"
@@ -233,6 +234,9 @@ func (g *guest) noGreeting(err error) error {
 		}
 	}
 	code := g.cmd.ProcessState.ExitCode()
+	if code == -1 || code == 128+int(syscall.SIGKILL) || code == 128+int(syscall.SIGTERM) { // the command, or the container
+		return g.engine.ended(g.said.chatter)
+	}
 	failed := &commandError{command: g.engine.name + " run", code: code, stderr: said}
 	if code != 125 && code != 126 && code != 127 && code != 0 {
 		return g.engine.unavailable("image-python", "starting Python in a container", failed,
@@ -291,7 +295,7 @@ func (g *guest) run(o order) (err error) {
 		g.channel, g.bootArg = s, "fd:3:4:5"
 		theirs, passed = append(theirs, end), []*os.File{end}
 	case viaSocket:
-		if waits, err = openSocket(); err != nil {
+		if waits, err = openSocket(g.engine.owner); err != nil {
 			return err
 		}
 		g.channel, g.bootArg = waits, "fd:3:4:5"

@@ -213,7 +213,7 @@ func (m *machine) command(seed uint64, args ...string) error {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	k, err := m.launch(cmd)
 	if err == nil {
-		err = k.jumping(seed, func() error { return land(cmd) })
+		err = k.jumping(seed, func() error { return waitChild(cmd, func() {}) })
 		k.close()
 	}
 	if err != nil {

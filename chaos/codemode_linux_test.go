@@ -57,36 +57,24 @@ func (m *machine) start(cache string) *codemode {
 		m.t.Fatal(err)
 	}
 	go func() {
-		_ = land(c.cmd)
-		c.doomed.Store(true)
+		_ = waitChild(c.cmd, func() { c.doomed.Store(true) })
 		close(c.ended)
 	}()
+	m.pids = append(m.pids, c.cmd.Process.Pid)
 	m.now = c
 	return c
 }
 
-// launch starts a codemode of any kind at the machine's time of day, and notes that it is waited for.
+// launch starts a codemode of any kind at the machine's time of day. Whoever does that calls waitChild.
 func (m *machine) launch(cmd *exec.Cmd) (k *clock, err error) {
-	children.Lock()
-	defer children.Unlock()
-	if noClock() == nil {
+	err = startChild(cmd, func() (err error) {
+		if noClock() != nil {
+			return cmd.Start()
+		}
 		k, err = startAhead(cmd, m.ahead)
-	} else {
-		err = cmd.Start()
-	}
-	if err == nil {
-		children.pids[cmd.Process.Pid] = true
-	}
+		return err
+	})
 	return k, err
-}
-
-// land waits for what was launched.
-func land(cmd *exec.Cmd) error {
-	err := cmd.Wait()
-	children.Lock()
-	defer children.Unlock()
-	delete(children.pids, cmd.Process.Pid)
-	return err
 }
 
 // connect makes the client's session.
@@ -215,7 +203,7 @@ func (m *machine) acknowledged(answer *mcp.CallToolResult) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs[said.Receipt.Run] = told{len(m.runs) + 1, said.Receipt.Calls}
+	m.runs[said.Receipt.Run] = receipt{len(m.runs) + 1, said.Receipt.Calls}
 }
 
 // save has a new version of a tool saved.
@@ -235,9 +223,6 @@ func (c *codemode) save(session, name string) result {
 	return r
 }
 
-// pause is between two runs of a busy session, which is not there to wear the machine out.
-const pause = 100 * time.Millisecond
-
 // beBusy has a session beside the one that meets faults, which must not notice them.
 func (c *codemode) beBusy(session string) {
 	c.busy.Go(func() {
@@ -254,7 +239,7 @@ func (c *codemode) beBusy(session string) {
 			}
 			noticed := (r.err != nil || r.failed) && before%2 == 0 && before == c.strange.Load()
 			select { // the end of codemode, and our knowing of it, are two things
-			case <-time.After(pause):
+			case <-time.After(c.m.pause):
 			case <-c.ended:
 			}
 			if noticed && !c.over() {

@@ -30,23 +30,27 @@ const patience = 60 * time.Second
 // A machine is where codemodes run, one after the other: a home, folders for state, cache and temporary files, and what
 // its codemodes have promised to keep there. Whoever made it closes it.
 type machine struct {
-	t     *testing.T
-	rng   *rand.Rand
-	dir   string
-	mark  string // of every process but guests
-	busy  int    // sessions of each codemode that go on during faults
-	disks bool   // state, cache and tmp have a small file system each
-	now   *codemode
-	count int   // codemodes so far
-	ahead int64 // seconds, of its time of day
+	t      *testing.T
+	rng    *rand.Rand
+	engine *engine // of its containers; nil without any
+	dir    string
+	mark   string        // of every process but guests and the engine's
+	busy   int           // sessions of each codemode that go on during faults
+	pause  time.Duration // between two of their runs: they are not there to wear the machine out
+	pace   int           // how many times longer everything takes than on the native runtime, about
+	disks  bool          // state, cache and tmp have a small file system each
+	now    *codemode
+	count  int   // codemodes so far
+	pids   []int // theirs
+	ahead  int64 // seconds, of its time of day
 
 	mu    sync.Mutex
 	tools map[string]version // saved, by name
-	runs  map[string]told    // whose results came, by id
+	runs  map[string]receipt // whose results came, by id
 }
 
-// told is what the result of a run has said.
-type told struct {
+// receipt is what the result of a run has said.
+type receipt struct {
 	nth   int // result that came
 	calls int // -1 where not all of them need a line
 }
@@ -54,7 +58,7 @@ type told struct {
 // version is what a saved tool returns.
 type version struct{ kept, tried int }
 
-// config makes faults frequent: the audit log rotates, deadlines are short, memory is little.
+// config makes faults frequent: the audit log rotates, deadlines are short, memory is little. It lacks the runtime.
 const config = `[run]
 timeout = "30s"
 max_timeout = "60s"
@@ -62,7 +66,7 @@ grace = "1s"
 [mcp]
 start_timeout = "20s"
 [sandbox]
-runtime = "native"
+runtime = %q
 memory = "128m"
 [audit]
 max_size = "64k"
@@ -99,16 +103,24 @@ var upstreams = map[string][]string{
 	"hasty":            {},
 }
 
-func newMachine(t *testing.T, rng *rand.Rand, busy int) *machine {
+func newMachine(t *testing.T, rng *rand.Rand, busy int, e *engine) *machine {
 	t.Helper()
-	m := &machine{t: t, rng: rng, busy: busy, dir: t.TempDir(), mark: proctest.Mark(t), tools: map[string]version{}, runs: map[string]told{}}
+	m := &machine{
+		t: t, rng: rng, engine: e, busy: busy, pause: 100 * time.Millisecond, pace: 1, dir: t.TempDir(), mark: proctest.Mark(t),
+		tools: map[string]version{}, runs: map[string]receipt{},
+	}
+	runtime := "native"
+	if e != nil {
+		runtime, m.pause, m.pace = e.command, time.Second, 4
+	}
 	servers := map[string]any{}
 	for name, args := range upstreams {
 		servers[name] = map[string]any{"command": programs["fakemcp"], "args": args, "env": map[string]string{proctest.Variable: m.mark, "GORACE": "atexit_sleep_ms=0"}}
 	}
 	servers["hasty"].(map[string]any)["timeout"] = 2000 // of a call
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	for name, content := range map[string]string{"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": config, cursorFile: cursor, limitedFile: config + limit} {
+	conf := fmt.Sprintf(config, runtime)
+	for name, content := range map[string]string{"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": conf, cursorFile: cursor, limitedFile: conf + limit} {
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(m.path(name)), 0o700), os.WriteFile(m.path(name), []byte(content), 0o600))
 	}
 	for _, name := range []string{"state", "cache/codemode/python", "tmp"} {
@@ -126,7 +138,7 @@ func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
 // mountDisks gives state, cache and tmp a file system each, small enough to be filled. Only root may, and only in mounts of
 // this process's own.
 func (m *machine) mountDisks() {
-	if m.disks = ownMounts(); m.disks {
+	if m.disks = m.engine == nil && ownMounts(); m.disks {
 		for name, size := range map[string]string{"state": "24m", "cache": "24m", "tmp": "4m"} {
 			m.mount("tmpfs", m.path(name), "tmpfs", 0, "mode=755,size="+size)
 		}
@@ -134,7 +146,9 @@ func (m *machine) mountDisks() {
 			m.t.Fatal(err)
 		}
 	}
-	m.pythonFrom(m.path("cache"))
+	if m.engine == nil {
+		m.pythonFrom(m.path("cache"))
+	}
 }
 
 func (m *machine) mount(source, target, kind string, flags uintptr, data string) {
@@ -163,10 +177,15 @@ func (m *machine) pythonFrom(cache string) {
 
 // environment is all that a codemode of this machine inherits.
 func (m *machine) environment(cache string) []string {
-	return []string{
+	env := []string{
 		"HOME=" + m.path("home"), "XDG_STATE_HOME=" + m.path("state"), "XDG_CACHE_HOME=" + cache, "TMPDIR=" + m.path("tmp"),
 		"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", proctest.Variable + "=" + m.mark,
 	}
+	if m.engine != nil {
+		env = append(env, m.engine.env...)
+		env = append(env, fmt.Sprintf("CODEMODE_SANDBOX_POOL=%d", m.rng.IntN(2)))
+	}
+	return env
 }
 
 // alive is the codemode under way, or another where there is none.
@@ -254,8 +273,14 @@ func (m *machine) left() error {
 	var left []string
 	within := eventually(func() bool {
 		left = orphans()
+		if m.engine != nil {
+			left = slices.DeleteFunc(left, m.engine.daemon.forgot)
+		}
 		if n := proctest.Count(m.mark); n > 0 {
 			left = append(left, fmt.Sprintf("%d processes below codemode", n))
+		}
+		if m.engine != nil && len(left) == 0 {
+			left = m.engine.containers(m.pids)
 		}
 		return len(left) == 0
 	})
@@ -298,6 +323,10 @@ func (m *machine) halfDone() error {
 			}
 			return nil
 		})
+	}
+	for _, pid := range m.pids { // of codemodes that were killed while docker started a container
+		channels, _ := filepath.Glob(fmt.Sprintf("/dev/shm/codemode-channel-*.%d.*", pid))
+		found = append(found, channels...)
 	}
 	groups, _ := filepath.Glob("/sys/fs/cgroup/codemode-*-*")
 	for _, g := range groups {

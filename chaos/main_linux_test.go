@@ -32,8 +32,9 @@ var (
 // ownMountsVariable says that this process was started in mounts of its own.
 const ownMountsVariable = "CODEMODE_TEST_OWN_MOUNTS"
 
-// ownMounts tells whether file systems can be mounted that nobody else sees, and that end with this process.
-func ownMounts() bool { return os.Getenv(ownMountsVariable) != "" }
+// ownMounts tells whether file systems can be mounted that nobody else sees, and that end with this process. Another user's
+// process may have been started by one that can.
+func ownMounts() bool { return os.Geteuid() == 0 && os.Getenv(ownMountsVariable) != "" }
 
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
@@ -117,6 +118,27 @@ var children = struct {
 	sync.Mutex
 	pids map[int]bool
 }{pids: map[int]bool{}}
+
+// startChild starts a process that is none of the orphans. Whoever does that calls waitChild.
+func startChild(cmd *exec.Cmd, start func() error) error {
+	children.Lock()
+	defer children.Unlock()
+	err := start()
+	if err == nil {
+		children.pids[cmd.Process.Pid] = true
+	}
+	return err
+}
+
+// waitChild waits for its end; then is done before its number may be another's.
+func waitChild(cmd *exec.Cmd, then func()) error {
+	err := cmd.Wait()
+	then()
+	children.Lock()
+	defer children.Unlock()
+	delete(children.pids, cmd.Process.Pid)
+	return err
+}
 
 // orphans are the processes that codemodes have left to us: each was below one that has ended. Those that have ended, too,
 // are taken off.

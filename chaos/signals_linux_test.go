@@ -44,7 +44,7 @@ func runs(code string) func(*codemode) {
 // moment has a signal come at a random moment of a stage.
 func (m *machine) moment(s syscall.Signal) error {
 	stage := stages[m.rng.IntN(len(stages))]
-	delay := time.Duration(m.rng.Int64N(int64(stage.within)))
+	delay := time.Duration(m.rng.Int64N(int64(stage.within) * int64(m.pace)))
 	err := m.strike(stage.begin, s, delay)
 	if err != nil {
 		return fmt.Errorf("%v %v after the beginning of %s: %w", s, delay, stage.name, err)

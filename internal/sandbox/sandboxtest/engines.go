@@ -23,8 +23,9 @@ const (
 )
 
 // EachEngine runs a test on podman, on podman as an ordinary user, and on docker; feature is what
-// CODEMODE_REQUIRE calls it. The test skips by [Missing] where there is no such engine.
-func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string)) {
+// CODEMODE_REQUIRE calls it. The test skips by [Missing] where there is no such engine. Flags are for the process that is
+// the ordinary user's.
+func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string), flags ...string) {
 	if os.Getenv(asUserVariable) != "" {
 		t.Run(rootless, func(t *testing.T) { test(t, "podman", rootless) })
 		return
@@ -36,12 +37,12 @@ func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string)) {
 	t.Run(podman, func(t *testing.T) { test(t, "podman", podman) })
 	t.Run("docker", func(t *testing.T) { test(t, "docker", "docker") })
 	if podman != rootless {
-		t.Run(rootless, rerunAsUser)
+		t.Run(rootless, func(t *testing.T) { rerunAsUser(t, flags) })
 	}
 }
 
 // rerunAsUser runs the current test in another process, as the user of rootless podman.
-func rerunAsUser(t *testing.T) {
+func rerunAsUser(t *testing.T, flags []string) {
 	t.Helper()
 	if _, err := os.Stat(userCommand); err != nil {
 		require.Lacking(t, rootless, "there is no user for rootless podman, see .ci/engines: %v", err)
@@ -57,6 +58,7 @@ func rerunAsUser(t *testing.T) {
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}
+	args = append(args, flags...)
 	out, err := exec.Command(userCommand, args...).CombinedOutput()
 	if err != nil {
 		t.Errorf("as an ordinary user: %v\n%s", err, out)

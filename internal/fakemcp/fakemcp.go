@@ -104,6 +104,7 @@ func Main(args []string) int {
 		os.Stdout.Close()
 		forever()
 	}
+	go keepAwake()
 	in, out := io.Pipe()
 	p := &peer{options: o, out: os.Stdout, toSDK: out}
 	go p.read(os.Stdin)
@@ -117,6 +118,14 @@ func Main(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// keepAwake always has a timer that will soon be due. A thread of Go's that enters a system call just as the garbage collector
+// stops the world can be missed (runtime.reentersyscall of 1.26 and 1.27 looks at gcwaiting before its status changes). It is
+// looked for again when a timer is due, or after a minute: one in a million calls had no answer until then.
+func keepAwake() {
+	for range time.Tick(250 * time.Millisecond) {
+	}
 }
 
 // prepare does what happens before the first message.

@@ -192,8 +192,11 @@ func (l *Log) Lines() int {
 	return l.written + l.lines
 }
 
+// Earlier is a failure that lines of before are lost by, of whose callers nobody has been told.
+type Earlier struct{ error }
+
 // Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is known
-// to be lost, or another that nobody has been told of: of a sync that fails, who asks next is told.
+// to be lost, and as Earlier where another is: of a sync that fails, who asks next is told.
 func (l *Log) Settle(since int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,11 +217,15 @@ func (l *Log) Sync(since int) error {
 
 // tell is what is known to be lost, for who has lines after the first since. l.mu is held.
 func (l *Log) tell(since int) error {
-	if l.lost <= since && l.lost <= l.told {
-		return nil
-	}
+	own, another := l.lost > since, l.lost > l.told
 	l.told = l.lost
-	return l.failure
+	switch {
+	case own:
+		return l.failure
+	case another:
+		return Earlier{l.failure}
+	}
+	return nil
 }
 
 // settle has the lines that wait written, and a goroutine sync them. l.mu is held.

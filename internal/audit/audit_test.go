@@ -315,7 +315,7 @@ func TestFailedLater(t *testing.T) {
 	l.mu.Lock()
 	l.told = 0
 	l.mu.Unlock()
-	if err := l.Settle(l.Lines()); err == nil || !strings.Contains(err.Error(), "writing the audit log: ") {
+	if err := l.Settle(l.Lines()); !errors.As(err, new(Earlier)) || !strings.Contains(err.Error(), "writing the audit log: ") {
 		t.Errorf("the next is not told: %v", err)
 	}
 	if err := l.Settle(l.Lines()); err != nil {

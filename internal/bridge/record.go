@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"codemode/internal/audit"
@@ -79,7 +80,11 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 		settle = r.log.Sync
 	}
 	if err := settle(r.logged); err != nil {
-		r.tell("the audit log lacks a part of this run, or of one before it: " + err.Error())
+		of := "this run"
+		if errors.As(err, new(audit.Earlier)) {
+			of = "an earlier run"
+		}
+		r.tell("the audit log lacks a part of " + of + ": " + err.Error())
 	}
 }
 

@@ -109,7 +109,6 @@ func Main(args []string) int {
 	p := &peer{options: o, out: os.Stdout, toSDK: out}
 	go p.read(os.Stdin)
 	err = newServer(o).Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: p, MaxLineLength: -1})
-	p.lastWords()
 	if o.ignoreEOF {
 		forever()
 	}

@@ -21,8 +21,6 @@ type peer struct {
 
 	mu    sync.Mutex // one line at a time
 	out   io.Writer
-	got   int             // messages
-	sent  int             // lines
 	final json.RawMessage // the id whose answer is the last thing it does
 }
 
@@ -40,9 +38,6 @@ func (p *peer) read(in io.Reader) {
 			fmt.Fprintln(os.Stderr, "fakemcp: not a message:", err)
 			continue
 		}
-		p.mu.Lock()
-		p.got++
-		p.mu.Unlock()
 		if first && p.options.onlyInit && m.Method != "initialize" {
 			os.Exit(7)
 		}
@@ -196,24 +191,13 @@ func (p *peer) send(m raw) {
 func (p *peer) line(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sent++
 	fmt.Fprintln(p.out, s)
-}
-
-// lastWords are those of a server that has answered nothing, when its input ends: a test that waited for it shows them.
-func (p *peer) lastWords() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.sent == 0 {
-		fmt.Fprintf(os.Stderr, "fakemcp: input ended after %d messages, and nothing was answered\n", p.got)
-	}
 }
 
 // Write takes the SDK's messages, each whole.
 func (p *peer) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sent++
 	if p.options.garbage {
 		fmt.Fprint(p.out, "\n", "WARN something happened\n", `{"level":"info","msg":"structured log"}`, "\n", "[1,2,3]\n", `"text"`, "\n",
 			`{"jsonrpc":"2.0","id":99999,"result":{}}`, "\n", strings.Repeat("[", 3000), "\n", "\x00\xff\xfe\n")

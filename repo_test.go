@@ -57,22 +57,6 @@ func between(t *testing.T, name, begin, end, text string) string {
 	return head + begin + text + end + tail
 }
 
-// TestFaultsElsewhere holds that the tests are there that bring about what the chaos cannot.
-func TestFaultsElsewhere(t *testing.T) {
-	all := files(t, ".go")
-	for _, f := range chaos.Faults {
-		for _, test := range strings.FieldsFunc(f.Tests, func(r rune) bool { return r == ',' || r == ' ' }) {
-			found := false
-			for _, text := range all {
-				found = found || strings.Contains(text, "func "+test+"(t *testing.T)")
-			}
-			if !found {
-				t.Errorf("%q names %s, which no file has", f.Name, test)
-			}
-		}
-	}
-}
-
 // fresh holds that a document is what it is made to be.
 func fresh(t *testing.T, name, text string) {
 	t.Helper()

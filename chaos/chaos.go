@@ -17,7 +17,6 @@ type Fault struct {
 	Name    string
 	What    string // happens
 	Promise string // on top of what holds after every fault
-	Tests   string // names of tests, where the fault cannot be brought about in the chaos itself, or not on every machine
 }
 
 // Seen is what came of a fault in one run of the chaos.
@@ -54,10 +53,6 @@ func Table() (string, error) {
 	b.WriteString("| fault | what happens | what is promised besides | times | not survived | s |\n|---|---|---|---|---|---|\n")
 	for _, f := range Faults {
 		seen, ok := r.Faults[f.Name]
-		if !ok && f.Tests != "" {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | | |\n", f.Name, f.What, f.Promise, f.Tests)
-			continue
-		}
 		if !ok {
 			return "", fmt.Errorf("results.json has nothing of the fault %q", f.Name)
 		}

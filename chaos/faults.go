@@ -1,7 +1,6 @@
 package chaos
 
-// Faults are all that codemode is held to survive. Each has its injection beside this file, or names the tests that bring
-// it about.
+// Faults are all that codemode is held to survive. Each has its injection beside this file.
 var Faults = []Fault{
 	{Name: "upstream dies at initialize", What: "a server exits before it answers `initialize`", Promise: "the call raises, and says how the server ended"},
 	{Name: "upstream dies before tools/list", What: "it exits between `initialize` and `tools/list`", Promise: "the same"},
@@ -25,7 +24,7 @@ var Faults = []Fault{
 	{Name: "guest killed", What: "Python is killed from outside in the midst of a run", Promise: "the run's result says so, and that its variables are lost"},
 	{Name: "guest stopped", What: "Python is stopped (SIGSTOP) in the midst of a run", Promise: "it is killed when its deadline and grace are over"},
 	{Name: "guest out of memory", What: "the code takes more than its limit", Promise: "Python alone is ended, and the result says why"},
-	{Name: "engine killed", What: "the engine's command, what it has beside a container (conmon, containerd's shim), the container or docker's daemon is killed, told to end or stopped; or codemode is killed with containers under way: while one is started, in a run, idle, at the end", Promise: "a run whose container died ends with 125, one whose engine stands still with its deadline; no container is left", Tests: "TestEngines, TestEngineKilled, TestContainersSoak"},
+	{Name: "engine killed", What: "the engine's command, what it has beside a container (conmon, containerd's shim), the container or docker's daemon is killed, told to end or stopped; or codemode is killed with containers under way: while one is started, in a run, idle, at the end", Promise: "a run whose container died ends with 125, one whose engine stands still with its deadline; no container is left"},
 
 	{Name: "disk full: state", What: "the file system of the audit log and the saved tools is full", Promise: "runs go on; `save_tool` raises, and the result says that the audit log lacks a part"},
 	{Name: "disk full: cache", What: "the file system of the cache is full", Promise: "once Python and the guest's files are there, runs go on; what cannot be kept is asked for again"},

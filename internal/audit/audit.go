@@ -192,7 +192,7 @@ func (l *Log) Lines() int {
 	return l.written + l.lines
 }
 
-// Earlier is a failure that lines of before are lost by, of whose callers nobody has been told.
+// Earlier is a failure that cost lines of others, who had gone on before it was known.
 type Earlier struct{ error }
 
 // Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is known

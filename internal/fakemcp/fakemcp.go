@@ -121,7 +121,7 @@ func Main(args []string) int {
 
 // keepAwake always has a timer that will soon be due. A thread of Go's that enters a system call just as the garbage collector
 // stops the world can be missed (runtime.reentersyscall of 1.26 and 1.27 looks at gcwaiting before its status changes). It is
-// looked for again when a timer is due, or after a minute: one in a million calls had no answer until then.
+// looked for again when a timer is due, or after a minute: about one call in a million had no answer until then.
 func keepAwake() {
 	for range time.Tick(250 * time.Millisecond) {
 	}

@@ -1,6 +1,27 @@
-// Package require decides, for tests, what happens where a machine lacks something: an engine, npm, a Python.
+// Package require decides, for tests, what a machine must have and how much is to be done.
 //
-// CODEMODE_REQUIRE, a list with commas, names what must be there. It owns nothing and looks for nothing itself.
+// CODEMODE_REQUIRE is a list with commas. Plain `go test ./...` leaves it empty, and the gate sets all of it.
+//
+// Features of a machine, which tests use where they are there; a feature that is named and lacking is a failure:
+//
+//	native        sandboxes of this kernel's namespaces
+//	user          becoming another user, which root can
+//	bwrap         bubblewrap
+//	python        python3 with venv in /usr/bin
+//	pandas        that python3 with pandas and matplotlib
+//	npm           node, and real servers and clients in $CODEMODE_TEST_NPM
+//	mounts        mounting in a namespace of one's own
+//	devices, exchange, pipes, sparse files, symlinks    kinds of files, and what can be done with them
+//	unprivileged  not being root
+//
+// Switches, without which a test is skipped or takes a sample; a test that is asked for and cannot run is a failure:
+//
+//	podman, podman-rootless, docker    container engines with the images of .ci/engines/setup
+//	escapes       every attempt to escape, as every user, however the sandbox is made
+//	random        all of the random documents, moments and faults rather than some
+//	soak          what takes long by its nature: the largest files, thousands of runs
+//
+// It owns nothing and looks for nothing itself.
 package require
 
 import (
@@ -19,7 +40,15 @@ func Lacking(t testing.TB, feature, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Named tells whether a feature must be there, or, of what takes long, be done in full: "random", "soak".
+// OptIn skips a test unless its switch is on.
+func OptIn(t testing.TB, feature string) {
+	t.Helper()
+	if !Named(feature) {
+		t.Skipf("runs with CODEMODE_REQUIRE=%s", feature)
+	}
+}
+
+// Named tells whether a feature must be there, or a switch is on.
 func Named(feature string) bool {
 	return slices.Contains(strings.Split(os.Getenv("CODEMODE_REQUIRE"), ","), feature)
 }

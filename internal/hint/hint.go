@@ -1,0 +1,74 @@
+// Package hint is what to do about an error: each package's errors say it themselves, in words that a terminal, a
+// report and a result over MCP show alike.
+package hint
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"codemode/internal/catalog"
+)
+
+// Hinter is an error that knows what to do about it: sentences and commands.
+type Hinter interface {
+	error
+	Hint() []string
+}
+
+// Of is what to do about an error: what the outermost says that has something to say.
+func Of(err error) []string {
+	for h := Hinter(nil); errors.As(err, &h); err = errors.Unwrap(h) {
+		if hints := h.Hint(); len(hints) > 0 {
+			return hints
+		}
+	}
+	return nil
+}
+
+// New is an error with a text and hints.
+func New(text string, hints ...string) error { return &hinted{text, hints} }
+
+type hinted struct {
+	text  string
+	hints []string
+}
+
+func (e *hinted) Error() string  { return e.text }
+func (e *hinted) Hint() []string { return e.hints }
+
+// Nearest is the name that was most likely meant, if there is one.
+func Nearest(typed string, known []string) []string {
+	return Meant(catalog.Suggest(typed, known))
+}
+
+// Meant is the hint at a name that was most likely meant; of none there is no hint.
+func Meant(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{"did you mean " + strconv.Quote(name) + "?"}
+}
+
+// NearestOrAll is the name that was most likely meant, else all there are.
+func NearestOrAll(typed string, known []string) []string {
+	if hints := Nearest(typed, known); hints != nil {
+		return hints
+	}
+	return []string{"there are " + strings.Join(known, ", ")}
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./][A-Za-z0-9@%_+=:,./-]*$`)
+
+// Word is a name in a command that is shown to be pasted: strangers choose names, and shells obey them.
+func Word(name string) string {
+	if plainWord.MatchString(name) {
+		return name
+	}
+	quoted := "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	if strings.HasPrefix(name, "-") {
+		return "-- " + quoted
+	}
+	return quoted
+}

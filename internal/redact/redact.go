@@ -1,0 +1,216 @@
+// Package redact keeps secrets out of texts that leave codemode: errors, logs, reports, lists.
+//
+// It owns what a secret is, by its name and by its look ([Finder]), and how one that is known is found in a text
+// ([Redactor]). It reads no file and no environment, and knows no format of an entry.
+//
+// The rule, which is the same everywhere:
+//
+//   - A value of more than five characters is looked for anywhere, in the middle of a word, too.
+//   - A value of up to five is a secret only where its name says so (API_KEY, password, Authorization), and is looked
+//     for as a whole word: in the middle of others it would be in every text. Words such as true and none are no
+//     secrets, nor are settings about secrets, such as MAX_TOKENS.
+//   - Either is found in whatever case, reversed, percent-encoded, as base64 (in whatever it is encoded with, such as
+//     user:KEY), as hex, with the escapes of JSON and programming languages, and with those of HTML and
+//     quoted-printable.
+//   - Each line of a value is a secret by itself.
+//
+// What is encoded in another way, twice in different ones, or taken apart is not recognised.
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Mask stands where a secret was.
+const Mask = "***"
+
+// maxShort is how many characters a value may have that is no secret by itself.
+const maxShort = 5
+
+func isShort(s string) bool { return utf8.RuneCountInString(s) <= maxShort }
+
+// Secrets is a set of values. The zero value is empty.
+type Secrets struct{ values map[string]bool }
+
+// Add adds values that are known to be secrets, and each of their longer lines.
+func (s *Secrets) Add(values ...string) {
+	if s.values == nil {
+		s.values = map[string]bool{}
+	}
+	for _, value := range values {
+		value = strings.TrimSpace(value)
+		if !harmless(value) {
+			s.values[value] = true
+		}
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); !isShort(line) {
+				s.values[line] = true
+			}
+		}
+	}
+}
+
+// AddNamed adds the value of a variable, a header, a flag, as far as the rule makes it a secret.
+func (s *Secrets) AddNamed(name, value string) {
+	named := Named(name)
+	for _, v := range append(credentials(value), strings.TrimSpace(value)) {
+		if isSecret(v, named) {
+			s.Add(v)
+		}
+	}
+}
+
+// Merge adds what is in another set.
+func (s *Secrets) Merge(other *Secrets) { s.Add(slices.Collect(maps.Keys(other.values))...) }
+
+// credentials are the parts of "Bearer TOKEN" and "Basic BASE64" that could be told alone.
+func credentials(value string) []string {
+	scheme, token, ok := strings.Cut(strings.TrimSpace(value), " ")
+	if !ok || !isScheme(scheme) {
+		return nil
+	}
+	token = strings.TrimSpace(token)
+	decoded, err := base64.StdEncoding.DecodeString(token)
+	_, password, isPair := strings.Cut(string(decoded), ":")
+	if !strings.EqualFold(scheme, "basic") || err != nil || !isPair {
+		return []string{token}
+	}
+	return []string{token, password}
+}
+
+func isScheme(word string) bool {
+	return slices.Contains([]string{"bearer", "basic", "token", "digest"}, strings.ToLower(word))
+}
+
+// Redactor returns what takes the values out of texts. Those that are added later are not among them.
+func (s *Secrets) Redactor() *Redactor {
+	values := slices.Collect(maps.Keys(s.values))
+	r := &Redactor{}
+	for _, v := range values {
+		r.longest = max(r.longest, maxEncoded*len(v))
+		r.short = r.short || isShort(v)
+	}
+	r.matcher = sync.OnceValue(func() *matcher { return newMatcher(values) }) // most are never asked
+	return r
+}
+
+// maxEncoded is how many bytes one of a secret may become: &#x00ff; and \U000000ff for a letter in two.
+const maxEncoded = 10
+
+// A Redactor takes known secrets out of texts. It may be used from any goroutine; its time is linear in the text.
+type Redactor struct {
+	matcher func() *matcher
+	longest int  // bytes that a secret may have in a text, in whichever form
+	short   bool // there are short ones
+}
+
+// Text hides all that any of the secrets covers. To replace one after the other would show the rest of what overlaps
+// with another.
+func (r *Redactor) Text(s string) string {
+	if r.longest == 0 || s == "" {
+		return s
+	}
+	covered := r.matcher().search(s, r.short).covered
+	if covered == nil {
+		return s
+	}
+	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	joined := covered[:0]
+	for _, c := range covered {
+		if n := len(joined) - 1; n >= 0 && c.from < joined[n].to {
+			joined[n].to = max(joined[n].to, c.to)
+		} else {
+			joined = append(joined, c)
+		}
+	}
+	var b strings.Builder
+	end := 0
+	for _, c := range joined {
+		b.WriteString(s[end:c.from] + Mask)
+		end = c.to
+	}
+	return b.String() + s[end:]
+}
+
+// Tail is the end of a text whose beginning may be in the middle of a secret when it was cut.
+func (r *Redactor) Tail(s string, cut bool) string {
+	if cut {
+		if _, rest, ok := strings.Cut(s, "\n"); ok {
+			s = rest
+		} else {
+			s = s[min(len(s), r.longest):]
+		}
+	}
+	return strings.TrimSpace(r.Text(strings.ToValidUTF8(s, "\ufffd")))
+}
+
+// Head is the beginning of a text, whose end may be in the middle of a secret when it was cut.
+func (r *Redactor) Head(s string, cut bool) string {
+	if cut {
+		s = s[:max(0, len(s)-r.longest)]
+	}
+	return r.Text(strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// JSON is a value whose texts, names and numbers have no secret, however they are written; what is not JSON is taken
+// for a text. Where there is none, it is what it was, byte for byte.
+func (r *Redactor) JSON(data []byte) []byte {
+	if r.longest == 0 {
+		return data
+	}
+	if !json.Valid(data) {
+		return []byte(r.Text(string(data)))
+	}
+	changed := false
+	text := Rewrite(data, func(t Text) string {
+		s := r.Text(t.Text)
+		changed = changed || s != t.Text
+		return s
+	})
+	if !changed {
+		return data
+	}
+	return text
+}
+
+// Error is err without secrets; errors.Is and errors.As still see what it was.
+func (r *Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := r.Text(err.Error()); text != err.Error() {
+		return &maskedError{text, err}
+	}
+	return err
+}
+
+// maskedError is an error whose text had a secret.
+type maskedError struct {
+	text string
+	err  error
+}
+
+func (e *maskedError) Error() string        { return e.text }
+func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *maskedError) As(target any) bool   { return errors.As(e.err, target) }
+
+// span is a part of a text, from its first byte to the one after its last.
+type span struct{ from, to int }
+
+// wordAt says whether a short secret may begin or end between two parts of a text.
+func wordAt(before, after string) bool {
+	a, _ := utf8.DecodeLastRuneInString(before)
+	b, _ := utf8.DecodeRuneInString(after)
+	return !isWord(a) || !isWord(b)
+}
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

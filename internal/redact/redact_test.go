@@ -1,0 +1,282 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"maps"
+	"mime/quotedprintable"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func redactor(values ...string) *Redactor {
+	s := &Secrets{}
+	s.Add(values...)
+	return s.Redactor()
+}
+
+func TestRedactor(t *testing.T) {
+	s := &Secrets{}
+	for name, value := range map[string]string{
+		"TOKEN": "abcdef123", "LONGER": "abcdef123-and-more", "SHORT": "true!", "SIX": "sixsix",
+		"KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----\n}", "QUOTED": `pass"word`,
+		"Authorization": "Bearer xyzzy", "API_KEY": "k3y", "PASSWORD": "é€",
+		"MAX_TOKENS": "4096", "USE_AUTH": "yes", "SECRET": "none", "GIT_AUTHOR_NAME": "Bob",
+		"Proxy-Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:p4ss")), "DB_PASS": "a b",
+	} {
+		s.AddNamed(name, value)
+	}
+	r := s.Redactor()
+	for _, c := range []struct{ in, want string }{
+		{"token abcdef123.", "token ***."},
+		{"token ABCdef123.", "token ***."},
+		{"abcdef123-and-more", "***"},
+		{"true!", "true!"},
+		{"sixsix", "***"},
+		{"only MIIEvQIBADANBg of it", "only *** of it"},
+		{"}", "}"},
+		{`{"p":"pass\"word"}`, `{"p":"***"}`},
+		{"Bearer xyzzy, xyzzy, xyzzyx", "***, ***, xyzzyx"},
+		{"Bearer xyzzyx", "***x"},
+		{"sixsixsix.", "***."},
+		{"a sixsixteen", "a ***teen"},
+		{"abcdef123-and-moresixsix", "******"},
+		{"sixsixabcdef123-and-mor", "******-and-mor"},
+		{"k3y k3y! (k3y) x=k3y k3ys ok3y k3_y K3Y", "*** ***! (***) x=*** k3ys ok3y k3_y ***"},
+		{"é€ éé€ é€.", "*** éé€ ***."},
+		{"4096 tokens, yes, none of Bob's", "4096 tokens, yes, none of Bob's"},
+		{"p4ss me", "*** me"},
+		{"?p=a+b&q=a%20b", "?p=***&q=***"},
+	} {
+		if got := r.Text(c.in); got != c.want {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+	}
+	cause := io.ErrUnexpectedEOF
+	err := r.Error(fmt.Errorf("of abcdef123: %w", cause))
+	if strings.Contains(err.Error(), "abcdef") || !errors.Is(err, cause) ||
+		r.Error(nil) != nil || r.Error(cause) != cause {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestEncodings holds that a secret is found in whatever it has become, by nothing of it being left.
+func TestEncodings(t *testing.T) {
+	for _, secret := range []string{
+		"wJalrXUtnFEMI/K7MDENG+b", "pass word!=&ünd €\"<>", "Tr0ub4dor", "sixsix", "k3y", "z",
+	} {
+		r := redactor(secret)
+		for name, text := range forms(secret) {
+			got := r.Text("before: " + text + " …")
+			if !strings.HasPrefix(got, "before: ") || !strings.HasSuffix(got, " …") || !strings.Contains(got, Mask) {
+				t.Errorf("%s of %q: %q became %q", name, secret, text, got)
+			}
+			rest := strings.TrimSuffix(strings.TrimPrefix(got, "before: "), " …")
+			if len(rest) > 20 || strings.Contains(rest, secret) {
+				t.Errorf("%s of %q: %q became %q", name, secret, text, got)
+			}
+		}
+	}
+}
+
+// upper is a text whose letters of ASCII are capitals.
+func upper(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, s)
+}
+
+func forms(secret string) map[string]string {
+	var qp strings.Builder
+	w := quotedprintable.NewWriter(&qp)
+	_, _ = w.Write([]byte(secret))
+	_ = w.Close()
+	asJSON, _ := json.Marshal(secret)
+	twice, _ := json.Marshal(string(asJSON))
+	every := func(format string) string {
+		var b strings.Builder
+		for i := range len(secret) {
+			fmt.Fprintf(&b, format, secret[i])
+		}
+		return b.String()
+	}
+	units := func(format string) string {
+		var b strings.Builder
+		for _, r := range secret {
+			fmt.Fprintf(&b, format, r)
+		}
+		return b.String()
+	}
+	digits := hex.EncodeToString([]byte(secret))
+	spaced := strings.TrimSpace(regexp.MustCompile("..").ReplaceAllString(digits, "$0 "))
+	all := map[string]string{
+		"itself": secret, "upper case": upper(secret), "reversed": reversed(secret),
+		"query": url.QueryEscape(secret), "path": url.PathEscape(secret),
+		"percent": every("%%%02X"), "percent twice": every("%%25%02x"),
+		"json": string(asJSON[1 : len(asJSON)-1]), "json in json": string(twice[1 : len(twice)-1]),
+		"python": strconv.QuoteToASCII(secret), "unicode escapes": units(`\u%04x`), "braces": units(`\u{%x}`),
+		"long escapes": units(`\U%08x`), "bytes": every(`\x%02x`), "octal": every(`\%03o`),
+		"html": html.EscapeString(secret), "entities": units("&#%d;"), "hex entities": units("&#x%X;"),
+		"quoted-printable": qp.String(), "quoted-printable all": every("=%02X"),
+		"hex": digits, "upper hex": strings.ToUpper(digits), "hex with blanks": spaced,
+		"hex with colons":    strings.ReplaceAll(spaced, " ", ":"),
+		"hex with dashes":    strings.ReplaceAll(spaced, " ", "-"),
+		"hex of reversed":    hex.EncodeToString([]byte(reversed(secret))),
+		"hex behind a digit": "a" + digits, "hex as C": "0x" + strings.ReplaceAll(spaced, " ", ", 0x"),
+	}
+	for _, user := range []string{"", "u:", "me:", "you:", "user:"} {
+		for _, end := range []string{"", "\n", "!", "!!"} {
+			plain := []byte(user + secret + end)
+			all["base64 of "+user+"…"+end] = base64.StdEncoding.EncodeToString(plain)
+			all["raw base64 of "+user+"…"+end] = base64.RawStdEncoding.EncodeToString(plain)
+			all["url base64 of "+user+"…"+end] = base64.RawURLEncoding.EncodeToString(plain)
+		}
+	}
+	return all
+}
+
+// TestOrdinary holds that nothing else goes.
+func TestOrdinary(t *testing.T) {
+	r := redactor("wJalrXUtnFEMI/K7MDENG+b", "Tr0ub4dor", "k3y", "z9")
+	for _, text := range []string{
+		"", "an ordinary line: 12 of 100 % done, at 12:34:56\r\n", `{"a":"\u00e9\n\\","b":[1,2e5,true]}`,
+		"k3 y k3yk3y z99 az9", strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo", 100),
+		"deadbeef 0123456789abcdef &amp; &; %zz %4 \\", "\xff\xfe",
+	} {
+		if got := r.Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+		if got := (&Secrets{}).Redactor().Text(text); got != text {
+			t.Errorf("without secrets %q became %q", text, got)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	r := redactor("abcdef123")
+	for _, c := range []struct{ in, want string }{
+		{"def123\nwhole abcdef123 line\n", "whole *** line"},
+		{"def123 " + strings.Repeat("y", 200), strings.Repeat("y", 200-r.longest+len("def123 "))},
+		{"def123", ""},
+	} {
+		if got := r.Tail(c.in, true); got != c.want {
+			t.Errorf("the tail %q became %q, want %q", c.in, got, c.want)
+		}
+	}
+	text := strings.Repeat("y", 200) + "abcdef123"
+	for n := range text {
+		if got := r.Head(text[:n], true); strings.Contains(got, "a") {
+			t.Errorf("the head of %d bytes became %q", n, got)
+		}
+	}
+	if got := r.Head(text, false); got != strings.Repeat("y", 200)+Mask {
+		t.Errorf("the head became %q", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	r := redactor("abcdef123", "9876543")
+	for in, want := range map[string]string{
+		`{"a": "b" , "a":1e3}`: `{"a": "b" , "a":1e3}`,
+		`{"a":"\u0061bcdef123","n":9876543,"abcdef123":[null,true,"x<y"],"a":2}`://
+		`{"a":"***","n":"***","***":[null,true,"x<y"],"a":2}`,
+		`no json abcdef123`: `no json ***`,
+	} {
+		if got := string(r.JSON([]byte(in))); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
+// FuzzRedactor holds that no text, whatever is around and in it, still has a secret when it is redacted.
+func FuzzRedactor(f *testing.F) {
+	f.Add("a", "abcdef123", "\\")
+	f.Add("%", "aaaaaaa", "=\n")
+	f.Add("\\u00", "aabaab", "&#")
+	f.Fuzz(func(t *testing.T, before, secret, after string) {
+		secret = strings.TrimSpace(secret)
+		if isShort(secret) || strings.ContainsAny(secret, "*\r\n\x00") || !utf8.ValidString(secret) {
+			return
+		}
+		r := redactor(secret)
+		for name, text := range forms(secret) {
+			if got := r.Text(text); !strings.Contains(got, Mask) {
+				t.Errorf("%s: %q became %q", name, text, got)
+			}
+		}
+		if got := r.Text(before + secret + after + secret); strings.Contains(got, secret) {
+			t.Errorf("%q, %q, %q became %q", before, secret, after, got)
+		}
+	})
+}
+
+// manySecrets are those of forty servers.
+func manySecrets(more ...string) *Redactor {
+	s := &Secrets{}
+	s.Add(more...)
+	for i := range 200 {
+		s.Add(fmt.Sprintf("sk-ant-api03-%032x-%d", i*7919, i))
+	}
+	return s.Redactor()
+}
+
+// ordinary is a line as servers write it; hostile are pieces of texts that are made to take long.
+const ordinary = `2026-11-22T10:00:00Z ERROR request failed: GET https://api.example.com/v1/items?page=%32&n=3 ` +
+	`{"error":"not \u0066ound"} at /usr/lib/node_modules/x.js:12:34` + "\n"
+
+var hostile = map[string]string{
+	"escapes": `\u0041%41&#65;=41`, "unicode": `\u0041`, "backslashes": `\`, "percent": "%41",
+	"percent of percent": "%2525", "entities": "&#65;", "open entities": "&&&&;", "no escapes": `\uz&z;%z=z`,
+	"quoted-printable": "=\n", "surrogates": `\ud83d\ude00`, "hex": "0123456789abcdef",
+	"hex with colons": "6b:33:", "base64": "QUJDREVGR0hJSktMTU5P", "almost": "sk-ant-api03-",
+	"found": fmt.Sprintf("sk-ant-api03-%032x-%d ", 0, 0), "found as percent": "%73%6B%2D" + strings.Repeat("%30", 40),
+}
+
+// TestWork holds that the time is linear, by the bytes that are looked at.
+func TestWork(t *testing.T) {
+	m := manySecrets("k3y").matcher()
+	read := func(text string, n int) float64 {
+		return float64(m.search(strings.Repeat(text, n/len(text)), true).read) / float64(n)
+	}
+	if got := read(ordinary, 1<<16); got > 4 {
+		t.Errorf("of ordinary text every byte is looked at %.1f times", got)
+	}
+	for name, text := range hostile {
+		once, more := read(text, 1<<12), read(text, 1<<17)
+		if more > 8 || more > 1.1*once+0.1 {
+			t.Errorf("%s: every byte is looked at %.2f times, in more text %.2f times", name, once, more)
+		}
+	}
+}
+
+// BenchmarkText is of a megabyte.
+func BenchmarkText(b *testing.B) {
+	texts := maps.Clone(hostile)
+	texts["ordinary"] = ordinary
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		for _, short := range [][]string{nil, {"k3y"}} {
+			b.Run(fmt.Sprintf("%s/short=%v", name, short != nil), func(b *testing.B) {
+				r := manySecrets(short...)
+				r.matcher()
+				text := strings.Repeat(texts[name], 1<<20/len(texts[name]))
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					r.Text(text)
+				}
+			})
+		}
+	}
+}

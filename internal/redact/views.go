@@ -1,0 +1,305 @@
+package redact
+
+import (
+	"html"
+	"sort"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// view is a text as it is once something in it is decoded.
+type view struct {
+	text  string
+	of    *view  // that it was decoded from; nil: the text itself
+	parts []part // what was decoded, in order; all else is as it was
+	words bool   // only short secrets are looked for
+}
+
+// part is a decoded one: length bytes of the view from at on, which stood between from and to of what it is a view of.
+type part struct{ at, length, from, to int32 }
+
+// source is where in the text a part of a view is from.
+func (v *view) source(s span) span {
+	for ; v.of != nil; v = v.of {
+		first, _ := v.origin(s.from)
+		_, last := v.origin(s.to - 1)
+		s = span{first, last}
+	}
+	return s
+}
+
+// origin is where a byte of a view is from in what it is a view of.
+func (v *view) origin(i int) (from, to int) {
+	n := sort.Search(len(v.parts), func(n int) bool { return int(v.parts[n].at) > i })
+	if n == 0 {
+		return i, i + 1
+	}
+	p := v.parts[n-1]
+	if i < int(p.at+p.length) {
+		return int(p.from), int(p.to)
+	}
+	i += int(p.to - p.at - p.length)
+	return i, i + 1
+}
+
+// maxLayers is how often an encoding may lie over itself, as JSON in JSON.
+const maxLayers = 3
+
+// escapes are the encodings of which one begins with a mark, which other text is between.
+var escapes = []struct {
+	mark   byte
+	decode func(s string) (text string, n int) // the n bytes that s begins with, 0 if they are no escape
+}{{'\\', escape}, {'%', percent}, {'&', entity}, {'=', quotedPrintable}}
+
+// maxEscape is how many bytes an escape has at most: two of a character beyond the first 65536 in JSON.
+const maxEscape = 12
+
+// decoded is a view in which the escapes with a mark are decoded, or nil where there is none.
+func (v *view) decoded(mark byte, decode func(string) (text string, n int)) *view {
+	s := v.text
+	var text []byte
+	var parts []part
+	last := 0
+	for i := 0; ; {
+		next := strings.IndexByte(s[i:], mark)
+		if next < 0 {
+			break
+		}
+		i += next
+		meant, n := decode(s[i:min(len(s), i+maxEscape)])
+		if n == 0 {
+			i++
+			continue
+		}
+		if text == nil {
+			text = make([]byte, 0, len(s))
+			parts = make([]part, 0, strings.Count(s[i:], string(rune(mark))))
+		}
+		text = append(text, s[last:i]...)
+		parts = append(parts, part{int32(len(text)), int32(len(meant)), int32(i), int32(i + n)})
+		text = append(text, meant...)
+		i += n
+		last = i
+	}
+	if parts == nil {
+		return nil
+	}
+	return &view{text: string(append(text, s[last:]...)), of: v, parts: parts}
+}
+
+// escape decodes one of those that JSON, JavaScript, C, Go and Python write with a backslash.
+func escape(s string) (string, int) {
+	if len(s) < 2 {
+		return "", 0
+	}
+	if i := strings.IndexByte("nrtbfav0", s[1]); i >= 0 && !(s[1] == '0' && isOctal(s)) {
+		return "\n\r\t\b\f\a\v\x00"[i : i+1], 2
+	}
+	switch {
+	case s[1] == 'x':
+		return hexByte(s, 2)
+	case s[1] == 'u' && len(s) > 2 && s[2] == '{':
+		if end := strings.IndexByte(s, '}'); end > 0 {
+			text, n := hexChar(s, 3, end)
+			return text, n + min(n, 1)
+		}
+		return "", 0
+	case s[1] == 'u':
+		return utf16Escape(s)
+	case s[1] == 'U':
+		return hexChar(s, 2, 10)
+	case isOctal(s) && s[1] < '4':
+		return oneByte(int(s[1]-'0')<<6 | int(s[2]-'0')<<3 | int(s[3]-'0')), 4
+	case isOctal(s):
+		return "", 0
+	case s[1] < 'a' || s[1] > 'z': // \" \\ \/ and what needs none
+		return s[1:2], 2
+	}
+	return "", 0
+}
+
+// utf16Escape decodes \uXXXX, or two of them that are one character.
+func utf16Escape(s string) (string, int) {
+	high := hexNumber(s, 2, 6)
+	if high < 0 {
+		return "", 0
+	}
+	if utf16.IsSurrogate(rune(high)) && len(s) >= 12 && s[6:8] == `\u` {
+		if r := utf16.DecodeRune(rune(high), rune(hexNumber(s, 8, 12))); r != utf8.RuneError {
+			return string(r), 12
+		}
+	}
+	return string(rune(high)), 6
+}
+
+func isOctal(s string) bool {
+	return len(s) >= 4 && s[1]&^7 == '0' && s[2]&^7 == '0' && s[3]&^7 == '0'
+}
+
+// hexChar is the character whose number stands in a part of an escape.
+func hexChar(s string, from, to int) (string, int) {
+	n := hexNumber(s, from, to)
+	if n < 0 {
+		return "", 0
+	}
+	return string(rune(n)), to
+}
+
+// hexNumber is the number that stands in a part of an escape, or -1.
+func hexNumber(s string, from, to int) (n int) {
+	if to > len(s) || from >= to {
+		return -1
+	}
+	for i := from; i < to; i++ {
+		if nibble(s[i]) < 0 {
+			return -1
+		}
+		n = n<<4 | nibble(s[i])
+	}
+	return n
+}
+
+// hexByte is the byte whose two digits stand in an escape.
+func hexByte(s string, from int) (string, int) {
+	if from+2 > len(s) || nibble(s[from]) < 0 || nibble(s[from+1]) < 0 {
+		return "", 0
+	}
+	return oneByte(nibble(s[from])<<4 | nibble(s[from+1])), from + 2
+}
+
+func oneByte(b int) string { return string([]byte{byte(b)}) }
+
+func percent(s string) (string, int) { return hexByte(s, 1) }
+
+func quotedPrintable(s string) (string, int) {
+	switch {
+	case strings.HasPrefix(s, "=\r\n"):
+		return "", 3
+	case strings.HasPrefix(s, "=\n"):
+		return "", 2
+	}
+	return hexByte(s, 1)
+}
+
+func entity(s string) (string, int) {
+	end := strings.IndexByte(s, ';')
+	if end < 2 || strings.IndexByte(s[1:end], '&') >= 0 {
+		return "", 0
+	}
+	text := html.UnescapeString(s[:end+1])
+	if text == s[:end+1] {
+		return "", 0
+	}
+	return text, end + 1
+}
+
+// hex looks into what the hex in a text says: digits in pairs, with or without one separator between them. A run of
+// them may begin with a digit that is not its own, which skip leaves out.
+func (s *search) hex(of *view, skip int) {
+	text := of.text
+	var meant []byte
+	var parts []part
+	for i := 0; i < len(text); i++ {
+		if nibble(text[i]) < 0 {
+			continue
+		}
+		meant, parts = meant[:0], parts[:0]
+		for i += skip; isPair(text, i); {
+			parts = append(parts, part{int32(len(meant)), 1, int32(i), int32(i + 2)})
+			meant = append(meant, byte(nibble(text[i])<<4|nibble(text[i+1])))
+			i += 2
+			if i < len(text) && strings.IndexByte(": -,.", text[i]) >= 0 && isPair(text, i+1) {
+				i++
+			}
+			if strings.HasPrefix(text[i:], ", 0x") {
+				i += 4
+			}
+		}
+		if len(meant) >= s.shortest {
+			s.look(&view{text: string(meant), of: of, parts: parts})
+		}
+		for i < len(text) && nibble(text[i]) >= 0 {
+			i++
+		}
+	}
+}
+
+func isPair(s string, i int) bool { return i+1 < len(s) && nibble(s[i]) >= 0 && nibble(s[i+1]) >= 0 }
+
+// base64 looks for short secrets in what the words of a text say as base64, where that is a text. A word may begin with
+// what is not its own, as the slash of a path, so it is read from each of its first four characters.
+func (s *search) base64(of *view) {
+	text := of.text
+	var meant []byte
+	var parts []part
+	for i := 0; i < len(text); i++ {
+		start := i
+		for i < len(text) && sextets[text[i]] >= 0 {
+			i++
+		}
+		for from := start; from < min(start+4, i); from++ {
+			meant = fromBase64(meant[:0], text[from:i])
+			if len(meant) < s.shortest || from > start && len(meant) < 3 {
+				continue
+			}
+			parts = parts[:0]
+			for n := range len(meant) {
+				parts = append(parts, part{int32(n), 1, int32(from + n*8/6), int32(from + (n*8+7)/6 + 1)})
+			}
+			s.look(&view{text: string(meant), of: of, parts: parts, words: true})
+		}
+	}
+}
+
+// fromBase64 appends what a word says, and nothing where that is no text.
+func fromBase64(to []byte, word string) []byte {
+	bits, n := uint(0), uint(0)
+	more := 0 // bytes that the character needs
+	for i := range len(word) {
+		bits, n = bits<<6|uint(sextets[word[i]]), n+6
+		if n < 8 {
+			continue
+		}
+		n -= 8
+		c := byte(bits >> n)
+		switch { // most are no text from the first bytes on
+		case more > 0 && c&0xc0 == 0x80:
+			more--
+		case more > 0, c < ' ' && c != '\n' && c != '\t' && c != '\r', c >= 0x7f && c < 0xc2, c > 0xf4:
+			return to[:0]
+		case c >= 0xf0:
+			more = 3
+		case c >= 0xe0:
+			more = 2
+		case c >= 0xc2:
+			more = 1
+		}
+		to = append(to, c)
+	}
+	if !utf8.Valid(to) {
+		return to[:0]
+	}
+	return to
+}
+
+// What digits of hex and characters of base64 stand for, and -1 for all else.
+var nibbles, sextets = digits("0123456789abcdef", "0123456789ABCDEF"), digits(
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+func digits(alphabets ...string) (of [256]int8) {
+	for i := range of {
+		of[i] = -1
+	}
+	for _, alphabet := range alphabets {
+		for i := range len(alphabet) {
+			of[alphabet[i]] = int8(i)
+		}
+	}
+	return of
+}
+
+func nibble(b byte) int { return int(nibbles[b]) }
+
+func isBase64(b byte) bool { return sextets[b] >= 0 }

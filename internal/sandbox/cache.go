@@ -9,7 +9,7 @@ import (
 )
 
 // trustCache refuses directories of the cache that others could have filled: what is in them is run, on
-// the host too. One that does not exist yet is fine.
+// the host too. Those that others can read, it closes. One that does not exist yet is fine.
 func trustCache(dirs ...string) error {
 	for _, dir := range dirs {
 		fi, err := os.Lstat(dir)
@@ -19,11 +19,14 @@ func trustCache(dirs ...string) error {
 		if err != nil {
 			return fmt.Errorf("checking cache directory %q: %w", dir, err)
 		}
-		if err := onlyOurs(dir, fi); err != nil {
+		if err = onlyOurs(dir, fi); err != nil {
 			return &UnavailableError{
 				Runtime: nativeName, Code: "cache", Step: "checking the cache before anything of it is run", Err: err,
 				Remedy: []string{"Set XDG_CACHE_HOME to a directory of your own."},
 			}
+		}
+		if fi.Mode().Perm()&^cacheMode() != 0 {
+			_ = os.Chmod(dir, cacheMode()) // root's, or on a file system that is read-only, it stays as it is
 		}
 	}
 	return nil
@@ -32,10 +35,18 @@ func trustCache(dirs ...string) error {
 // makeCache makes the last of dirs, each of which lies in the one before. Whatever the umask, nobody else
 // can write there; somebody may have been faster, though.
 func makeCache(dirs ...string) error {
-	if err := os.MkdirAll(dirs[len(dirs)-1], 0o755); err != nil {
+	if err := os.MkdirAll(dirs[len(dirs)-1], cacheMode()); err != nil {
 		return err
 	}
 	return trustCache(dirs...)
+}
+
+// cacheMode keeps other users out of the cache: nothing in it is for them. Root's guests are other users.
+func cacheMode() fs.FileMode {
+	if os.Geteuid() == 0 {
+		return 0o755
+	}
+	return 0o700
 }
 
 // onlyOurs is an error if dir is not a directory that this user alone, or root, can write to.

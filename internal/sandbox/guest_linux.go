@@ -31,6 +31,8 @@ type nativeSandbox struct {
 	input   *relay
 	warden  *warden.Warden // ends the guest when codemode has died; nil until it runs
 
+	meter cpuMeter
+
 	settled chan struct{} // closed when the start is over, either way
 	cause   atomic.Int32  // ExitCause of the first kill
 	exit    Exit          // complete when done is closed
@@ -176,6 +178,9 @@ func (s *nativeSandbox) first() int {
 func (s *nativeSandbox) watch(l *launch) {
 	if s.input != nil {
 		s.tasks.Go(s.input.run)
+	}
+	if !l.view.program && !l.alone { // one process alone has few descriptors
+		s.tasks.Go(func() { watchPipes(s.first(), s.done, func() { s.kill(ExitPipes) }) })
 	}
 	if l.enforced.Memory != meansWatchdog {
 		return

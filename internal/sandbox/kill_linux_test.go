@@ -32,7 +32,7 @@ for number in range(1, 65):
         pass
 try:
     if os.fork() == 0:
-        os.setsid()
+        os.setpgrp()
         os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "import time; time.sleep(3600)",
                                   os.environ["CODEMODE_TEST_MARKER"]])
 except PermissionError:
@@ -60,17 +60,13 @@ func TestHostKilled(t *testing.T) {
 
 // killHost starts a host in another process, kills it, and waits for its guest to vanish.
 func killHost(t *testing.T, isolation sandbox.Isolation) {
-	cache, err := sandbox.CacheForTests()
-	if err != nil {
-		t.Fatal(err)
-	}
 	marker := sandboxtest.Marker(t)
 	files := t.TempDir()
 	if err := os.WriteFile(filepath.Join(files, "guest.py"), []byte(hostedGuest), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHostKilled$")
-	cmd.Env = append(os.Environ(), hostedEnv+"="+strings.Join([]string{marker, cache, string(isolation), files}, ","))
+	cmd.Env = append(os.Environ(), hostedEnv+"="+strings.Join([]string{marker, sandboxtest.PythonCache(t), string(isolation), files, cacheDir(t)}, ","))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -117,7 +113,7 @@ func endsWithin(pidfd int, d time.Duration) bool {
 // host is the process to be killed.
 func host(t *testing.T, config string) {
 	c := strings.Split(config, ",")
-	rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: c[1], Python: sandbox.PythonSource{CacheDir: c[1]}})
+	rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: c[4], Python: sandbox.PythonSource{CacheDir: c[1]}})
 	sb, err := rt.Start(t.Context(), sandbox.Spec{
 		Session: "hosted",
 		Files:   os.DirFS(c[3]),

@@ -106,7 +106,7 @@ func (l *launch) prepare() error {
 
 // encode finishes the configuration, when the guest's pid is known.
 func (l *launch) encode(pid int) ([]byte, error) {
-	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog, Program: l.view.program}
+	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog, OneSession: !l.view.program, Program: l.view.program}
 	if l.alone {
 		opts.Alone = uint32(pid)
 	}

@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"codemode/internal/require"
@@ -11,20 +13,33 @@ import (
 	"codemode/internal/sandbox/sandboxtest"
 )
 
-// newNative returns a runtime that works here, or skips the test.
-func newNative(t *testing.T, isolation sandbox.Isolation) sandbox.Runtime {
+// cacheDir is a cache directory of a test's own.
+func cacheDir(t *testing.T) string {
 	t.Helper()
-	cache, err := sandbox.CacheForTests()
+	dir, err := os.MkdirTemp("", "codemode-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	// Without a user namespace root's guests are somebody else, who may not enter a temporary directory.
-	if err := os.Chmod(cache, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// newNative returns a runtime that works here, or skips the test.
+func newNative(t *testing.T, isolation sandbox.Isolation) sandbox.Runtime {
+	t.Helper()
+	return startNative(t, cacheDir(t), isolation)
+}
+
+// startNative has a guest started from a cache.
+func startNative(t *testing.T, cache string, isolation sandbox.Isolation) sandbox.Runtime {
+	t.Helper()
 	rt := sandbox.NewNative(sandbox.NativeOptions{
 		CacheDir:  cache,
-		Python:    sandbox.PythonSource{CacheDir: cache},
+		Python:    sandbox.PythonSource{CacheDir: sandboxtest.PythonCache(t)},
 		Isolation: isolation,
 	})
 	if _, err := rt.Probe(t.Context()); err != nil {
@@ -49,6 +64,26 @@ func TestNativeContract(t *testing.T) {
 		before := sandboxtest.TakeLeftovers(t)
 		sandboxtest.Run(t, rt, policyOf(sandbox.IsolationFull))
 		before.Check(t)
+	})
+}
+
+// TestCacheIsClosed holds that nobody else enters an ordinary user's cache, whatever its mode was.
+func TestCacheIsClosed(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		cache := cacheDir(t) // which others may enter
+		if err := os.Mkdir(filepath.Join(cache, "guest"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		startNative(t, cache, sandbox.IsolationFull)
+		want := fs.FileMode(0o700)
+		if os.Geteuid() == 0 {
+			want = 0o755 // its guests are somebody else
+		}
+		for _, dir := range []string{".", "guest"} {
+			if fi, err := os.Stat(filepath.Join(cache, dir)); err != nil || fi.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v; want mode %v", dir, fi, err, want)
+			}
+		}
 	})
 }
 

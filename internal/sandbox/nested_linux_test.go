@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/sandboxtest"
 )
 
 // nestedEnv has the test binary use the cache it names in the user namespace it finds itself in.
@@ -50,13 +51,9 @@ func TestNamespacesUsedUp(t *testing.T) {
 func nest(t *testing.T) {
 	t.Helper()
 	newNative(t, sandbox.IsolationFull) // or skip
-	cache, err := sandbox.CacheForTests()
-	if err != nil {
-		t.Fatal(err)
-	}
 	// Without bubblewrap on PATH, which would be tried next.
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), nestedEnv+"="+cache, "PATH=/nonexistent")
+	cmd.Env = append(os.Environ(), nestedEnv+"="+sandboxtest.PythonCache(t), "PATH=/nonexistent")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},

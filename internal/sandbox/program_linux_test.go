@@ -452,3 +452,40 @@ func init() {
 	<-p.Done()
 	os.Exit(0)
 }
+
+// TestReplacedFile replaces a file for as long as sandboxes that show it are started, as ldconfig replaces /etc/ld.so.cache.
+func TestReplacedFile(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		dir, err := os.MkdirTemp("/var/tmp", "codemode-test-") // the new root is built over /tmp
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		file := dir + "/replaced"
+		replace := func() error {
+			return errors.Join(os.WriteFile(file+"~", []byte("content"), 0o644), os.Rename(file+"~", file))
+		}
+		if err := errors.Join(os.Chmod(dir, 0o755), replace()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		replaced := make(chan error)
+		go func() {
+			var err error
+			for ctx.Err() == nil && err == nil {
+				err = replace()
+			}
+			replaced <- err
+		}()
+		for range 20 {
+			if out, err := newHousehold(t).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil || out != "content" {
+				t.Errorf("%q, %v", out, err)
+				break
+			}
+		}
+		stop()
+		if err := <-replaced; err != nil {
+			t.Error(err)
+		}
+	})
+}

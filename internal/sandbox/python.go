@@ -16,6 +16,7 @@ type Bind struct {
 	Write        bool // it may be written to
 	Real         bool // Host leads through no link, and must not when it is mounted
 	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
+	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 }
 
 // Python is an interpreter that is ready to be used by a guest. It is a value to read: it holds no

@@ -57,7 +57,7 @@ func look(paths []string) hostView {
 
 // guestBinds are the host's paths, the interpreter's and the guest's files.
 func guestBinds(py *Python, dir string) []Bind {
-	return needed(slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir}}))
+	return needed(slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir, Hidden: true}}))
 }
 
 // needed are binds in the order in which they are attached, without those that another shows already.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -78,6 +79,9 @@ type Sandbox interface {
 	// Exit says how the guest ended. It must only be called after Done is closed.
 	Exit() Exit
 
+	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen.
+	CPU() (used time.Duration, ok bool)
+
 	// Kill ends every process of the sandbox at once and returns without waiting.
 	Kill()
 
@@ -107,7 +111,13 @@ const (
 	ExitKilled                  // by Kill or Close
 	ExitMemory                  // the memory limit
 	ExitEngine                  // what it ran in: an engine that was stopped, or told to end the container
+	ExitPipes                   // more pipes than [MaxPipes]
 )
+
+// MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with 16
+// pages, and all pipes of the user outside share 16,384 (fs.pipe-user-pages-soft, Linux 6.18); beyond those, everybody's new
+// pipes are small. No limit of a process, a namespace or a cgroup is on them.
+const MaxPipes = 256
 
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except
 // Isolation. It is a value: print it, compare it, copy it.
@@ -189,6 +199,15 @@ func (e *GapError) Error() string {
 	return s
 }
 
+// Hint is how to do without.
+func (e *GapError) Hint() []string {
+	names := make([]string, len(e.Gaps))
+	for i, g := range e.Gaps {
+		names[i] = g.Name
+	}
+	return []string{"to do without: CODEMODE_SANDBOX_ALLOW_GAPS=" + strings.Join(names, ",")}
+}
+
 // UnavailableError says why a runtime cannot be used on this machine.
 type UnavailableError struct {
 	Runtime string
@@ -203,3 +222,6 @@ func (e *UnavailableError) Error() string {
 }
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Hint is what makes the runtime available.
+func (e *UnavailableError) Hint() []string { return e.Remedy }

@@ -49,7 +49,7 @@ func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
 		Exe:      embeddedExe(embeddedDir),
 		Version:  version,
 		Tag:      "cpython-" + majorMinor(version, ""),
-		Binds:    []Bind{{Host: d.dir, Inside: embeddedDir}},
+		Binds:    []Bind{{Host: d.dir, Inside: embeddedDir, Hidden: true}},
 		Embedded: true,
 	}, nil
 }
@@ -127,7 +127,7 @@ func (d distribution) ensure(ctx context.Context) error {
 	if err := trustCache(cache, root, d.dir); err != nil {
 		return err
 	}
-	if info, err := os.Stat(d.marker()); err == nil {
+	if info, err := d.whole(); err == nil {
 		if now := time.Now(); now.Sub(info.ModTime()).Abs() > usedEvery { // a date in the future would stay
 			os.Chtimes(d.marker(), now, now) // a read-only cache keeps no dates, and needs none
 			tidyIfIdle(root, d.dir)
@@ -142,7 +142,7 @@ func (d distribution) ensure(ctx context.Context) error {
 		return fmt.Errorf("locking the cache directory %q: %w", root, err)
 	}
 	defer lock.Close()
-	if _, err := os.Stat(d.marker()); err == nil {
+	if _, err := d.whole(); err == nil {
 		return nil // another process was faster
 	}
 	if err := d.build(ctx, root); err != nil {
@@ -152,6 +152,29 @@ func (d distribution) ensure(ctx context.Context) error {
 }
 
 func (d distribution) marker() string { return filepath.Join(d.dir, markerName) }
+
+// whole tells about the marker of a distribution that is in place, whose interpreter can be executed, gives nobody its user's
+// rights, and finds its library. It costs a few microseconds, since every start asks.
+func (d distribution) whole() (fs.FileInfo, error) {
+	const permissions = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	for _, path := range d.vital() {
+		fi, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if fi.Mode()&permissions != openMode {
+			return nil, fmt.Errorf("%q has mode %v", path, fi.Mode())
+		}
+	}
+	return os.Stat(d.marker())
+}
+
+// vital are the interpreter, and the folders without which it does not start.
+func (d distribution) vital() []string {
+	exe := embeddedExe(d.dir)
+	library := filepath.Join(d.dir, "lib", filepath.Base(exe))
+	return []string{filepath.Dir(exe), exe, filepath.Dir(library), library, filepath.Join(library, "encodings")}
+}
 
 // lock waits for the lock of the directory root.
 func (d distribution) lock(ctx context.Context, root string) (*flock.Flock, error) {
@@ -233,5 +256,9 @@ func discard(dir string) error {
 	} else if err != nil {
 		return err
 	}
+	if os.RemoveAll(tmp) == nil {
+		return nil
+	}
+	_ = openModes(tmp) // a folder in it can be listed no longer
 	return os.RemoveAll(tmp)
 }

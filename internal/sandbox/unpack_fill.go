@@ -154,11 +154,14 @@ func openModes(dir string) error {
 		}
 		mode := fs.FileMode(0o644)
 		if e.IsDir() || info.Mode()&0o100 != 0 {
-			mode = 0o755
+			mode = openMode
 		}
 		return os.Chmod(path, mode)
 	})
 }
+
+// openMode is the mode of folders and programs that every guest may use.
+const openMode fs.FileMode = 0o755
 
 // listing is a digest of the names, modes and contents of everything below dir but the marker. Contents are summed
 // for what disks and cleaners do to files; nobody else can write here, see trustCache.

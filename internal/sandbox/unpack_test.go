@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,6 +119,11 @@ func unpacked(t *testing.T, dir string, ago time.Duration) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	for _, path := range (distribution{dir: dir}).vital() { // a folder will do for the interpreter
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	marker := filepath.Join(dir, markerName)
 	if err := os.WriteFile(marker, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -146,6 +152,28 @@ func TestUnpackedIsTrustedByItsMarker(t *testing.T) {
 	}
 	if err := d.ensure(t.Context()); !errors.Is(err, asked) {
 		t.Errorf("without a marker: %v, want that it is unpacked again", err)
+	}
+}
+
+// TestChangedModesAreFound holds that a start finds an interpreter that gives its user's rights to others, and a library
+// that cannot be read.
+func TestChangedModesAreFound(t *testing.T) {
+	asked := errors.New("unpacked again")
+	for i := range stub("", nil).vital() {
+		for _, mode := range []fs.FileMode{0o755 | fs.ModeSetuid, 0o755 | fs.ModeSetgid, 0o777, 0o644, 0} {
+			d := stub(t.TempDir(), func(string) error { return asked })
+			unpacked(t, d.dir, 0)
+			path := d.vital()[i]
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.ensure(t.Context()); !errors.Is(err, asked) {
+				t.Errorf("%s with mode %v: %v, want that it is unpacked again", path, mode, err)
+			}
+			if err := discard(d.dir); err != nil {
+				t.Errorf("%s with mode %v: %v", path, mode, err)
+			}
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func isRootOutside() bool {
 func (l *launch) trees(binds []Bind) []stage2.Bind {
 	var out []stage2.Bind
 	for _, b := range binds {
-		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write, Real: b.Real}
+		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write, Real: b.Real, Hidden: b.Hidden}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()
 		if os.Geteuid() == 0 {

@@ -62,6 +62,9 @@ func (g *guest) Done() <-chan struct{}         { return g.done }
 func (g *guest) Exit() sandbox.Exit            { return g.exit }
 func (g *guest) Enforced() sandbox.Enforcement { return g.means }
 
+// CPU cannot be seen: an engine may be on another machine, and what the keeper says is no more than the guest's word.
+func (g *guest) CPU() (time.Duration, bool) { return 0, false }
+
 // Input is the caller's standard input, which the guest asks for over the channel; nil is none.
 func (g *guest) Input() io.Reader {
 	if g.input == nil {

@@ -17,6 +17,7 @@ import (
 // TestRemotePodman has an engine that does not see a file of codemode's, as on another host. The image's own Python
 // installs the system call filter there.
 func TestRemotePodman(t *testing.T) {
+	require.OptIn(t, Podman)
 	if _, err := exec.LookPath(Podman); err != nil || os.Geteuid() != 0 {
 		require.Lacking(t, Podman, "a podman service of root's is needed: %v", err)
 	}
@@ -87,6 +88,7 @@ func answers(t *testing.T, socket string) {
 
 // TestDockerHost reaches docker by an address, through a relay.
 func TestDockerHost(t *testing.T) {
+	require.OptIn(t, Docker)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 )
 
@@ -50,6 +51,25 @@ func (e *ShareError) Error() string {
 		place = " on another host"
 	}
 	return fmt.Sprintf("containers of %s%s cannot read folder %q: %v", e.Runtime, place, e.Folder, e.Err)
+}
+
+// Hint says how to share a folder with a virtual machine. Podman chooses folders when it makes a machine, and
+// --volume replaces those it would share by itself (podman-machine-init(1) of 5.7, November 2026).
+func (e *ShareError) Hint() []string {
+	switch {
+	case e.VM == PodmanMachine:
+		return []string{
+			`make a machine with it: podman machine init --volume "$HOME:$HOME" --volume ` + hint.Word(e.Folder+":"+e.Folder) + " codemode",
+			"use it instead: podman machine stop; podman machine start codemode; podman system connection default codemode",
+		}
+	case e.VM == DockerDesktop:
+		return []string{"add the folder in Docker Desktop: Settings, Resources, File Sharing"}
+	case e.VM != "":
+		return []string{"share the folder with " + e.VM}
+	case e.Remote:
+		return []string{"use an engine of this machine; DOCKER_HOST, CONTAINER_HOST and their contexts and connections name another"}
+	}
+	return []string{"if SELinux or a snap confines the engine, use a folder that it may read"}
 }
 
 func (e *ShareError) Unwrap() error { return e.Err }

@@ -73,6 +73,13 @@ func (e *InterpreterError) Error() string {
 	return fmt.Sprintf("runtime %q cannot use Python %q: it is one of this machine, and a container has its image's", e.Runtime, e.Interpreter)
 }
 
+// Hint is which Python can be had.
+func (e *InterpreterError) Hint() []string {
+	return []string{
+		"leave out --python (sandbox.python), or use --runtime native; sandbox.image chooses a container's Python",
+	}
+}
+
 func isMissing(err error) bool {
 	var e *sandbox.UnavailableError
 	return errors.As(err, &e) && e.Code == "image-missing"

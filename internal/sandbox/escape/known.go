@@ -21,6 +21,7 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"ldso_noexec":   "bubblewrap's tmpfs cannot be noexec, and Landlock does not mediate mmap",
 			"inode_fill":    "bubblewrap's tmpfs cannot limit inodes",
 			"proc_leaks":    "bubblewrap's /proc is whole",
+			"mount_sources": "bubblewrap's mounts are binds, whose sources the kernel tells",
 		}
 	case p.Isolation == sandbox.IsolationReduced:
 		return map[string]string{
@@ -41,8 +42,11 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 
 func ofEngine(r sandbox.Report) map[string]string {
 	known := map[string]string{
-		"sysfs":      "engines mount /sys, read-only; what tells of the machine is covered",
-		"proc_leaks": "engines cover only part of /proc",
+		"sysfs":         "engines mount /sys, read-only; what tells of the machine is covered",
+		"proc_leaks":    "engines cover only part of /proc",
+		"mount_sources": "mounts are of the engine's storage, and the kernel tells where that is",
+		"pipe_quota":    "nobody counts the pipes of a container; those of containers with the same sandbox.user share a quota",
+		"sessions_many": "the keeper needs setsid; where there is a cgroup, the kernel shares out the processors by it",
 	}
 	if r.Runtime == "podman" {
 		known["inode_fill"] = "podman cannot limit the files of a tmpfs"

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"codemode/internal/proc"
 	"codemode/internal/require"
@@ -63,6 +64,7 @@ func (a *attempted) Input() io.Reader              { return nil }
 func (a *attempted) SitePackages() []string        { return nil }
 func (a *attempted) Done() <-chan struct{}         { return a.process.Done() }
 func (a *attempted) Enforced() sandbox.Enforcement { return sandbox.Enforcement{} }
+func (a *attempted) CPU() (time.Duration, bool)    { return 0, false }
 
 func (a *attempted) Kill() {
 	a.killed.Store(true)
@@ -130,6 +132,8 @@ var programsMay = map[string]string{
 	"dlopen_noexec": executes, "ldso_noexec": executes, "memfd_exec": executes, "noexec_tmp": executes, "noexec_workspace": executes,
 	"file_size": ordinary, "tmp_fill": ordinary, "workspace_fill": ordinary, "inode_fill": ordinary, "fd_exhaustion": ordinary, "hard_limits": ordinary,
 	"fork_bomb": ordinary, "thread_bomb": ordinary, "timers_exhaust": ordinary, "socket_buffer_memory": ordinary, "kernel_mem_forks": ordinary,
+	"pipe_quota": ordinary, "descriptors_in_flight": "an ordinary program may pass descriptors",
+	"sessions_many":   "an ordinary program may make sessions, as a daemon does",
 	"inotify_exhaust": watches, "inotify_usr": watches,
 	"netlink": speaks, "odd_families": speaks,
 	"clear_pdeathsig":   "the warden alone ends a program",

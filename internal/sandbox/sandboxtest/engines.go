@@ -23,19 +23,25 @@ const (
 )
 
 // EachEngine runs a test on podman, on podman as an ordinary user, and on docker; feature is what
-// CODEMODE_REQUIRE calls it. The test skips by [Missing] where there is no such engine. Flags are for the process that is
+// CODEMODE_REQUIRE calls it, without which an engine is left alone. Flags are for the process that is
 // the ordinary user's.
 func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string), flags ...string) {
 	if os.Getenv(asUserVariable) != "" {
 		t.Run(rootless, func(t *testing.T) { test(t, "podman", rootless) })
 		return
 	}
+	each := func(engine, feature string) {
+		t.Run(feature, func(t *testing.T) {
+			require.OptIn(t, feature)
+			test(t, engine, feature)
+		})
+	}
 	podman := "podman"
 	if os.Geteuid() != 0 {
 		podman = rootless
 	}
-	t.Run(podman, func(t *testing.T) { test(t, "podman", podman) })
-	t.Run("docker", func(t *testing.T) { test(t, "docker", "docker") })
+	each("podman", podman)
+	each("docker", "docker")
 	if podman != rootless {
 		t.Run(rootless, func(t *testing.T) { rerunAsUser(t, flags) })
 	}
@@ -44,6 +50,7 @@ func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string), f
 // rerunAsUser runs the current test in another process, as the user of rootless podman.
 func rerunAsUser(t *testing.T, flags []string) {
 	t.Helper()
+	require.OptIn(t, rootless)
 	if _, err := os.Stat(userCommand); err != nil {
 		require.Lacking(t, rootless, "there is no user for rootless podman, see .ci/engines: %v", err)
 	}

@@ -34,16 +34,24 @@ func Marked(t *testing.T, marker string) int {
 // A Leftovers is what a process has of the system at one time.
 type Leftovers struct {
 	children, fds, mounts, temps []string
+
+	folders []string // of the test
 }
 
-// TakeLeftovers looks at the children, descriptors and mounts of this process, and at temporary files
-// of guests. From then on orphans below this process become its children, so that they are seen.
+// TakeLeftovers looks at the children and descriptors of this process, at temporary files of guests, and at the mounts
+// below the test's folders and where a guest's root is built. From then on orphans below this process become its
+// children, so that they are seen. It does not look at what others on this machine may do meanwhile.
 func TakeLeftovers(t *testing.T) Leftovers {
+	t.Helper()
+	return take(t, []string{filepath.Dir(t.TempDir()), filepath.Join(CacheHome(), "codemode")})
+}
+
+func take(t *testing.T, folders []string) Leftovers {
 	t.Helper()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	var l Leftovers
+	l := Leftovers{folders: folders}
 	tasks, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, name := range tasks {
 		b, _ := os.ReadFile(name) // a thread that has ended has no children
@@ -64,25 +72,30 @@ func TakeLeftovers(t *testing.T) Leftovers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.mounts = slices.DeleteFunc(strings.Split(string(mounts), "\n"), ofEngine)
+	for mount := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(mount); len(f) > 4 && l.owns(f[4]) {
+			l.mounts = append(l.mounts, mount)
+		}
+	}
 	// Named by process: those of other tests' hosts, killed on purpose, are not ours.
 	l.temps, _ = filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("codemode-guest-%d-*", os.Getpid())))
 	return l
 }
 
-// ofEngine tells whether a mount is a container's. Those of other packages' tests come and go; which containers are
-// left, tests ask their engine.
-func ofEngine(mount string) bool {
-	f := strings.Fields(mount)
-	return len(f) > 4 && slices.ContainsFunc([]string{
-		"/var/lib/containers/", "/var/lib/docker/", "/run/docker/", "/run/containers/", "/run/netns/", "/run/crun/", "/sys/fs/cgroup/",
-	}, func(dir string) bool { return strings.HasPrefix(f[4], dir) })
+// guestRoot is where stage2 builds a guest's root; a mount there is in the wrong namespace.
+const guestRoot = "/tmp"
+
+// owns tells whether nobody but the test mounts anything at a place.
+func (l Leftovers) owns(place string) bool {
+	return place == guestRoot || slices.ContainsFunc(l.folders, func(dir string) bool {
+		return place == dir || strings.HasPrefix(place, dir+"/")
+	})
 }
 
 // Check fails the test for everything that is there now and was not before.
 func (l Leftovers) Check(t *testing.T) {
 	t.Helper()
-	now := TakeLeftovers(t)
+	now := take(t, l.folders)
 	now.children = slices.DeleteFunc(now.children, func(pid string) bool {
 		return !slices.Contains(l.children, pid) && dead(pid)
 	})

@@ -35,7 +35,8 @@ func rerunAs(t *testing.T, uid uint32) {
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m", "-test.parallel=4",
 		"-attempt="+*only, fmt.Sprintf("-test.short=%t", testing.Short()))
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), asUser+"=1", "HOME=/nonexistent", "TMPDIR=/tmp")
+	PythonCache(t) // which that user can only read
+	cmd.Env = append(os.Environ(), asUser+"=1", "HOME=/nonexistent", "TMPDIR=/tmp", cacheVariable+"="+CacheHome())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

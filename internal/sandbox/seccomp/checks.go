@@ -4,9 +4,10 @@ import "slices"
 
 // Errors a filter answers with; the same numbers on both architectures.
 const (
-	eperm  = 1
-	eacces = 13
-	enosys = 38
+	eperm   = 1
+	eacces  = 13
+	enosys  = 38
+	enotsup = 95
 )
 
 // Constants of the checked arguments, the same on both architectures.
@@ -26,23 +27,26 @@ const (
 	soSndbufForce  = 32
 	soRcvbufForce  = 33
 	perQuery       = 0xffffffff
+	cloneFiles     = 0x00000400
 	cloneThread    = 0x00010000
 	cloneNamespace = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 
 	tiocsti   = 0x5412
 	tioclinux = 0x541c
 	tioccons  = 0x541d
-	fiosetown = 0x8901
-	siocspgrp = 0x8902
+	tiocsetd  = 0x5423     // loads a module for a line discipline
+	ficlone   = 0x40049409 // copies into a file that is open for writing
+	ioctlCode = 0xffff     // type and number
+	ioctlType = 0xff00
+	terminals = 0x5400 // the type of terminals' requests, and of FIONREAD, FIONBIO, FIOCLEX and FIONCLEX
 
-	fSetOwn   = 8
-	fSetSig   = 10
-	fSetOwnEx = 15
 	fSetLease = 1024
 	fNotify   = 1026
 
 	setIDs     = 0o6000   // S_ISUID and S_ISGID
 	makesFiles = 0x400040 // O_CREAT and the bit that is O_TMPFILE's own: only then is there a mode
+	accessMode = 3        // O_ACCMODE; as a mode, for neither reading nor writing
+	truncates  = 0x200    // O_TRUNC
 
 	mapShared    = 0x01 // also a bit of MAP_SHARED_VALIDATE, and not of MAP_PRIVATE
 	mapAnonymous = 0x20
@@ -70,12 +74,23 @@ var prctls = []uint32{
 	0x53564d41, // PR_SET_VMA
 }
 
+// fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease stops who else opens them, a
+// notice tells who does, an owner of a descriptor gets its signals. The pages of pipes are counted for all that is the user's,
+// so a pipe keeps the size it was made with.
+var fcntls = []uint32{
+	0, 1, 2, 3, 4, // F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL
+	5, 6, 7, // F_GETLK, F_SETLK, F_SETLKW
+	9, 11, // F_GETOWN, F_GETSIG
+	36, 37, 38, // F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW
+	1030, 1032, 1034, // F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_GET_SEALS
+}
+
 // programCalls are allowed to an ordinary program beyond what a guest may: to watch files, to make pipes with
-// names, memory with a descriptor, and buffers of sockets of any size. What reaches other processes, the kernel's settings
+// names, memory with a descriptor, and buffers of sockets of any size, and to pass descriptors. What reaches other processes, the kernel's settings
 // or new namespaces is refused to both.
 var programCalls = []string{
 	"inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
-	"memfd_create", "mknod", "mknodat", "setsockopt",
+	"memfd_create", "mknod", "mknodat", "setsockopt", "sendmsg", "sendmmsg",
 }
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
@@ -89,13 +104,28 @@ var programPrctls = []uint32{
 // noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was given
 // are seen outside, and are its user's there.
 func noSetIDs(p *program) {
-	for name, mode := range map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2} {
-		p.rule(name, arg(mode), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow))
+	for name, mode := range map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2} {
+		p.rule(name, setsID(mode)...)
 	}
+	noSetIDsOpened(p)
+}
+
+// noSetIDsOpened is noSetIDs for what opening a file makes. before is asked first, of the number of the argument with the flags.
+func noSetIDsOpened(p *program, before ...func(flags uint32) []Insn) {
+	p.rule("creat", setsID(1)...)
 	for name, flags := range map[string]uint32{"open": 1, "openat": 2} {
-		p.rule(name, arg(flags), jset(makesFiles, 0, 3), arg(flags+1), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow))
+		var body []Insn
+		for _, f := range before {
+			body = append(body, f(flags)...)
+		}
+		p.rule(name, append(append(body, arg(flags), jset(makesFiles, 1, 0), ret(retAllow)), setsID(flags+1)...)...)
 	}
-	p.rule("openat2", ret(errno(enosys))) // its mode is behind a pointer, and everybody can do without it
+	p.rule("openat2", ret(errno(enosys))) // its flags are behind a pointer, and everybody can do without it
+}
+
+// setsID refuses a mode that gives users away.
+func setsID(mode uint32) []Insn {
+	return []Insn{arg(mode), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow)}
 }
 
 // checks adds the rules for calls whose arguments decide.
@@ -112,14 +142,20 @@ func checks(p *program, opts Options) {
 			arg(2), jeq(0, 3, 0), jeq(ipTCP, 2, 0), jeq(ipUDP, 1, 0),
 			ret(errno(eacces)), ret(retAllow))
 	}
+	if opts.OneSession {
+		p.rule("setsid", ret(errno(eperm)))
+	}
 	if opts.Watched && !opts.Program {
 		// Such memory stays when its pages are unmapped: it is then in no process's figures.
 		p.rule("mmap", arg(3), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
 	} else {
 		p.rule("mmap", ret(retAllow))
 	}
-	// Files of the cache belong to the user: a lease stops who else opens them, and a notice tells who does.
-	p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)
+	if opts.Program {
+		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)
+		p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
+	}
+	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
 	// Unix sockets alone: asyncio and multiprocessing need them, and no other family stays inside the
 	// network namespace for certain (AF_VSOCK reaches the hypervisor).
 	for _, name := range []string{"socket", "socketpair"} {
@@ -132,11 +168,16 @@ func checks(p *program, opts Options) {
 			arg(2), jeq(soSndbuf, 4, 0), jeq(soRcvbuf, 3, 0), jeq(soSndbufForce, 2, 0), jeq(soRcvbufForce, 1, 0),
 			ret(retAllow), ret(errno(eperm)))
 	}
-	p.rule("clone", arg(0), jset(cloneNamespace, 0, 1), ret(errno(eperm)), ret(retAllow))
+	// A thread shares its process's descriptors, so that they are limited, and can be counted.
+	p.rule("clone", arg(0), jset(cloneNamespace, 2, 0), jset(cloneThread, 0, 2), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
 	p.rule("clone3", ret(errno(enosys)))
-	// A descriptor of a terminal must not become a keyboard.
-	p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
+	// A descriptor of a terminal must not become a keyboard. Other types than terminals' change a file's flags by a descriptor
+	// that can only be read, and tell the name of a file system.
+	p.rule("ioctl",
+		arg(1), jeq(ficlone, 7, 0),
+		and(ioctlCode), jeq(tiocsti, 6, 0), jeq(tioclinux, 5, 0), jeq(tioccons, 4, 0), jeq(tiocsetd, 3, 0),
+		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 }
@@ -147,17 +188,23 @@ func aloneRules(p *program, pid uint32) {
 	for _, name := range []string{
 		"fork", "vfork", // one process: nothing survives it, and its limits are the sandbox's
 		"tkill", "rt_sigqueueinfo", "pidfd_open", "pidfd_send_signal", "setpriority", "setpgid", "setsid",
-		"chmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
+		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 		"utime", "utimes", "utimensat", "futimesat",
-		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
-		"sendmsg", "sendmmsg", // their addresses are behind a pointer
+		"truncate", // Landlock sees it from ABI 3 on
 	} {
 		p.rule(name, ret(errno(eperm)))
 	}
+	for _, name := range []string{ // of the user's files, what is there may say where each is from
+		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+		"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
+	} {
+		p.rule(name, ret(errno(enotsup)))
+	}
+	noSetIDsOpened(p, onlyToRead)
 	for _, name := range []string{"socket", "connect", "bind", "listen", "accept", "accept4"} {
 		p.rule(name, ret(errno(eacces)))
 	}
-	p.rule("clone", arg(0), jset(cloneThread, 0, 1), ret(retAllow), ret(errno(eperm)))
+	p.rule("clone", arg(0), jset(cloneThread, 0, 1), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
 	p.rule("socketpair",
 		arg(0), jeq(afUnix, 0, 4),
 		arg(1), and(sockType), jeq(sockStream, 0, 1), ret(retAllow), ret(errno(eacces)))
@@ -168,9 +215,15 @@ func aloneRules(p *program, pid uint32) {
 	for _, name := range []string{"prlimit64", "sched_setaffinity"} {
 		p.rule(name, oneOf(0, eperm, 0, pid)...)
 	}
-	// An owner of a descriptor gets its SIGIO: a signal to anybody.
-	p.rule("fcntl", noneOf(1, eperm, fSetOwn, fSetSig, fSetOwnEx, fSetLease, fNotify)...)
-	p.rule("ioctl", noneOf(1, eperm, fiosetown, siocspgrp, tiocsti, tioclinux, tioccons)...)
+}
+
+// onlyToRead refuses to open a file so that Landlock would not look: to read and truncate it (before ABI 3), or for neither
+// reading nor writing, which takes no right of Landlock's.
+func onlyToRead(flags uint32) []Insn {
+	return []Insn{
+		arg(flags), and(accessMode | truncates),
+		jeq(truncates, 2, 0), jeq(accessMode, 1, 0), jeq(accessMode|truncates, 0, 1), ret(errno(eperm)),
+	}
 }
 
 // oneOf allows a call when the low half of argument i is one of ks, else it fails with e.

@@ -65,6 +65,10 @@ type Options struct {
 	// Watched refuses memory that a watchdog cannot see. It is for a guest whose memory no cgroup limits.
 	Watched bool
 
+	// OneSession refuses setsid: the kernel shares out the processors by session (autogroup, sched(7)), so that one of
+	// many sessions would get more than its neighbours. It is for a guest that is started in a session of its own.
+	OneSession bool
+
 	// Program is the profile of an ordinary program instead of a guest: with sockets of the internet, file watches and
 	// anonymous files, whose memory is counted less exactly. Watched changes nothing for it.
 	Program bool

@@ -78,6 +78,8 @@ const (
 	aEPERM  = retErrno | eperm
 	aEACCES = retErrno | eacces
 	aENOSYS = retErrno | enosys
+
+	aENOTSUP = retErrno | enotsup
 )
 
 // TestEveryCall runs every row of the table, and every number around it, through both filters.
@@ -138,6 +140,7 @@ func TestChecks(t *testing.T) {
 		{"setsockopt", args{0, 6, 7}, retAllow, retAllow},
 		{"clone", args{17}, retAllow, aEPERM},
 		{"clone", args{0x3d0f00}, retAllow, retAllow}, // a thread, as glibc makes it
+		{"clone", args{0x3d0b00}, aEPERM, aEPERM},     // one with descriptors of its own
 		{"clone", args{0x10000000 | 17}, aEPERM, aEPERM},
 		{"clone", args{0x00020000 | 17}, aEPERM, aEPERM},
 		{"clone3", args{}, aENOSYS, aENOSYS},
@@ -145,7 +148,30 @@ func TestChecks(t *testing.T) {
 		{"ioctl", args{0, 0xdead00005412}, aEPERM, aEPERM}, // CVE-2023-28100: high bits set
 		{"ioctl", args{0, 0x541c}, aEPERM, aEPERM},
 		{"ioctl", args{0, 0x5401}, retAllow, retAllow},
-		{"ioctl", args{0, 0x8901}, retAllow, aEPERM}, // FIOSETOWN
+		{"ioctl", args{0, 0x541b}, retAllow, retAllow},     // FIONREAD
+		{"ioctl", args{0, 0x802c542a}, retAllow, retAllow}, // TCGETS2
+		{"ioctl", args{0, ficlone}, retAllow, retAllow},    // of a file that is open for writing
+		{"ioctl", args{0, 0x5423}, aEPERM, aEPERM},         // TIOCSETD
+		{"ioctl", args{0, 0x8901}, aENOTSUP, aENOTSUP},     // FIOSETOWN
+		{"ioctl", args{0, 0x40086602}, aENOTSUP, aENOTSUP}, // FS_IOC_SETFLAGS: a descriptor to read is enough
+		{"ioctl", args{0, 0x401c5820}, aENOTSUP, aENOTSUP}, // FS_IOC_FSSETXATTR
+		{"ioctl", args{0, 0x81009431}, aENOTSUP, aENOTSUP}, // FS_IOC_GETFSLABEL
+		{"fchmod", args{3, 0o600}, retAllow, aEPERM},
+		{"fchmodat2", args{}, retAllow, aEPERM},
+		{"fchown", args{}, retAllow, aEPERM},
+		{"utimensat", args{3, 0, 0}, retAllow, aEPERM},
+		{"fsetxattr", args{}, retAllow, aENOTSUP},
+		{"getxattr", args{}, retAllow, aENOTSUP},
+		{"truncate", args{}, retAllow, aEPERM},
+		{"openat", args{0, 0, 0}, retAllow, retAllow},
+		{"openat", args{0, 0, 0x241, 0o666}, retAllow, retAllow}, // O_CREAT | O_TRUNC | O_WRONLY
+		{"openat", args{0, 0, 0x241, 0o4755}, retAllow, aEPERM},
+		{"openat", args{0, 0, 0x200}, retAllow, aEPERM},  // O_TRUNC | O_RDONLY
+		{"openat", args{0, 0, 0x8003}, retAllow, aEPERM}, // for neither reading nor writing
+		{"openat2", args{}, retAllow, aENOSYS},
+		{"mknodat", args{}, aEPERM, aEPERM},
+		{"sendmsg", args{3}, aEPERM, aEPERM},
+		{"sendmmsg", args{3}, aEPERM, aEPERM},
 		{"personality", args{0xffffffff}, retAllow, retAllow},
 		{"personality", args{0x0040000}, aEPERM, aEPERM},
 		{"prctl", args{1, 0}, aEPERM, aEPERM}, // PR_SET_PDEATHSIG
@@ -159,12 +185,14 @@ func TestChecks(t *testing.T) {
 		{"sendto", args{3, 0, 0, 0, 0, 0}, retAllow, retAllow},
 		{"sendto", args{3, 0, 0, 0, 0x7f0000000000, 16}, retAllow, aEACCES},
 		{"connect", args{3}, retAllow, aEACCES},
-		{"fcntl", args{3, 8}, retAllow, aEPERM},
+		{"fcntl", args{3, 8}, aEPERM, aEPERM}, // F_SETOWN
+		{"fcntl", args{3, 6}, retAllow, retAllow},
+		{"fcntl", args{3, 1036}, aEPERM, aEPERM}, // F_SET_RW_HINT
 		{"fcntl", args{3, 3}, retAllow, retAllow},
 		{"fcntl", args{3, 1024}, aEPERM, aEPERM}, // F_SETLEASE
 		{"fcntl", args{3, 1026}, aEPERM, aEPERM}, // F_NOTIFY
-		{"fcntl", args{3, 1031}, retAllow, retAllow},
-		{"prctl", args{4, 0}, aEPERM, aEPERM}, // PR_SET_DUMPABLE
+		{"fcntl", args{3, 1031}, aEPERM, aEPERM}, // F_SETPIPE_SZ
+		{"prctl", args{4, 0}, aEPERM, aEPERM},    // PR_SET_DUMPABLE
 		{"shmget", args{}, aEPERM, aEPERM},
 		{"semtimedop", args{}, aEPERM, aEPERM},
 		{"inotify_add_watch", args{}, aEPERM, aEPERM},
@@ -212,6 +240,12 @@ func TestProgram(t *testing.T) {
 		{"setsockopt", args{0, 1, 7}, retAllow},
 		{"mmap", args{0, 4096, 3, 0x21}, retAllow},
 		{"memfd_create", args{}, retAllow},
+		{"sendmsg", args{}, retAllow},
+		{"fchmod", args{3, 0o600}, retAllow},
+		{"fchmod", args{3, 0o4755}, aEPERM},
+		{"openat", args{0, 0, 0x241, 0o4755}, aEPERM},
+		{"openat", args{0, 0, 0x200, 0}, retAllow},
+		{"mknodat", args{0, 0, 0o10600}, retAllow},
 		{"inotify_add_watch", args{}, retAllow},
 		{"prctl", args{1, 0}, retAllow},
 		{"prctl", args{4, 0}, retAllow},
@@ -270,6 +304,20 @@ func TestWatched(t *testing.T) {
 				if got, err := run(prog, call); got != want || err != nil {
 					t.Errorf("%s: mmap with flags %#x: %#x, %v; want %#x", goarch, flags, got, err, want)
 				}
+			}
+		}
+	}
+}
+
+func TestOneSession(t *testing.T) {
+	for opts, want := range map[Options]uint32{{OneSession: true}: aEPERM, {}: retAllow, {Program: true}: retAllow} {
+		for goarch, a := range arches {
+			prog, err := Filter(goarch, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := run(prog, data{nr: number(t, goarch, "setsid"), arch: a.audit}); got != want || err != nil {
+				t.Errorf("%s, %+v: setsid: %#x, %v; want %#x", goarch, opts, got, err, want)
 			}
 		}
 	}

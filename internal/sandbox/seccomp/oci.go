@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"encoding/json"
+	"math/bits"
 	"slices"
 )
 
@@ -82,7 +83,10 @@ func ociChecks(opts Options) []ociRule {
 		{Names: sockets, Action: ociErrno, ErrnoRet: eacces, Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}}},
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
 		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
-		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{Index: 0, Value: cloneNamespace, Op: ociMasked}}},
+		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{Index: 0, Value: cloneNamespace | cloneThread, Op: ociMasked}}},
+		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{
+			Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles, Op: ociMasked,
+		}}},
 	}
 	if opts.Watched { // all but what is both shared and anonymous
 		for _, bit := range []uint64{mapShared, mapAnonymous} {
@@ -91,10 +95,11 @@ func ociChecks(opts Options) []ociRule {
 	} else {
 		rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow})
 	}
-	for _, block := range blocksWithout(fSetLease, fNotify) {
-		rules = append(rules, ociRule{Names: []string{"fcntl"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
+	for _, v := range fcntls {
+		rules = append(rules, ociRule{Names: []string{"fcntl"}, Action: ociAllow, Args: []ociArg{word(v).masked(1)}})
 	}
-	for _, block := range blocksWithout(tiocsti, tioclinux, tioccons) {
+	terminal := block{terminals, ioctlType}.without(ioctlCode, tiocsti, tioclinux, tioccons, tiocsetd)
+	for _, block := range append(terminal, word(ficlone)) {
 		rules = append(rules, ociRule{Names: []string{"ioctl"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
 	}
 	for _, block := range blocksWithout(solSocket) {
@@ -119,7 +124,7 @@ func equal(index uint32, value uint64) ociArg {
 	return ociArg{Index: index, Value: value, Op: ociEqual}
 }
 
-// A block is the numbers of 32 bits that begin with the same bits.
+// A block is the numbers of 32 bits that have the same bits where its mask has them.
 type block struct{ value, mask uint32 }
 
 // masked compares the low half of an argument alone, which is what the kernel looks at.
@@ -127,22 +132,21 @@ func (b block) masked(index uint32) ociArg {
 	return ociArg{Index: index, Value: uint64(b.mask), ValueTwo: uint64(b.value), Op: ociMasked}
 }
 
+// word is the block of one number.
+func word(v uint32) block { return block{v, ^uint32(0)} }
+
 // blocksWithout covers every number of 32 bits but those given.
-func blocksWithout(except ...uint32) []block {
-	var blocks []block
-	var cover func(b block)
-	cover = func(b block) {
-		if !slices.ContainsFunc(except, func(x uint32) bool { return x&b.mask == b.value }) {
-			blocks = append(blocks, b)
-			return
-		}
-		if b.mask == 0xffffffff {
-			return
-		}
-		next := b.mask>>1 | 1<<31
-		cover(block{b.value, next})
-		cover(block{b.value | next&^b.mask, next})
+func blocksWithout(except ...uint32) []block { return block{}.without(^uint32(0), except...) }
+
+// without covers the numbers of b but those that are among the given ones in the bits of sight.
+func (b block) without(sight uint32, except ...uint32) []block {
+	if !slices.ContainsFunc(except, func(x uint32) bool { return x&b.mask == b.value }) {
+		return []block{b}
 	}
-	cover(block{})
-	return blocks
+	rest := sight &^ b.mask
+	if rest == 0 {
+		return nil
+	}
+	next := uint32(1) << (bits.Len32(rest) - 1)
+	return append(block{b.value, b.mask | next}.without(sight, except...), block{b.value | next, b.mask | next}.without(sight, except...)...)
 }

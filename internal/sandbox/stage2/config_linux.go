@@ -62,6 +62,7 @@ type Bind struct {
 	Dir    bool // Host is a directory
 	Write  bool
 	Real   bool // Host must lead through no link
+	Hidden bool // the guest should not learn where Host is; for a directory that is only read
 }
 
 // A Symlink is made in the root.

@@ -15,8 +15,15 @@ const (
 	// hides is not needed.
 	scaffold = "/tmp"
 
+	// source is where in the new root a mount is for as long as another is made of it.
+	source = ".source"
+
 	rootSize, rootInodes = 1 << 20, 1024
 	shmInodes            = 256
+
+	// maxReplaced bounds how often a file is opened again that is replaced while it is mounted, as ldconfig replaces
+	// /etc/ld.so.cache.
+	maxReplaced = 20
 
 	guestMount    = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	programMount  = unix.MS_NOSUID | unix.MS_NODEV
@@ -51,6 +58,7 @@ func buildRoot(r *Root) error {
 			return err
 		}
 	}
+	_ = os.Remove(source) // there is none without hidden binds
 	if err := fillRoot(r); err != nil {
 		return err
 	}
@@ -123,9 +131,42 @@ func attach(b Bind, tree int) error {
 	if err := makePoint(rel, b.Dir); err != nil {
 		return step(err, "making mount point %q", b.Inside)
 	}
-	err := unix.MoveMount(tree, "", unix.AT_FDCWD, rel, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	unix.Close(tree)
-	return step(err, "mounting %q", b.Inside)
+	if b.Hidden && overlay(tree, rel) == nil {
+		return step(unix.Close(tree), "mounting %q", b.Inside)
+	}
+	for try := 0; ; try++ {
+		err := unix.MoveMount(tree, "", unix.AT_FDCWD, rel, unix.MOVE_MOUNT_F_EMPTY_PATH)
+		unix.Close(tree)
+		if !errors.Is(err, unix.ENOENT) || try == maxReplaced {
+			return step(err, "mounting %q", b.Inside)
+		}
+		// Somebody has replaced the file since it was opened, and what has no name left cannot be mounted.
+		if tree, err = OpenTree(b.Host, b.Write, b.Real); err != nil {
+			return err
+		}
+	}
+}
+
+// overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo of a
+// bind has the path of its source, and so the user's name; that of an overlay has its options, where a relative path stays as
+// it is written. It takes a source that is mounted here. Where the kernel or the source's file system cannot do that (before
+// Linux 5.11), the tree can still be mounted itself.
+func overlay(tree int, rel string) error {
+	if err := os.MkdirAll(source, 0o700); err != nil {
+		return err
+	}
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, source, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return err
+	}
+	if err := unix.Fchdir(tree); err != nil {
+		return err
+	}
+	point := path.Join(scaffold, rel)
+	err := unix.Mount("overlay", point, "overlay", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "lowerdir=.:"+point)
+	if err := errors.Join(err, unix.Chdir(scaffold)); err != nil {
+		return err
+	}
+	return unix.Unmount(source, unix.MNT_DETACH)
 }
 
 // makePoint makes what a mount can be attached to, unless it is there.

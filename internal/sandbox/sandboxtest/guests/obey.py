@@ -43,13 +43,20 @@ def crash():
     ctypes.string_at(0)
 
 
+def leave():
+    try:
+        os.setsid()
+    except PermissionError:  # natively
+        os.setpgrp()
+
+
 def daemons(marker):
     ready, started = os.pipe()
     os.set_inheritable(started, True)
     code = "import os, time; os.write(%d, b'.'); time.sleep(3600)" % started
     for _ in range(3):
         if os.fork() == 0:
-            os.setsid()
+            leave()
             if os.fork() == 0:
                 os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", code, marker])
             os._exit(0)

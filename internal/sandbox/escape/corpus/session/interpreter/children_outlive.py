@@ -1,5 +1,6 @@
 # tries: to print into later runs from a process that goes on
 # must: held: dropped, and ended with the session
+import os
 import subprocess
 
 code = """
@@ -10,7 +11,7 @@ while True:
     print('{"verdict": "escaped", "detail": "printed by a child of an earlier run"}', flush=True)
     time.sleep(0.001)
 """
-subprocess.Popen([sys.executable, "-I", "-S", "-c", code], start_new_session=True)
+subprocess.Popen([sys.executable, "-I", "-S", "-c", code], preexec_fn=os.setpgrp)
 held("a note says so")
 # %% session a
 open("/tmp/go", "w").close()

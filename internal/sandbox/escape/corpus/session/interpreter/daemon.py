@@ -1,7 +1,10 @@
 # tries: to go on after the end of the session by leaving its family
 # must: held: every process of a sandbox ends with it
 if os.fork() == 0:
-    os.setsid()
+    try:
+        os.setsid()
+    except PermissionError:
+        os.setpgrp()
     if os.fork() == 0:
         import signal
 

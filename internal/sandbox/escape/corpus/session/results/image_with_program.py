@@ -1,5 +1,5 @@
 # tries: to hand over an image that holds a program
-# must: held: a drawing is an image only without scripts and references
+# must: held: a drawing is passed on without scripts and references
 import base64
 
 for drawing in (

@@ -64,7 +64,7 @@ func TestSeveralWriters(t *testing.T) {
 			for n := range 50 {
 				r := Record{Event: Called, Run: fmt.Sprint(i), Call: n, Tool: strings.Repeat("x", 100)}
 				if n%2 == 0 {
-					logs[i%2].Later(r)
+					logs[i%2].AppendAsync(r)
 					continue
 				}
 				add(t, logs[i%2], r)
@@ -246,7 +246,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	since := l.Lines()
-	l.Later(Record{Event: Called})
+	l.AppendAsync(Record{Event: Called})
 	if err := l.Sync(since); err == nil || !strings.Contains(err.Error(), "writing the audit log: ") {
 		t.Errorf("of a line that nobody waited for: %v", err)
 	}
@@ -293,7 +293,7 @@ func TestSettle(t *testing.T) {
 	l := open(t, Options{t.TempDir(), 1 << 20, 2})
 	for n := range 20 {
 		add(t, l, Record{Event: Called})
-		l.Later(Record{Event: Called})
+		l.AppendAsync(Record{Event: Called})
 		if err := l.Settle(0); err != nil {
 			t.Error(err)
 		}
@@ -315,7 +315,7 @@ func TestFailedLater(t *testing.T) {
 	l.mu.Lock()
 	l.told = 0
 	l.mu.Unlock()
-	if err := l.Settle(l.Lines()); !errors.As(err, new(Earlier)) || !strings.Contains(err.Error(), "writing the audit log: ") {
+	if err := l.Settle(l.Lines()); !errors.As(err, new(EarlierWriteError)) || !strings.Contains(err.Error(), "writing the audit log: ") {
 		t.Errorf("the next is not told: %v", err)
 	}
 	if err := l.Settle(l.Lines()); err != nil {

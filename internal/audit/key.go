@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -20,22 +21,36 @@ const (
 // Hash is the HMAC-SHA-256 of a call's arguments, as they were sent, with a key that only this tenant has: who gets
 // to see the log, but not the key, cannot find out by trying what the arguments were.
 func (l *Log) Hash(arguments []byte) (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.mac == nil {
-		if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
-			return "", err
-		}
-		key, err := loadKey(filepath.Join(l.opts.Dir, keyFile))
-		if err != nil {
-			return "", err
-		}
-		l.mac = hmac.New(sha256.New, key)
+	secret, err := l.key.load(l.opts.Dir)
+	if err != nil {
+		return "", err
 	}
-	l.mac.Reset()
-	l.mac.Write(arguments)
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(arguments)
 	var sum [sha256.Size]byte
-	return hex.EncodeToString(l.mac.Sum(sum[:0])), nil
+	return hex.EncodeToString(mac.Sum(sum[:0])), nil
+}
+
+// key is read once, or until that works.
+type key struct {
+	mu     sync.Mutex // held while it is read: nobody can do anything without
+	secret []byte
+}
+
+func (k *key) load(dir string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.secret != nil {
+		return k.secret, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	secret, err := loadKey(filepath.Join(dir, keyFile))
+	if err == nil {
+		k.secret = secret
+	}
+	return secret, err
 }
 
 // loadKey reads the key, making it when there is none. Of several processes that do, one makes the key of all.

@@ -20,12 +20,12 @@ type admission struct {
 	patience time.Duration     // for a user's answer
 
 	mu     sync.Mutex
-	recent []time.Time              // calls of the last minute, the oldest first; kept only for a limit
-	lanes  map[string]chan struct{} // by server; has as much room as calls may be made at once
+	recent []time.Time       // calls of the last minute, the oldest first; kept only for a limit
+	lanes  map[string]*lanes // by server
 }
 
 func newAdmission(c config.Policy) *admission {
-	return &admission{rules: c.Rules, places: c.Places, patience: c.ConfirmTimeout, lanes: map[string]chan struct{}{}}
+	return &admission{rules: c.Rules, places: c.Places, patience: c.ConfirmTimeout, lanes: map[string]*lanes{}}
 }
 
 // decide decides about a call of a run, and counts it where it may be made.
@@ -48,24 +48,16 @@ func (a *admission) decide(r *run, c policy.Call) policy.Decision {
 	return d
 }
 
-// enter waits until a server may be given one more call. The caller calls leave when it returned no error.
-func (a *admission) enter(ctx context.Context, server string) (leave func(), err error) {
-	if a.rules.Concurrency <= 0 {
-		return func() {}, nil
-	}
+// to returns the lanes to a server.
+func (a *admission) to(server string) *lanes {
 	a.mu.Lock()
-	lane, ok := a.lanes[server]
-	if !ok {
-		lane = make(chan struct{}, a.rules.Concurrency)
-		a.lanes[server] = lane
+	defer a.mu.Unlock()
+	l := a.lanes[server]
+	if l == nil {
+		l = newLanes(a.rules.Concurrency)
+		a.lanes[server] = l
 	}
-	a.mu.Unlock()
-	select {
-	case lane <- struct{}{}:
-		return func() { <-lane }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return l
 }
 
 // says explains a denial: which rule, and where its user has set it.
@@ -113,7 +105,7 @@ type permit struct {
 }
 
 // admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
-// offer the tool, and the policy must let it pass, or else the user. There is no other way to a tool.
+// offer the tool, the server must list it, and the policy must let it pass, or else the user. There is no other way to a tool.
 func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	r, ok := l.mayCall(c.Server)
 	if !ok {
@@ -125,7 +117,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	if !offers(server, c.Tool) {
 		return permit{}, &refusal{guest.CodeToolFailed, fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data}
 	}
-	call, err := l.bridge.servers.facts(ctx, server, c.Tool)
+	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
 	if err != nil {
 		code, message, data := explain(c.Server, c.Tool, causeOf(ctx, err))
 		return permit{}, &refusal{code, message, data}
@@ -135,7 +127,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	data.Rule = d.Rule
 	why := l.bridge.admission.says(d)
 	if d.Ask {
-		if no := l.approve(ctx, r, c, why); no != nil {
+		if no := l.approve(ctx, r, c, epoch, why); no != nil {
 			d.Denied, why = true, why+", and "+no.Error()
 		}
 	}
@@ -145,31 +137,12 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	return permit{r, server, call.Hints.ReadOnly, d.Rule}, nil
 }
 
-// withhold decides whether code may have what a call has brought.
-func (l *live) withhold(c guest.ToolCall, size int) *refusal {
+// checkResultSize decides whether code may have what a call has brought.
+func (l *live) checkResultSize(c guest.ToolCall, size int) *refusal {
 	d := l.bridge.admission.rules.Result(int64(size))
 	if !d.Denied {
 		return nil
 	}
 	message := fmt.Sprintf("policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d))
 	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}}
-}
-
-// facts is what a policy goes by in a call. Where that is in the server's list of tools, the server is asked first: what
-// an earlier process has kept may have changed.
-func (s *servers) facts(ctx context.Context, c config.Server, tool string) (policy.Call, error) {
-	if s.admission.rules.NeedList() {
-		s.confirm(ctx, c)
-		if _, err := s.load(ctx, c); err != nil {
-			return policy.Call{}, err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k, ok := s.known[c.Name]; ok {
-		if call, ok := k.calls[tool]; ok {
-			return call, nil
-		}
-	}
-	return policy.Call{Server: c.Name, Tool: tool, ServerAlias: s.set.alias[c.Name], Hints: policy.Worst}, nil
 }

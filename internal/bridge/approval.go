@@ -1,13 +1,10 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"codemode/internal/guest"
@@ -15,10 +12,10 @@ import (
 )
 
 // A Question is a call that the user is asked about. Its texts are one line each, and hold nothing that a terminal
-// would obey.
+// would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
-	Arguments    string // as JSON, cut in the middle when they are long
+	Arguments    string // as showJSON has them
 	Why          string // the rule, and where it is set
 }
 
@@ -98,13 +95,14 @@ func (r *run) remember(q question, a Answer) {
 var (
 	errRefused    = errors.New("the user said no")
 	errUnanswered = errors.New("the user did not answer in time")
+	errChanged    = errors.New("the server's tools have changed since it was asked for")
 	errStopping   = errors.New("the user is not asked because the run is being stopped")
 )
 
-// approve asks the user about a call, and waits while the run's deadline stands still. It returns why the call is not
-// approved.
-func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, why string) error {
-	q := question{c.Server, c.Tool, l.bridge.servers.epochOf(c.Server)}
+// approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the call is
+// not approved.
+func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, why string) error {
+	q := question{c.Server, c.Tool, epoch}
 	if r.req.Ask == nil {
 		return fmt.Errorf("%s; the user can allow it: policy.approved = [%s] in config.toml", r.req.Unasked, strconv.Quote(policy.Name(c.Server, c.Tool)))
 	}
@@ -120,6 +118,10 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, why string
 	defer func() { r.answers.turn <- struct{}{} }()
 	yes, known := r.known(q)
 	if !known {
+		if d := l.bridge.admission.rules.Question(r.asked); d.Denied {
+			return errors.New(l.bridge.admission.says(d))
+		}
+		r.asked++
 		answer, err := l.askUser(ctx, r, c, why)
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx) // nobody has said anything
@@ -130,8 +132,11 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, why string
 		}
 		yes = answer != No
 	}
-	if !yes {
+	switch {
+	case !yes:
 		return errRefused
+	case l.bridge.servers.epochOf(c.Server) != epoch:
+		return errChanged
 	}
 	return nil
 }
@@ -140,7 +145,7 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
-		Server: plain(c.Server), Tool: plain(c.Tool), Arguments: shortArguments(c.Arguments, maxAskedArguments), Why: plain(why),
+		Server: showName(c.Server), Tool: showName(c.Tool), Arguments: showJSON(c.Arguments, maxAskedArguments), Why: plain(why),
 	})
 	if err != nil {
 		return No, causeOf(ctx, err)
@@ -150,18 +155,3 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 
 // maxAskedArguments is how much a user is shown of a call's arguments, in bytes.
 const maxAskedArguments = 1000
-
-// shortArguments shows a call's arguments in one line.
-func shortArguments(arguments json.RawMessage, limit int) string {
-	var line bytes.Buffer
-	if json.Compact(&line, arguments) != nil {
-		line.Reset()
-		line.Write(arguments)
-	}
-	return plain(clip(line.String(), limit))
-}
-
-// plain is a text in one line that a terminal shows as it is.
-func plain(text string) string { return lineSpace.Replace(Visible(text)) }
-
-var lineSpace = strings.NewReplacer("\n", `\n`, "\t", `\t`)

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,7 +17,7 @@ import (
 func TestClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c := newClock(10 * time.Second)
+		c := newClock(10*time.Second, time.Hour)
 		time.AfterFunc(4*time.Second, func() { c.hold() })
 		time.AfterFunc(5*time.Second, func() { c.hold() })
 		time.AfterFunc(64*time.Second, c.release)
@@ -39,8 +38,70 @@ func TestClockStandsStill(t *testing.T) {
 	})
 }
 
+// TestClockCounts is about runs of ten seconds whose user is asked for ever: what they go on to do meanwhile counts.
+func TestClockCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		used  func() time.Duration // of the time since the beginning
+		pause time.Duration
+		want  time.Duration
+	}{
+		"idle":                         {func() time.Duration { return 0 }, time.Hour, time.Hour + 10*time.Second},
+		"a processor":                  {nil, time.Hour, 10 * time.Second},
+		"that cannot be seen":          {func() time.Duration { return unseen }, time.Hour, unseenPause + 10*time.Second},
+		"nor stand still for as long":  {func() time.Duration { return unseen }, time.Second, 11 * time.Second},
+		"no longer than it may at all": {func() time.Duration { return 0 }, 5 * time.Second, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				if c.used == nil {
+					c.used = func() time.Duration { return time.Since(began) }
+				}
+				clock := newClock(10*time.Second, c.pause, func() time.Duration { return 0 }, c.used)
+				clock.hold()
+				<-clock.over()
+				if took := time.Since(began); took != c.want {
+					t.Errorf("it was over after %v, want %v", took, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestSpinWhileAsked is about a run that goes on while its user is asked.
+func TestSpinWhileAsked(t *testing.T) {
+	k := newKit(t, func(o *Options) { o.Config.Policy.Confirm = []string{"*.delete_*"} }, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes")))
+	out := k.run(Request{
+		Timeout: time.Second, Code: "import threading\ndef spin():\n    while True: pass\n" +
+			"threading.Thread(target=spin, daemon=True).start()\nawait mcp_notes.delete_note(message='x')",
+		Ask: func(ctx context.Context, _ Question) (Answer, error) {
+			<-ctx.Done()
+			return No, ctx.Err()
+		},
+	})
+	if out.Status != StatusTimeout || out.Receipt.AskedMS > 15_000 {
+		t.Errorf("asked for %d ms: %s", out.Receipt.AskedMS, out.compact())
+	}
+}
+
+// TestTooManyQuestions is about code that asks about one tool after the other.
+func TestTooManyQuestions(t *testing.T) {
+	k := newKit(t, func(o *Options) {
+		o.Config.Policy.Confirm, o.Config.Policy.Questions = []string{"fake.*"}, 3
+	}, fake("fake", "-tools", "8"))
+	asked := 0
+	out := k.run(Request{
+		Code: "for n in range(1, 9):\n    try: await runtime.call_tool('fake', f'tool_{n}', {'message': 'x'})\n    except mcp.PolicyError as e: print(e)",
+		Ask:  func(context.Context, Question) (Answer, error) { asked++; return No, nil },
+	})
+	text := out.compact()
+	if n := strings.Count(text, "and the run has asked its user 3 times, and policy.questions is 3"); asked != 3 || n != 5 {
+		t.Errorf("asked %d times, %d refusals: %s", asked, n, text)
+	}
+}
+
 func TestClockWithoutDeadline(t *testing.T) {
-	c := newClock(0)
+	c := newClock(0, time.Hour)
 	if !c.hold() || c.over() != nil {
 		t.Error("no deadline can be held, and is never over")
 	}
@@ -61,7 +122,10 @@ func TestAnswer(t *testing.T) {
 		{accept(map[string]any{"decision": "session"}), ForSession},
 		{accept(map[string]any{"decision": "deny"}), No},
 		{accept(map[string]any{"decision": true}), No},
-		{accept(nil), No},
+		{accept(nil), Once},
+		{accept(map[string]any{"decision": nil}), No},
+		{&mcp.ElicitResult{Action: "decline"}, No},
+		{&mcp.ElicitResult{Action: "cancel", Content: map[string]any{"decision": "once"}}, No},
 		{&mcp.ElicitResult{Action: "decline", Content: map[string]any{"decision": "once"}}, No},
 		{&mcp.ElicitResult{Action: "cancel"}, No},
 		{nil, No},
@@ -105,14 +169,6 @@ func TestAnswersHold(t *testing.T) {
 		if _, known := later.known(second); known != c.laterNew {
 			t.Errorf("%d, in the next run, described anew: %v", c.said, known)
 		}
-	}
-}
-
-// TestQuestionIsPlain holds that no argument can move a terminal's cursor or look like another line.
-func TestQuestionIsPlain(t *testing.T) {
-	got := shortArguments(json.RawMessage("{ \"a\":\n \"\\u001b[2J\u202e\x1b\" , \"b\": \""+strings.Repeat("x", 5000)+"\"}"), 200)
-	if strings.ContainsAny(got, "\n\x1b\u202e") || len(got) > 300 || !strings.HasPrefix(got, "{") || !strings.Contains(got, "bytes left out") {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"runtime"
 	"sync"
 
 	"codemode/internal/audit"
 	"codemode/internal/config"
+	"codemode/internal/fair"
 	"codemode/internal/guest"
 	"codemode/internal/proc"
 	"codemode/internal/sandbox"
@@ -33,8 +35,6 @@ type Options struct {
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 	// Secrets are the texts in a server's entry that no error and no log may say.
 	Secrets func(config.Server) []string
-	// MaskText is a text, which may be JSON, without what looks like a secret.
-	MaskText func(string) string
 
 	Telemetry *telemetry.Telemetry // nil is none
 
@@ -57,10 +57,14 @@ type Bridge struct {
 	saved     *saved
 	admission *admission
 	audit     *audit.Log // nil keeps none
-	files     fs.FS      // the guest's tree, one value for all sandboxes, so that the runtime reads it once
+	runs      *runs
+	files     fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
+
+	decoding *fair.Queue // for who reads long texts
+	pictures *fair.Queue // for who decodes images
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -78,7 +82,9 @@ func New(opts Options) *Bridge {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}}
+	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns()}
+	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
+	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
 	b.closing, b.end = context.WithCancelCause(context.Background())
 	b.saved = newSaved(opts.ToolsDir)
 	if c := opts.Config.Audit; opts.AuditDir != "" && c.Keep > 0 {

@@ -16,9 +16,7 @@ import (
 func TestServerCrash(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
 	got := k.text("import mcp\ntry: await mcp_fake.crash()\nexcept mcp.ToolError as e: print(e)\nprint(await mcp_fake.echo(message='again'))")
-	lines := strings.Split(got, "\n")
-	contains(t, got, "fakemcp: crashing as told", "exit status 3")
-	want(t, lines[len(lines)-1], "again")
+	contains(t, got, "fakemcp: crashing as told", "exit status 3", "\nagain\n", "whose outcome is unknown:\n  fake.crash {}")
 	// Calls under way end with it, also those of other sessions.
 	waiting := make(chan string, 1)
 	go func() {
@@ -32,7 +30,7 @@ func TestServerCrash(t *testing.T) {
 // case 34: a server that hangs costs its own limit and nobody else anything.
 func TestServerHangs(t *testing.T) {
 	k := newKit(t, func(o *Options) {
-		o.Config.Servers.StartTimeout, o.Config.Servers.CallTimeout = 500*time.Millisecond, 500*time.Millisecond
+		o.Config.Servers.StartTimeout, o.Config.Servers.CallTimeout = 2*time.Second, 2*time.Second
 	}, fake("init", "-hang", "initialize"), fake("list", "-hang", "tools/list"), fake("call", "-hang", "call"), fake("good"))
 	got := k.text(`
 import time
@@ -47,11 +45,13 @@ async def attempt(name):
 print("\n".join(await asyncio.gather(*map(attempt, ["init", "list", "call", "good"]))))
 print("good" if ends["good"] < min(ends[n] for n in ends if n != "good") else ends)
 `)
-	want(t, got, `init: MCPError: server "init": initialize: starting the server took longer than 500ms
-list: MCPError: server "list": tools/list: starting the server took longer than 500ms
-call: ToolError: tool "echo" of server "call" took longer than 500ms
+	want(t, got, `init: MCPError: server "init": initialize: starting the server took longer than 2s
+list: MCPError: server "list": tools/list: starting the server took longer than 2s
+call: ToolError: tool "echo" of server "call" took longer than 2s
 good: quick
-good`)
+good
+calls that were sent and not answered, whose outcome is unknown:
+  call.echo {"message":"quick"}`)
 	// Named for a run, a server that does not start is told and does not keep the run from going on.
 	out := k.run(Request{Servers: []string{"init", "good"}, Code: "print(await mcp_good.echo(message='on'))"})
 	want(t, string(out.Stdout.Head), "on\n")
@@ -99,7 +99,7 @@ func TestNobodyWaitsForAStart(t *testing.T) {
 	if out := <-closed; out.Status == StatusSuccess || len(out.Stdout.Head) > 0 {
 		t.Errorf("%s", out.compact())
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > patience/2 {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -23,8 +23,8 @@ const checkPatience = time.Minute
 var errCheckLate = errors.New("reading it took Python too long")
 
 // check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says that
-// wants a function kept proves nothing, for the code that runs there may have changed anything in it.
-func (b *Bridge) check(ctx context.Context, source string) (checked guest.Checked, err error) {
+// wants a function kept proves nothing, for the code that runs there may have changed anything in it. Sessions take turns.
+func (b *Bridge) check(ctx context.Context, session, source string) (checked guest.Checked, err error) {
 	if b.saved.box == nil {
 		return checked, errNoToolbox
 	}
@@ -32,24 +32,17 @@ func (b *Bridge) check(ctx context.Context, source string) (checked guest.Checke
 	if err != nil {
 		return checked, err
 	}
-	select { // one at a time: a flood of wishes is not to become one of sandboxes
-	case <-b.saved.checking:
-		defer func() { b.saved.checking <- struct{}{} }()
-	case <-ctx.Done():
-		return checked, context.Cause(ctx)
+	leave, err := b.saved.checking.Enter(ctx, session, 1)
+	if err != nil {
+		return checked, err
 	}
+	defer leave()
 	l, err := startLive(ctx, b, "check", Request{})
 	if err != nil {
 		return checked, err
 	}
 	defer l.close()
-	answer, send := l.request(guest.MethodCheck, guest.Check{Source: source})
-	l.work.Go(func() {
-		<-l.greeted
-		if err := send(); err != nil {
-			l.kill(err)
-		}
-	})
+	answer := l.request(guest.MethodCheck, guest.Check{Source: source})
 	ctx, cancel := context.WithTimeoutCause(ctx, checkPatience, errCheckLate)
 	defer cancel()
 	var m guest.Message

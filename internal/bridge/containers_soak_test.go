@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 )
@@ -27,10 +28,9 @@ const soakAtOnce = 2
 // TestContainersSoak is a hundred sessions of codemodes that share an engine, with timeouts, cancellations and crashes, and
 // codemodes that are killed in their midst. After the next start no container is left.
 func TestContainersSoak(t *testing.T) {
-	codemodes, each := 6, 10 // that are killed
-	own := 40
-	if testing.Short() {
-		codemodes, each, own = 2, 5, 10
+	codemodes, each, own := 2, 5, 10 // of which all but the last are killed
+	if require.Named("soak") {
+		codemodes, each, own = 6, 10, 40
 	}
 	onEachEngine(t, func(t *testing.T, k *kit) {
 		pids := []int{os.Getpid()}

@@ -54,18 +54,17 @@ func (l *live) tooLong(id int64, method, what, text string, limit int) func() er
 
 // toolCall calls a tool. The result travels as the server sent it.
 func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() error {
-	var c guest.ToolCall
-	if err := json.Unmarshal(m.Params, &c); err != nil {
-		return l.refuse(m.ID, -32602, "tools/call: "+err.Error(), guest.ErrorData{})
+	done := l.decode(len(m.Params))
+	c, err := guest.ParseToolCall(m.Params)
+	done()
+	if err != nil {
+		return l.refuse(m.ID, -32602, "tools/call: "+err.Error()+"; the call was not made", guest.ErrorData{})
 	}
 	switch {
 	case len(c.Server) > maxAskedName:
 		return l.tooLong(m.ID, "tools/call", "server's name", c.Server, maxAskedName)
 	case len(c.Tool) > maxAskedName:
 		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
-	}
-	if len(c.Arguments) == 0 {
-		c.Arguments = json.RawMessage("{}")
 	}
 	p, no := l.admit(ctx, c)
 	if no != nil {
@@ -90,7 +89,7 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 // answerCall is the answer to a call that was made.
 func (l *live) answerCall(ctx context.Context, t *task, id int64, c guest.ToolCall, result json.RawMessage, err error) func() error {
 	if err == nil {
-		if no := l.withhold(c, len(result)); no != nil {
+		if no := l.checkResultSize(c, len(result)); no != nil {
 			return l.refuse(id, no.code, no.message, no.data)
 		}
 		err = t.hold(len(result))
@@ -109,12 +108,14 @@ func (l *live) answerCall(ctx context.Context, t *task, id int64, c guest.ToolCa
 
 // call makes a call that may be made.
 func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMessage, error) {
-	leave, err := l.bridge.admission.enter(ctx, c.Server)
+	leave, err := l.bridge.admission.to(c.Server).enter(ctx, l.session, len(c.Arguments))
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	done := l.decode(len(c.Arguments))
 	rec := p.run.recordedCall(c.Server, c.Tool, c.Arguments)
+	done()
 	rec.Rule = p.rule
 	if required := l.bridge.opts.Config.Audit.Required; required || !p.reads { // known even if codemode dies before there is an answer
 		sending := rec
@@ -130,10 +131,12 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	how, took := endingOf(result, err), time.Since(began)
 	l.endCall(ctx, span, c, how, err, took)
 	p.run.ledger.end(e, how, len(result))
+	if err == nil && how == callFailed { // an error says more than a result of what a server was started with
+		result = l.bridge.servers.pool.Redactor().JSON(result)
+	}
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.answered(rec)
 	if err == nil {
-		l.bridge.servers.confirm(ctx, p.server)
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)
 	}
 	return result, err
@@ -207,19 +210,19 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
 		return l.refuse(m.ID, code, message, data)
 	}
-	epoch := l.bridge.servers.epochOf(c.Name) // before, so that a change meanwhile is told with the next run
-	load := l.bridge.servers.load
+	ask := l.bridge.servers.know
 	if q.Fresh {
-		load = l.bridge.servers.relist
+		ask = l.bridge.servers.relist
 	}
-	entry, err := load(ctx, c)
+	k, err := ask(ctx, c)
 	if err != nil {
 		code, message, data := explain(c.Name, "", causeOf(ctx, err))
 		return l.refuse(m.ID, code, message, data)
 	}
+	entry := k.server
 	if q.Load {
 		l.mu.Lock()
-		l.told[c.Name] = mark{known: true, loaded: true, epoch: epoch}
+		l.told[c.Name] = mark{known: true, loaded: true, epoch: k.epoch}
 		l.mu.Unlock()
 	} else {
 		entry.Loaded = false

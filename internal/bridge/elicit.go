@@ -9,11 +9,11 @@ import (
 )
 
 // decisions is the form in which a client asks its user. enumNames is what clients before revision 2025-11-25 show,
-// and later ones still understand (MCP schema, LegacyTitledEnumSchema).
-var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Allow it?",` +
-	`"enum":["once","run","session","deny"],` +
-	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}},` +
-	`"required":["decision"]}`)
+// and later ones still understand (MCP schema, LegacyTitledEnumSchema). To accept it as it is allows the one call:
+// Claude Code shows a required field as "not set", and takes six keys to set it (seen in November 2026).
+var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Allow",` +
+	`"enum":["once","run","session","deny"],"default":"once",` +
+	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}}}`)
 
 func elicitation(q Question) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
@@ -23,12 +23,15 @@ func elicitation(q Question) *mcp.ElicitParams {
 	}
 }
 
-// answer reads a user's decision. Who accepts without saying what, has not said yes.
+// answer reads a user's decision. Who accepts without choosing allows the one call.
 func answer(r *mcp.ElicitResult) Answer {
 	if r == nil || r.Action != "accept" {
 		return No
 	}
-	decision, _ := r.Content["decision"].(string)
+	decision := "once"
+	if chosen, ok := r.Content["decision"]; ok {
+		decision, _ = chosen.(string)
+	}
 	return map[string]Answer{"once": Once, "run": ForRun, "session": ForSession}[decision]
 }
 

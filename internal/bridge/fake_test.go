@@ -60,6 +60,7 @@ func (b *scriptedBox) SitePackages() []string      { return nil }
 func (b *scriptedBox) Input() io.Reader            { return nil }
 func (b *scriptedBox) Done() <-chan struct{}       { return b.done }
 func (b *scriptedBox) Exit() sandbox.Exit          { return b.exit }
+func (b *scriptedBox) CPU() (time.Duration, bool)  { return 0, false }
 func (b *scriptedBox) Enforced() sandbox.Enforcement {
 	e := b.enforced
 	e.Runtime, e.Isolation = "scripted", cmp.Or(e.Isolation, sandbox.IsolationFull)
@@ -128,11 +129,12 @@ func (g *scriptedGuest) drain() { io.Copy(io.Discard, g.lines) }
 
 func testConfig() config.Config {
 	return config.Config{
-		Sandbox: config.Sandbox{Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: "full", IdleTimeout: time.Minute},
-		Run:     config.Run{Timeout: 20 * time.Second, MaxTimeout: 60 * time.Second, Grace: 300 * time.Millisecond},
-		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
-		Policy:  config.Policy{ConfirmTimeout: 20 * time.Second},
-		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
+		Sandbox:      config.Sandbox{Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: "full", IdleTimeout: time.Minute},
+		Run:          config.Run{Timeout: patience, MaxTimeout: 5 * time.Minute, Grace: 300 * time.Millisecond},
+		Output:       config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
+		Policy:       config.Policy{ConfirmTimeout: patience},
+		Servers:      config.Servers{StartTimeout: patience, CallTimeout: patience},
+		Instructions: config.Instructions{Servers: true},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/require"
 )
 
 // However much a guest has to say, the result stays of a size that a client and a model can take. The user's code
@@ -63,7 +65,7 @@ func TestHostileGuestIsBounded(t *testing.T) {
 				}
 			}}
 			k := newKitOn(t, rt, nil, fake("fake"))
-			result := k.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second}).CallToolResult("compact")
+			result := k.Run(t.Context(), Request{Code: "x", Timeout: patience}).CallToolResult(Form{Mode: "compact"})
 			if size := len(mustJSON(result)); size > 300<<10 {
 				t.Errorf("the result has %d bytes", size)
 			}
@@ -75,6 +77,10 @@ func TestHostileGuestIsBounded(t *testing.T) {
 func TestGuestThatDoesNotRead(t *testing.T) {
 	if raced {
 		t.Skip("it measures memory, and the race detector's own would count; it runs without -race")
+	}
+	tools := "200"
+	if require.Named("soak") {
+		tools = "2000"
 	}
 	for name, c := range map[string]struct {
 		requests int
@@ -95,6 +101,9 @@ func TestGuestThatDoesNotRead(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "calls" {
+				require.OptIn(t, "soak") // it takes 192 MiB of answers
+			}
 			sent := make(chan struct{})
 			rt := &scripted{t: t, script: func(g *scriptedGuest) {
 				if _, _, ok := g.run(); !ok {
@@ -106,11 +115,11 @@ func TestGuestThatDoesNotRead(t *testing.T) {
 				close(sent)
 				<-g.box.done
 			}}
-			k := newKitOn(t, rt, nil, fake("fake", "-tools", "2000"))
+			k := newKitOn(t, rt, func(o *Options) { o.Config.Run.MaxTimeout = time.Hour }, fake("fake", "-tools", tools))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan Outcome, 1)
-			go func() { ended <- k.Run(ctx, Request{Code: "x", Timeout: time.Minute}) }()
+			go func() { ended <- k.Run(ctx, Request{Code: "x", Timeout: time.Hour}) }()
 			<-sent
 			s, err := k.session(defaultSession)
 			if err != nil {
@@ -159,7 +168,7 @@ func TestOverlongRequests(t *testing.T) {
 				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, id, fmt.Sprint(refused["code"], " ", refused["message"]))
 				g.drain()
 			})
-			out := b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second})
+			out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 			if !strings.HasPrefix(out.Repr, "-32602 "+name) {
 				t.Errorf("%s", out.compact())
 			}
@@ -189,7 +198,7 @@ func TestDeepValue(t *testing.T) {
 				g.drain()
 			}
 		})
-		got := string(b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second}).payload().Result)
+		got := string(b.Run(t.Context(), Request{Code: "x", Timeout: patience}).payload().Result)
 		want := `"its repr"`
 		if kept {
 			want = nested(depth)

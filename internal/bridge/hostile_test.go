@@ -87,14 +87,14 @@ func TestHostileGuest(t *testing.T) {
 				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"fine"}}}`, id)
 				g.drain()
 			})
-			out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second})
+			out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 			if out.Status != c.status || !strings.Contains(out.compact(), c.says) {
 				t.Errorf("status %s: %s", out.Status, out.compact())
 			}
 			if c.status == StatusSuccess {
 				return // the session lives on with a script that has nothing more to say
 			}
-			if out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second, Session: "another"}); out.Repr != "fine" {
+			if out := b.Run(t.Context(), Request{Code: "x", Timeout: patience, Session: "another"}); out.Repr != "fine" {
 				t.Errorf("the next run: %s", out.compact())
 			}
 		})
@@ -115,7 +115,7 @@ func TestLostWithItsEngine(t *testing.T) {
 				<-g.box.done
 			}
 		})
-		out := b.Run(t.Context(), Request{Code: "x", Timeout: 10 * time.Second})
+		out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 		if out.Status != StatusError || !out.Lost || !strings.Contains(out.compact(), want) {
 			t.Errorf("want %q: %s", want, out.compact())
 		}
@@ -165,7 +165,7 @@ func TestCancelledRunSaysSo(t *testing.T) {
 			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"interrupted"}}`, id)
 		}
 	})
-	out := b.Run(ctx, Request{Code: "x", Timeout: 10 * time.Second})
+	out := b.Run(ctx, Request{Code: "x", Timeout: patience})
 	if out.Status != StatusCancelled || !strings.Contains(out.Error, "still there") {
 		t.Errorf("%s", out.compact())
 	}

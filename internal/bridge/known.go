@@ -69,6 +69,9 @@ func (b *Bridge) List(ctx context.Context, names []string, done func(server stri
 }
 
 func (b *Bridge) listOne(ctx context.Context, c config.Server) (int, error) {
-	server, err := b.servers.relist(ctx, c)
-	return len(server.Tools), err
+	k, err := b.servers.relist(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return len(k.server.Tools), nil
 }

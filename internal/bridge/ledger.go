@@ -25,16 +25,16 @@ const (
 
 // Tally counts the calls of one tool.
 type Tally struct {
-	OK     int `json:"ok,omitempty"`
-	Failed int `json:"failed,omitempty"`
-	Denied int `json:"denied,omitempty"`
+	OK         int `json:"ok,omitempty"`
+	Failed     int `json:"failed,omitempty"`
+	Denied     int `json:"denied,omitempty"`
+	Unanswered int `json:"unanswered,omitempty"` // sent, outcome unknown
 }
 
-// Effects are the calls of a run that did not come to its end, as far as they may have changed something: what must not
-// be repeated without a look.
+// Effects are the calls of a run that must not be repeated without a look, as far as they may have changed something.
 type Effects struct {
-	Done       []string `json:"done,omitempty"`
-	Unanswered []string `json:"unanswered,omitempty"` // sent, and perhaps done
+	Done       []string `json:"done,omitempty"`       // of a run that did not come to its end
+	Unanswered []string `json:"unanswered,omitempty"` // of any run: sent, outcome unknown
 }
 
 // Lines tells them to people, each in one line.
@@ -44,7 +44,7 @@ func (e Effects) Lines() (lines []string) {
 		calls []string
 	}{
 		{"calls that were done, not to be repeated blindly:", e.Done},
-		{"calls that were sent and not answered, and may have been done:", e.Unanswered},
+		{"calls that were sent and not answered, whose outcome is unknown:", e.Unanswered},
 	} {
 		if len(part.calls) > 0 {
 			lines = append(lines, part.head)
@@ -84,7 +84,7 @@ type entry struct {
 
 // effect is how a call is told that may have changed something.
 func (e *entry) effect() string {
-	return plain(clip(e.name, maxToolName)) + " " + shortArguments(e.arguments, maxEffectDetail)
+	return showName(e.name) + " " + showJSON(e.arguments, maxEffectDetail)
 }
 
 func newLedger() *ledger {
@@ -136,7 +136,7 @@ func (l *ledger) deny(server, tool string) {
 
 // count is called with l.mu held.
 func (l *ledger) count(name string, how ending) {
-	name = plain(clip(name, maxToolName))
+	name = showName(name)
 	t, counted := l.byTool[name]
 	if !counted && len(l.byTool) >= maxTools {
 		name = "other tools"
@@ -147,10 +147,22 @@ func (l *ledger) count(name string, how ending) {
 		t.OK++
 	case callDenied:
 		t.Denied++
+	case callUnanswered:
+		t.Unanswered++
 	default:
 		t.Failed++
 	}
 	l.byTool[name] = t
+}
+
+// busySoFar is how long some call was under way.
+func (l *ledger) busySoFar() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.underWay) > 0 && !l.over {
+		return l.busy + time.Since(l.since)
+	}
+	return l.busy
 }
 
 func listed(list []string, more int, e *entry) ([]string, int) {
@@ -176,10 +188,11 @@ func (l *ledger) close(out *Outcome) {
 	r := &out.Receipt
 	r.ByTool, r.KeptBytes, r.ToolsMS = l.byTool, l.received, l.busy.Milliseconds()
 	for _, t := range l.byTool {
-		r.Calls += t.OK + t.Failed + t.Denied
+		r.Calls += t.OK + t.Failed + t.Denied + t.Unanswered
 	}
+	out.Effects.Unanswered = withMore(l.unanswered, l.moreUnanswered)
 	if out.Status != StatusSuccess {
-		out.Effects = Effects{withMore(l.done, l.moreDone), withMore(l.unanswered, l.moreUnanswered)}
+		out.Effects.Done = withMore(l.done, l.moreDone)
 	}
 	l.over = true
 }

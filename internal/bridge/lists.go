@@ -104,9 +104,12 @@ func (l *lists) save(c config.Server, tools []json.RawMessage) {
 	}
 }
 
+// maxLearned is the size of a result from which on nothing is learned of its shape: others wait meanwhile.
+const maxLearned = 1 << 20
+
 // saw learns from a tool's result what its results look like. It keeps no values.
 func (l *lists) saw(server, tool string, result json.RawMessage) {
-	if l.store == nil {
+	if l.store == nil || len(result) > maxLearned {
 		return
 	}
 	l.mu.Lock()

@@ -25,7 +25,6 @@ type live struct {
 	conn    *guest.Conn
 	ctx     context.Context // ends when the guest is gone
 	end     context.CancelCauseFunc
-	greeted chan struct{}  // closed when initialize has been sent
 	gone    chan struct{}  // closed when the reader has ended: nothing more will come
 	work    sync.WaitGroup // the reader and every answer under way
 	gate    *gate
@@ -51,22 +50,17 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 	}
 	l := &live{
 		bridge: b, session: session, box: box,
-		conn:    guest.NewConn(box.Channel(), maxMessage),
-		greeted: make(chan struct{}), gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
+		conn: guest.NewConn(box.Channel(), maxMessage),
+		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
 		told: map[string]mark{}, reading: make(chan struct{}, 1),
 	}
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
+	l.conn.ParseInTurn(func() func() { return l.decode(maxMessage) })
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
-	_, send := l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
-	l.work.Go(func() { // not waited for: a guest that reads nothing must not hold up a deadline
-		defer close(l.greeted)
-		if err := send(); err != nil {
-			l.kill(err)
-		}
-	})
+	l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
 	return l, nil
 }
 
@@ -99,6 +93,14 @@ func (l *live) alive() bool {
 	}
 }
 
+// processorTime is what the guest has used, for a clock.
+func (l *live) processorTime() time.Duration {
+	if used, ok := l.box.CPU(); ok {
+		return used
+	}
+	return unseen
+}
+
 // kill ends the guest at once; whoever waits for it sees gone.
 func (l *live) kill(cause error) {
 	l.end(cause)
@@ -116,14 +118,21 @@ func (l *live) close() {
 	l.bridge.log.InfoContext(l.ctx, "session ended")
 }
 
-// request prepares a request: where its answer will arrive, and the step that sends it.
-func (l *live) request(method string, params any) (answer <-chan guest.Message, send func() error) {
+// request sends a request and returns where its answer will arrive. It waits for nothing: a guest that reads nothing must
+// not hold up a deadline.
+func (l *live) request(method string, params any) (answer <-chan guest.Message) {
 	id := l.ids.Add(1)
 	c := make(chan guest.Message, 1)
 	l.mu.Lock()
 	l.pending[id] = c
 	l.mu.Unlock()
-	return c, func() error { return l.conn.Request(id, method, params) }
+	send := l.conn.Request(id, method, params)
+	l.work.Go(func() {
+		if err := send(); err != nil {
+			l.kill(err)
+		}
+	})
+	return c
 }
 
 // read is the only reader of the guest's channel.
@@ -179,6 +188,20 @@ func (l *live) handle(m guest.Message) error {
 		return fmt.Errorf("%w: unknown request %.60q", guest.ErrProtocol, m.Method)
 	}
 	return nil // an unknown notification is ignored
+}
+
+// longText is how many bytes keep a processor busy for longer than it takes to have a turn at that.
+const longText = 64 << 10
+
+// decode waits for the guest's turn to have so many bytes be read, where they are many: sessions take turns at that, and
+// one processor is left to all else. Whoever has the turn waits for nothing until done.
+func (l *live) decode(size int) (done func()) {
+	if size <= longText {
+		return func() {}
+	}
+	t := l.bridge.decoding.Join(l.session, 1)
+	_ = t.Wait(l.ctx) // who is ending need not wait
+	return t.Leave
 }
 
 // answered delivers the guest's answer to one of our requests.
@@ -250,10 +273,11 @@ func (l *live) cancel(id int64) {
 	}
 }
 
-// notify sends a notification without waiting for a guest that may not be reading.
+// notify sends a notification, in order, without waiting for a guest that may not be reading.
 func (l *live) notify(method string, params any) {
+	send := l.conn.Notify(method, params)
 	l.work.Go(func() {
-		if err := l.conn.Notify(method, params); err != nil && l.ctx.Err() == nil {
+		if err := send(); err != nil && l.ctx.Err() == nil {
 			l.bridge.log.DebugContext(l.callContext(), "telling the guest", "method", method, "error", err)
 		}
 	})
@@ -287,17 +311,6 @@ func (l *live) output(params json.RawMessage) error {
 			data = []byte(o.Text)
 		}
 		r.print(o.Stream, data)
-	}
-	return nil
-}
-
-func (l *live) display(params json.RawMessage) error {
-	var d guest.Display
-	if err := json.Unmarshal(params, &d); err != nil {
-		return fmt.Errorf("%w: display: %v", guest.ErrProtocol, err)
-	}
-	if r := l.currentRun(d.Run); r != nil {
-		r.show(d.MIME, d.Data)
 	}
 	return nil
 }

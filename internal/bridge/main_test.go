@@ -34,15 +34,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// native is the real runtime, shared by all tests. Its Python is unpacked once for this machine's user: the
-// cache only holds what can be made again.
-var native = sync.OnceValues(func() (sandbox.Runtime, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	cache = filepath.Join(cache, "codemode-test")
-	return sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}}), nil
+// native is the real runtime, shared by all tests.
+var native = sync.OnceValue(func() sandbox.Runtime {
+	cache := filepath.Join(sandboxtest.CacheHome(), "codemode")
+	return sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}})
 })
 
 // kit is a bridge with real sandboxes and real servers.
@@ -56,7 +51,7 @@ type kit struct {
 // descriptor, no mount, no file, no goroutine.
 func newKit(t *testing.T, change func(*Options), servers ...config.Server) *kit {
 	t.Helper()
-	rt, _ := native()
+	rt := native()
 	if _, err := rt.Probe(t.Context()); err != nil {
 		var unavailable *sandbox.UnavailableError
 		if !errors.As(err, &unavailable) {
@@ -130,7 +125,7 @@ func with(s config.Server, name, value string) config.Server {
 }
 
 // patience is how long eventually waits: for ever, as tests go, but on a busy machine with the race detector.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // eventually waits for something that another process or goroutine brings about, and nobody reports.
 func (k *kit) eventually(what string, is func() bool) {
@@ -157,7 +152,7 @@ func (k *kit) waitForLog(text string) {
 func (k *kit) run(req Request) Outcome {
 	k.t.Helper()
 	if req.Timeout == 0 {
-		req.Timeout = 30 * time.Second
+		req.Timeout = patience
 	}
 	return k.Run(k.t.Context(), req)
 }

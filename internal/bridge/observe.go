@@ -39,7 +39,7 @@ func (b *Bridge) endRun(ctx context.Context, span *telemetry.Span, out Outcome, 
 func (l *live) endCall(ctx context.Context, span *telemetry.Span, c guest.ToolCall, how ending, err error, took time.Duration) {
 	span.End(string(how), errorType(how, err))
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
-		l.bridge.log.DebugContext(ctx, "call", "server", c.Server, "tool", plain(clip(c.Tool, maxToolName)), "outcome", how, "ms", ms(took))
+		l.bridge.log.DebugContext(ctx, "call", "server", c.Server, "tool", showName(c.Tool), "outcome", how, "ms", ms(took))
 	}
 }
 
@@ -108,7 +108,7 @@ func (l *live) denied(ctx context.Context, r *run, c guest.ToolCall, rule string
 		t.Denied(ctx, server, l.bridge.servers.metricName(c.Server, c.Tool))
 	}
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
-		l.bridge.log.DebugContext(ctx, "call denied", "server", plain(clip(c.Server, maxToolName)), "tool", plain(clip(c.Tool, maxToolName)), "rule", rule)
+		l.bridge.log.DebugContext(ctx, "call denied", "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule)
 	}
 }
 

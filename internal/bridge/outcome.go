@@ -53,7 +53,7 @@ type Outcome struct {
 	Session  string
 	Run      int
 	Receipt  Receipt
-	Effects  Effects // of a run that did not come to its end
+	Effects  Effects
 	// Err is why codemode itself could not run the code; the program never started or was not to
 	// blame. nil in every other case.
 	Err error
@@ -107,6 +107,9 @@ func died(e sandbox.Exit, memory int64) Outcome {
 	case e.Cause == sandbox.ExitMemory:
 		out.Ended, out.ExitCode = EndStopped, 137
 		out.Error = fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
+	case e.Cause == sandbox.ExitPipes:
+		out.Ended, out.ExitCode = EndStopped, 137
+		out.Error = fmt.Sprintf("too many pipes (limit %d)", sandbox.MaxPipes)
 	case e.Signal != 0:
 		out.Ended, out.Signal, out.ExitCode = EndSignal, e.Signal, 128+e.Signal
 		out.Error = fmt.Sprintf("Python was killed by signal %d%s", e.Signal, signalWord(e.Signal))

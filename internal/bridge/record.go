@@ -14,11 +14,13 @@ import (
 // was done out of the log.
 const maxDenials = 1000
 
-// record writes a line about a run. A log that cannot be written loses no run, but the result says so.
+// record writes a line about a run, after those of calls that ended before. A log that cannot be written loses no run,
+// but the result says so.
 func (r *run) record(rec audit.Record) (written bool) {
 	if r.log == nil {
 		return false
 	}
+	r.recordAnswered()
 	if err := r.log.Append(r.stamped(rec)); err != nil {
 		r.tell("the audit log lacks a part of this run: " + err.Error())
 		return false
@@ -44,7 +46,7 @@ func (r *run) recordAnswered() {
 	r.ends.Lock()
 	defer r.ends.Unlock()
 	for _, rec := range r.unwritten {
-		r.log.Later(rec)
+		r.log.AppendAsync(rec)
 	}
 	clear(r.unwritten)
 	r.unwritten = r.unwritten[:0]
@@ -70,7 +72,6 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 	if r.log == nil {
 		return
 	}
-	r.recordAnswered() // a guest that does not read has not had its answers
 	r.record(audit.Record{Event: audit.RunEnded, Outcome: string(out.Status), MS: ms(took)})
 	if r.calls.Load()+r.denials.Load() == 0 {
 		return
@@ -81,7 +82,7 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 	}
 	if err := settle(r.logged); err != nil {
 		of := "this run"
-		if errors.As(err, new(audit.Earlier)) {
+		if errors.As(err, new(audit.EarlierWriteError)) {
 			of = "an earlier run"
 		}
 		r.tell("the audit log lacks a part of " + of + ": " + err.Error())

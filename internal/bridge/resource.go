@@ -39,6 +39,10 @@ func (b *Bridge) addResources(s *mcp.Server) {
 		URITemplate: outputTemplate, Name: "output", MIMEType: "text/plain",
 		Description: "Output of a run that was too large for its result, from a byte offset on",
 	}, b.readOutput)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: runsTemplate, Name: "run", MIMEType: "application/json",
+		Description: "What a run did: status, calls, time. Its id is in the _meta of its result",
+	}, b.runs.read)
 }
 
 func readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

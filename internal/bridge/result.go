@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
+	"codemode/internal/hint"
 	"codemode/internal/toon"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +22,7 @@ type payload struct {
 	Stderr         []string        `json:"stderr,omitempty"`
 	Result         json.RawMessage `json:"result,omitempty"`
 	Error          string          `json:"error,omitempty"`
+	Hints          []string        `json:"hints,omitempty"`
 	TimeoutSeconds float64         `json:"timeoutSeconds,omitempty"`
 	Truncated      []truncated     `json:"truncated,omitempty"`
 	Notes          []string        `json:"notes,omitempty"`
@@ -40,11 +40,21 @@ type truncated struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-// CallToolResult is the outcome as MCP carries it, in the given output mode.
-func (o Outcome) CallToolResult(mode string) *mcp.CallToolResult {
+// Form is how a client gets an outcome.
+type Form struct {
+	Mode       string // output.mode
+	Structured bool   // with structuredContent, which some clients hand to their model instead of the text
+	NeverError bool   // isError is not set: the text alone says that the code failed
+}
+
+// receiptMeta is the key of the receipt in a result's _meta, which clients do not show to models.
+const receiptMeta = "codemode/receipt"
+
+// CallToolResult is the outcome as MCP carries it.
+func (o Outcome) CallToolResult(f Form) *mcp.CallToolResult {
 	p := o.payload()
 	text := ""
-	switch mode {
+	switch f.Mode {
 	case "toon":
 		text = "```toon\n" + Visible(toonText(p)) + "\n```"
 	case "json":
@@ -55,7 +65,13 @@ func (o Outcome) CallToolResult(mode string) *mcp.CallToolResult {
 			p.Status, p.Summary = "", ""
 		}
 	}
-	result := &mcp.CallToolResult{IsError: o.Status != StatusSuccess, StructuredContent: p}
+	result := &mcp.CallToolResult{IsError: o.Status != StatusSuccess && !f.NeverError}
+	if f.Structured {
+		result.StructuredContent = p
+	}
+	if p.Receipt != nil {
+		result.Meta = mcp.Meta{receiptMeta: p.Receipt}
+	}
 	result.Content = append(result.Content, &mcp.TextContent{Text: text})
 	for _, img := range o.Images {
 		result.Content = append(result.Content, &mcp.ImageContent{MIMEType: img.MIME, Data: img.Data})
@@ -70,7 +86,7 @@ func (o Outcome) payload() payload {
 	p := payload{
 		Status: o.Status, Summary: o.summary(), ExitCode: o.ExitCode, Servers: o.Servers,
 		Stdout: lines(o.render("stdout", o.Stdout)), Stderr: lines(o.render("stderr", o.Stderr)),
-		Result: o.Value, Error: o.errorText(), TimeoutSeconds: o.Timeout.Seconds(),
+		Result: o.Value, Error: o.errorText(), Hints: o.hints(), TimeoutSeconds: o.Timeout.Seconds(),
 		Notes: clipNotes(o.Notes),
 	}
 	if o.Session != defaultSession {
@@ -135,6 +151,9 @@ func (o Outcome) errorText() string {
 	return text
 }
 
+// hints are what to do where codemode could not run the code.
+func (o Outcome) hints() []string { return clipNotes(hint.Of(o.Err)) }
+
 func (o Outcome) reprText() string { return Visible(clip(o.Repr, maxText)) }
 
 // compact is the text of contract.md: only what there is, in a fixed order.
@@ -157,6 +176,9 @@ func (o Outcome) compact() string {
 	}
 	if text := o.errorText(); text != "" {
 		parts = append(parts, "error: "+text)
+	}
+	for _, h := range o.hints() {
+		parts = append(parts, "hint: "+h)
 	}
 	parts = append(parts, o.Effects.Lines()...)
 	for _, n := range clipNotes(o.Notes) {
@@ -193,66 +215,6 @@ func (o Outcome) uri(stream string, t Text) string {
 		return ""
 	}
 	return outputURI(o.Session, o.Run, stream)
-}
-
-// Visible writes what a terminal or a parser might act on as Python would: \x1b, \r, \u2028. Newline and tab stay.
-func Visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !hidden(r) || r == utf8.RuneError:
-			b.WriteString(s[i : i+n])
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-// VisibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
-func VisibleJSON(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if !hidden(r) || r == utf8.RuneError {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}
-
-// hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
-// reorder text (Unicode TR 36), characters without width, fillers, tags and the variation selectors beyond the 16th, in
-// which text can hide, and what is not UTF-8. The joiners U+200C and U+200D and the first selectors stay: scripts and
-// emoji are written with them.
-func hidden(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError:
-		return true
-	case r == 0x200c || r == 0x200d:
-		return false
-	}
-	return r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x2069 ||
-		r == 0xad || r == 0x061c || r == 0x115f || r == 0x1160 || r == 0x180e || r == 0x3164 || r == 0xfeff || r == 0xffa0 ||
-		r >= 0xfff0 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
 }
 
 func lines(s string) []string {

@@ -46,7 +46,7 @@ func TestCompact(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res := c.out.CallToolResult("compact")
+			res := c.out.CallToolResult(Form{Mode: "compact", Structured: true})
 			if got := res.Content[0].(*mcp.TextContent).Text; got != c.text {
 				t.Errorf("text:\n%q, want\n%q", got, c.text)
 			}
@@ -62,11 +62,11 @@ func TestCompact(t *testing.T) {
 
 func TestOtherModes(t *testing.T) {
 	out := Outcome{Status: StatusSuccess, Stdout: text("a\nb\n")}
-	got := out.CallToolResult("toon").Content[0].(*mcp.TextContent).Text
+	got := out.CallToolResult(Form{Mode: "toon", Structured: true}).Content[0].(*mcp.TextContent).Text
 	if want := "```toon\nstatus: success\nsummary: success\nstdout[2]: a,b\n```"; got != want {
 		t.Errorf("toon: %q, want %q", got, want)
 	}
-	got = out.CallToolResult("json").Content[0].(*mcp.TextContent).Text
+	got = out.CallToolResult(Form{Mode: "json", Structured: true}).Content[0].(*mcp.TextContent).Text
 	if want := `{"status":"success","summary":"success","stdout":["a","b"]}`; got != want {
 		t.Errorf("json: %s, want %s", got, want)
 	}
@@ -83,27 +83,6 @@ func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
 	}
 	if !strings.HasPrefix(got, "0123456789\n") || !strings.HasSuffix(got, "\n0123456789") {
 		t.Errorf("head or tail are missing: %q", got)
-	}
-}
-
-func TestVisible(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain é 日 😀\n\t":        "plain é 日 😀\n\t",
-		"\x1b[31mred\x1b[0m\x00": `\x1b[31mred\x1b[0m\x00`,
-		"a\rb\r\n":               `a\rb\r` + "\n",
-		"a\u2028b\u202ec\u0085":  `a\u2028b\u202ec\x85`,
-		"bad \xff\xfe utf-8":     `bad \xff\xfe utf-8`,
-		"replaced \ufffd":        "replaced \ufffd",
-
-		"\u200e\u200f\u061c\u200b\u2060\u2064\ufeff":   `\u200e\u200f\u061c\u200b\u2060\u2064\ufeff`,
-		"see\U000e0001\U000e0041\U000e007f":            `see\U000e0001\U000e0041\U000e007f`,
-		"\u00ad\u3164\ufff9\u180e\U000e0100\U000e01ef": `\xad\u3164\ufff9\u180e\U000e0100\U000e01ef`,
-		"\u2764\ufe0f":           "\u2764\ufe0f",
-		"👩\u200d💻 می\u200cخواهم": "👩\u200d💻 می\u200cخواهم",
-	} {
-		if got := Visible(in); got != want {
-			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
-		}
 	}
 }
 
@@ -131,7 +110,9 @@ func TestParse(t *testing.T) {
 		{`{"code":"1","timeout":0}`, 0, 0, "timeout:"},
 		{`{"code":"1","timeout":-3}`, 0, 0, "timeout:"},
 		{`{"code":"1","timeout":1.5}`, 0, 0, "timeout:"},
-		{`{"code":"1","timeout":"5"}`, 0, 0, "timeout:"},
+		{`{"code":"1","timeout":"5"}`, 5 * time.Second, 0, ""},
+		{`{"code":"1","timeout":"five"}`, 0, 0, "timeout:"},
+		{`{"code":"1","timout":5}`, 0, 0, "timout:"},
 		{`{"code":"1","timeout":true}`, 0, 0, "timeout:"},
 		{`{"code":"1","session":"../x"}`, 0, 0, "session:"},
 		{`{"code":"1","session":""}`, 0, 0, "session:"},
@@ -161,7 +142,7 @@ func TestValidationErrorIsAResult(t *testing.T) {
 	if out.Status != StatusValidationError || !errors.Is(out.Err, nil) {
 		t.Errorf("%+v", out)
 	}
-	if res := out.CallToolResult("compact"); !res.IsError {
+	if res := out.CallToolResult(Form{Mode: "compact", Structured: true}); !res.IsError {
 		t.Error("isError is false")
 	}
 }

@@ -27,8 +27,8 @@ type rounds struct {
 	parked map[string]*parked // by the state that the client is to send back
 }
 
-// visit is one run and the client's rounds to it.
-type visit struct {
+// pendingCall is one run and the client's rounds to it.
+type pendingCall struct {
 	cancel context.CancelCauseFunc
 	done   chan Outcome // has room for it
 	asks   chan ask
@@ -40,11 +40,11 @@ type ask struct {
 	answer   chan Answer // has room for it
 }
 
-// parked is a visit between two rounds.
+// parked is a call between two rounds.
 type parked struct {
-	visit *visit
-	ask   ask
-	late  *time.Timer
+	call *pendingCall
+	ask  ask
+	late *time.Timer
 }
 
 // approvalID names the one question of a round.
@@ -66,12 +66,12 @@ func (r *rounds) close() {
 
 // call is one round of a call of run_python.
 func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
-	mode := r.bridge.opts.Config.Output.Mode
 	client := req.Session.InitializeParams()
 	caller := caller{unasked: cannotElicit, parent: traceParent(req.Params.Meta)}
 	if client != nil && client.ClientInfo != nil {
-		caller.client = plain(clip(client.ClientInfo.Name, maxToolName))
+		caller.client = showName(client.ClientInfo.Name)
 	}
+	f := r.bridge.form(caller.client)
 	several := client != nil && client.ProtocolVersion >= severalRounds
 	switch {
 	case !elicits(client):
@@ -80,20 +80,20 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTo
 	default:
 		v := r.resume(req.Params)
 		if v == nil && req.Params.RequestState != "" {
-			return invalid("requestState: no run waits for this answer any more").CallToolResult(mode)
+			return invalid("requestState: no run waits for this answer any more").CallToolResult(f)
 		}
 		if v == nil {
 			v = r.begin(req.Params.Arguments, caller)
 		}
-		return r.wait(ctx, v, mode)
+		return r.wait(ctx, v, f)
 	}
-	return r.bridge.call(ctx, req.Params.Arguments, caller).CallToolResult(mode)
+	return r.bridge.call(ctx, req.Params.Arguments, caller).CallToolResult(f)
 }
 
 // begin starts a run that may take several rounds.
-func (r *rounds) begin(arguments []byte, from caller) *visit {
+func (r *rounds) begin(arguments []byte, from caller) *pendingCall {
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	v := &visit{cancel: cancel, done: make(chan Outcome, 1), asks: make(chan ask)}
+	v := &pendingCall{cancel: cancel, done: make(chan Outcome, 1), asks: make(chan ask)}
 	r.work.Go(func() {
 		defer cancel(nil)
 		from.ask = v.ask
@@ -103,7 +103,7 @@ func (r *rounds) begin(arguments []byte, from caller) *visit {
 }
 
 // ask gives a question to the round that waits, and waits for the answer that a later one brings.
-func (v *visit) ask(ctx context.Context, q Question) (Answer, error) {
+func (v *pendingCall) ask(ctx context.Context, q Question) (Answer, error) {
 	a := ask{q, make(chan Answer, 1)}
 	select {
 	case v.asks <- a:
@@ -119,10 +119,10 @@ func (v *visit) ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 // wait is a round: it ends with the run, or with what the run's user must be asked.
-func (r *rounds) wait(ctx context.Context, v *visit, mode string) *mcp.CallToolResult {
+func (r *rounds) wait(ctx context.Context, v *pendingCall, f Form) *mcp.CallToolResult {
 	select {
 	case out := <-v.done:
-		return out.CallToolResult(mode)
+		return out.CallToolResult(f)
 	case a := <-v.asks:
 		return &mcp.CallToolResult{
 			InputRequests: mcp.InputRequestMap{approvalID: elicitation(a.question)}, RequestState: r.park(v, a),
@@ -130,18 +130,18 @@ func (r *rounds) wait(ctx context.Context, v *visit, mode string) *mcp.CallToolR
 	case <-ctx.Done():
 		v.cancel(context.Cause(ctx))
 		out := <-v.done
-		return out.CallToolResult(mode)
+		return out.CallToolResult(f)
 	}
 }
 
-// park keeps a visit until the client comes back. One that does not is given up, and its run with it.
-func (r *rounds) park(v *visit, a ask) (state string) {
+// park keeps a call until the client comes back. One that does not is given up, and its run with it.
+func (r *rounds) park(v *pendingCall, a ask) (state string) {
 	state = rand.Text()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parked[state] = &parked{v, a, time.AfterFunc(r.patience, func() {
 		if p := r.take(state); p != nil {
-			p.visit.cancel(errNobodyCame)
+			p.call.cancel(errNobodyCame)
 		}
 	})}
 	return state
@@ -157,7 +157,7 @@ func (r *rounds) take(state string) *parked {
 }
 
 // resume brings the user's answer to the run that waits for it. It returns nil where none does.
-func (r *rounds) resume(p *mcp.CallToolParamsRaw) *visit {
+func (r *rounds) resume(p *mcp.CallToolParamsRaw) *pendingCall {
 	waiting := r.take(p.RequestState)
 	if waiting == nil {
 		return nil
@@ -165,5 +165,5 @@ func (r *rounds) resume(p *mcp.CallToolParamsRaw) *visit {
 	waiting.late.Stop()
 	result, _ := p.InputResponses[approvalID].(*mcp.ElicitResult)
 	waiting.ask.answer <- answer(result)
-	return waiting.visit
+	return waiting.call
 }

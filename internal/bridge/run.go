@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/telemetry"
 )
@@ -77,10 +77,12 @@ type run struct {
 	stdout, stderr *recorder
 	images         []Image
 	imageBytes     int
+	decoding       time.Duration // what decoding its images took
 	notes          []string
 	done           []string            // of notes
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
+	asked          int                 // questions to the user; of whoever has the turn to ask
 	over           bool                // the outcome has been made: what still comes is too late
 }
 
@@ -113,6 +115,7 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	}
 	out := s.run(ctx, req, selected)
 	out.Session, out.Servers = req.Session, req.Servers
+	b.runs.add(out)
 	return out
 }
 
@@ -142,8 +145,13 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 	for _, name := range names {
 		c, ok := b.servers.find(name)
 		if !ok {
-			out := invalid("servers: there is no server %q%s", name, b.nearest(name))
-			out.Err = &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.configured().names())}
+			unknown := &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.configured().names())}
+			all := ""
+			if unknown.Nearest == "" {
+				all = b.nearest(name)
+			}
+			out := invalid("servers: there is no server %q%s", name, all)
+			out.Err = unknown
 			return nil, &out
 		}
 		if !slices.ContainsFunc(list, func(s config.Server) bool { return s.Name == c.Name }) {
@@ -160,6 +168,14 @@ type UnknownServerError struct {
 }
 
 func (e *UnknownServerError) Error() string { return fmt.Sprintf("unknown server %q", e.Name) }
+
+// Hint is the server that was meant, or where all are.
+func (e *UnknownServerError) Hint() []string {
+	if e.Nearest != "" {
+		return hint.Meant(e.Nearest)
+	}
+	return []string{"there are: codemode servers"}
+}
 
 // nearest ends a sentence about an unknown server.
 func (b *Bridge) nearest(name string) string {
@@ -262,10 +278,12 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	n := s.runs
 	s.mu.Unlock()
 	c := s.bridge.opts.Config.Output
+	calls := newLedger()
 	r := &run{
-		n: n, req: req, ledger: newLedger(), said: map[question]Answer{},
-		clock: newClock(req.Timeout), answers: s.answers,
-		id: id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
+		n: n, req: req, ledger: calls, said: map[question]Answer{},
+		clock:   newClock(req.Timeout, s.bridge.admission.patience, calls.busySoFar, l.processorTime),
+		answers: s.answers,
+		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
 	}
@@ -286,13 +304,7 @@ func (s *session) await(ctx context.Context, l *live, r *run, selected []string)
 		Run: r.n, Code: r.req.Code, Filename: filename, Argv: r.req.Argv, Script: r.req.Script,
 		Selected: selected, Catalog: l.catalog(selected),
 	}
-	answer, send := l.request(guest.MethodRun, message)
-	l.work.Go(func() { // a guest that does not read must not hold up the deadline
-		<-l.greeted
-		if err := send(); err != nil {
-			l.kill(err)
-		}
-	})
+	answer := l.request(guest.MethodRun, message)
 	defer r.clock.stop()
 	select {
 	case m := <-answer:
@@ -357,7 +369,10 @@ func (s *session) finished(l *live, m guest.Message) Outcome {
 		return notRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
 	}
 	var g guest.RunResult
-	if err := json.Unmarshal(m.Result, &g); err != nil {
+	done := l.decode(len(m.Result))
+	err := json.Unmarshal(m.Result, &g)
+	done()
+	if err != nil {
 		l.kill(err)
 		<-l.gone
 		return broke(fmt.Errorf("reading its result: %w", err))
@@ -466,26 +481,6 @@ func (r *run) print(stream string, data []byte) {
 	}
 }
 
-// show adds an image, if it is one.
-func (r *run) show(mime string, data []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.over:
-	case !isImage(mime, data):
-		r.note("something displayed as %.40q is no such image and was left out", mime)
-	case r.req.Display != nil:
-		r.req.Display(mime, data)
-	case r.imageBytes+len(data) > maxImageBytes:
-		r.note("an image of %d bytes was left out: a run may show %d bytes", len(data), maxImageBytes)
-	case len(r.images) == maxImages:
-		r.note("an image was left out: a run may show %d", maxImages)
-	default:
-		r.imageBytes += len(data)
-		r.images = append(r.images, Image{MIME: mime, Data: data})
-	}
-}
-
 // tell notes what the caller should know.
 func (r *run) tell(text string) {
 	r.mu.Lock()
@@ -507,21 +502,4 @@ func (r *run) note(format string, args ...any) {
 	if len(r.notes) <= maxNotes && !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
 	}
-}
-
-// isImage compares data with what its type begins with, so that nothing else travels as an image.
-func isImage(mime string, data []byte) bool {
-	switch mime {
-	case "image/png":
-		return bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
-	case "image/jpeg":
-		return bytes.HasPrefix(data, []byte("\xff\xd8\xff"))
-	case "image/gif":
-		return bytes.HasPrefix(data, []byte("GIF8"))
-	case "image/webp":
-		return len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
-	case "image/svg+xml":
-		return isDrawing(data)
-	}
-	return false
 }

@@ -61,7 +61,7 @@ func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *w
 		list[i] = with(list[i], proctest.Variable, mark)
 	}
 	p.Pool = upstream.NewPool(upstream.Options{
-		Servers: list, Lookup: lookup, StartTimeout: 60 * time.Second, CallTimeout: 60 * time.Second,
+		Servers: list, Lookup: lookup, StartTimeout: patience, CallTimeout: patience,
 		Expand: func(s config.Server, resolved func(variable, value string)) (config.Server, error) {
 			return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved})
 		},
@@ -95,7 +95,7 @@ func (p *walledPool) call(server, tool, args string) string {
 	raw, err := p.Call(p.t.Context(), server, tool, json.RawMessage(args))
 	var start *upstream.StartError
 	if errors.As(err, &start) {
-		return err.Error() + "\n" + start.Stderr + "\n" + start.Hint()
+		return err.Error() + "\n" + start.Stderr + "\n" + start.SandboxHint()
 	}
 	if err != nil {
 		return err.Error()

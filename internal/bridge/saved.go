@@ -12,14 +12,15 @@ import (
 
 	"codemode/internal/catalog"
 	"codemode/internal/config"
+	"codemode/internal/fair"
 	"codemode/internal/guest"
 	"codemode/internal/toolbox"
 )
 
 // saved is the tenant's saved tools: the box they are in, and the catalog that has them beside the servers' tools.
 type saved struct {
-	box      *toolbox.Box  // nil keeps none
-	checking chan struct{} // holds one token; whoever has it may start a guest that reads a source
+	box      *toolbox.Box // nil keeps none
+	checking *fair.Queue  // for a guest that reads a source: a flood of wishes is not to become one of sandboxes
 
 	mu    sync.Mutex
 	base  *catalog.Catalog // what all was made of
@@ -28,8 +29,7 @@ type saved struct {
 }
 
 func newSaved(dir string) *saved {
-	s := &saved{checking: make(chan struct{}, 1)}
-	s.checking <- struct{}{}
+	s := &saved{checking: fair.New(1, 0)}
 	if dir != "" {
 		s.box = toolbox.New(dir)
 	}
@@ -48,7 +48,7 @@ type Kept struct {
 
 // SaveTools saves every function at the top of a source that can be, and says what else is in it. None of it is executed.
 func (b *Bridge) SaveTools(ctx context.Context, source string, replace bool) (all []Kept, rest []guest.Rest, err error) {
-	checked, err := b.check(ctx, source)
+	checked, err := b.check(ctx, "", source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +115,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	case !l.bridge.opts.Config.Tools.Save:
 		return l.refuse(m.ID, guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
 	}
-	f, change, err := l.bridge.saveOne(ctx, q, func(c config.Server) {
+	f, change, err := l.bridge.saveOne(ctx, l.session, q, func(c config.Server) {
 		if _, may := l.mayCall(c.Name); may {
 			_, _ = l.bridge.servers.load(ctx, c) // where that fails, nobody knows
 		}
@@ -136,11 +136,11 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 }
 
 // saveOne saves the one function that a source must be.
-func (b *Bridge) saveOne(ctx context.Context, q guest.SaveTool, ask func(config.Server)) (f guest.Function, change toolbox.Change, err error) {
+func (b *Bridge) saveOne(ctx context.Context, session string, q guest.SaveTool, ask func(config.Server)) (f guest.Function, change toolbox.Change, err error) {
 	if len(q.Source) > toolbox.MaxSource {
 		return f, "", fmt.Errorf("the function has %d bytes; at most %d are kept", len(q.Source), toolbox.MaxSource)
 	}
-	checked, err := b.check(ctx, q.Source)
+	checked, err := b.check(ctx, session, q.Source)
 	switch {
 	case err != nil:
 		return f, "", err

@@ -1,8 +1,11 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -41,11 +44,11 @@ func TestServeCapabilities(t *testing.T) {
 
 // case 10: what a result leaves out can be read page by page, and the pages join to the whole.
 func TestServeLargeOutput(t *testing.T) {
-	k := newKit(t, nil)
+	k := newKit(t, structured)
 	client := k.serve()
-	text, result := k.call(client, map[string]any{"code": "for i in range(100_000): print('zeile', i, 'é日😀')", "session": "big"})
+	text, result := k.call(client, map[string]any{"code": "for i in range(30_000): print('zeile', i, 'é日😀')", "session": "big"})
 	uri := "codemode://output/big/1/stdout"
-	contains(t, text, "zeile 0 é日😀\n", "zeile 99999 é日😀", "the whole is the resource "+uri+" …]")
+	contains(t, text, "zeile 0 é日😀\n", "zeile 29999 é日😀", "the whole is the resource "+uri+" …]")
 	if len(text) > 33<<10 {
 		t.Errorf("the result has %d bytes", len(text))
 	}
@@ -54,7 +57,7 @@ func TestServeLargeOutput(t *testing.T) {
 		t.Errorf("truncated: %v", content)
 	}
 	var want, got strings.Builder
-	for i := range 100_000 {
+	for i := range 30_000 {
 		fmt.Fprintf(&want, "zeile %d é日😀\n", i)
 	}
 	pages := 0
@@ -82,11 +85,11 @@ func TestServeLargeOutput(t *testing.T) {
 func TestServeImages(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
 	client := k.serve()
-	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
+	pixel, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, result := k.call(client, map[string]any{"code": fmt.Sprintf("png = bytes.fromhex('%x')\ndisplay(png)\nprint('and a last expression')\nawait mcp_fake.image()", png)})
+	text, result := k.call(client, map[string]any{"code": fmt.Sprintf("png = bytes.fromhex('%x')\ndisplay(png)\nprint('and a last expression')\nawait mcp_fake.image()", pixel)})
 	want(t, text, "and a last expression")
 	if len(result.Content) != 3 {
 		t.Fatalf("%d blocks", len(result.Content))
@@ -97,14 +100,15 @@ func TestServeImages(t *testing.T) {
 			t.Errorf("%T, %v", block, block)
 		}
 	}
-	if img := result.Content[1].(*mcp.ImageContent); string(img.Data) != string(png) {
-		t.Error("the image is another one")
+	img, err := png.Decode(bytes.NewReader(result.Content[1].(*mcp.ImageContent).Data))
+	if err != nil || img.Bounds() != image.Rect(0, 0, 1, 1) {
+		t.Errorf("the image is another one: %v, %v", img, err)
 	}
 }
 
 // case 8: whatever is printed arrives as text in which nothing is hidden.
 func TestServeHiddenCharacters(t *testing.T) {
-	k := newKit(t, nil)
+	k := newKit(t, structured)
 	text, result := k.call(k.serve(), map[string]any{
 		"code": "import os\nprint('a\\ud800b\\0c\\x1b[31m\\u2028\\u202e\\r')\n_ = os.write(1, b'\\xff\\n')\nraise ValueError('\\x1b]0;x\\x07')",
 	})

@@ -1,15 +1,19 @@
 package bridge
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/sandbox"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -70,6 +74,64 @@ func TestToolListIsConstant(t *testing.T) {
 	if none != many {
 		t.Errorf("without servers:\n%s\nwith a hundred:\n%s", none, many)
 	}
+}
+
+// structured has results carry structuredContent, too.
+func structured(o *Options) { o.Config.Output.Structured = true }
+
+// A result is its text: clients that find structuredContent hand their model that, and drop the text. What a program may
+// want to know is in _meta, and at a resource.
+func TestServeText(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	client := k.serve()
+	text, result := k.call(client, map[string]any{"code": "print(1)"})
+	want(t, text, "1")
+	if result.StructuredContent != nil || len(result.Content) != 1 {
+		t.Errorf("structured %v, content %v", result.StructuredContent, result.Content)
+	}
+	receipt, _ := result.Meta["codemode/receipt"].(map[string]any)
+	if receipt["runtime"] != "native" || receipt["returnedBytes"] != float64(2) {
+		t.Errorf("receipt: %v", receipt)
+	}
+	account := k.read(client, fmt.Sprint("codemode://runs/", receipt["run"]))
+	contains(t, account.Text, `"status":"success"`, fmt.Sprintf(`"run":"%v"`, receipt["run"]), `"runtime":"native"`)
+	_, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "codemode://runs/other"})
+	if err == nil || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("a run that never was: %v", err)
+	}
+}
+
+// Gemini CLI wraps a result that is marked as an error into the whole call as JSON; other clients do well with the mark.
+func TestServeErrorsByClient(t *testing.T) {
+	for name, marked := range map[string]bool{"gemini-cli-mcp-client": false, "claude-code": true, "": true} {
+		k := newKit(t, nil)
+		if got := (Outcome{Status: StatusError}).CallToolResult(k.form(name)).IsError; got != marked {
+			t.Errorf("%q: isError is %v", name, got)
+		}
+	}
+}
+
+// Every model is told which servers there are, in a line of bounded size.
+func TestServeInstructions(t *testing.T) {
+	for _, c := range []struct {
+		servers []config.Server
+		option  func(*Options)
+		want    string
+	}{
+		{nil, nil, ""},
+		{[]config.Server{fake("my-notes"), fake("b")}, nil, "MCP servers in run_python, as mcp_NAME: b, my_notes"},
+		{[]config.Server{fake("b")}, func(o *Options) { o.Config.Instructions.Servers = false }, ""},
+	} {
+		k := newKit(t, c.option, c.servers...)
+		want(t, k.serve().InitializeResult().Instructions, c.want)
+	}
+	k := newKit(t, nil, crowd(70)...)
+	told := k.serve().InitializeResult().Instructions
+	if !strings.HasPrefix(told, "MCP servers in run_python, as mcp_NAME: server_0, server_1, server_10, ") || len(told) > 200 {
+		t.Errorf("%d bytes: %s", len(told), told)
+	}
+	named := strings.Count(told, "server_")
+	contains(t, told, fmt.Sprintf(" and %d more", 70-named))
 }
 
 // crowd is many servers.
@@ -165,41 +227,85 @@ func TestServeCancelledByClient(t *testing.T) {
 	want(t, text, "result: 41")
 }
 
-// A client that does not speak MCP ends the server, which says why: nobody else can.
-func TestServeSaysWhatItHeard(t *testing.T) {
-	for said, warned := range map[string]bool{
-		"hello\n":                     true,
-		"Content-Length: 2\r\n\r\n{}": true,
-		"{}\n":                        true,
-		`{"jsonrpc":"1.0","id":1,"method":"x"}` + "\n": true,
-		"":            false,
-		"\n":          false,
-		`{"jsonrpc":`: false, // the client went away
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n": false,
-	} {
-		k := newKitOn(t, &scripted{t: t}, nil)
-		in, client := io.Pipe()
-		go func() {
-			_, _ = io.WriteString(client, said)
-			client.Close()
-		}()
-		if err := k.Serve(t.Context(), in, discard{io.Discard}); err != nil {
-			t.Errorf("%q: %v", said, err)
+// What a client sends that is no message costs it nothing but that: the session goes on, and what has an id is answered.
+func TestServeSkipsGarbage(t *testing.T) {
+	k := newKit(t, nil)
+	in, client := io.Pipe()
+	answers, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- k.Serve(t.Context(), in, out) }()
+	lines := bufio.NewScanner(answers)
+	say := func(text string) {
+		if _, err := io.WriteString(client, text+"\n"); err != nil {
+			t.Error(err)
 		}
-		if got := strings.Contains(k.log.String(), `level=WARN msg="client sent something that is not JSON-RPC"`); got != warned {
-			t.Errorf("%q: warned is %v, want %v:\n%s", said, got, warned, k.log.String())
+	}
+	next := func(wanted string) {
+		t.Helper()
+		if !lines.Scan() || !strings.Contains(lines.Text(), wanted) {
+			t.Fatalf("%v %s, want %s", lines.Err(), lines.Text(), wanted)
 		}
-		in.Close()
+	}
+	say("Starting some wrapper …")
+	say("{bad json")
+	say("\xff\xfe")
+	say("Content-Length: 2\r\n\r")
+	say("{}")
+	say(`{"jsonrpc":"1.0","id":7,"method":"x"}`)
+	next(`"id":7`)
+	say(`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]`)
+	next(`"code":-32600`)
+	next(`"id":"b"`)
+	say(`{"jsonrpc":"2.0","id":8,"method":"x"`)
+	next(`"code":-32700`)
+	say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}`)
+	next(`"serverInfo"`)
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":"print(6*7)"}}}`)
+	next(`"text":"42"`)
+	say("[]")
+	say("null")
+	say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	next(`"id":3`)
+	client.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(k.log.String(), `level=WARN msg="client sent something that is not JSON-RPC, which was skipped"`); n != 10 {
+		t.Errorf("%d lines were logged:\n%s", n, k.log.String())
 	}
 }
 
-type discard struct{ io.Writer }
-
-func (discard) Close() error { return nil }
+// A client of the revision that has batches may send one.
+func TestServeBatch(t *testing.T) {
+	k := newKitOn(t, &scripted{t: t}, nil)
+	in, client := io.Pipe()
+	answers, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- k.Serve(t.Context(), in, out) }()
+	lines := bufio.NewScanner(answers)
+	for _, c := range []struct{ say, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +
+			`"clientInfo":{"name":"t","version":"1"}}}`, `"serverInfo"`},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}
+[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `"id":3`},
+	} {
+		if _, err := io.WriteString(client, c.say+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() || !strings.Contains(lines.Text(), c.want) {
+			t.Errorf("%s: %v %s", c.say, lines.Err(), lines.Text())
+		}
+	}
+	client.Close()
+	<-served
+}
 
 // What is wrong with a call is told by the field's name, and nothing runs. case 23
 func TestServeValidation(t *testing.T) {
-	k := newKit(t, nil, fake("fake"))
+	k := newKit(t, structured, fake("fake"))
 	client := k.serve()
 	code := "raise SystemExit('it ran')"
 	for _, c := range []struct {
@@ -210,11 +316,13 @@ func TestServeValidation(t *testing.T) {
 		{map[string]any{"code": " \n\t"}, "code: is missing or blank; give Python source"},
 		{map[string]any{"code": 5}, "code: must be a string of Python source"},
 		{map[string]any{"code": code, "servers": "fake"}, `servers: must be a list of server names, such as ["github"]`},
-		{map[string]any{"code": code, "servers": []string{"fkae"}}, `servers: there is no server "fkae"; did you mean "fake"?`},
-		{map[string]any{"code": code, "timeout": 0}, "timeout: must be a whole number of seconds from 1 to 60"},
-		{map[string]any{"code": code, "timeout": -1}, "timeout: must be a whole number of seconds from 1 to 60"},
-		{map[string]any{"code": code, "timeout": "5"}, "timeout: must be a whole number of seconds from 1 to 60"},
-		{map[string]any{"code": code, "timeout": 2.5}, "timeout: must be a whole number of seconds from 1 to 60"},
+		{map[string]any{"code": code, "servers": []string{"fkae"}}, "servers: there is no server \"fkae\"\nhint: did you mean \"fake\"?"},
+		{map[string]any{"code": code, "timeout": 0}, "timeout: must be a whole number of seconds from 1 to 300"},
+		{map[string]any{"code": code, "timeout": -1}, "timeout: must be a whole number of seconds from 1 to 300"},
+		{map[string]any{"code": code, "timeout": "five"}, "timeout: must be a whole number of seconds from 1 to 300"},
+		{map[string]any{"code": code, "timout": 5}, `timout: there is no such argument; did you mean "timeout"?`},
+		{map[string]any{"code": code, "xyzzy": 5}, "xyzzy: there is no such argument; there are code, servers, session, timeout"},
+		{map[string]any{"code": code, "timeout": 2.5}, "timeout: must be a whole number of seconds from 1 to 300"},
 		{map[string]any{"code": code, "session": "../x"}, "session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash"},
 	} {
 		text, result := k.call(client, c.arguments)
@@ -224,13 +332,15 @@ func TestServeValidation(t *testing.T) {
 			t.Errorf("isError %v, structuredContent %v", result.IsError, result.StructuredContent)
 		}
 	}
-	text, result := k.call(client, map[string]any{"code": "print(1)", "timeout": 5.0})
-	want(t, text, "1")
-	if result.IsError {
-		t.Error("a timeout of 5.0 is an error")
+	for _, timeout := range []any{5.0, "5"} {
+		text, result := k.call(client, map[string]any{"code": "print(1)", "timeout": timeout})
+		want(t, text, "1")
+		if result.IsError {
+			t.Errorf("a timeout of %#v is an error", timeout)
+		}
 	}
-	text, _ = k.call(client, map[string]any{"code": "print(1)", "timeout": 1_000_000_000})
-	want(t, text, "1\nnote: timeout 1e+09 s is more than the limit, so 60 s applied")
+	text, _ := k.call(client, map[string]any{"code": "print(1)", "timeout": 1_000_000_000})
+	want(t, text, "1\nnote: timeout 1e+09 s is more than the limit, so 300 s applied")
 }
 
 // The snippet that users of the Python original know prints exactly its lines.
@@ -253,5 +363,37 @@ func TestServeSeed(t *testing.T) {
 			t.Errorf("%s", lines[1])
 		}
 		contains(t, lines[1], "{'name': 'echo', 'alias': 'echo', 'description': 'Echo the provided message', 'input_schema': {")
+	}
+}
+
+// brokenRuntime is one that cannot start a guest.
+type brokenRuntime struct{ sandbox.Runtime }
+
+func (brokenRuntime) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
+	return nil, &sandbox.UnavailableError{
+		Runtime: "native", Step: "starting", Err: errors.New("no"), Remedy: []string{"do \x1b[1mthis", "or that"},
+	}
+}
+
+// TestServeHints holds that what to do about an error reaches the client, in the text and beside it.
+func TestServeHints(t *testing.T) {
+	k := newKitOn(t, brokenRuntime{native()}, structured, fake("fake"))
+	client := k.serve()
+	for _, c := range []struct {
+		servers []string
+		hints   []any
+	}{
+		{nil, []any{`do \x1b[1mthis`, "or that"}},
+		{[]string{"fkae"}, []any{`did you mean "fake"?`}},
+		{[]string{"zzzzzz"}, []any{"there are: codemode servers"}},
+	} {
+		text, result := k.call(client, map[string]any{"code": "print(1)", "servers": c.servers})
+		for _, h := range c.hints {
+			contains(t, text, "\nhint: "+h.(string))
+		}
+		content, _ := result.StructuredContent.(map[string]any)
+		if !reflect.DeepEqual(content["hints"], c.hints) {
+			t.Errorf("%q: hints %v, want %v", c.servers, content["hints"], c.hints)
+		}
 	}
 }

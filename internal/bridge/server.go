@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,40 +17,57 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/catalog"
 	"codemode/internal/telemetry"
 )
 
-// runPython is the one tool. Its definition is a constant: it never names a server, so that it costs the
-// model the same few tokens however many there are, and prompt caches keep it.
-var runPython = &mcp.Tool{
-	Name: "run_python",
-	Description: "Run Python in a sandbox. Top-level await works; variables persist. Every MCP server is an object: " +
-		"`await mcp_<server>.<tool>(...)`. Find tools with `await runtime.search_tool_docs(\"what\")`, " +
-		"`runtime.discovered_servers()`, `await runtime.query_tool_docs(\"server\")`. " +
-		"Returns what is printed, a last expression's value, and images shown.",
-	InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-		`"code":{"type":"string"},` +
-		`"servers":{"type":"array","items":{"type":"string"},"description":"load only these"},` +
-		`"timeout":{"type":"integer","minimum":1,"description":"seconds"},` +
-		`"session":{"type":"string"}},"required":["code"]}`),
+// runPython is the one tool. Its definition never names a server, so that it costs the model the same few tokens
+// however many there are, and prompt caches keep it.
+func (b *Bridge) runPython() *mcp.Tool {
+	limits := b.opts.Config.Run
+	world := true
+	return &mcp.Tool{
+		Name:        "run_python",
+		Title:       "Run Python",
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &world, OpenWorldHint: &world},
+		Description: "Sandboxed Python: " + b.libraries() + ", no network, no files of this machine. " +
+			"Top-level await; variables persist. MCP servers: `await mcp_<server>.<tool>(...)`. " +
+			"Find tools: `await runtime.search_tool_docs('what')`, `runtime.discovered_servers()`, " +
+			"`await runtime.query_tool_docs('server')`. Returns prints, a last expression's value, images.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"code":{"type":"string"},` +
+			`"servers":{"type":"array","items":{"type":"string"},"description":"only these"},` +
+			fmt.Sprintf(`"timeout":{"type":"integer","description":"seconds; default %g, max %g"},`,
+				limits.Timeout.Seconds(), limits.MaxTimeout.Seconds()) +
+			`"session":{"type":"string"}},"required":["code"]}`),
+	}
+}
+
+// libraries is what code can import: the embedded Python has its standard library, another one may have more.
+func (b *Bridge) libraries() string {
+	if b.opts.Config.Sandbox.Python != "" {
+		return "the packages of " + plain(b.opts.Config.Sandbox.Python)
+	}
+	return "standard library only"
 }
 
 // Serve answers MCP over the given streams until the client goes away, which is not an error, or ctx ends.
 // It answers initialize before it does anything else: sandbox and servers start when code needs them.
 func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: b.opts.Version}, &mcp.ServerOptions{
-		Logger: slog.New(quiet{b.log.Handler()}), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+		Logger: slog.New(demoteInfoHandler{b.log.Handler()}), Instructions: b.instructions(),
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
 	calls := newRounds(ctx, b)
 	defer calls.close()
-	s.AddTool(runPython, func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(b.runPython(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		run, cancel := context.WithCancelCause(run) // the SDK lets what is under way go on when ctx ends
 		defer cancel(nil)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		return calls.call(run, req), nil
 	})
 	b.addResources(s)
-	return attend(ctx, s, in, out, b.log)
+	return serveConn(ctx, s, in, out, b.log)
 }
 
 // codeRefused is of the codes that JSON-RPC leaves to servers; none that makes a client try another way.
@@ -57,21 +76,21 @@ const codeRefused = -32000
 // Refuse answers whatever a client asks with why, until it goes away or ctx ends: a server that just ended would leave
 // its user to guess.
 func Refuse(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version string, why error, log *slog.Logger) error {
-	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: version}, &mcp.ServerOptions{Logger: slog.New(quiet{log.Handler()})})
+	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: version}, &mcp.ServerOptions{Logger: slog.New(demoteInfoHandler{log.Handler()})})
 	s.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
 		return func(context.Context, string, mcp.Request) (mcp.Result, error) {
 			return nil, &jsonrpc.Error{Code: codeRefused, Message: why.Error()}
 		}
 	})
-	return attend(ctx, s, in, out, log)
+	return serveConn(ctx, s, in, out, log)
 }
 
-// attend lets a server serve one client.
-func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
-	outlet := newOutlet(out)
-	defer context.AfterFunc(ctx, outlet.leave)()
-	first := &firstLine{ReadCloser: in, ended: outlet.leave}
-	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: first, Writer: outlet, MaxLineLength: maxMessage}, nil)
+// serveConn lets a server serve one client.
+func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
+	writer := newAbandonableWriter(out)
+	defer context.AfterFunc(ctx, writer.leave)()
+	messages := newMessageReader(in, writer, writer.leave, log)
+	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: messages, Writer: writer, MaxLineLength: maxMessage}, nil)
 	if err != nil {
 		return fmt.Errorf("serving MCP: %w", err)
 	}
@@ -86,10 +105,6 @@ func attend(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCl
 	}
 	// The SDK reports a client that left in the middle of a call as an error of its own; to us every way
 	// the stream can end is the client's good right.
-	if line := first.foreign.Load(); line != nil && err != nil {
-		log.Warn("client sent something that is not JSON-RPC", "line", *line, "error", err)
-		return nil
-	}
 	log.Debug("client went away", "error", err)
 	return nil
 }
@@ -117,11 +132,10 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 // parse checks the arguments of a call. A field's name is the first word of every error.
 func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, err error) {
 	var a struct{ Code, Servers, Timeout, Session json.RawMessage }
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
-	if err := json.Unmarshal(arguments, &a); err != nil {
-		return req, nil, errors.New("arguments: must be an object")
+	if err := fields(arguments, map[string]*json.RawMessage{
+		"code": &a.Code, "servers": &a.Servers, "timeout": &a.Timeout, "session": &a.Session,
+	}); err != nil {
+		return req, nil, err
 	}
 	if given(a.Code) {
 		if json.Unmarshal(a.Code, &req.Code) != nil {
@@ -146,6 +160,29 @@ func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, 
 	return req, notes, err
 }
 
+// fields splits an object into its members. One that is not known is refused: ignored, a misspelt one would seem to work.
+func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
+	if len(object) == 0 {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return errors.New("arguments: must be an object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		to, ok := known[name]
+		if !ok {
+			names := slices.Sorted(maps.Keys(known))
+			if near := catalog.Suggest(name, names); near != "" {
+				return fmt.Errorf("%s: there is no such argument; did you mean %q?", plain(clip(name, maxToolName)), near)
+			}
+			return fmt.Errorf("%s: there is no such argument; there are %s", plain(clip(name, maxToolName)), strings.Join(names, ", "))
+		}
+		*to = members[name]
+	}
+	return nil
+}
+
 func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
 func sessionName(s string) bool {
@@ -164,6 +201,10 @@ func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
 		return limits.Timeout, nil, nil
 	}
 	var n float64
+	var text string
+	if json.Unmarshal(v, &text) == nil { // models write numbers as text now and then
+		v = json.RawMessage(strings.TrimSpace(text))
+	}
 	ceiling := limits.MaxTimeout.Seconds()
 	if json.Unmarshal(v, &n) != nil || n != math.Trunc(n) || n < 1 {
 		return 0, nil, fmt.Errorf("timeout: must be a whole number of seconds from 1 to %g", ceiling)

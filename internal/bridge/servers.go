@@ -43,8 +43,11 @@ type known struct {
 	docs   catalog.Server
 	calls  map[string]policy.Call // by tool: what a policy goes by, and has said already
 	epoch  int
+	list   []json.RawMessage // as the server sent it, or an earlier process has kept it
+
+	// Guarded by servers.mu.
 	listed time.Time
-	old    []json.RawMessage // the list, while it is an earlier process's and the server has not been asked
+	kept   bool // by an earlier process, and the server has not been asked
 }
 
 func newServers(all []config.Server, lists *lists, admission *admission, changed func(string)) *servers {
@@ -102,13 +105,24 @@ func (s *servers) epochOf(name string) int {
 
 // load returns a server with its tools. It is started only when nobody has kept its list.
 func (s *servers) load(ctx context.Context, c config.Server) (guest.Server, error) {
-	if g, ok := s.peek(c.Name); ok {
-		return g, nil
+	k, err := s.know(ctx, c)
+	if err != nil {
+		return guest.Server{}, err
 	}
-	if k := s.recall(c); k != nil {
-		return k.server, nil
+	return k.server, nil
+}
+
+func (s *servers) know(ctx context.Context, c config.Server) (*known, error) {
+	s.mu.Lock()
+	k := s.known[c.Name]
+	s.mu.Unlock()
+	if k == nil {
+		k = s.recall(c)
 	}
-	return s.list(ctx, c)
+	if k == nil {
+		return s.list(ctx, c)
+	}
+	return k, nil
 }
 
 // recall takes up what an earlier process has kept of a server, if nothing is known of it yet.
@@ -125,18 +139,18 @@ func (s *servers) recall(c config.Server) *known {
 		return nil
 	}
 	k := s.describe(c, e.Tools, e.Shapes)
-	k.listed, k.old = e.Saved, e.Tools
+	k.listed, k.kept = e.Saved, true
 	return s.learn(c, k, epoch)
 }
 
 // list asks the server for its tools, starting it when that is needed.
-func (s *servers) list(ctx context.Context, c config.Server) (guest.Server, error) {
+func (s *servers) list(ctx context.Context, c config.Server) (*known, error) {
 	s.mu.Lock()
 	epoch := s.epoch[c.Name]
 	s.mu.Unlock()
 	raw, err := s.pool.Tools(ctx, c.Name)
 	if err != nil {
-		return guest.Server{}, err
+		return nil, err
 	}
 	if s.configured().has(c) { // else these may be the tools of its successor
 		s.lists.save(c, raw)
@@ -144,7 +158,7 @@ func (s *servers) list(ctx context.Context, c config.Server) (guest.Server, erro
 	kept, _ := s.lists.load(c)
 	k := s.describe(c, raw, kept.Shapes)
 	k.listed = time.Now()
-	return s.learn(c, k, epoch).server, nil
+	return s.learn(c, k, epoch), nil
 }
 
 // learn makes k what is known of a server, unless the server or its entry has changed since that epoch.
@@ -157,40 +171,106 @@ func (s *servers) learn(c config.Server, k *known, epoch int) *known {
 	return k
 }
 
-// confirm compares what an earlier process has kept of a server, which has been started by now, with what it says
-// today.
-func (s *servers) confirm(ctx context.Context, c config.Server) {
+// current is what a server says of its tools, not what an earlier process has kept of that. The server is started for it.
+func (s *servers) current(ctx context.Context, c config.Server) (*known, error) {
+	k, err := s.know(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
-	k := s.known[c.Name]
-	if k == nil || k.old == nil || !s.set.has(c) {
-		s.mu.Unlock()
-		return
-	}
-	old := k.old
-	k.old = nil
+	kept := k.kept
 	s.mu.Unlock()
-	raw, err := s.pool.Tools(ctx, c.Name)
-	if err != nil { // the next call says why
-		s.mu.Lock()
-		k.old = old
-		s.mu.Unlock()
-		return
+	if !kept {
+		return k, nil
 	}
-	s.lists.save(c, raw)
-	if !slices.EqualFunc(old, raw, sameJSON) {
-		s.forget(c.Name)
-	}
+	return s.compare(ctx, c, k)
 }
 
-// sameJSON compares what is kept, which is compact, with what was sent.
-func sameJSON(kept, sent json.RawMessage) bool {
+// compare replaces what is known of a server by what it says now, if that is anything else.
+func (s *servers) compare(ctx context.Context, c config.Server, k *known) (*known, error) {
+	raw, err := s.pool.Tools(ctx, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	same := slices.EqualFunc(k.list, raw, sameJSON)
+	s.mu.Lock()
+	ours := s.known[c.Name] == k && s.set.has(c) // nobody else has compared it meanwhile, and its entry is the same
+	save := ours && (k.kept || !same)
+	if ours && same {
+		k.kept, k.listed = false, time.Now()
+	}
+	s.mu.Unlock()
+	if save {
+		s.lists.save(c, raw)
+	}
+	if ours && !same {
+		s.forget(c.Name)
+	}
+	if same {
+		return k, nil
+	}
+	return s.know(ctx, c)
+}
+
+// relist is know, but asks the server for its tools once more.
+func (s *servers) relist(ctx context.Context, c config.Server) (*known, error) {
+	k, err := s.know(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s.pool.Refresh(c.Name)
+	return s.compare(ctx, c, k)
+}
+
+// noToolError is a tool that its server does not list.
+type noToolError struct{ server, tool, nearest string }
+
+func (e *noToolError) Error() string {
+	return fmt.Sprintf("server %q has no tool %+q", e.server, e.tool)
+}
+
+// hint ends a sentence about such a tool.
+func (e *noToolError) hint() string {
+	if e.nearest == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %+q?", e.nearest)
+}
+
+// callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for byte, and only
+// if the server lists it now. It is asked once more for a name that it has not listed yet.
+func (s *servers) callable(ctx context.Context, c config.Server, tool string) (call policy.Call, epoch int, err error) {
+	for _, ask := range []func(context.Context, config.Server) (*known, error){s.current, s.relist} {
+		k, err := ask(ctx, c)
+		if err != nil {
+			return policy.Call{}, 0, err
+		}
+		if call, ok := k.calls[tool]; ok {
+			return call, k.epoch, nil
+		}
+	}
+	return policy.Call{}, 0, &noToolError{c.Name, tool, s.nearestTool(c, tool)}
+}
+
+func (s *servers) nearestTool(c config.Server, tool string) string {
+	var names []string
+	if g, ok := s.peek(c.Name); ok {
+		for _, t := range g.Tools {
+			names = append(names, t.Name)
+		}
+	}
+	return catalog.Suggest(tool, names)
+}
+
+// sameJSON compares what is known, which is compact if it was kept, with what was sent.
+func sameJSON(known, sent json.RawMessage) bool {
 	var compact bytes.Buffer
-	return json.Compact(&compact, sent) == nil && bytes.Equal(kept, compact.Bytes())
+	return bytes.Equal(known, sent) || json.Compact(&compact, sent) == nil && bytes.Equal(known, compact.Bytes())
 }
 
 // describe makes both forms of a server's documentation from the tool definitions it sent.
 func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[string]*catalog.Shape) *known {
-	e := s.configured().entry(c)
+	e, list := s.configured().entry(c), raw
 	raw = slices.DeleteFunc(slices.Clone(raw), func(t json.RawMessage) bool { return !offers(c, gjson.GetBytes(t, "name").String()) })
 	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
@@ -200,7 +280,7 @@ func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[st
 		calls[t.Name] = s.admission.rules.Prepare(policyCall(docs, t))
 		e.Tools = append(e.Tools, s.judged(docs, t))
 	}
-	return &known{server: e, docs: docs, calls: calls}
+	return &known{server: e, docs: docs, calls: calls, list: list}
 }
 
 // policyCall is a call of a tool as a policy sees it, but for what is known of each call alone.
@@ -252,13 +332,6 @@ func (s *servers) drop(name string) bool {
 	s.index = nil
 	s.epoch[name]++
 	return had
-}
-
-// relist is load, but asks the server for its tools once more.
-func (s *servers) relist(ctx context.Context, c config.Server) (guest.Server, error) {
-	s.pool.Refresh(c.Name)
-	s.drop(c.Name)
-	return s.list(ctx, c)
 }
 
 // offers says whether the user lets a server's tool be used at all.
@@ -347,9 +420,13 @@ func explain(server, tool string, err error) (int, string, guest.ErrorData) {
 	data := guest.ErrorData{Server: server, Tool: tool}
 	var start *upstream.StartError
 	var call *upstream.CallError
+	var none *noToolError
 	switch {
+	case errors.As(err, &none):
+		data.Hint = none.hint()
+		return guest.CodeUnavailable, none.Error(), data
 	case errors.As(err, &start):
-		data.Stderr, data.Hint = start.Stderr, start.Hint()
+		data.Stderr, data.Hint = start.Stderr, start.SandboxHint()
 		return guest.CodeUnavailable, start.Error(), data
 	case errors.As(err, &call):
 		data.Code, data.Stderr = call.Code, call.Stderr

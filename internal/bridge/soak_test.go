@@ -27,16 +27,16 @@ const (
 	moreMemory      = 24 << 20 // the collector's own leeway
 )
 
-// TestManyRuns has 50 sessions use 10 servers, 16 at a time, for thousands of runs: what is done, what goes wrong and what
-// is broken off by chance. What codemode holds then is what it held after the first 500.
+// TestManyRuns has 50 sessions use 10 servers, 16 at a time, for many runs: what is done, what goes wrong and what
+// is broken off by chance. What codemode holds then is what it held after the first of them.
 func TestManyRuns(t *testing.T) {
-	const first, sessions, upstreams, atOnce = 500, 50, 10, 16
-	runs := 2_000
-	switch {
-	case testing.Short():
+	const sessions, upstreams, atOnce = 50, 10, 16
+	if testing.Short() {
 		t.Skip("under -short, what one run does is watched by others")
-	case require.Named("soak"):
-		runs = 20_000
+	}
+	first, runs := 100, 400
+	if require.Named("soak") {
+		first, runs = 500, 20_000
 	}
 	servers := make([]config.Server, upstreams)
 	for i := range servers {
@@ -92,6 +92,9 @@ func TestManyRuns(t *testing.T) {
 		{"files", before.files, after.files, 0},
 		{"processes", before.processes, after.processes, 0},
 	} {
+		if c.what == "bytes of memory" && !require.Named("soak") {
+			continue // it takes hundreds of runs until all is as large as it gets
+		}
 		if c.after > c.before+c.more {
 			t.Errorf("%s: %d, and %d after the first runs", c.what, c.after, c.before)
 		}
@@ -209,7 +212,7 @@ var soakedRuns = []soaked{
 	{share: 15, code: "await UP.slow(ms=60_000)", status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond},
 	{share: 10, code: "def report(): return 'WORD'\nsave_tool(report, replace=True)", status: StatusSuccess, says: "report"},
 	{share: 7, code: "import os\nos._exit(4)", status: StatusError, says: "exit: 4"},
-	{share: 4, code: "import subprocess\nsubprocess.Popen(['sleep', '999'], start_new_session=True).pid > 0", status: StatusSuccess, says: "True"},
+	{share: 4, code: "import subprocess\nsubprocess.Popen(['sleep', '999'], process_group=0).pid > 0", status: StatusSuccess, says: "True"},
 	{share: 3, code: "while True:\n    try: asyncio.current_task\n    except BaseException: pass", status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond},
 	{share: 1, code: "try: await mcp_doomed.crash()\nexcept mcp.MCPError as e: print('it has gone')", status: StatusSuccess, says: "it has gone"},
 }

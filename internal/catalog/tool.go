@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
@@ -46,7 +47,7 @@ type Param struct {
 }
 
 // NewServer documents a server from the entries of its tools/list answer, as it sent them. An entry without a
-// name is left out, and so is a second one of the same name: neither can be called.
+// name that can be sent back is left out, and so is a second one of the same name: neither can be called.
 func NewServer(name, alias, description string, tools []json.RawMessage) Server {
 	s := Server{Name: name, Alias: alias, Description: description}
 	names := make([]string, 0, len(tools))
@@ -54,7 +55,7 @@ func NewServer(name, alias, description string, tools []json.RawMessage) Server 
 	for _, raw := range tools {
 		entry := gjson.ParseBytes(raw)
 		toolName := entry.Get("name")
-		if !gjson.ValidBytes(raw) || toolName.Type != gjson.String || seen[toolName.Str] {
+		if !gjson.ValidBytes(raw) || toolName.Type != gjson.String || !plainName(toolName.Str) || seen[toolName.Str] {
 			continue
 		}
 		seen[toolName.Str] = true
@@ -68,6 +69,11 @@ func NewServer(name, alias, description string, tools []json.RawMessage) Server 
 		t.Signature = signature(t)
 	}
 	return s
+}
+
+// plainName reports whether a name is one text for everybody: half a surrogate was read as U+FFFD, and some end a text at a zero.
+func plainName(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsAny(name, "\ufffd\x00")
 }
 
 // WithObserved returns the server with what its tools' results have looked like, by the tools' real names. A tool

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 
 	"github.com/gofrs/flock"
 )
@@ -78,7 +79,7 @@ func (a *Approvals) Approve(e Entry) error {
 }
 
 // ErrNotApproved is an approval that is to be taken back and was never given.
-var ErrNotApproved = errors.New("it was not approved")
+var ErrNotApproved = hint.New("it was not approved", "there are: codemode servers")
 
 // Revoke forgets the entry, whatever it said when it was approved.
 func (a *Approvals) Revoke(e Entry) error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 )
 
 // maxMatches bounds what one pattern can find.
@@ -323,6 +324,15 @@ type UnknownSourceError struct{ Name string }
 
 func (e *UnknownSourceError) Error() string {
 	return fmt.Sprintf("%q is no source of MCP servers", e.Name)
+}
+
+// Hint is the source that was meant, or those there are.
+func (e *UnknownSourceError) Hint() []string {
+	var names []string
+	for _, s := range Sources() {
+		names = append(names, s.Name)
+	}
+	return hint.NearestOrAll(e.Name, names)
 }
 
 // UserFiles are the places of the user's where clients look for servers, whether anything is there or not. Of a pattern it

@@ -3,6 +3,7 @@ package clientcfg
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,44 @@ func TestMasked(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprintf("%+v", got), secret) {
 		t.Error("the secret is there")
+	}
+}
+
+// TestMaskedShort holds that what is secret by its name is masked however short it is, and nothing else for that.
+func TestMaskedShort(t *testing.T) {
+	s := config.Server{
+		Name: "a", Command: "x",
+		Args: []string{
+			"--token", "ab", "--api-key=k3", "-H", "X-Key: h1", `{"password":"p1","user":"me","max_tokens":4096}`, "-c", "PASSWORD=q7 npx x",
+			"https://x/?key=u1&n=5", "--port", "80", "redis://me:r2@db", "${TOKEN:-d4}",
+		},
+		Env:     map[string]string{"API_KEY": "z", "DB_PASS": "1234", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob", "SECRET": "${S:-d3}"},
+		Headers: map[string]string{"Authorization": "Bearer b9", "X-Level": "high"},
+		URL:     "https://me:w3@x/mcp?token=v5",
+	}
+	want := config.Server{
+		Name: "a", Command: "x",
+		Args: []string{
+			"--token", "***", "--api-key=***", "-H", "***", `{"password":"***","user":"me","max_tokens":4096}`, "-c", "PASSWORD=***",
+			"https://x/?key=***&n=5", "--port", "80", "redis://***@db", "${TOKEN:-d4}",
+		},
+		Env:     map[string]string{"API_KEY": "***", "DB_PASS": "***", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob", "SECRET": "${S:-***}"},
+		Headers: map[string]string{"Authorization": "***", "X-Level": "high"},
+		URL:     "https://***@x/mcp?token=***",
+	}
+	if got := Masked(s); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	found := Secrets(s)
+	for _, secret := range []string{"ab", "k3", "h1", "p1", "q7", "u1", "r2", "z", "1234", "d3", "b9", "w3", "v5"} {
+		if !slices.Contains(found, secret) {
+			t.Errorf("%q is not among %q", secret, found)
+		}
+	}
+	for _, plain := range []string{"me", "true", "80", "high", "4096", "x", "Bob"} {
+		if slices.Contains(found, plain) {
+			t.Errorf("%q is among %q", plain, found)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 // plainMembers are those of an entry whose texts are no secrets unless they look like one.
@@ -31,7 +32,7 @@ type secretCollector struct {
 }
 
 func (c *secretCollector) add(s string) {
-	if len([]rune(s)) > maxPlain && !c.seen[s] {
+	if !c.seen[s] {
 		c.seen[s] = true
 		c.list = append(c.list, s)
 	}
@@ -76,20 +77,20 @@ func (c *secretCollector) text(key, s string) {
 	}
 	c.looked[s] = !plainMembers[key]
 	if plainMembers[key] {
-		if (&masker{}).text(s) != s {
+		if (&redact.Finder{}).Text(s) != s {
 			c.add(s)
 		}
 		return
 	}
-	if !onlyReference(s) {
+	if !onlyReference(key, s) {
 		c.add(s)
 	}
 }
 
-// onlyReference says whether a value is short, or nothing but a reference, in whichever dialect.
-func onlyReference(s string) bool {
+// onlyReference says whether a value is no secret, or nothing but a reference, in whichever dialect.
+func onlyReference(key, s string) bool {
 	for _, d := range []config.Dialect{config.DialectOwn, config.DialectEnvColon, config.DialectDollar, config.DialectCurly, config.DialectSecrets} {
-		if m := (&masker{dialect: d}).value(s); m == s {
+		if finderOf(d).Table(map[string]string{key: s})[key] == s {
 			return true
 		}
 	}

@@ -1,26 +1,30 @@
 package commands
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
 
 	"codemode/internal/bridge"
+
+	"golang.org/x/term"
 )
 
 // terminal is where a person is asked, whatever a program's streams are connected to.
 type terminal struct {
 	turn    sync.Mutex // held while what is typed is an answer, and not the program's input
+	screen  *screen
 	in, out *os.File
-	lines   *bufio.Reader
 }
 
 // openTerminal returns nil where nobody sits: neither standard input nor standard error is a terminal, so whoever
 // started this does not watch it.
-func openTerminal(env Env) *terminal {
+func openTerminal(env Env, s *screen) *terminal {
 	if !isTerminal(env.Stdin) && !isTerminal(env.Stderr) {
 		return nil
 	}
@@ -28,7 +32,7 @@ func openTerminal(env Env) *terminal {
 	if err != nil {
 		return nil
 	}
-	return &terminal{in: in, out: out, lines: bufio.NewReader(in)}
+	return &terminal{screen: s, in: in, out: out}
 }
 
 func (t *terminal) close() {
@@ -38,48 +42,57 @@ func (t *terminal) close() {
 	}
 }
 
-// ask asks about a call. A run is a session here, so there is one answer for all later calls.
-func (t *terminal) ask(ctx context.Context, ui *ui, q bridge.Question) (bridge.Answer, error) {
+// ask asks about a call. A run is a session here, so there is one answer for all later calls. A program can show what
+// looks like a question before, and have the terminal type something; but not know which word is asked for.
+func (t *terminal) ask(ctx context.Context, q bridge.Question) (bridge.Answer, error) {
 	t.turn.Lock()
 	defer t.turn.Unlock()
-	ui.question(t.out, fmt.Sprintf("call %s.%s? you are asked because %s; it would be called with %s", q.Server, q.Tool, q.Why, q.Arguments),
-		"[y]es, [a]ll calls of this tool, or [N]o?")
-	for {
-		text, err := t.line(ctx)
-		switch text = strings.ToLower(strings.TrimSpace(text)); {
-		case err != nil:
-			return bridge.No, err
-		case text == "y" || text == "yes":
-			return bridge.Once, nil
-		case text == "a" || text == "all":
-			return bridge.ForSession, nil
-		case text == "" || text == "n" || text == "no":
-			return bridge.No, nil
-		}
-		fmt.Fprintf(t.out, "%q is no answer: y, a or n? ", text)
+	if err := t.screen.take(ctx); err != nil {
+		return bridge.No, err
 	}
+	defer t.screen.release()
+	_, rows, err := term.GetSize(int(t.out.Fd()))
+	if err != nil {
+		rows = 100
+	}
+	fmt.Fprintf(t.out, "%scodemode: question: the program would make a call with %s\nYou are asked because %s.\n",
+		t.screen.fresh(rows), oneLine(q.Arguments), oneLine(q.Why))
+	if err := discardTyped(t.in, t.out); err != nil {
+		return bridge.No, fmt.Errorf("the user is not asked: what was typed before cannot be discarded: %w", err)
+	}
+	return t.answer(ctx, oneLine(q.Server+"."+q.Tool), words[rand.IntN(len(words))])
 }
 
-// line waits for what is typed. Ctrl-D is an empty line.
-func (t *terminal) line(ctx context.Context) (string, error) {
-	type line struct {
-		text string
-		err  error
-	}
-	read := make(chan line, 1)
-	go func() { // ends with the answer; where a console cannot be told to give up, with the process
-		text, err := t.lines.ReadString('\n')
-		read <- line{text, err}
-	}()
-	select {
-	case l := <-read:
-		if l.err != nil {
+// words are those that a yes is said with.
+var words = strings.Fields("acorn amber anchor apple arrow badge bamboo barrel basket beacon blossom breeze bridge butter " +
+	"cactus candle canyon carrot castle cedar cherry clover cobalt copper coral cotton desert dragon eagle ember falcon " +
+	"feather fennel forest garden ginger harbor hazel honey island jungle kettle lantern lemon maple marble meadow mirror " +
+	"nectar olive orchid pepper pillow planet quartz raven ribbon river saddle silver spruce tulip velvet walnut willow")
+
+// maxWrong is how often an answer may be none.
+const maxWrong = 3
+
+// answer reads what is typed. The name stands beside the word, at the end of what may be longer than the screen.
+func (t *terminal) answer(ctx context.Context, name, word string) (bridge.Answer, error) {
+	fmt.Fprintf(t.out, "codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word, word)
+	for range maxWrong {
+		text, err := typedLine(ctx, t.in)
+		switch {
+		case err != nil: // Ctrl-D as well
 			fmt.Fprintln(t.out)
-			return "", nil
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return bridge.No, err
+		case text == word:
+			return bridge.Once, nil
+		case text == "all "+word:
+			return bridge.ForSession, nil
+		case text == "", text == "n", text == "no":
+			return bridge.No, nil
 		}
-		return l.text, nil
-	case <-ctx.Done():
-		fmt.Fprintln(t.out)
-		return "", context.Cause(ctx)
+		fmt.Fprintf(t.out, "%s is no answer to call %s: %s, all %s or no? ", oneLine(quote(text)), name, word, word)
 	}
+	fmt.Fprintln(t.out)
+	return bridge.No, nil
 }

@@ -1,8 +1,8 @@
 // Package commands is the command line: its words, its flags, its exit codes.
 //
 // It owns the process's edges, which reach it as an [Env], and it is the only place where errors from
-// below become messages and hints. It decides nothing about running code (bridge does) and knows no other
-// way into the program than [Main], which closes what a command has opened before it returns.
+// below become messages, with the hints they have. It decides nothing about running code (bridge does) and
+// knows no other way into the program than [Main], which closes what a command has opened before it returns.
 package commands
 
 import (

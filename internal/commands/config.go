@@ -15,6 +15,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -131,7 +132,8 @@ func configFile(env Env, cmd *cli.Command) (string, error) {
 	return e.File, nil
 }
 
-var errNoConfigDir = errors.New("there is no folder for config.toml: neither HOME nor XDG_CONFIG_HOME names one")
+var errNoConfigDir = hint.New("there is no folder for config.toml: neither HOME nor XDG_CONFIG_HOME names one",
+	"set HOME or XDG_CONFIG_HOME to an absolute path, or name a file with --config")
 
 func printConfigPath(env Env, cmd *cli.Command) error {
 	if !cmd.Bool("json") {
@@ -162,6 +164,9 @@ type isThereError struct{ instead string } // what to do
 func (e *isThereError) Error() string {
 	return "there is such a file already, which was left as it is"
 }
+
+// Hint is what to do instead.
+func (e *isThereError) Hint() []string { return []string{e.instead} }
 
 // writeNew writes a file that must not be there yet; instead is what to do where it is. What is there afterwards is whole,
 // or not there at all.
@@ -229,7 +234,7 @@ func printProblems(env Env, problems []error) error {
 	}
 	list := []problem{}
 	for _, err := range problems {
-		list = append(list, problem{err.Error(), hintsFor(err)})
+		list = append(list, problem{err.Error(), hint.Of(err)})
 	}
 	err := newSheet(env).json(map[string]any{"problems": list})
 	if err == nil && len(problems) > 0 {
@@ -249,7 +254,7 @@ func showConfig(env Env, ui *ui, cmd *cli.Command) error {
 		return p.json(configJSON(e, warnings(env, e.Config)))
 	}
 	for _, w := range warnings(env, e.Config) {
-		ui.warn(w.Error(), hintsFor(w)...)
+		ui.warn(w.Error(), hint.Of(w)...)
 	}
 	var rows [][]cell
 	add := func(name, value string, from config.Origin) {

@@ -7,6 +7,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 )
 
 // TestConfigHelp holds for the commands of config what TestHelpFitsAScreen does for the others.
@@ -76,7 +77,7 @@ func TestConfigHints(t *testing.T) {
 		{&isThereError{"name another"}, "name another"},
 		{errNoConfigDir, "XDG_CONFIG_HOME"},
 	} {
-		if got := strings.Join(hintsFor(tt.err), "\n"); !strings.Contains(got, tt.want) {
+		if got := strings.Join(hint.Of(tt.err), "\n"); !strings.Contains(got, tt.want) {
 			t.Errorf("%T: hints %q, want %q", tt.err, got, tt.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"codemode/internal/audit"
@@ -17,6 +18,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/doctor"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/upstream"
@@ -168,17 +170,19 @@ func (p *patient) checks(servers bool) []doctor.Check {
 	} else {
 		problems = p.config.Problems
 	}
-	list := []doctor.Check{doctor.Settings(p.explained.File, p.errs, problems, hintsFor)}
+	list := []doctor.Check{doctor.Settings(p.explained.File, p.errs, problems, hint.Of)}
 	if len(p.errs) == 0 {
 		list = append(list, doctor.Servers(p.entries(), p.foreignProblems(), p.idlePatterns()))
 	}
 	if p.paths.Cache == "" {
-		list = append(list, doctor.Fails("runtime", errNoCache, hintsFor))
+		list = append(list, doctor.Fails("runtime", errNoCache, hint.Of))
 	} else {
-		list = append(list, doctor.Runtimes(p.runtimes, func(gaps []sandbox.Gap) string { return gapHint(&sandbox.GapError{Gaps: gaps}) })...)
+		list = append(list, doctor.Runtimes(p.runtimes, func(gaps []sandbox.Gap) string {
+			return strings.Join((&sandbox.GapError{Gaps: gaps}).Hint(), "; ")
+		})...)
 		list = append(list,
 			doctor.Images(p.runtimes, p.config.Sandbox.Pull == "missing"),
-			doctor.Shares(p.runtimes, p.paths.Cache, hintsFor),
+			doctor.Shares(p.runtimes, p.paths.Cache, hint.Of),
 			doctor.Python(p.python(p.ui)),
 		)
 	}
@@ -281,7 +285,7 @@ func (p *patient) askPulls(ctx context.Context) (checks []doctor.Check) {
 				Examine: func(ctx context.Context, found func(doctor.Finding)) {
 					f := doctor.Finding{Subject: r.Name(), Verdict: doctor.OK, Summary: fmt.Sprintf("image %q is fetched", image.Name())}
 					if err := image.Pull(ctx, p.ui.working); err != nil {
-						f.Verdict, f.Summary, f.Remedy = doctor.Failed, err.Error(), hintsFor(err)
+						f.Verdict, f.Summary, f.Remedy = doctor.Failed, err.Error(), hint.Of(err)
 					}
 					found(f)
 				},

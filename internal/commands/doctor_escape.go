@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"codemode/internal/doctor"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox/escape"
 
 	"github.com/urfave/cli/v3"
@@ -20,7 +21,7 @@ func chosenAttempts(cmd *cli.Command) (func(escape.Attempt) bool, error) {
 		return nil, nil
 	}
 	if !cmd.Bool("escape") {
-		return nil, &usageError{"--attempt chooses attempts of --escape", []string{"codemode doctor --escape --attempt " + word(asked[0])}}
+		return nil, &usageError{"--attempt chooses attempts of --escape", []string{"codemode doctor --escape --attempt " + hint.Word(asked[0])}}
 	}
 	known := slices.Clone(escape.Groups)
 	for _, in := range []string{escape.InGuest, escape.InSession} {
@@ -34,9 +35,9 @@ func chosenAttempts(cmd *cli.Command) (func(escape.Attempt) bool, error) {
 	}
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
-			hints := didYouMean(name, known)
+			hints := hint.Nearest(name, known)
 			if hints == nil {
-				hints = nearestOrAll(name, escape.Groups)
+				hints = hint.NearestOrAll(name, escape.Groups)
 			}
 			return nil, &usageError{"--attempt " + quote(name) + ": there is no such attempt, and no such group", hints}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
@@ -55,11 +56,14 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return &exitError{exitNotRun, err}
 	}
 	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hintsFor(problem)...)
+		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	if err := t.askable(cmd.StringSlice("server")); err != nil && !cmd.Bool("json") { // there, the outcome says it
 		return &exitError{exitNotRun, err}
 	}
+	s := newScreen(env.Stdout, env.Stderr)
+	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
+	ui.out = env.Stderr
 	pictures, err := newImages(env, cmd.String("out"))
 	if err != nil {
 		return &exitError{exitNotRun, err}
@@ -84,10 +88,10 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
 		Unasked: "there is no terminal to ask on",
 	}
-	if terminal := openTerminal(env); terminal != nil {
+	if terminal := openTerminal(env, s); terminal != nil {
 		defer terminal.close()
 		req.StdinTurn = &terminal.turn
-		req.Ask = func(ctx context.Context, q bridge.Question) (bridge.Answer, error) { return terminal.ask(ctx, ui, q) }
+		req.Ask = terminal.ask
 	}
 	if cmd.IsSet("server") {
 		req.Servers = cmd.StringSlice("server")

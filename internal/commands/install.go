@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -186,7 +186,7 @@ func clientsNamed(names []string) (list []clientcfg.Client, err error) {
 		n := slices.Index(known, id)
 		switch {
 		case n < 0:
-			near := didYouMean(id, append(slices.Clone(known), "claude"))
+			near := hint.Nearest(id, append(slices.Clone(known), "claude"))
 			return nil, &usageError{"unknown client " + quote(id), append(near, "there are "+strings.Join(known, ", "))}
 		case !slices.ContainsFunc(list, func(c clientcfg.Client) bool { return c.ID == id }):
 			list = append(list, installable()[n])
@@ -254,12 +254,12 @@ func (s *installation) ask(ctx context.Context) error {
 	case len(names) == 0:
 		s.ui.note("note", "there is no client here that lacks codemode")
 		return nil
-	case !s.interactive():
+	case !s.interactive() && !s.cmd.Bool("yes"):
 		s.ui.hints([]string{"codemode install " + strings.Join(names, " ")})
 		return nil
 	}
-	if !s.confirm("put codemode into " + strings.Join(names, ", ") + "?") {
-		return nil
+	if err := s.confirm("put codemode into " + strings.Join(names, ", ") + "?"); err != nil {
+		return err
 	}
 	return s.installInto(ctx, s.clients)
 }
@@ -269,19 +269,18 @@ func (s *installation) interactive() bool {
 	return isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr) && !s.cmd.Bool("json")
 }
 
-// confirm asks, if there is somebody to ask and that was not ruled out.
-func (s *installation) confirm(question string) bool {
-	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
-		return true
-	}
-	s.ui.prompt(question + " [y/N] ")
-	answer, _ := bufio.NewReader(s.env.Stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	if answer == "y" || answer == "yes" {
-		return true
+// confirm asks whether to do something to clients' files. Nobody there to ask is a no, unless that was said before.
+func (s *installation) confirm(question string) error {
+	switch {
+	case s.cmd.Bool("yes"), s.request.DryRun:
+		return nil
+	case !s.interactive():
+		return &exitError{exitRefused, errors.New("there is nobody to ask, so nothing was written; with --yes it is done unasked")}
+	case s.ui.ask(s.env.Stdin, question):
+		return nil
 	}
 	s.ui.note("note", "nothing was written")
-	return false
+	return exit(exitRefused)
 }
 
 // status tells how things stand, with those of the clients that are here.
@@ -368,8 +367,8 @@ func (s *installation) install(ctx context.Context) error {
 		for _, c := range clients {
 			names = append(names, c.ID)
 		}
-		if !s.confirm(what + strings.Join(names, ", ") + "?") {
-			return nil
+		if err := s.confirm(what + strings.Join(names, ", ") + "?"); err != nil {
+			return err
 		}
 	}
 	return s.installInto(ctx, clients)
@@ -430,8 +429,8 @@ func (s *installation) uninstall(ctx context.Context) error {
 	clients := s.clients
 	if s.cmd.Bool("all") {
 		clients = installable()
-		if !s.confirm("take codemode out of all clients?") {
-			return nil
+		if err := s.confirm("take codemode out of all clients?"); err != nil {
+			return err
 		}
 	}
 	var results, rest []install.Result

@@ -144,7 +144,6 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Lookup:     t.env.Lookup,
 		Expand:     t.expand,
 		Secrets:    clientcfg.Secrets,
-		MaskText:   clientcfg.MaskText,
 		Telemetry:  t.telemetry,
 		Protected:  t.protected(),
 		Homes:      t.homes(),

@@ -11,6 +11,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/upstream"
@@ -119,11 +120,11 @@ func TestHints(t *testing.T) {
 		{&container.ShareError{Remote: true}, "DOCKER_HOST"},
 		{&container.ShareError{Err: &sandbox.UnavailableError{Remedy: []string{"no"}}}, "SELinux"},
 	} {
-		if got := strings.Join(hintsFor(&exitError{exitNotRun, tt.err}), "\n"); !strings.Contains(got, tt.want) {
+		if got := strings.Join(hint.Of(&exitError{exitNotRun, tt.err}), "\n"); !strings.Contains(got, tt.want) {
 			t.Errorf("%T: hints %q, want %q", tt.err, got, tt.want)
 		}
 	}
-	if got := hintsFor(fs.ErrNotExist); got != nil {
+	if got := hint.Of(fs.ErrNotExist); got != nil {
 		t.Errorf("a plain error has hints: %q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -23,7 +24,8 @@ import (
 // millisecond or two: cheaper to do than a watch on folders that may not be there yet.
 const (
 	lookEvery = 2 * time.Second
-	lookShare = 1000                   // where a look takes long, the pause is so many times as long
+	lookShare = 1000                   // where a look takes long, the pause is so many times as long,
+	lookLate  = 10 * time.Second       // but no longer than this: on a busy machine everything takes long
 	lookAgain = 250 * time.Millisecond // what differs has to look the same twice: somebody may still be writing it
 )
 
@@ -57,7 +59,7 @@ func (r *reloader) run(ctx context.Context) {
 		}
 		began := time.Now()
 		next, ok := r.look()
-		pause = max(lookEvery, lookShare*time.Since(began))
+		pause = min(max(lookEvery, lookShare*time.Since(began)), lookLate)
 		switch {
 		case !ok:
 		case !sameFindings(seen, next):
@@ -74,7 +76,7 @@ func (r *reloader) look() (*tenancy, bool) {
 	if err != nil {
 		if text := err.Error(); text != r.failure {
 			r.failure = text
-			r.log.Warn("the servers stay as they are: "+text, "hint", strings.Join(hintsFor(err), "; "))
+			r.log.Warn("the servers stay as they are: "+text, "hint", strings.Join(hint.Of(err), "; "))
 		}
 		return nil, false
 	}
@@ -154,7 +156,7 @@ func (r *reloader) tell(t *tenancy) {
 	}
 	for _, p := range t.ownProblems() {
 		if !before[p.Error()] {
-			r.log.Warn(p.Error(), "hint", strings.Join(hintsFor(p), "; "))
+			r.log.Warn(p.Error(), "hint", strings.Join(hint.Of(p), "; "))
 		}
 	}
 	for _, s := range t.found.Skipped {

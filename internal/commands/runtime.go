@@ -2,16 +2,17 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 )
 
-var errNoCache = errors.New("there is no folder to unpack Python into: neither HOME nor XDG_CACHE_HOME names one")
+var errNoCache = hint.New("there is no folder to unpack Python into: neither HOME nor XDG_CACHE_HOME names one",
+	"set HOME, or XDG_CACHE_HOME and XDG_CONFIG_HOME, to absolute paths")
 
 // serveBridge makes the bridge of a command that runs code again and again. Nothing is started or probed by it.
 func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {

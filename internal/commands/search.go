@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/catalog"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -147,7 +148,7 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 		return nil, err
 	}
 	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hintsFor(problem)...)
+		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}
 	if cmd.Bool("refresh") {
@@ -177,7 +178,7 @@ func (l *listing) refresh(ctx context.Context, servers []string) (failed int, er
 		count++
 		if err != nil && ctx.Err() == nil {
 			failed++
-			l.ui.warn(err.Error(), hintsFor(err)...)
+			l.ui.warn(err.Error(), hint.Of(err)...)
 		}
 		l.ui.busy(count, len(servers), "asking servers for their tools:")
 	})

@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
@@ -46,7 +47,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	}
 	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
-		ui.warn(err.Error(), hintsFor(err)...)
+		ui.warn(err.Error(), hint.Of(err)...)
 		if err = bridge.Refuse(ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log); ctx.Err() != nil {
 			err = nil
 		}
@@ -79,6 +80,11 @@ type loopError struct{ depth int }
 
 func (e *loopError) Error() string {
 	return fmt.Sprintf("codemode serve is not started: codemode itself has started it as one of its servers (%d above it), and would again", e.depth)
+}
+
+// Hint is how to end that, or to allow it.
+func (e *loopError) Hint() []string {
+	return []string{"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml"}
 }
 
 // loop says whether serve is its own server. Who allows that may go some levels deep.

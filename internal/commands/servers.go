@@ -7,6 +7,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -111,7 +112,7 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	if names := waiting(rows); len(names) > 0 {
 		l.ui.note("note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")))
-		l.ui.hints([]string{"codemode servers show " + word(names[0]), "codemode servers approve " + word(names[0])})
+		l.ui.hints([]string{"codemode servers show " + hint.Word(names[0]), "codemode servers approve " + hint.Word(names[0])})
 	}
 	return nil
 }

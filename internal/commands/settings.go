@@ -82,6 +82,9 @@ func (e *untrustedError) Error() string {
 	return fmt.Sprintf("reading %q: %d settings are not applied, since the file came with the project: %s", e.file, len(e.keys), strings.Join(e.keys, ", "))
 }
 
+// Hint is where each of them is told.
+func (e *untrustedError) Hint() []string { return []string{"for each of them: codemode config check"} }
+
 // fold makes one of the problems with keys that a project's file may not set: every command tells them.
 func fold(problems []error) []error {
 	var (

@@ -7,6 +7,7 @@ import (
 
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -16,6 +17,11 @@ type unlistedError struct{ server string }
 
 func (e *unlistedError) Error() string {
 	return fmt.Sprintf("the tools of server %q are not known: it has not been asked yet", e.server)
+}
+
+// Hint is the command that asks it.
+func (e *unlistedError) Hint() []string {
+	return []string{"codemode servers refresh " + hint.Word(e.server)}
 }
 
 // unusableError is about a server that is there and cannot be used.
@@ -29,11 +35,28 @@ func (e *unusableError) Error() string {
 	return s
 }
 
+// Hint is how to approve of it, where that is what it lacks.
+func (e *unusableError) Hint() []string {
+	if e.entry.Status != clientcfg.NeedsApproval {
+		return nil
+	}
+	name := hint.Word(e.entry.Written)
+	return []string{"codemode servers show " + name, "codemode servers approve " + name}
+}
+
 // unknownToolError is a tool that a server does not have.
 type unknownToolError struct{ server, tool, nearest string }
 
 func (e *unknownToolError) Error() string {
 	return fmt.Sprintf("server %q has no tool %q", e.server, e.tool)
+}
+
+// Hint is the tool that was meant, or where all are.
+func (e *unknownToolError) Hint() []string {
+	if e.nearest != "" {
+		return hint.Meant(e.nearest)
+	}
+	return []string{"there are: codemode docs " + hint.Word(e.server)}
 }
 
 func docsCommand(env Env, ui *ui) *cli.Command {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"codemode/internal/bridge"
+	"codemode/internal/hint"
 	"codemode/internal/toolbox"
 
 	"github.com/urfave/cli/v3"
@@ -63,7 +64,7 @@ func openTools(env Env, ui *ui, cmd *cli.Command) (*tools, error) {
 		return nil, errNoToolsDir
 	}
 	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hintsFor(problem)...)
+		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	return &tools{t, toolbox.New(t.toolsDir()), bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}, nil
 }
@@ -156,7 +157,7 @@ func (t *tools) print(ui *ui, asJSON bool) error {
 	if len(rows) == 0 {
 		ui.note("note", "no tool is saved")
 		if old := t.oldTools(); old != "" {
-			ui.hints([]string{"codemode tools import " + word(old)})
+			ui.hints([]string{"codemode tools import " + hint.Word(old)})
 		}
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/bridge"
+	"codemode/internal/hint"
 	"codemode/internal/toolbox"
 
 	"github.com/urfave/cli/v3"
@@ -168,14 +169,14 @@ func (sum *imported) module(ctx context.Context, ui *ui, b *bridge.Bridge, file 
 	}
 	all, rest, err := b.SaveTools(ctx, source, force)
 	if err != nil {
-		ui.error(fmt.Sprintf("%s: %v; nothing of it was saved", quote(file), err), hintsFor(err)...)
+		ui.error(fmt.Sprintf("%s: %v; nothing of it was saved", quote(file), err), hint.Of(err)...)
 		sum.failed++
 		return
 	}
 	for _, k := range all {
 		if k.Err != nil {
 			sum.failed++
-			ui.warn(fmt.Sprintf("%s:%d: %v", file, k.Line, k.Err), hintsFor(k.Err)...)
+			ui.warn(fmt.Sprintf("%s:%d: %v", file, k.Line, k.Err), hint.Of(k.Err)...)
 			continue
 		}
 		if k.Change == toolbox.Same {

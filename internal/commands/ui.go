@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"codemode/internal/bridge"
+	"codemode/internal/hint"
 
 	"golang.org/x/term"
 )
@@ -36,6 +37,9 @@ func newUI(env Env) *ui {
 }
 
 func isTerminal(stream any) bool {
+	if w, ok := stream.(*turnWriter); ok {
+		stream = w.Writer
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -68,7 +72,7 @@ func (u *ui) warn(text string, hints ...string) {
 	u.hints(hints)
 }
 
-// effects says what a program that did not come to its end has done all the same.
+// effects says what a program has done that must not be repeated without a look.
 func (u *ui) effects(e bridge.Effects) {
 	for _, text := range e.Lines() {
 		u.line(yellow, "note:", text)
@@ -76,14 +80,6 @@ func (u *ui) effects(e bridge.Effects) {
 }
 
 func (u *ui) note(kind, text string) { u.line(cyan, kind+":", text) }
-
-// question asks on a terminal. What is typed stands behind the last line.
-func (u *ui) question(terminal io.Writer, text, choices string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.clear()
-	fmt.Fprintf(terminal, "codemode: question: %s\ncodemode: %s ", oneLine(text), choices)
-}
 
 func (u *ui) hints(hints []string) {
 	for _, h := range hints {
@@ -102,14 +98,6 @@ func (u *ui) raw(text string) {
 	defer u.mu.Unlock()
 	u.clear()
 	_, _ = io.WriteString(u.out, bridge.Visible(text))
-}
-
-// prompt asks; the answer is typed behind it.
-func (u *ui) prompt(question string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.clear()
-	fmt.Fprintf(u.out, "codemode: %s", oneLine(question))
 }
 
 // busy shows how far something slow is, on a terminal. The line goes away with the next message, or done.
@@ -161,7 +149,7 @@ func (u *ui) report(err error) int {
 	code := exitCode(err)
 	for _, e := range separate(err) {
 		if text := e.Error(); text != "" {
-			u.error(text, hintsFor(e)...)
+			u.error(text, hint.Of(e)...)
 		}
 	}
 	return code

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codemode/internal/catalog"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -20,6 +20,9 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.msg }
 
+// Hint is how to say it.
+func (e *usageError) Hint() []string { return e.hints }
+
 // flagError puts what the library says about flags into our words. Its messages are all there is to
 // tell the cases apart (urfave/cli v3.14: command_parse.go, flag_impl.go).
 func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
@@ -27,7 +30,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	help := "see: " + cmd.FullName() + " --help"
 	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
 		typed := dashed(name)
-		return &usageError{"unknown flag " + quote(typed), append(didYouMean(typed, flagNames(cmd)), help)}
+		return &usageError{"unknown flag " + quote(typed), append(hint.Nearest(typed, flagNames(cmd)), help)}
 	}
 	if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
 		return &usageError{"flag " + quote(dashed(strings.TrimLeft(name, "-"))) + " needs a value", []string{help}}
@@ -46,7 +49,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 var badValue = regexp.MustCompile(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*)$`)
 
 func unknownCommand(root *cli.Command, name string) error {
-	hints := didYouMean(name, commandNames(root))
+	hints := hint.Nearest(name, commandNames(root))
 	if strings.HasSuffix(name, ".py") {
 		hints = []string{fmt.Sprintf("to run it: codemode exec %s", name)}
 	}
@@ -57,7 +60,7 @@ func unknownCommand(root *cli.Command, name string) error {
 func unknownSubcommand(cmd *cli.Command, name string) error {
 	return &usageError{
 		"unknown command " + quote(cmd.Name+" "+name),
-		append(didYouMean(name, commandNames(cmd)), "see: "+cmd.FullName()+" --help"),
+		append(hint.Nearest(name, commandNames(cmd)), "see: "+cmd.FullName()+" --help"),
 	}
 }
 
@@ -70,13 +73,6 @@ func noArguments(cmd *cli.Command) error {
 		strings.TrimPrefix(cmd.FullName(), "codemode ") + " takes no arguments, but there is " + quote(cmd.Args().First()),
 		[]string{"see: " + cmd.FullName() + " --help"},
 	}
-}
-
-func didYouMean(typed string, known []string) []string {
-	if near := catalog.Suggest(typed, known); near != "" {
-		return []string{"did you mean " + quote(near) + "?"}
-	}
-	return nil
 }
 
 func flagNames(cmd *cli.Command) (names []string) {

@@ -14,18 +14,19 @@ import (
 
 // Config is every setting, resolved. The tags are the names of the table in keys.go.
 type Config struct {
-	Tenant    string    `koanf:"tenant"`
-	Sandbox   Sandbox   `koanf:"sandbox"`
-	Run       Run       `koanf:"run"`
-	Exec      Exec      `koanf:"exec"`
-	Output    Output    `koanf:"output"`
-	Servers   Servers   `koanf:"mcp"` // [servers.NAME] are the servers themselves
-	Policy    Policy    `koanf:"policy"`
-	Audit     Audit     `koanf:"audit"`
-	Discovery Discovery `koanf:"discovery"`
-	Catalog   Catalog   `koanf:"catalog"`
-	Tools     Tools     `koanf:"tools"`
-	Log       Log       `koanf:"log"`
+	Tenant       string       `koanf:"tenant"`
+	Sandbox      Sandbox      `koanf:"sandbox"`
+	Run          Run          `koanf:"run"`
+	Exec         Exec         `koanf:"exec"`
+	Output       Output       `koanf:"output"`
+	Instructions Instructions `koanf:"instructions"`
+	Servers      Servers      `koanf:"mcp"` // [servers.NAME] are the servers themselves
+	Policy       Policy       `koanf:"policy"`
+	Audit        Audit        `koanf:"audit"`
+	Discovery    Discovery    `koanf:"discovery"`
+	Catalog      Catalog      `koanf:"catalog"`
+	Tools        Tools        `koanf:"tools"`
+	Log          Log          `koanf:"log"`
 
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
 	// mistake is told, but stops nothing.
@@ -77,9 +78,15 @@ type Exec struct {
 
 // Output says how results look.
 type Output struct {
-	Mode  string `koanf:"mode"`  // "compact", "toon" or "json"
-	Limit int64  `koanf:"limit"` // bytes of stdout and of stderr that go to the model
-	Keep  int64  `koanf:"keep"`  // bytes of one run's output kept readable as a resource
+	Mode       string `koanf:"mode"`       // "compact", "toon" or "json"
+	Structured bool   `koanf:"structured"` // results have structuredContent, too
+	Limit      int64  `koanf:"limit"`      // bytes of stdout and of stderr that go to the model
+	Keep       int64  `koanf:"keep"`       // bytes of one run's output kept readable as a resource
+}
+
+// Instructions says what clients tell their model about codemode at the start of a session.
+type Instructions struct {
+	Servers bool `koanf:"servers"` // the names of the servers that code may use
 }
 
 // Servers says where MCP servers are found and how they are started.

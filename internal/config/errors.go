@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+
+	"codemode/internal/hint"
 )
 
 // A ValueError is a setting whose value cannot be used.
@@ -33,6 +36,9 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("%s: unknown key %.200q", reading(e.File, e.Line, e.Column), e.Key)
 }
 
+// Hint is the key that was meant, or those there are.
+func (e *UnknownKeyError) Hint() []string { return hint.NearestOrAll(e.Key, e.Known) }
+
 // An UnknownVariableError is an environment variable that is named like codemode's and is none.
 type UnknownVariableError struct {
 	Name  string
@@ -42,6 +48,9 @@ type UnknownVariableError struct {
 func (e *UnknownVariableError) Error() string {
 	return fmt.Sprintf("environment variable %q means nothing to codemode", e.Name)
 }
+
+// Hint is the variable that was meant.
+func (e *UnknownVariableError) Hint() []string { return hint.Nearest(e.Name, e.Known) }
 
 // An UnknownTenantError is a tenant that config.toml does not have.
 type UnknownTenantError struct {
@@ -53,6 +62,9 @@ type UnknownTenantError struct {
 func (e *UnknownTenantError) Error() string {
 	return fmt.Sprintf("%s %q cannot be used: config.toml has no tenant of that name", e.Where, e.Name)
 }
+
+// Hint is the tenant that was meant, or those there are.
+func (e *UnknownTenantError) Hint() []string { return hint.NearestOrAll(e.Name, e.Known) }
 
 // A FileError is a config.toml that cannot be read, or an entry in it that cannot be used.
 type FileError struct {
@@ -67,6 +79,14 @@ func (e *FileError) Error() string {
 }
 
 func (e *FileError) Unwrap() error { return e.Err }
+
+// Hint is of a file that may not be read.
+func (e *FileError) Hint() []string {
+	if errors.Is(e.Err, fs.ErrPermission) {
+		return []string{"if HOME is the home of another user, as after su or sudo, set it to yours"}
+	}
+	return nil
+}
 
 // A ProjectError is a key in a project's file that is not applied, because such a file is not trusted with it.
 type ProjectError struct {
@@ -84,6 +104,11 @@ func (e *ProjectError) Error() string {
 	return fmt.Sprintf("%s: %.200q is not applied: a file that comes with a project may only lower it, and it is %s", where, e.Key, e.Limit)
 }
 
+// Hint is where the key may stand.
+func (e *ProjectError) Hint() []string {
+	return []string{"if you want it, set it in your own config.toml; see: codemode config path"}
+}
+
 // A CeilingError is a default deadline above the longest one allowed.
 type CeilingError struct {
 	Timeout, Max             string
@@ -92,6 +117,11 @@ type CeilingError struct {
 
 func (e *CeilingError) Error() string {
 	return fmt.Sprintf("%s %s exceeds the limit of %s that %s sets", e.TimeoutFrom, e.Timeout, e.Max, e.CeilingFrom)
+}
+
+// Hint is how to raise the limit.
+func (e *CeilingError) Hint() []string {
+	return []string{"raise the limit with CODEMODE_RUN_MAX_TIMEOUT, or run.max_timeout in config.toml"}
 }
 
 func reading(file string, line, column int) string {

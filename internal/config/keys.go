@@ -124,12 +124,21 @@ var keys = []key{
 		doc: "text of a run_python result",
 	},
 	{
+		name: "output.structured", kind: boolean, def: "false", trust: freely,
+		doc: "give results a structuredContent, too; some clients hand their model that instead of the text",
+	},
+	{
 		name: "output.limit", kind: size, def: "32k", trust: lower,
 		doc: "bytes of stdout and of stderr that go to the model; more is cut to head and tail",
 	},
 	{
 		name: "output.keep", kind: size, def: "256m", trust: lower,
 		doc: "bytes of one run's output that stay readable as a resource",
+	},
+
+	{
+		name: "instructions.servers", kind: boolean, def: "true", trust: freely,
+		doc: "name the servers to the model at the start of a session",
 	},
 
 	{
@@ -184,6 +193,10 @@ var keys = []key{
 	{
 		name: "policy.confirm_timeout", kind: deadline, def: "5m", trust: lower,
 		doc: "time the user has to answer; no answer is a no",
+	},
+	{
+		name: "policy.questions", kind: countFrom(0), def: "10", trust: lowerZero,
+		doc: "questions that one run may ask its user, whose further calls are denied; 0 is no limit",
 	},
 	{
 		name: "policy.calls_per_run", kind: countFrom(0), def: "0", trust: lowerZero,

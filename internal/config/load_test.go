@@ -43,14 +43,15 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Image: "python:3.14-slim", Pull: "never", User: "65534:65534", Podman: Podman{Machine: "off"},
 			Pool: 1, IdleTimeout: 5 * time.Minute,
 		},
-		Run:    Run{Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, Grace: 2 * time.Second},
-		Output: Output{Mode: "compact", Limit: 32 << 10, Keep: 256 << 20},
+		Run:          Run{Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, Grace: 2 * time.Second},
+		Output:       Output{Mode: "compact", Limit: 32 << 10, Keep: 256 << 20},
+		Instructions: Instructions{Servers: true},
 		Servers: Servers{
 			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Sandbox: []string{}, Own: map[string]Server{},
 			StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,
 		},
 		Policy: Policy{
-			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, MaxArguments: 64 << 20, MaxResult: 64 << 20},
+			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, Questions: 10, MaxArguments: 64 << 20, MaxResult: 64 << 20},
 			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
 		},
 		Audit:     Audit{MaxSize: 16 << 20, Keep: 8, Arguments: "hashed"},

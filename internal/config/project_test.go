@@ -47,7 +47,7 @@ log.level = "debug"
 	}
 	want := []any{
 		Run{20 * time.Second, time.Minute, time.Second},
-		Output{"json", 1 << 10, 1 << 20},
+		Output{Mode: "json", Limit: 1 << 10, Keep: 1 << 20},
 		int64(256 << 20), 64, 0, time.Minute,
 		time.Minute, time.Second, "debug",
 	}
@@ -70,7 +70,7 @@ func TestProjectMayNot(t *testing.T) {
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
 		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`,
-		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
+		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.questions": `11`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
 		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
 	}
 	// The user's own limits, where the default is none.

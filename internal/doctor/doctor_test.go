@@ -225,7 +225,7 @@ header-of-mine, https://user:password-of-mine@example.com/mcp?sid=query-of-mine 
 			t.Errorf("%q is in %s", secret, got)
 		}
 	}
-	for _, plain := range []string{"~/.config: vim-tiny said", "abc, true, npx"} {
+	for _, plain := range []string{"~/.config: vim-tiny said", "***, true, npx"} {
 		if !strings.Contains(got, plain) {
 			t.Errorf("%q is no longer in %s", plain, got)
 		}

@@ -156,8 +156,8 @@ func broken(subject string, err error, remedy []string) Finding {
 		lines := strings.Split(strings.TrimSpace(start.Stderr), "\n")
 		f.Details = lines[max(0, len(lines)-lastWords):]
 	}
-	if ok && start.Hint() != "" {
-		f.Remedy = append(f.Remedy, start.Hint())
+	if ok && start.SandboxHint() != "" {
+		f.Remedy = append(f.Remedy, start.SandboxHint())
 	}
 	return f
 }

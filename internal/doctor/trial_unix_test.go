@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"codemode/internal/require"
 	"codemode/internal/sandbox"
@@ -83,6 +84,7 @@ func (g *open) Done() <-chan struct{}         { return g.done }
 func (g *open) Exit() sandbox.Exit            { return sandbox.Exit{Code: g.cmd.ProcessState.ExitCode()} }
 func (g *open) Kill()                         { _ = g.cmd.Process.Kill() }
 func (g *open) Enforced() sandbox.Enforcement { return sandbox.Enforcement{} }
+func (g *open) CPU() (time.Duration, bool)    { return 0, false }
 
 func (g *open) Close() error {
 	g.Kill()

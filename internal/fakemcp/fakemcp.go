@@ -50,6 +50,7 @@ type options struct {
 	flood        bool
 	asCodemode   bool
 	notes        string
+	stripNames   bool
 }
 
 func parse(args []string) (o options, err error) {
@@ -82,6 +83,7 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
 	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
 	fs.StringVar(&o.notes, "notes", "", "also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with")
+	fs.BoolVar(&o.stripNames, "strip-names", false, "mind neither case nor white space around the name of a tool that is called")
 	err = fs.Parse(args)
 	return o, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 )
@@ -41,6 +42,9 @@ func (p *peer) read(in io.Reader) {
 		if first && p.options.onlyInit && m.Method != "initialize" {
 			os.Exit(7)
 		}
+		if p.options.stripNames && m.Method == "tools/call" {
+			line = stripped(m)
+		}
 		if p.intercept(m) {
 			continue
 		}
@@ -51,6 +55,21 @@ func (p *peer) read(in io.Reader) {
 			p.send(raw{Method: "notifications/tools/list_changed"})
 		}
 	}
+}
+
+// stripped is a call as a careless server reads it: white space is what Python's strip and JavaScript's trim take for it.
+func stripped(m raw) []byte {
+	var params map[string]json.RawMessage
+	var name string
+	_ = json.Unmarshal(m.Params, &params)
+	_ = json.Unmarshal(params["name"], &name)
+	name = strings.ToLower(strings.TrimFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f || r == 0xfeff || r == 0
+	}))
+	params["name"], _ = json.Marshal(name)
+	m.Params, _ = json.Marshal(params)
+	line, _ := json.Marshal(m)
+	return append(line, '\n')
 }
 
 // intercept says whether a message has been dealt with.

@@ -3,13 +3,15 @@ package guest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"sync"
+
+	"codemode/internal/fair"
 )
 
 // ErrProtocol is what a guest that does not keep to docs/protocol.md makes of its channel. Errors
@@ -31,7 +33,9 @@ type Conn struct {
 	r       *bufio.Reader
 	readErr error // what ended reading
 
-	mu       sync.Mutex // serialises writers; it guards the stream, and nothing else is done under it
+	parsing func() (done func()) // the turn to parse what is long; nil needs none
+
+	turn     *fair.Queue // to write; messages arrive in the order in which they were queued
 	w        io.Writer
 	buf      []byte
 	writeErr error // what ended writing, perhaps in the midst of a line
@@ -39,8 +43,12 @@ type Conn struct {
 
 // NewConn returns a Conn over a stream whose lines have at most maxMessage bytes, in either direction.
 func NewConn(rw io.ReadWriter, maxMessage int) *Conn {
-	return &Conn{max: maxMessage, r: bufio.NewReaderSize(rw, bufferSize), w: rw}
+	return &Conn{max: maxMessage, r: bufio.NewReaderSize(rw, bufferSize), turn: fair.New(1, 0), w: rw}
 }
+
+// ParseInTurn has Read wait for a turn before it parses a message that is longer than a buffer: that keeps a processor
+// busy. It is called before the first Read.
+func (c *Conn) ParseInTurn(turn func() (done func())) { c.parsing = turn }
 
 // Read returns the next message. Its raw members are the caller's to keep. The error is io.EOF when
 // the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
@@ -53,6 +61,9 @@ func (c *Conn) Read() (Message, error) {
 	if err != nil {
 		c.readErr = err
 		return Message{}, err
+	}
+	if c.parsing != nil && len(line) > bufferSize {
+		defer c.parsing()()
 	}
 	m, err := parseMessage(line)
 	if err != nil {
@@ -87,30 +98,28 @@ func (c *Conn) readLine() ([]byte, error) {
 	}
 }
 
-// Request sends a request.
-func (c *Conn) Request(id int64, method string, params any) error {
-	body, err := marshal(params)
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", method, err)
-	}
-	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":`, id, method)
-	if err := c.write(head, body, tail); err != nil {
-		return fmt.Errorf("sending %s: %w", method, err)
-	}
-	return nil
+// Request queues a request: it is sent by send, before all that is queued later. The caller calls that.
+func (c *Conn) Request(id int64, method string, params any) (send func() error) {
+	return c.queue(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":`, id, method), method, params)
 }
 
-// Notify sends a notification.
-func (c *Conn) Notify(method string, params any) error {
+// Notify queues a notification, as Request does a request.
+func (c *Conn) Notify(method string, params any) (send func() error) {
+	return c.queue(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":`, method), method, params)
+}
+
+func (c *Conn) queue(head []byte, method string, params any) (send func() error) {
 	body, err := marshal(params)
 	if err != nil {
-		return fmt.Errorf("encoding %s: %w", method, err)
+		return func() error { return fmt.Errorf("encoding %s: %w", method, err) }
 	}
-	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":`, method)
-	if err := c.write(head, body, tail); err != nil {
-		return fmt.Errorf("sending %s: %w", method, err)
+	place := c.turn.Join("", 1)
+	return func() error {
+		if err := c.write(place, head, body, tail); err != nil {
+			return fmt.Errorf("sending %s: %w", method, err)
+		}
+		return nil
 	}
-	return nil
 }
 
 // Respond answers a request of the guest's with a result, which is sent as it is. A result that
@@ -128,7 +137,7 @@ func (c *Conn) Respond(id int64, result json.RawMessage) error {
 	}
 	// The id comes first: the guest reads it from there when the result is beyond Python's reach.
 	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"result":`...)
-	err := c.write(head, result, tail)
+	err := c.write(c.turn.Join("", 1), head, result, tail)
 	if errors.Is(err, ErrTooLong) {
 		text := fmt.Sprintf("the result has %d bytes; at most %d fit into a message", len(result), c.max)
 		return c.RespondError(id, codeInternal, text, ErrorData{})
@@ -150,7 +159,7 @@ func (c *Conn) RespondError(id int64, code int, message string, data ErrorData) 
 		return fmt.Errorf("encoding an error: %w", err)
 	}
 	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"error":`...)
-	if err := c.write(head, body, tail); err != nil {
+	if err := c.write(c.turn.Join("", 1), head, body, tail); err != nil {
 		return fmt.Errorf("answering request %d: %w", id, err)
 	}
 	return nil
@@ -161,8 +170,9 @@ var (
 	tail    = []byte("}\n")
 )
 
-// write sends one line, given in parts so that a large one is not copied.
-func (c *Conn) write(parts ...[]byte) error {
+// write sends one line in its turn, given in parts so that a large one is not copied.
+func (c *Conn) write(turn *fair.Turn, parts ...[]byte) error {
+	defer turn.Leave()
 	size := -len(newline)
 	for _, part := range parts {
 		size += len(part)
@@ -170,8 +180,9 @@ func (c *Conn) write(parts ...[]byte) error {
 	if size > c.max {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, c.max)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := turn.Wait(context.Background()); err != nil { // the stream's end ends every write
+		return err
+	}
 	if size <= bufferSize {
 		c.buf = c.buf[:0]
 		for _, part := range parts {

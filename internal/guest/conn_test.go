@@ -167,8 +167,8 @@ func TestWrite(t *testing.T) {
 		write func(*Conn) error
 		want  string
 	}{
-		{"request", func(c *Conn) error { return c.Request(3, MethodInterrupt, Interrupt{1, "<&>"}) }, `{"jsonrpc":"2.0","id":3,"method":"interrupt","params":{"run":1,"reason":"<&>"}}`},
-		{"notification", func(c *Conn) error { return c.Notify(MethodInterrupt, Interrupt{1, "x"}) }, `{"jsonrpc":"2.0","method":"interrupt","params":{"run":1,"reason":"x"}}`},
+		{"request", func(c *Conn) error { return c.Request(3, MethodInterrupt, Interrupt{1, "<&>"})() }, `{"jsonrpc":"2.0","id":3,"method":"interrupt","params":{"run":1,"reason":"<&>"}}`},
+		{"notification", func(c *Conn) error { return c.Notify(MethodInterrupt, Interrupt{1, "x"})() }, `{"jsonrpc":"2.0","method":"interrupt","params":{"run":1,"reason":"x"}}`},
 		{"raw", func(c *Conn) error { return c.Respond(4, raw("{\"a\" :\t1}")) }, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"a\" :\t1}}"},
 		{"raw with newlines", func(c *Conn) error { return c.Respond(4, raw("{\n \"a\": \"\\n\"\n}\n")) }, `{"jsonrpc":"2.0","id":4,"result":{"a":"\n"}}`},
 		{"nothing", func(c *Conn) error { return c.Respond(4, nil) }, `{"jsonrpc":"2.0","id":4,"result":null}`},
@@ -188,17 +188,17 @@ func TestWrite(t *testing.T) {
 
 func TestWriteFails(t *testing.T) {
 	c := NewConn(stream{strings.NewReader(""), io.Discard}, 100)
-	if err := c.Notify("x", strings.Repeat("x", 100)); !errors.Is(err, ErrTooLong) {
+	if err := c.Notify("x", strings.Repeat("x", 100))(); !errors.Is(err, ErrTooLong) {
 		t.Errorf("too long: %v", err)
 	}
-	if err := c.Notify("x", func() {}); err == nil || !strings.Contains(err.Error(), "encoding x") {
+	if err := c.Notify("x", func() {})(); err == nil || !strings.Contains(err.Error(), "encoding x") {
 		t.Errorf("not JSON: %v", err)
 	}
 	r, w := io.Pipe()
 	r.CloseWithError(io.ErrNoProgress)
 	c = NewConn(stream{r, w}, testMax)
 	for range 2 { // the line may be half written: nothing can follow it
-		if err := c.Notify("x", struct{}{}); !errors.Is(err, io.ErrNoProgress) {
+		if err := c.Notify("x", struct{}{})(); !errors.Is(err, io.ErrNoProgress) {
 			t.Errorf("broken stream: %v", err)
 		}
 	}

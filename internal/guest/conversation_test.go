@@ -177,7 +177,7 @@ func startPeer(t testing.TB, python, boot string, stdin *string, pulled bool) *p
 func (p *peer) request(method string, params any) {
 	p.t.Helper()
 	p.next++
-	if err := p.conn.Request(p.next, method, params); err != nil {
+	if err := p.conn.Request(p.next, method, params)(); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -232,10 +232,10 @@ func (p *peer) run(number int, code, options string) string {
 }
 
 func (p *peer) notify(i Interrupt) {
-	if err := p.conn.Notify(MethodInterrupt, i); err != nil {
+	if err := p.conn.Notify(MethodInterrupt, i)(); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.conn.Notify("grease", struct{}{}); err != nil { // unknown notifications are ignored
+	if err := p.conn.Notify("grease", struct{}{})(); err != nil { // unknown notifications are ignored
 		p.t.Fatal(err)
 	}
 }

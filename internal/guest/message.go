@@ -164,7 +164,7 @@ type Display struct {
 	Data []byte `json:"data"` // base64 on the wire
 }
 
-// ToolCall asks the host to call a tool. A failure is an Error whose Data is ErrorData.
+// ToolCall asks the host to call a tool; see [ParseToolCall]. A failure is an Error whose Data is ErrorData.
 type ToolCall struct {
 	Server    string          `json:"server"` // real name
 	Tool      string          `json:"tool"`   // real name

@@ -39,7 +39,7 @@ type reach bool
 
 const (
 	narrow reach = false // its real ones: a Python name depends on what else is configured
-	wide   reach = true  // its Python names, too, a server's plain one, and a tool's as careless servers read it
+	wide   reach = true  // its Python names, too, a server's plain one, and a tool's in any case
 )
 
 // first returns the first pattern that fits a call.
@@ -56,12 +56,18 @@ func fits(pattern string, c Call, as reach) bool {
 	if hinted := words[pattern]; hinted != nil {
 		return hinted(c.Hints)
 	}
-	servers, tools := []string{c.Server}, []string{c.Tool}
+	servers, tools := []string{c.Server}, []string{c.Tool} // a server may call a tool ""
 	if as == wide {
-		servers, tools = append(servers, c.ServerAlias, PlainName(c.Server)), append(tools, c.ToolAlias)
+		servers = append(servers, PlainName(c.Server))
+		if c.ServerAlias != "" {
+			servers = append(servers, c.ServerAlias)
+		}
+		if c.ToolAlias != "" {
+			tools = append(tools, c.ToolAlias)
+		}
 	}
 	return parted(pattern, func(server, tool string) bool {
-		return matches(server, servers) && (matches(tool, tools) || as == wide && matches(careless(tool), []string{careless(c.Tool)}))
+		return matches(server, servers) && (matches(tool, tools) || as == wide && matches(strings.ToLower(tool), []string{strings.ToLower(c.Tool)}))
 	})
 }
 
@@ -75,10 +81,6 @@ func parted(pattern string, so func(server, tool string) bool) bool {
 	}
 	return false
 }
-
-// careless is a tool's name to a server that minds neither case nor white space around it: what is denied as "delete" is
-// not to be had as " DELETE".
-func careless(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // PlainName is a server's name without the "@client" that discovery adds to the second of a name.
 func PlainName(server string) string {
@@ -101,7 +103,7 @@ func Idle(patterns, servers []string) []string {
 func matches(pattern string, names []string) bool {
 	pattern = strings.ReplaceAll(pattern, "/", "\x00")
 	for _, name := range names {
-		if ok, _ := path.Match(pattern, strings.ReplaceAll(name, "/", "\x00")); ok && name != "" {
+		if ok, _ := path.Match(pattern, strings.ReplaceAll(name, "/", "\x00")); ok {
 			return true
 		}
 	}

@@ -5,10 +5,7 @@
 // closing.
 package policy
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Rules are what a tenant lets code call. Zero values let everything pass. The tags are the names of config's keys.
 type Rules struct {
@@ -16,6 +13,7 @@ type Rules struct {
 	Deny           []string `koanf:"deny"`             // patterns; they win over all others
 	Confirm        []string `koanf:"confirm"`          // patterns of calls that the user is asked about
 	Approved       []string `koanf:"approved"`         // patterns of those that need not be asked about
+	Questions      int      `koanf:"questions"`        // that a run may ask its user; 0 is no limit
 	CallsPerRun    int      `koanf:"calls_per_run"`    // 0 is no limit
 	CallsPerMinute int      `koanf:"calls_per_minute"` // of all sessions together; 0 is no limit
 	Concurrency    int      `koanf:"concurrency"`      // calls of one server at once, others wait; 0 is no limit
@@ -101,9 +99,12 @@ func (r Rules) Result(size int64) Decision {
 	return Decision{}
 }
 
-func denied(rule, why string) Decision { return Decision{Denied: true, Rule: rule, Why: why} }
-
-// NeedList reports whether a decision may depend on the server's list of tools: on the Python names, or on hints.
-func (r Rules) NeedList() bool {
-	return len(r.Deny)+len(r.Confirm) > 0 || slices.ContainsFunc(r.Allow, func(p string) bool { return words[p] != nil })
+// Question decides whether the user may be asked once more by a run.
+func (r Rules) Question(asked int) Decision {
+	if r.Questions > 0 && asked >= r.Questions {
+		return denied("questions", fmt.Sprintf("the run has asked its user %d times, and policy.questions is %d", asked, r.Questions))
+	}
+	return Decision{}
 }
+
+func denied(rule, why string) Decision { return Decision{Denied: true, Rule: rule, Why: why} }

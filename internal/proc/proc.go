@@ -37,8 +37,8 @@ type Spec struct {
 	Start Starter
 
 	// StderrLine, when set, is called with each line of standard error as it comes, from one goroutine. A line
-	// longer than 8 KiB comes in pieces. It must not block.
-	StderrLine func(line string)
+	// longer than 8 KiB is cut there: its rest could begin in the middle of a secret. It must not block.
+	StderrLine func(line string, cut bool)
 }
 
 // A Starter starts what a Spec says, with those standard streams, which stay the caller's. ctx bounds the start alone.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -246,7 +247,7 @@ func TestCancelledStart(t *testing.T) {
 func TestFloodedStderr(t *testing.T) {
 	lines := 0
 	spec := shell(proctest.Mark(t), `yes "a line of nineteen" | head -c 19000000 >&2; echo; echo last words >&2; cat`)
-	spec.StderrLine = func(line string) {
+	spec.StderrLine = func(line string, _ bool) {
 		if line == "a line of nineteen" {
 			lines++
 		}
@@ -265,7 +266,7 @@ func TestFloodedStderr(t *testing.T) {
 
 func TestLongStderrLine(t *testing.T) {
 	var got []string
-	tail := newTail(func(line string) { got = append(got, line) })
+	tail := newTail(func(line string, cut bool) { got = append(got, fmt.Sprint(line, cut)) })
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -276,15 +277,8 @@ func TestLongStderrLine(t *testing.T) {
 	_, _ = w.WriteString("\r\n\nend")
 	w.Close()
 	<-tail.done
-	total := 0
-	for _, line := range got {
-		if len(line) > tailSize {
-			t.Errorf("a piece has %d bytes", len(line))
-		}
-		total += strings.Count(line, "x")
-	}
-	if total != 3*tailSize+5 || got[len(got)-1] != "end" || got[len(got)-2] != "" {
-		t.Errorf("%d of the line's bytes came in %d pieces, the last are %q", total, len(got), got[max(0, len(got)-2):])
+	if want := []string{strings.Repeat("x", tailSize) + "true", "false", "endfalse"}; !slices.Equal(got, want) {
+		t.Errorf("there are %d lines, the last of which are %q", len(got), got[max(0, len(got)-2):])
 	}
 }
 

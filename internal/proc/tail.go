@@ -13,7 +13,7 @@ const tailSize = 8 << 10
 // tail reads a stream to its end, however much that is, and keeps the last of it.
 type tail struct {
 	source *os.File
-	line   func(string)
+	line   func(line string, cut bool)
 	done   chan struct{}
 
 	mu   sync.Mutex
@@ -21,7 +21,7 @@ type tail struct {
 	cut  bool
 }
 
-func newTail(line func(string)) *tail {
+func newTail(line func(line string, cut bool)) *tail {
 	return &tail{line: line, done: make(chan struct{})}
 }
 
@@ -30,34 +30,41 @@ func (t *tail) read() {
 	defer close(t.done)
 	buf := make([]byte, tailSize)
 	var partial []byte
+	rest := false // of a line that was cut
 	for {
 		n, err := t.source.Read(buf)
 		t.keep(buf[:n])
 		if t.line != nil {
-			partial = t.lines(append(partial, buf[:n]...))
+			partial, rest = t.lines(append(partial, buf[:n]...), rest)
 		}
 		if err != nil {
-			if t.line != nil && len(partial) > 0 {
-				t.line(string(partial))
+			if t.line != nil && len(partial) > 0 && !rest {
+				t.line(string(partial), false)
 			}
 			return
 		}
 	}
 }
 
-// lines hands on whole lines, or what is too long to wait for its end, and returns the rest.
-func (t *tail) lines(b []byte) (rest []byte) {
+// lines hands on whole lines, or the beginning of what is too long to wait for its end, and returns what is left; rest says
+// that this is of a line that was cut.
+func (t *tail) lines(b []byte, rest bool) ([]byte, bool) {
 	for {
 		i := bytes.IndexByte(b, '\n')
 		switch {
 		case i >= 0:
-			t.line(string(bytes.TrimSuffix(b[:i], []byte{'\r'})))
-			b = b[i+1:]
+			line := bytes.TrimSuffix(b[:i], []byte{'\r'})
+			if !rest {
+				t.line(string(line[:min(len(line), tailSize)]), len(line) > tailSize)
+			}
+			b, rest = b[i+1:], false
+		case rest:
+			return nil, true
 		case len(b) >= tailSize:
-			t.line(string(b[:tailSize]))
-			b = b[tailSize:]
+			t.line(string(b[:tailSize]), true)
+			b, rest = b[tailSize:], true
 		default:
-			return append([]byte(nil), b...)
+			return append([]byte(nil), b...), false
 		}
 	}
 }

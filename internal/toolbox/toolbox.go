@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/hint"
+
 	"github.com/gofrs/flock"
 )
 
@@ -90,6 +92,14 @@ func (e *ExistsError) Error() string {
 		return fmt.Sprintf("there is a saved tool %q, whose name differs from %q only in case; nothing was saved", e.Other, e.Name)
 	}
 	return fmt.Sprintf("there is another saved tool %q; nothing was saved", e.Name)
+}
+
+// Hint is how to replace a tool of that very name.
+func (e *ExistsError) Hint() []string {
+	if e.Other != e.Name {
+		return nil
+	}
+	return []string{"codemode tools show " + hint.Word(e.Name), "to replace it: --force"}
 }
 
 // Save keeps a tool. What is there already is replaced only on request; when it returns without an error the tool
@@ -187,6 +197,14 @@ type NoToolError struct {
 }
 
 func (e *NoToolError) Error() string { return fmt.Sprintf("there is no saved tool %q", e.Name) }
+
+// Hint is the tool that was meant, or where all are.
+func (e *NoToolError) Hint() []string {
+	if hints := hint.Nearest(e.Name, e.Known); hints != nil {
+		return hints
+	}
+	return []string{"there are: codemode tools list"}
+}
 
 // Unwrap makes it an ErrNone.
 func (e *NoToolError) Unwrap() error { return ErrNone }

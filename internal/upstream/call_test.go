@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/fakemcp"
+	"codemode/internal/require"
 )
 
 func TestCall(t *testing.T) {
@@ -53,12 +54,16 @@ func TestResultIsVerbatim(t *testing.T) {
 
 func TestBigMessages(t *testing.T) {
 	f := newPool(t, nil, fake("stub"))
-	for _, n := range []int{64 << 10, 64<<10 + 1, 1 << 20, 30 << 20} {
+	big := 4 << 20
+	if require.Named("soak") {
+		big = 30 << 20
+	}
+	for _, n := range []int{64 << 10, 64<<10 + 1, 1 << 20, big} {
 		if got := f.text("stub", "big", fmt.Sprintf(`{"n":%d}`, n)); len(got) != n {
 			t.Errorf("the result has %d bytes, want %d", len(got), n)
 		}
 	}
-	for _, n := range []int{64 << 10, 10 << 20} {
+	for _, n := range []int{64 << 10, big / 4} {
 		if got := f.text("stub", "echo", `{"message":"`+strings.Repeat("é", n/2)+`"}`); len(got) != n {
 			t.Errorf("the argument came back with %d bytes, want %d", len(got), n)
 		}

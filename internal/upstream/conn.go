@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/proc"
+	"codemode/internal/redact"
 )
 
 // conn is the stdio transport to one process: [mcp.Transport] and the one [mcp.Connection] it
@@ -28,7 +29,7 @@ type conn struct {
 	process *proc.Process
 	lines   *lineReader
 	log     *slog.Logger
-	secrets *redactor
+	secrets *redact.Redactor
 	newest  bool // the session may speak newestProtocol
 
 	out    chan []byte   // to the writer
@@ -61,7 +62,7 @@ type request struct {
 	slot   *slot
 }
 
-func newConn(p *proc.Process, maxMessage int, log *slog.Logger, secrets *redactor) *conn {
+func newConn(p *proc.Process, maxMessage int, log *slog.Logger, secrets *redact.Redactor) *conn {
 	c := &conn{
 		process: p, lines: newLineReader(p.Stdout(), maxMessage), log: log, secrets: secrets,
 		out: make(chan []byte), broken: make(chan struct{}), done: make(chan struct{}), wrote: make(chan struct{}),
@@ -360,11 +361,14 @@ func (c *conn) message(line string) jsonrpc.Message {
 	return msg
 }
 
+// maxSkipped is how many bytes the log has of a line that is no message.
+const maxSkipped = 8 << 10
+
 func (c *conn) skip(line string, err error) {
 	if line == "" || !c.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	c.log.Debug("skipping a line that is no message", "line", c.secrets.text(line[:min(len(line), 200)]), "error", err)
+	c.log.Debug("skipping a line that is no message", "line", c.secrets.Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped), "error", err)
 }
 
 // standIns are what the SDK gets for an answer that went into a slot.

@@ -9,26 +9,25 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 // expanded is the server's entry with its references replaced. What came in is secret from then on.
-func (s *server) expanded(secrets *redactor) (config.Server, error) {
+func (s *server) expanded(secrets *redact.Secrets) (config.Server, error) {
 	if s.pool.opts.Expand == nil {
 		return s.config, nil
 	}
 	c, err := s.pool.opts.Expand(s.config, func(variable, value string) {
 		if !slices.Contains(baseNames, variable) { // every server sees those: no secrets
-			secrets.add(value)
+			secrets.AddNamed(variable, value)
 		}
 	})
-	for _, value := range s.pool.opts.Secrets(c) {
-		secrets.add(value)
-	}
+	secrets.Add(s.pool.opts.Secrets(c)...)
 	return c, err
 }
 
 // ownEnvironment is the base environment with what the entry adds to it and takes away.
-func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets *redactor) (map[string]string, error) {
+func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets) (map[string]string, error) {
 	env := environment(lookup)
 	for _, name := range c.EnvUnset {
 		delete(env, name)
@@ -43,12 +42,12 @@ func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets
 			return nil, err
 		}
 		for name, value := range lines {
-			secrets.add(value)
+			secrets.AddNamed(name, value)
 			setEnv(env, name, value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		secrets.add(c.Env[name])
+		secrets.AddNamed(name, c.Env[name])
 		setEnv(env, name, c.Env[name])
 	}
 	return env, nil

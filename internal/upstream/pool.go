@@ -59,6 +59,8 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	servers map[string]*server // those that are configured now
+
+	redacting redacting // of the last Redactor
 }
 
 // ErrUnknownServer is a name that is not configured.

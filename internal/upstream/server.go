@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 // server is one configured server, whether it runs or not.
@@ -28,7 +29,7 @@ type server struct {
 	ctx    context.Context // ends with the pool, or when nobody is left in a retired server
 	end    context.CancelCauseFunc
 
-	secrets func() *redactor // of its entry, for texts that are not the server's own
+	secrets func() *redact.Secrets // of its entry, for texts that are not the server's own
 
 	mu    sync.Mutex
 	state serverState // only in update

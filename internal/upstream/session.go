@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/proc"
+	"codemode/internal/redact"
 )
 
 // session is one process of a server and the MCP session with it. The server's run goroutine stops it.
@@ -23,7 +24,8 @@ type session struct {
 	process *proc.Process
 	conn    *conn
 	client  *mcp.ClientSession
-	secrets *redactor
+	known   *redact.Secrets // what its entry meant when it started; not changed after that
+	secrets *redact.Redactor
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
 	ended   chan struct{} // closed when the process is gone and the server knows it
@@ -65,8 +67,9 @@ func refusesInitialize(err *StartError) bool {
 
 // startSession starts the process, initializes the session and lists the tools.
 func startSession(ctx context.Context, s *server, protocol string) (*session, *StartError) {
-	sess := &session{server: s, secrets: newRedactor(s.config, s.pool.opts.Secrets(s.config)...), began: time.Now(), ended: make(chan struct{})}
-	spec, err := s.spec(sess.secrets)
+	sess := &session{server: s, known: s.entrySecrets(s.config), began: time.Now(), ended: make(chan struct{})}
+	spec, err := s.spec(sess.known)
+	sess.secrets = sess.known.Redactor()
 	if err == nil {
 		spec.StderrLine = sess.logStderr
 		sess.process, err = proc.Start(ctx, spec)
@@ -106,7 +109,7 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.error(err), Walls: sess.server.config.Sandbox}
+	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.Error(err), Walls: sess.server.config.Sandbox}
 	if sess.process != nil {
 		e.Stderr = sess.stderr()
 	}
@@ -150,7 +153,7 @@ func (sess *session) stop(ctx context.Context) *StartError {
 		sess.conn.cancelAll(context.Cause(ctx))
 	}
 	sess.shut(grace)
-	if sess.end = sess.conn.fault(); sess.end == nil {
+	if sess.end = sess.secrets.Error(sess.conn.fault()); sess.end == nil {
 		sess.end = exit(sess.process)
 	}
 	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: sess.server.config.Sandbox}
@@ -167,13 +170,13 @@ func (sess *session) shut(grace time.Duration) {
 
 func (sess *session) stderr() string {
 	text, cut := sess.process.Stderr()
-	return sess.secrets.tail(text, cut)
+	return sess.secrets.Tail(text, cut)
 }
 
-func (sess *session) logStderr(line string) {
+func (sess *session) logStderr(line string, cut bool) {
 	log := sess.server.log
 	if log.Enabled(context.Background(), slog.LevelDebug) {
-		log.Debug("stderr", "line", sess.secrets.text(line))
+		log.Debug("stderr", "line", sess.secrets.Head(line, cut))
 	}
 }
 
@@ -246,7 +249,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	defer cancel(nil)
 	slot := &slot{cancel: cancel}
 	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
-	params := &mcp.CallToolParams{Name: tool, Arguments: wellFormed(args), Meta: mcp.Meta{}}
+	params := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: mcp.Meta{}}
 	for name, value := range sess.server.pool.opts.Meta(ctx) {
 		params.Meta[name] = value
 	}
@@ -286,11 +289,14 @@ func isMalformed(err error) bool {
 
 // callError is the error of a call, without secrets.
 func (sess *session) callError(tool string, err error) *CallError {
-	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.error(err)}
+	if err == nil {
+		err = errors.New("no answer")
+	}
+	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.Error(err)}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
 		e.Code = wire.Code
-		e.Data = []byte(sess.secrets.text(string(wire.Data)))
+		e.Data = sess.secrets.JSON(wire.Data)
 	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"codemode/internal/proc"
+	"codemode/internal/redact"
 )
 
 // depthVariable counts how many codemodes are above a process, so that one that is configured as its own
@@ -21,8 +22,7 @@ const MaxDepth = 2
 
 // spec says how to start the server: its entry, expanded, on top of the base environment. What it
 // expands is secret from then on.
-func (s *server) spec(secrets *redactor) (proc.Spec, error) {
-	defer secrets.build()
+func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	if s.config.URL != "" {
 		return proc.Spec{}, errors.New("it is reached by URL; only stdio servers, those with a command, are supported")
 	}

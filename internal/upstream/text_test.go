@@ -14,42 +14,8 @@ import (
 	"testing/iotest"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
-
-func TestWellFormed(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{`{"a":"plain"}`, `{"a":"plain"}`},
-		{`"\ud83d\ude00"`, `"\ud83d\ude00"`},
-		{`"\uD83D\uDE00"`, `"\uD83D\uDE00"`},
-		{`"\ud83d"`, `"\ufffd"`},
-		{`"\ude00\ud83d"`, `"\ufffd\ufffd"`},
-		{`"\ud83d\ud83d\ude00"`, `"\ufffd\ud83d\ude00"`},
-		{`"\ud83dx\ude00"`, `"\ufffdx\ufffd"`},
-		{`"\\ud83d"`, `"\\ud83d"`},
-		{`"\\\ud83d"`, `"\\\ufffd"`},
-		{`"\n\ud83d\"\u00e9"`, `"\n\ufffd\"\u00e9"`},
-		{`"\ud83d`, `"\ufffd`},
-		{`"\ud8`, `"\ud8`},
-		{"\"\xff\"", `"` + "\ufffd" + `"`},
-	} {
-		if got := string(wellFormed(json.RawMessage(c.in))); got != c.want {
-			t.Errorf("wellFormed(%s) is %s, want %s", c.in, got, c.want)
-		}
-	}
-}
-
-func FuzzWellFormed(f *testing.F) {
-	f.Add(`{"a":"\ud83d\\\ude00"}`)
-	f.Fuzz(func(t *testing.T, s string) {
-		got := wellFormed(json.RawMessage(s))
-		if json.Valid([]byte(s)) && !json.Valid(got) {
-			t.Errorf("%q became %q", s, got)
-		}
-		if again := wellFormed(got); string(again) != string(got) {
-			t.Errorf("%q became %q, then %q", s, got, again)
-		}
-	})
-}
 
 func TestParseEnvelope(t *testing.T) {
 	for _, c := range []struct {
@@ -134,49 +100,6 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-func TestRedactor(t *testing.T) {
-	r := newRedactor(config.Server{
-		Env: map[string]string{
-			"TOKEN": "abcdef123", "LONGER": "abcdef123-and-more", "SHORT": "true!", "SIX": "sixsix",
-			"KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----", "QUOTED": `pass"word`,
-		},
-		Headers: map[string]string{"Authorization": "Bearer xyzzy"},
-	})
-	for _, c := range []struct{ in, want string }{
-		{"token abcdef123.", "token ***."},
-		{"abcdef123-and-more", "***"},
-		{"true!", "true!"},
-		{"sixsix", "***"},
-		{"only MIIEvQIBADANBg of it", "only *** of it"},
-		{`{"p":"pass\"word"}`, `{"p":"***"}`},
-		{"Bearer xyzzy", "***"},
-		{"Bearer xyzzyx", "***x"},
-		{"sixsixsix.", "***."},
-		{"a sixsixteen", "a ***teen"},
-		{"abcdef123-and-moresixsix", "******"},
-		{"sixsixabcdef123-and-mor", "******-and-mor"},
-	} {
-		if got := r.text(c.in); got != c.want {
-			t.Errorf("%q became %q, want %q", c.in, got, c.want)
-		}
-	}
-	for _, c := range []struct{ in, want string }{
-		{"def123\nwhole abcdef123 line\n", "whole *** line"},
-		{"def123 " + strings.Repeat("y", 100), strings.Repeat("y", 100)[:len("def123 ")+100-r.longest()]},
-		{"def123", ""},
-	} {
-		if got := r.tail(c.in, true); got != c.want {
-			t.Errorf("the tail %q became %q, want %q", c.in, got, c.want)
-		}
-	}
-	cause := io.ErrUnexpectedEOF
-	err := r.error(&StartError{Server: "abcdef123", Step: "x", Err: cause})
-	var start *StartError
-	if strings.Contains(err.Error(), "abcdef") || !errors.Is(err, cause) || !errors.As(err, &start) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
 // TestRedactorOfAll holds that no secret shows what another, of whichever server, has no part in.
 func TestRedactorOfAll(t *testing.T) {
 	server := func(name, value string) config.Server {
@@ -187,7 +110,7 @@ func TestRedactorOfAll(t *testing.T) {
 		server("db", "postgres-Tr0ub4dor"), server("web", "postgres"), server("ci", "the-post"), server("x", "ub4dor-and-on"),
 	}})
 	for range 20 { // the order of a map
-		mask := p.Redactor()
+		mask := p.Redactor().Text
 		for in, want := range map[string]string{
 			"a postgres-Tr0ub4dor b": "a *** b", "the-postgres-Tr0ub4dor-and-on!": "***!", "postgres, postgres": "***, ***", "post": "post",
 		} {
@@ -223,7 +146,7 @@ func TestEnvFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\ufeff# ours\nA=1\n\nexport B = two words \nC='q=\"'\nD=\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	secrets := newRedactor(config.Server{})
+	secrets := &redact.Secrets{}
 	env, err := ownEnvironment(config.Server{EnvFile: file, Env: map[string]string{"A": "own"}, EnvUnset: []string{"HOME"}},
 		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), secrets)
 	want := map[string]string{"PATH": "/bin", "A": "own", "B": "two words", "C": `q="`, "D": ""}
@@ -292,7 +215,7 @@ func TestSpec(t *testing.T) {
 				own[depthVariable] = c.depth
 			}
 			p := NewPool(Options{Servers: []config.Server{c.server}, Lookup: user(own), Expand: expandWith(user(own))})
-			secrets := newRedactor(c.server)
+			secrets := &redact.Secrets{}
 			spec, err := p.servers[""].spec(secrets)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
@@ -320,7 +243,7 @@ func TestSpec(t *testing.T) {
 			if !maps.Equal(got, want) {
 				t.Errorf("its environment is %q, want %q", got, want)
 			}
-			if masked := secrets.text("expanded-secret " + home); c.name == "expanded" && masked != "*** "+home {
+			if masked := secrets.Redactor().Text("expanded-secret " + home); c.name == "expanded" && masked != "*** "+home {
 				t.Errorf("masked, it is %q", masked)
 			}
 		})

@@ -9,8 +9,10 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 )
 
 // StartError says why a server could not be used.
@@ -27,6 +29,21 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// Hint is what makes its sandbox available, where that was missing, else the server's last words and what they mean.
+func (e *StartError) Hint() (hints []string) {
+	if hints = hint.Of(e.Err); hints != nil {
+		return hints
+	}
+	if e.Stderr != "" {
+		words := strings.TrimRight(e.Stderr, "\n")
+		hints = append(hints, "its last words: "+words[strings.LastIndexByte(words, '\n')+1:])
+	}
+	if wall := e.SandboxHint(); wall != "" {
+		hints = append(hints, wall)
+	}
+	return hints
+}
 
 // ErrNoCommand is why a server does not start whose command is not there.
 var ErrNoCommand = errors.New("no such command")

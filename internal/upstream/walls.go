@@ -86,8 +86,8 @@ var (
 	})
 )
 
-// Hint says which wall may have been in the way of a server in a sandbox; empty for any other.
-func (e *StartError) Hint() string {
+// SandboxHint says which wall may have been in the way of a server in a sandbox; empty for any other.
+func (e *StartError) SandboxHint() string {
 	words := e.Error() + "\n" + e.Stderr
 	switch {
 	case e.Walls == nil, e.Step == "starting" && e.Stderr == "": // it has not come so far

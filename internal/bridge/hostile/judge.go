@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image/jpeg"
+	"image/png"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,15 +59,15 @@ func said(o bridge.Outcome) (escape.Verdict, string) {
 // or a reader would be deceived by, images that are images, and one status wherever it is told.
 func clean(o bridge.Outcome) error {
 	for _, mode := range []string{"compact", "toon", "json"} {
-		result := o.CallToolResult(mode)
+		result := o.CallToolResult(bridge.Form{Mode: mode, Structured: true})
 		if shown := text(o, mode); !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {
 			return fmt.Errorf("the %s text has characters that are not seen: %.300q", mode, shown)
 		}
 		size := 0
 		for _, c := range result.Content {
 			if image, ok := c.(*mcp.ImageContent); ok {
-				if !begins(image) {
-					return fmt.Errorf("an image of type %q begins with %.20q", image.MIMEType, image.Data)
+				if err := pictured(image); err != nil {
+					return fmt.Errorf("an image of type %q that begins with %.20q: %w", image.MIMEType, image.Data, err)
 				}
 				continue
 			}
@@ -88,11 +90,25 @@ func unseen(r rune) bool {
 }
 
 func text(o bridge.Outcome, mode string) string {
-	return o.CallToolResult(mode).Content[0].(*mcp.TextContent).Text
+	return o.CallToolResult(bridge.Form{Mode: mode, Structured: true}).Content[0].(*mcp.TextContent).Text
 }
 
-// begins compares an image with what its type begins with. No attempt shows a drawing (SVG) that is innocent.
-func begins(image *mcp.ImageContent) bool {
-	first, ok := map[string]string{"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}[image.MIMEType]
-	return ok && bytes.HasPrefix(image.Data, []byte(first))
+// pictured decodes an image with other code than has passed it on, and looks for what attempts hide in theirs.
+func pictured(image *mcp.ImageContent) error {
+	for _, hidden := range []string{"smuggled", "evil.example"} {
+		if bytes.Contains(bytes.ToLower(image.Data), []byte(hidden)) {
+			return fmt.Errorf("it holds %q", hidden)
+		}
+	}
+	switch in := bytes.NewReader(image.Data); image.MIMEType {
+	case "image/png":
+		_, err := png.Decode(in)
+		return err
+	case "image/jpeg":
+		_, err := jpeg.Decode(in)
+		return err
+	case "image/svg+xml":
+		return nil // what it must not do is in its text
+	}
+	return errors.New("no image is passed on as that")
 }

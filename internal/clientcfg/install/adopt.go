@@ -185,23 +185,28 @@ func quoted(s string) []byte {
 
 // writeOwn writes a file that must not be there yet.
 func (i *Installer) writeOwn(n newFile) error {
-	tmp, err := i.temp(n.path, n.text, private, nil)
+	dir, err := os.OpenRoot(filepath.Dir(n.path))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp)
-	if err := create(tmp, n.path); err != nil && !errors.Is(err, errChanged) {
+	defer dir.Close()
+	tmp, err := i.temp(dir, filepath.Base(n.path), n.text, private, nil)
+	if err != nil {
+		return err
+	}
+	defer dir.Remove(tmp)
+	if err := create(dir, tmp, filepath.Base(n.path)); err != nil && !errors.Is(err, errChanged) {
 		return err
 	} else if err != nil {
 		return fs.ErrExist
 	}
-	return syncDir(filepath.Dir(n.path))
+	return syncDir(dir)
 }
 
 func removeFiles(files []newFile) {
 	for _, n := range files {
 		os.Remove(n.path)
-		removeEmpty([]string{filepath.Dir(n.path)})
+		removeEmpty("", []string{filepath.Dir(n.path)})
 	}
 }
 

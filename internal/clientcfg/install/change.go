@@ -50,7 +50,7 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 		defer lock.Close()
 	}
 	for range attempts {
-		f, err := open(t.Path)
+		f, err := t.open()
 		if err != nil {
 			return fail(Refused, err)
 		}
@@ -77,7 +77,7 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 		case err != nil:
 			return fail(Refused, err)
 		}
-		removeEmpty(p.folders)
+		removeEmpty(f.root, p.folders)
 		if p.after != nil {
 			r.Notes = append(r.Notes, p.after()...)
 		}
@@ -92,14 +92,13 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 // write does what is proposed, if the file is still what it was. The ledger comes first: a codemode that is killed between the
 // two has recorded what is not there, which costs nothing.
 func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l *ledger, r *Result) (err error) {
-	if t.Client.Install.LockDir {
+	if t.Client.Install.LockDir && t.Scope == clientcfg.User {
 		unlock, err := lockDir(ctx, f.path)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 	}
-	sweep(f.path)
 	if p.before != nil {
 		if err := p.before(); err != nil {
 			return err
@@ -147,7 +146,7 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 		if p.record != nil {
 			l.Records = was
 			err = errors.Join(err, i.save(l))
-			removeEmpty(f.above)
+			removeEmpty(f.root, f.above)
 		}
 		return err
 	}
@@ -162,9 +161,16 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 }
 
 // removeEmpty removes folders that were made for a file and hold nothing else.
-func removeEmpty(folders []string) {
+func removeEmpty(root string, folders []string) {
 	for _, dir := range slices.Backward(folders) {
-		if os.Remove(dir) != nil {
+		f := file{path: dir, root: root}
+		parent, err := f.folder(0)
+		if err != nil {
+			return
+		}
+		err = parent.Remove(filepath.Base(dir))
+		parent.Close()
+		if err != nil {
 			return
 		}
 	}
@@ -172,7 +178,7 @@ func removeEmpty(folders []string) {
 
 // holds reads a file again and says whether the entry is there.
 func (i *Installer) holds(t Target, key []string) bool {
-	f, err := open(t.Path)
+	f, err := t.open()
 	if err != nil {
 		return false
 	}

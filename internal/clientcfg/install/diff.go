@@ -1,18 +1,14 @@
 package install
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/redact"
 )
 
-const (
-	hidden  = "•••"
-	maxLine = 160 // of a line in a diff: some clients keep all they know on one
-)
+const maxLine = 160 // of a line in a diff: some clients keep all they know on one
 
 // diff shows what changes, without secrets.
 func diff(before, after []byte, path string, format splice.Format) string {
@@ -20,26 +16,18 @@ func diff(before, after []byte, path string, format splice.Format) string {
 	if text == "" {
 		return ""
 	}
-	var secrets []string
+	var secrets redact.Secrets
 	for _, data := range [][]byte{before, after} {
 		doc, err := splice.Parse(data, format)
 		if err != nil {
 			continue
 		}
 		if root, ok := doc.Get(nil); ok {
-			secrets = append(secrets, clientcfg.FileSecrets(root, text)...)
-		}
-	}
-	// The longest first, for one may be in another.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range slices.Compact(secrets) {
-		text = strings.ReplaceAll(text, s, hidden)
-		if quoted, err := json.Marshal(s); err == nil {
-			text = strings.ReplaceAll(text, string(quoted[1:len(quoted)-1]), hidden)
+			secrets.Add(clientcfg.FileSecrets(root, text)...)
 		}
 	}
 	var out strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(secrets.Redactor().Text(text)) {
 		if runes := []rune(strings.TrimSuffix(line, "\n")); len(runes) > maxLine {
 			line = string(runes[:maxLine-1]) + "…\n"
 		}

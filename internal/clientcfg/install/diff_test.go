@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/redact"
 )
 
 // TestSecretsAreMasked is sample 48: of what a dry run shows, no token can be read, in any format.
@@ -24,7 +25,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		}
 		write(t, targets[0].Path, text)
 		r := i.Install(t.Context(), req)[0]
-		if r.Action != Installed || !strings.Contains(r.Diff, "codemode") || !strings.Contains(r.Diff, hidden) {
+		if r.Action != Installed || !strings.Contains(r.Diff, "codemode") || !strings.Contains(r.Diff, redact.Mask) {
 			t.Errorf("%s: %+v", id, r)
 		}
 		if strings.Contains(r.Diff, "s3cret") {

@@ -2,23 +2,29 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"codemode/internal/clientcfg/splice"
 )
 
 // hooks let tests stand where only another program or a full disk could.
 type hooks struct {
-	planned func()                       // between the plan and the write
-	write   func(*os.File, []byte) error // instead of writing
+	planned  func()                       // between the plan and the write
+	compared func()                       // between the last look at what is there and its exchange
+	write    func(*os.File, []byte) error // instead of writing
 }
 
 // sum is how contents are compared and recorded.
@@ -48,14 +54,15 @@ func cause(err error) error {
 const tempMark = ".codemode-"
 
 // temp writes a file beside the one it will become, whole and on the disk.
-func (i *Installer) temp(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (name string, err error) {
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+tempMark+rand.Text()[:8]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (i *Installer) temp(dir *os.Root, base string, data []byte, mode fs.FileMode, like fs.FileInfo) (name string, err error) {
+	name = "." + base + tempMark + rand.Text()[:8]
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", cause(err)
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(f.Name())
+			dir.Remove(name)
 		}
 	}()
 	if i.hooks.write != nil {
@@ -72,127 +79,188 @@ func (i *Installer) temp(path string, data []byte, mode fs.FileMode, like fs.Fil
 	if err == nil {
 		err = f.Sync()
 	}
-	return f.Name(), cause(errors.Join(err, f.Close()))
+	return name, cause(errors.Join(err, f.Close()))
+}
+
+// put writes a file of codemode's own in place of an older one.
+func (i *Installer) put(path string, data []byte) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return cause(err)
+	}
+	defer dir.Close()
+	tmp, err := i.temp(dir, filepath.Base(path), data, private, nil)
+	if err != nil {
+		return err
+	}
+	return cause(errors.Join(rename(dir, tmp, filepath.Base(path)), syncDir(dir)))
 }
 
 // sweep removes what a codemode that was killed has left beside a file. The caller holds the lock.
-func sweep(path string) {
-	names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+globQuote(filepath.Base(path))+tempMark+"*"))
-	for _, name := range names {
-		os.Remove(name)
+func sweep(dir *os.Root, base string) {
+	entries, _ := fs.ReadDir(dir.FS(), ".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "."+base+tempMark) {
+			dir.Remove(e.Name())
+		}
 	}
-}
-
-func globQuote(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(s)
 }
 
 // replace writes a file whose content is still the one that was read, and fails with errChanged else. Where the system
 // can exchange two names at once, what another program has written up to that moment is seen and put back.
 func (i *Installer) replace(f file, data []byte, scope fs.FileMode) error {
-	mode := scope
-	if !f.missing() {
-		mode = f.info.Mode().Perm()
-	} else if err := makeDirs(f.above, scope); err != nil {
-		return err
-	}
-	tmp, err := i.temp(f.path, data, mode, f.info)
+	dir, err := f.folder(scope)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp) // fails once it has its name
+	defer dir.Close()
+	mode, base := scope, filepath.Base(f.path)
+	if !f.missing() {
+		mode = f.info.Mode().Perm()
+	}
+	sweep(dir, base)
+	tmp, err := i.temp(dir, base, data, mode, f.info)
+	if err != nil {
+		return err
+	}
 	if i.hooks.planned != nil {
 		i.hooks.planned()
 	}
 	if f.missing() {
-		err = create(tmp, f.path)
-	} else if err = unchanged(f); err == nil {
-		err = exchange(tmp, f)
+		err = create(dir, tmp, base)
+	} else if was, errRead := readRegular(dir, base); errRead != nil || !bytes.Equal(was, f.data) {
+		err = errChanged
+	} else {
+		if i.hooks.compared != nil {
+			i.hooks.compared()
+		}
+		err = exchange(dir, tmp, base, f.data)
+		tmp = "" // exchange has seen to it
+	}
+	if tmp != "" {
+		dir.Remove(tmp) // fails once it has its name
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(f.path))
+		err = syncDir(dir)
 	}
 	return cause(err)
 }
 
 // create gives a new file its name, unless there is one by now.
-func create(tmp, path string) error {
-	err := os.Link(tmp, path)
+func create(dir *os.Root, tmp, base string) error {
+	err := dir.Link(tmp, base)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return errChanged
 	case err != nil: // a file system without links
-		if exists(path) {
+		if _, err := dir.Lstat(base); err == nil {
 			return errChanged
 		}
-		return rename(tmp, path)
+		return rename(dir, tmp, base)
 	}
 	return nil
 }
 
-// unchanged compares a file with what was read of it.
-func unchanged(f file) error {
-	data, err := os.ReadFile(f.path)
-	if err != nil || !bytes.Equal(data, f.data) {
-		return errChanged
+// readRegular reads a file, and nothing that is none: a link is not followed, a pipe not waited for.
+func readRegular(dir *os.Root, base string) ([]byte, error) {
+	f, info, err := openRegular(dir, base)
+	for n := 1; n < attempts && errors.Is(err, errChanged); n++ { // it was exchanged between the look and the opening
+		f, info, err = openRegular(dir, base)
 	}
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > splice.MaxSize {
+		return nil, errTooLarge
+	}
+	return io.ReadAll(io.LimitReader(f, splice.MaxSize+1))
 }
 
-// exchange puts a new file in the place of the one that was read.
-func exchange(tmp string, f file) error {
-	if err := swap(tmp, f.path); err != nil {
-		return rename(tmp, f.path)
+// openRegular opens the very file that was looked at.
+func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
+	was, err := dir.Lstat(base)
+	switch {
+	case err != nil:
+		return nil, nil, cause(err)
+	case was.IsDir():
+		return nil, nil, errors.New("it is a directory")
+	case !was.Mode().IsRegular():
+		return nil, nil, errors.New("it is not a regular file")
+	}
+	f, err := dir.OpenFile(base, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, nil, cause(err)
+	}
+	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
+		f.Close()
+		return nil, nil, errChanged
+	}
+	return f, was, nil
+}
+
+// exchange puts a new file in the place of the one that was read, and sees to it that nothing is lost of what was there.
+func exchange(dir *os.Root, tmp, base string, read []byte) error {
+	if err := swap(dir, tmp, base); err != nil {
+		return rename(dir, tmp, base)
 	}
 	// What was there is in tmp now, and is what was read, unless somebody was quicker.
 	for {
-		was, err := os.ReadFile(tmp)
-		if err != nil || bytes.Equal(was, f.data) {
-			return nil
+		was, err := readRegular(dir, tmp)
+		if err == nil && bytes.Equal(was, read) {
+			return dir.Remove(tmp)
 		}
-		ours, err := os.ReadFile(f.path)
-		if err != nil {
-			return errChanged
+		ours, errOurs := readRegular(dir, base)
+		if errSwap := swap(dir, tmp, base); errSwap != nil {
+			return aside(dir, tmp, base, errSwap)
 		}
-		if err := swap(tmp, f.path); err != nil {
-			return err
+		now, errNow := readRegular(dir, tmp)
+		switch {
+		case errOurs != nil || errNow != nil:
+			return aside(dir, tmp, base, cmp.Or(errOurs, errNow))
+		case bytes.Equal(now, ours) && err != nil:
+			return errors.Join(fmt.Errorf("what was there cannot be read back: %w", err), dir.Remove(tmp))
+		case bytes.Equal(now, ours):
+			return errors.Join(errChanged, dir.Remove(tmp))
 		}
-		if now, err := os.ReadFile(tmp); err == nil && bytes.Equal(now, ours) {
-			return errChanged
-		}
-		f.data = ours // it was written again between the two, on top of ours: that is the newest, put it back
+		read = ours // it was written again between the two, on top of ours: that is the newest, put it back
 	}
+}
+
+// aside keeps what may be somebody else's under a name that nothing sweeps away.
+func aside(dir *os.Root, tmp, base string, why error) error {
+	kept := strings.Replace(tmp, tempMark, ".kept-", 1)
+	if err := dir.Rename(tmp, kept); err != nil {
+		kept = tmp
+	}
+	return fmt.Errorf("it was changed by others meanwhile (%w); what was there is kept beside %q as %q", why, base, kept)
 }
 
 // remove removes a file whose content is still the one that was read.
 func remove(f file) error {
-	tmp := filepath.Join(filepath.Dir(f.path), "."+filepath.Base(f.path)+tempMark+rand.Text()[:8])
-	if err := os.Rename(f.path, tmp); err != nil {
+	dir, err := f.folder(0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	base := filepath.Base(f.path)
+	sweep(dir, base)
+	tmp := "." + base + tempMark + rand.Text()[:8]
+	if err := dir.Rename(base, tmp); err != nil {
 		return cause(err)
 	}
-	data, err := os.ReadFile(tmp)
+	data, err := readRegular(dir, tmp)
 	if err == nil && bytes.Equal(data, f.data) {
-		return cause(os.Remove(tmp))
+		return cause(dir.Remove(tmp))
 	}
-	if err := create(tmp, f.path); err != nil && !errors.Is(err, errChanged) {
+	switch err := create(dir, tmp, base); {
+	case errors.Is(err, errChanged):
+		return aside(dir, tmp, base, err)
+	case err != nil:
 		return cause(err)
 	}
-	os.Remove(tmp)
+	dir.Remove(tmp)
 	return errChanged
-}
-
-// makeDirs makes the folders above a new file: for the user alone, but in a project as the umask has it.
-func makeDirs(above []string, scope fs.FileMode) error {
-	mode := fs.FileMode(0o700)
-	if scope != private {
-		mode = 0o755
-	}
-	for _, dir := range above {
-		if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return cause(err)
-		}
-	}
-	return nil
 }
 
 // Modes of new files.

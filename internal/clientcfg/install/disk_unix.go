@@ -28,11 +28,14 @@ func keepOwner(f *os.File, like fs.FileInfo) error {
 	return nil
 }
 
-func rename(from, to string) error { return os.Rename(from, to) }
+func rename(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
+
+// noWait opens a pipe without waiting for its writer.
+const noWait = syscall.O_NONBLOCK
 
 // syncDir makes sure that a name is on the disk.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
+func syncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
 	if err != nil {
 		return nil // it may be written and not read; the name is there
 	}

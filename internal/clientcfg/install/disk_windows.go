@@ -12,9 +12,9 @@ import (
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 
 // rename tries again while another program has the file open: winerror.h has it as ERROR_SHARING_VIOLATION, 32.
-func rename(from, to string) (err error) {
+func rename(dir *os.Root, from, to string) (err error) {
 	for range 10 {
-		if err = os.Rename(from, to); !errors.Is(err, syscall.Errno(32)) && !errors.Is(err, fs.ErrPermission) {
+		if err = dir.Rename(from, to); !errors.Is(err, syscall.Errno(32)) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 		_ = pause(context.Background(), 50*time.Millisecond)
@@ -22,4 +22,7 @@ func rename(from, to string) (err error) {
 	return err
 }
 
-func syncDir(string) error { return nil }
+func syncDir(*os.Root) error { return nil }
+
+// noWait is nothing here: no file in a folder is a pipe.
+const noWait = 0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/require"
 )
 
 // largeClaude is a ~/.claude.json of so many MiB, most of which is history.
@@ -26,7 +27,11 @@ func TestLarge(t *testing.T) {
 	i := newInstaller(root)
 	req := Request{Client: client(t, "claude-code"), Scope: clientcfg.User, Name: DefaultName}
 	path := filepath.Join(root, "home", ".claude.json")
-	text := largeClaude(40)
+	size := 5
+	if require.Named("soak") {
+		size = 40
+	}
+	text := largeClaude(size)
 	write(t, path, text)
 	dry := req
 	dry.DryRun = true

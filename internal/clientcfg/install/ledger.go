@@ -141,11 +141,7 @@ func (i *Installer) save(l *ledger) error {
 	if err := enc.Encode(l); err != nil {
 		return err
 	}
-	tmp, err := i.temp(i.ledgerFile(), text.Bytes(), private, nil)
-	if err == nil {
-		err = errors.Join(rename(tmp, i.ledgerFile()), syncDir(i.State))
-	}
-	if err != nil {
+	if err := i.put(i.ledgerFile(), text.Bytes()); err != nil {
 		return fmt.Errorf("writing %q: %w", i.ledgerFile(), cause(err))
 	}
 	return nil
@@ -164,11 +160,7 @@ func (i *Installer) backup(l *ledger, client string, f file) (string, error) {
 	prefix := sum([]byte(f.path))[:12] + "-"
 	content := sum(f.data)
 	name := filepath.Join(dir, prefix+time.Now().UTC().Format("20060102T150405.000000000Z")+".bak")
-	tmp, err := i.temp(name, f.data, private, nil)
-	if err == nil {
-		err = rename(tmp, name)
-	}
-	if err != nil {
+	if err := i.put(name, f.data); err != nil {
 		return "", fmt.Errorf("keeping what the file was in %q: %w", dir, cause(err))
 	}
 	i.prune(l, dir, prefix, name)

@@ -233,7 +233,7 @@ func (i *Installer) shadows(req Request, t Target, doc *splice.Document) (places
 	if err != nil || exists(targets[0].Path) && targets[0].Path == t.Path {
 		return places
 	}
-	f, err := open(targets[0].Path)
+	f, err := targets[0].open()
 	if err != nil || f.missing() {
 		return places
 	}

@@ -72,7 +72,7 @@ func (i *Installer) Status(req Request, named bool) []Standing {
 
 // look reads a file for its state.
 func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
-	f, err := open(t.Path)
+	f, err := t.open()
 	var doc *splice.Document
 	if err == nil {
 		doc, err = splice.Parse(f.data, t.format)

@@ -1,8 +1,17 @@
 package install
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
 
-// swap exchanges two names at once.
-func swap(a, b string) error {
-	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	"golang.org/x/sys/unix"
+)
+
+// swap exchanges two names of a folder at once.
+func swap(dir *os.Root, a, b string) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return unix.Renameat2(int(d.Fd()), a, int(d.Fd()), b, unix.RENAME_EXCHANGE)
 }

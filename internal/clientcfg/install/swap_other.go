@@ -2,7 +2,10 @@
 
 package install
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 // swap cannot be done here; a plain rename follows, right behind the comparison.
-func swap(_, _ string) error { return errors.ErrUnsupported }
+func swap(*os.Root, string, string) error { return errors.ErrUnsupported }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,6 +25,7 @@ type Target struct {
 	format splice.Format
 	own    bool
 	prefix []string // stands before the command: the client runs elsewhere
+	root   string   // of a project: its folder, in which no link is followed
 }
 
 // Targets are the files of a request. There is at least one, or an error.
@@ -85,7 +87,7 @@ func (i *Installer) projectTarget(c *clientcfg.Client, name string) ([]Target, e
 			continue
 		}
 		path := filepath.Join(root, filepath.FromSlash(strings.ReplaceAll(p.Path, "{name}", name)))
-		t := Target{Client: c, Scope: clientcfg.Project, Path: path, Detected: true, format: formatOf(c, path), own: p.Own}
+		t := Target{Client: c, Scope: clientcfg.Project, Path: path, Detected: true, format: formatOf(c, path), own: p.Own, root: root}
 		if exists(path) {
 			return []Target{t}, nil
 		}
@@ -292,7 +294,8 @@ func bare(doc *splice.Document) bool {
 
 // file is what a target is at one moment.
 type file struct {
-	path  string // with links followed
+	path  string // with links followed, but in a project
+	root  string // the project's folder; empty is not in one
 	data  []byte
 	info  fs.FileInfo // nil: it is not there
 	above []string    // folders that are missing, the outermost first
@@ -300,7 +303,20 @@ type file struct {
 
 func (f file) missing() bool { return f.info == nil }
 
+var (
+	errReadOnly = errors.New("it is read-only")
+	errTooLarge = fmt.Errorf("it is larger than %d MiB", splice.MaxSize>>20)
+)
+
 // open reads a target, and refuses what is no file to edit.
+func (t Target) open() (file, error) {
+	if t.root != "" {
+		return openInProject(t.root, t.Path)
+	}
+	return open(t.Path)
+}
+
+// open reads a file of the user's, wherever links lead to it.
 func open(path string) (file, error) {
 	f := file{path: path}
 	info, err := os.Lstat(path)
@@ -326,9 +342,9 @@ func open(path string) (file, error) {
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("it is not a regular file")
 	case info.Size() > splice.MaxSize:
-		return f, fmt.Errorf("it is larger than %d MiB", splice.MaxSize>>20)
+		return f, errTooLarge
 	case info.Mode()&0o200 == 0:
-		return f, fmt.Errorf("it is read-only")
+		return f, errReadOnly
 	}
 	f.info = info
 	if f.data, err = os.ReadFile(f.path); err != nil {

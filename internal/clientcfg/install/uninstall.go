@@ -24,7 +24,7 @@ func (i *Installer) Uninstall(ctx context.Context, req Request) []Result {
 	known := map[string]bool{} // before any is forgotten
 	if l, err := i.readLedger(); err == nil {
 		for _, t := range targets {
-			f, _ := open(t.Path)
+			f, _ := t.open()
 			known[t.Path] = slices.ContainsFunc(l.Records, func(r record) bool { return r.Path == f.path })
 		}
 	}
@@ -47,7 +47,7 @@ func (i *Installer) installed(req Request) ([]Target, error) {
 		return nil, errLedger
 	}
 	for _, t := range targets {
-		if f, _ := open(t.Path); f.path != "" {
+		if f, _ := t.open(); f.path != "" {
 			targets = slices.DeleteFunc(targets, func(o Target) bool { return o.Path != t.Path && o.Path == f.path })
 		}
 	}
@@ -55,7 +55,7 @@ func (i *Installer) installed(req Request) ([]Target, error) {
 		targets[n].Notes = nil
 	}
 	for _, r := range l.Records {
-		known := slices.ContainsFunc(targets, func(t Target) bool { f, _ := open(t.Path); return f.path == r.Path })
+		known := slices.ContainsFunc(targets, func(t Target) bool { f, _ := t.open(); return f.path == r.Path })
 		if r.Client == req.Client.ID && r.Scope == req.Scope && req.Scope == clientcfg.User && !known {
 			targets = append(targets, Target{Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path)})
 		}
@@ -229,7 +229,7 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 		}
 		for _, m := range moved {
 			if m.Folder {
-				removeEmpty([]string{filepath.Dir(m.File)})
+				removeEmpty("", []string{filepath.Dir(m.File)})
 			}
 		}
 		if slices.ContainsFunc(moved, func(m Moved) bool { return m.Kept }) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -263,9 +264,9 @@ func installer(t *testing.T, root, name string) *exec.Cmd {
 // TestKilled kills a program that installs and uninstalls all the time, at a thousand moments. The file is the old one or the
 // new one, always; and what is left beside it goes with the next.
 func TestKilled(t *testing.T) {
-	kills := 1000
-	if testing.Short() {
-		kills = 20
+	kills := 50
+	if require.Named("random") {
+		kills = 1000
 	}
 	root := t.TempDir()
 	pad := strings.Repeat("x", 64<<10) // a file of some pages
@@ -310,11 +311,15 @@ func TestWritersAtOnce(t *testing.T) {
 	root := t.TempDir()
 	_, _, path := cursorAt(t, root, `{"count": 0, "mcpServers": {}}`)
 	write(t, path+".other", "")
-	if err := swap(path+".other", path); err != nil {
-		require.Lacking(t, "exchange", "this system does not exchange files: %v", err)
-	}
-	if err := swap(path+".other", path); err != nil {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer dir.Close()
+	for range 2 {
+		if err := swap(dir, "mcp.json.other", "mcp.json"); err != nil {
+			require.Lacking(t, "exchange", "this system does not exchange files: %v", err)
+		}
 	}
 	a, b := installer(t, root, "one"), installer(t, root, "two")
 	for _, cmd := range []*exec.Cmd{a, b} {
@@ -360,10 +365,13 @@ func countOn(t *testing.T, path string, count int) int {
 		t.Fatalf("the client wrote %s and finds %s", is, f.data)
 	}
 	text := strings.Replace(string(f.data), is, fmt.Sprintf(`"count": %d,`, count+1), 1)
-	tmp := filepath.Join(filepath.Dir(path), "client.tmp")
-	write(t, tmp, text)
-	defer os.Remove(tmp)
-	switch err := exchange(tmp, f); {
+	write(t, filepath.Join(filepath.Dir(path), "client.tmp"), text)
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	switch err := exchange(dir, "client.tmp", filepath.Base(path), f.data); {
 	case err == nil:
 		return count + 1
 	case errors.Is(err, errChanged):
@@ -371,5 +379,167 @@ func countOn(t *testing.T, path string, count int) int {
 	default:
 		t.Fatal(err)
 		return 0
+	}
+}
+
+// TestProjectLinks holds that no link of a project is followed, to whatever it leads.
+func TestProjectLinks(t *testing.T) {
+	for name, plant := range map[string]func(t *testing.T, project, victim string){
+		"the file": func(t *testing.T, project, victim string) {
+			link(t, filepath.Join(victim, "file"), filepath.Join(project, ".cursor", "mcp.json"))
+		},
+		"the file, within the project": func(t *testing.T, project, _ string) {
+			write(t, filepath.Join(project, "package.json"), `{}`)
+			link(t, "../package.json", filepath.Join(project, ".cursor", "mcp.json"))
+		},
+		"the file, to nothing": func(t *testing.T, project, victim string) {
+			link(t, filepath.Join(victim, "new"), filepath.Join(project, ".cursor", "mcp.json"))
+		},
+		"the folder": func(t *testing.T, project, victim string) {
+			link(t, victim, filepath.Join(project, ".cursor"))
+		},
+		"the folder, within the project": func(t *testing.T, project, _ string) {
+			write(t, filepath.Join(project, "sub", "file"), ``)
+			link(t, "sub", filepath.Join(project, ".cursor"))
+		},
+		"the folder, to nothing": func(t *testing.T, project, victim string) {
+			link(t, filepath.Join(victim, "new"), filepath.Join(project, ".cursor"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i, req, project, victim := cursorInProject(t)
+			plant(t, project, victim)
+			before := tree(t, filepath.Dir(project))
+			r := i.Install(t.Context(), req)[0]
+			var found *LinkError
+			if r.Action != Refused || !errors.As(r.Err, &found) {
+				t.Errorf("%+v", r)
+			}
+			if after := tree(t, filepath.Dir(project)); after != before {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+		})
+	}
+}
+
+// TestProjectLinksMeanwhile plants a link between the plan and the write: the folder that was opened is the one that is written.
+func TestProjectLinksMeanwhile(t *testing.T) {
+	for name, text := range map[string]string{"a file that is there": `{}`, "a new file": ""} {
+		for step, at := range map[string]func(*hooks) *func(){
+			"planned":  func(h *hooks) *func() { return &h.planned },
+			"compared": func(h *hooks) *func() { return &h.compared },
+		} {
+			t.Run(name+", "+step, func(t *testing.T) {
+				i, req, project, victim := cursorInProject(t)
+				folder := filepath.Join(project, ".cursor")
+				if err := os.Mkdir(folder, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if text != "" {
+					write(t, filepath.Join(folder, "mcp.json"), text)
+					write(t, filepath.Join(victim, "mcp.json"), text)
+				}
+				before := tree(t, victim)
+				hook := at(&i.hooks)
+				*hook = func() {
+					*hook = nil
+					if err := os.Rename(folder, folder+".was"); err != nil {
+						t.Error(err)
+					}
+					link(t, victim, folder)
+				}
+				i.Install(t.Context(), req)
+				if after := tree(t, victim); after != before {
+					t.Errorf("before:\n%s\nafter:\n%s", before, after)
+				}
+			})
+		}
+	}
+}
+
+// TestProjectFileOfTwoNames replaces a file that has another name elsewhere (a hard link), and leaves that one as it is.
+func TestProjectFileOfTwoNames(t *testing.T) {
+	i, req, project, victim := cursorInProject(t)
+	path := filepath.Join(project, ".cursor", "mcp.json")
+	write(t, filepath.Join(victim, "other"), `{}`)
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(victim, "other"), path); err != nil {
+		t.Fatal(err)
+	}
+	if r := only(t, i.Install(t.Context(), req), path); r.Action != Installed || r.Path != path {
+		t.Errorf("%+v", r)
+	}
+	if text := read(t, filepath.Join(victim, "other")); text != `{}` || !strings.Contains(read(t, path), `"codemode"`) {
+		t.Errorf("%s", text)
+	}
+	if r := only(t, i.Uninstall(t.Context(), req), path); r.Action != Removed || read(t, path) != `{}` {
+		t.Errorf("%+v", r)
+	}
+}
+
+// cursorInProject is a project beside a folder that nothing must be written to.
+func cursorInProject(t *testing.T) (i *Installer, req Request, project, victim string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i = newInstaller(root)
+	project, victim = filepath.Join(root, "world", "project"), filepath.Join(root, "world", "victim")
+	write(t, filepath.Join(project, ".git", "HEAD"), "")
+	write(t, filepath.Join(victim, "file"), `{}`)
+	i.Env.WorkDir = project
+	return i, Request{Client: client(t, "cursor"), Scope: clientcfg.Project, Name: DefaultName}, project, victim
+}
+
+func link(t *testing.T, to, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(to, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is all that is below a folder.
+func tree(t *testing.T, root string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		text := ""
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			text, err = os.Readlink(path)
+		case d.Type().IsRegular():
+			text = read(t, path)
+		}
+		fmt.Fprintf(&b, "%s %v %q\n", path, d.Type(), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestDisplacedIsKept is of what another program puts there at the last moment: whatever it is, it is there afterwards.
+func TestDisplacedIsKept(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), `{}`)
+	i.hooks.compared = func() {
+		i.hooks.compared = nil
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+		link(t, "theirs", path)
+	}
+	r := only(t, i.Install(t.Context(), req), path)
+	if to, err := os.Readlink(path); r.Done() || r.Err == nil || err != nil || to != "theirs" {
+		t.Errorf("%+v; the link: %q, %v", r, to, err)
 	}
 }

@@ -30,7 +30,7 @@ class Hooks:
             spec = find(name, path, target) if finder is not self and find else None
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, callback)
+                    spec.loader = _Loader(spec.loader, callback, self._callbacks)
                 return spec
         self._callbacks[name] = callback  # not found; perhaps on a later sys.path
         return None
@@ -39,9 +39,10 @@ class Hooks:
 class _Loader:
     """Another loader, and a callback after it. What the module sees is the other loader."""
 
-    def __init__(self, loader, callback):
+    def __init__(self, loader, callback, callbacks):
         self._loader = loader
         self._callback = callback
+        self._callbacks = callbacks
 
     def __getattr__(self, name):
         return getattr(self._loader, name)
@@ -51,5 +52,15 @@ class _Loader:
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
+        name = module.__name__
+        # What an interrupted import has loaded of a package stays loaded, and only loading binds it to the package.
+        for loaded, submodule in list(sys.modules.items()):
+            package, _, last = loaded.rpartition(".")
+            if package == name:
+                setattr(module, last, submodule)
+        try:
+            self._loader.exec_module(module)
+        except BaseException:
+            self._callbacks[name] = self._callback  # for the next try
+            raise
         self._callback(module)

@@ -26,11 +26,15 @@ class Loops:
         if self._loop is not None:
             self._asyncio.set_event_loop(self._get())
 
-    def run(self, coroutine):
-        """Run code as a task of the session's loop."""
+    def load(self):
+        """Import asyncio and make the loop, for run."""
         import asyncio
 
         self._asyncio = asyncio
+        self._get()
+
+    def run(self, coroutine):
+        """Run code as a task of the session's loop."""
         loop = self._get()
         self._task = task = loop.create_task(coroutine)
         try:

@@ -70,8 +70,10 @@ class Runner:
         variables = self._namespace.globals
         try:
             if compiled.awaits(code):
+                self._interrupts.spare(self._loops.load)
                 self._loops.run(eval(code, variables))
             elif compiled.wants_loop(code) and not script:
+                self._interrupts.spare(self._loops.load)
                 self._loops.run(_within_loop(code, variables))
             else:
                 eval(code, variables)

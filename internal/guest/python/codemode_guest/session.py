@@ -50,6 +50,7 @@ class Session:
         hooks.after("linecache", frames.on_linecache)
         hooks.after("inspect", frames.on_inspect)
         hooks.after("multiprocessing", _fork_by_default)
+        hooks.after("asyncio.selector_events", _send_without_descriptors)
         hooks.after("os", self._flush_before_exit)
         posix.environ.setdefault(b"MPLBACKEND", b"Agg")
 
@@ -126,6 +127,11 @@ def _fork_by_default(multiprocessing):
     # The code of a run is in no file, so a child process can only have it by fork.
     context = multiprocessing.context
     context._default_context._default_context = context._concrete_contexts["fork"]
+
+
+def _send_without_descriptors(selector_events):
+    # From 3.12 on transports use sendmsg, which a sandbox refuses since it could pass descriptors.
+    selector_events._HAS_SENDMSG = False
 
 
 def main(argument):

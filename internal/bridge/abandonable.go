@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// outlet is a client's stream that can be given up. A client may stop reading and leave, or codemode be told to end, while
-// a message is stuck in a full pipe; no system lets go of such a write.
-type outlet struct {
+// abandonableWriter is a client's stream that can be given up. A client may stop reading and leave, or codemode be told
+// to end, while a message is stuck in a full pipe; no system lets go of such a write.
+type abandonableWriter struct {
 	io.WriteCloser
 	leaving chan struct{} // closed once the session is to end
 	once    sync.Once
@@ -17,21 +17,21 @@ type outlet struct {
 	stuck   bool
 }
 
-// outletGrace is how long a message may be stuck when the session is to end.
-const outletGrace = 2 * time.Second
+// abandonGrace is how long a message may be stuck when the session is to end.
+const abandonGrace = 2 * time.Second
 
 var errUnread = errors.New("the client does not read what it is sent")
 
-func newOutlet(to io.WriteCloser) *outlet {
-	return &outlet{WriteCloser: to, leaving: make(chan struct{})}
+func newAbandonableWriter(to io.WriteCloser) *abandonableWriter {
+	return &abandonableWriter{WriteCloser: to, leaving: make(chan struct{})}
 }
 
 // leave says that the session is to end.
-func (o *outlet) leave() { o.once.Do(func() { close(o.leaving) }) }
+func (o *abandonableWriter) leave() { o.once.Do(func() { close(o.leaving) }) }
 
 // Write writes one message; the SDK has one written at a time, in memory that it does not use again. The goroutine of one
 // that is stuck for good ends with the process, or when somebody reads after all.
-func (o *outlet) Write(p []byte) (int, error) {
+func (o *abandonableWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stuck {
@@ -54,7 +54,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	select {
 	case w := <-done:
 		return w.n, w.err
-	case <-time.After(outletGrace):
+	case <-time.After(abandonGrace):
 		o.stuck = true
 		return 0, errUnread
 	}

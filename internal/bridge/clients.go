@@ -1,0 +1,44 @@
+package bridge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// wrapsErrors are the clients, by the beginning of clientInfo.name, that hand their model a result with isError inside a
+// text of their own, with the whole call and the whole result as JSON: gemini-cli 0.4x, seen in November 2026
+// (packages/core/src/tools/mcp-tool.ts). Their model reads the same text better without the mark.
+var wrapsErrors = []string{"gemini-cli-mcp-client"}
+
+// form is how a client gets results.
+func (b *Bridge) form(client string) Form {
+	c := b.opts.Config.Output
+	f := Form{Mode: c.Mode, Structured: c.Structured}
+	for _, name := range wrapsErrors {
+		f.NeverError = f.NeverError || strings.HasPrefix(client, name)
+	}
+	return f
+}
+
+// maxInstructed is how much of the servers' names a client's model is told, in bytes; about 60 tokens.
+const maxInstructed = 170
+
+// instructions name the servers that code may use, sorted: the same bytes as long as the configuration is the same,
+// so that prompt caches hold. Empty where there are none.
+func (b *Bridge) instructions() string {
+	now := b.servers.configured()
+	if !b.opts.Config.Instructions.Servers || len(now.all) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Values(now.alias))
+	text := "MCP servers in run_python, as mcp_NAME:"
+	for i, name := range names {
+		if len(text)+len(name) > maxInstructed {
+			return fmt.Sprintf("%s and %d more", strings.TrimSuffix(text, ","), len(names)-i)
+		}
+		text += " " + name + ","
+	}
+	return strings.TrimSuffix(text, ",")
+}

@@ -1,0 +1,261 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+// This file is how people are shown texts that code or servers have made.
+//
+//   - Visible is for what may be long and is only read: nothing in it moves a cursor, reorders or hides text.
+//   - showJSON and showName are for what a decision is about. Different texts look different; what is cut is cut at
+//     the end of a value, and how much it was stands where nothing in a value can stand.
+
+// Visible writes what a terminal or a parser might act on as Python would: \x1b, \r, \u2028. Newline and tab stay.
+func Visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !hidden(r) || r == utf8.RuneError:
+			b.WriteString(s[i : i+n])
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// plain is a text in one line that a terminal shows as it is.
+func plain(text string) string { return lineSpace.Replace(Visible(text)) }
+
+var lineSpace = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
+// VisibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
+func VisibleJSON(s string) string {
+	var b []byte
+	for _, r := range s {
+		if !hidden(r) || r == utf8.RuneError {
+			b = utf8.AppendRune(b, r)
+		} else {
+			b = appendEscape(b, r)
+		}
+	}
+	return string(b)
+}
+
+// hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
+// reorder text (Unicode TR 36), whatever a reader may ignore, and what is not UTF-8. The joiners U+200C and U+200D and
+// the first variation selectors stay: scripts and emoji are written with them.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x7f:
+		return r < 0x20
+	case r == 0x200c || r == 0x200d || r >= 0xfe00 && r <= 0xfe0f || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	}
+	return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || ignorable(r)
+}
+
+// ignorable reports whether displays may leave a character out: Default_Ignorable_Code_Point but for the formats (Cf).
+func ignorable(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// blank are characters that are drawn as nothing though no property of Unicode says so.
+var blank = map[rune]bool{'\u2800': true, '\U00013441': true, '\U00013442': true, '\U00016fe4': true, '\U0001d159': true}
+
+// maxMarks is how many marks a letter may have. Tibetan stacks need four.
+const maxMarks = 4
+
+// evident reports whether a character is seen as itself, in its place, and as no other: not what is blank, may be left
+// out, or is written from right to left, which rearranges what stands beside it. A mark must belong to the script of
+// the letter before it; an é of two characters is another text than one of one.
+func evident(r, letter rune, marks int) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return r >= ' ' && r < 0x7f
+	case !unicode.IsPrint(r), r == utf8.RuneError, ignorable(r), blank[r]:
+		return false
+	case unicode.Is(unicode.M, r):
+		return marks < maxMarks && sameScript(letter, r)
+	}
+	p, _ := bidi.LookupRune(r)
+	return p.Class() != bidi.R && p.Class() != bidi.AL && p.Class() != bidi.AN
+}
+
+func sameScript(a, b rune) bool {
+	for _, script := range unicode.Scripts {
+		if unicode.Is(script, b) {
+			return unicode.Is(script, a)
+		}
+	}
+	return false
+}
+
+// appendEscape appends JSON's escape of a character.
+func appendEscape(b []byte, r rune) []byte {
+	for _, unit := range utf16.Encode([]rune{r}) {
+		b = fmt.Appendf(b, `\u%04x`, unit)
+	}
+	return b
+}
+
+var simpleName = regexp.MustCompile(`^[A-Za-z0-9_./:-]+$`)
+
+// showName shows the name of a server or tool; as a string of JSON, where it is not simple.
+func showName(name string) string {
+	if len(name) <= maxToolName && simpleName.MatchString(name) {
+		return name
+	}
+	quoted, _ := json.Marshal(name) // of broken UTF-8 it makes U+FFFD, which no name of a message of JSON has
+	return string(appendString(nil, quoted[1:len(quoted)-1], maxToolName))
+}
+
+// showJSON shows a value as it was sent, in one line: its members in their order, its numbers as they were written, its
+// strings in one way of the many that JSON has. What needs more than limit bytes has its long strings cut; where that
+// is not enough, what follows the last value that fits is left out.
+func showJSON(value json.RawMessage, limit int) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		quoted, _ := json.Marshal(string(value))
+		return "no JSON: " + string(appendString(nil, quoted[1:len(quoted)-1], limit))
+	}
+	for _, most := range []int{limit, limit / 2, limit / 4, limit / 8, limit / 16} {
+		if shown, left := appendValues(nil, compact.Bytes(), most, limit); left == 0 {
+			return string(shown)
+		}
+	}
+	shown, left := appendValues(nil, compact.Bytes(), limit/16, limit)
+	return string(appendLeftOut(shown, left))
+}
+
+// appendValues appends what there is of compact JSON, strings and numbers of at most most bytes, until limit is
+// reached. It returns how many bytes are left, of which the first is none of a value that has begun.
+func appendValues(shown, from []byte, most, limit int) (_ []byte, left int) {
+	for len(from) > 0 {
+		before := len(shown)
+		n := tokenLength(from)
+		switch {
+		case from[0] == '"':
+			shown = appendString(shown, from[1:n-1], most)
+		case n > most:
+			shown = appendLeftOut(append(shown, from[:most]...), n-most)
+		default:
+			shown = append(shown, from[:n]...)
+		}
+		if len(shown) > limit && before > 0 {
+			return shown[:before], len(from)
+		}
+		from = from[n:]
+	}
+	return shown, 0
+}
+
+// tokenLength is the length of the token that compact JSON begins with.
+func tokenLength(from []byte) int {
+	switch from[0] {
+	case '"':
+		for i := 1; ; i++ {
+			if from[i] == '\\' {
+				i++
+			} else if from[i] == '"' {
+				return i + 1
+			}
+		}
+	case '{', '}', '[', ']', ':', ',':
+		return 1
+	}
+	if n := bytes.IndexAny(from, ",:]}"); n >= 0 {
+		return n
+	}
+	return len(from)
+}
+
+// appendString appends a string of JSON, given as what stands between its quotes, as far as limit bytes show it.
+func appendString(shown, from []byte, limit int) []byte {
+	shown = append(shown, '"')
+	begin, letter, marks := len(shown), rune(-1), 0
+	for len(from) > 0 {
+		r, n, whole := character(from)
+		before := len(shown)
+		switch {
+		case !whole && n == 1:
+			shown = fmt.Appendf(shown, `\x%02x`, from[0])
+		case !whole: // half of a pair, which is no character
+			shown = append(shown, bytes.ToLower(from[:n])...)
+		case r == '"' || r == '\\':
+			shown = append(shown, '\\', byte(r))
+		case r == '\n':
+			shown = append(shown, '\\', 'n')
+		case r == '\t':
+			shown = append(shown, '\\', 't')
+		case evident(r, letter, marks):
+			shown = utf8.AppendRune(shown, r)
+		default:
+			shown, r = appendEscape(shown, r), -1
+		}
+		if len(shown)-begin > limit {
+			return appendLeftOut(append(shown[:before], '"'), len(from))
+		}
+		if whole && unicode.Is(unicode.M, r) {
+			marks++
+		} else {
+			letter, marks = r, 0
+		}
+		from = from[n:]
+	}
+	return append(shown, '"')
+}
+
+// character is the one that stands first in a string of JSON, in how many bytes, and whether it is one.
+func character(from []byte) (r rune, n int, whole bool) {
+	if from[0] != '\\' {
+		r, n = utf8.DecodeRune(from)
+		return r, n, r != utf8.RuneError || n > 1
+	}
+	n = 2
+	if from[1] == 'u' {
+		n = 6
+		if len(from) >= 12 && from[6] == '\\' && from[7] == 'u' {
+			n = 12
+		}
+	}
+	var s string
+	if json.Unmarshal(fmt.Appendf(nil, `"%s"`, from[:n]), &s) != nil {
+		return 0, n, false // valid JSON has none
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	if n == 12 && size != len(s) {
+		n = 6 // two that are no pair
+	}
+	return r, n, r != utf8.RuneError || bytes.EqualFold(from[:n], []byte(`\ufffd`))
+}
+
+// appendLeftOut says how much is not shown, outside of quotes, where no value can say it.
+func appendLeftOut(shown []byte, n int) []byte { return fmt.Appendf(shown, "<%d bytes not shown>", n) }

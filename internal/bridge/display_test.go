@@ -1,0 +1,192 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain é 日 😀\n\t":        "plain é 日 😀\n\t",
+		"\x1b[31mred\x1b[0m\x00": `\x1b[31mred\x1b[0m\x00`,
+		"a\rb\r\n":               `a\rb\r` + "\n",
+		"a\u2028b\u202ec\u0085":  `a\u2028b\u202ec\x85`,
+		"bad \xff\xfe utf-8":     `bad \xff\xfe utf-8`,
+		"replaced \ufffd":        "replaced \ufffd",
+
+		"\u200e\u200f\u061c\u200b\u2060\u2064\ufeff":   `\u200e\u200f\u061c\u200b\u2060\u2064\ufeff`,
+		"see\U000e0001\U000e0041\U000e007f":            `see\U000e0001\U000e0041\U000e007f`,
+		"\u00ad\u3164\ufff9\u180e\U000e0100\U000e01ef": `\xad\u3164\ufff9\u180e\U000e0100\U000e01ef`,
+		"\u034f\u115f\u17b4\ufe0f\u2065":               `\u034f\u115f\u17b4` + "\ufe0f" + `\u2065`,
+		"\u2764\ufe0f":                                 "\u2764\ufe0f",
+		"👩\u200d💻 می\u200cخواهم":                       "👩\u200d💻 می\u200cخواهم",
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestShowJSON has the ways in which arguments could look like others.
+func TestShowJSON(t *testing.T) {
+	for sent, want := range map[string]string{
+		"{ \"a\":\n [1, 2.50, -0, 1E400, true, null, {}] }":    `{"a":[1,2.50,-0,1E400,true,null,{}]}`,
+		`{"path":"\u002f\u0065tc"}`:                            `{"path":"/etc"}`,
+		`{"a":"\/ \b \r\n\t \" \\ \u0022 <"}`:                  `{"a":"/ \u0008 \u000d\n\t \" \\ \" <"}`,
+		`{"a":"x","\u0061":"y"}`:                               `{"a":"x","a":"y"}`,
+		`"日本 é déjà 😀 \ud83d\ude00"`:                           `"日本 é déjà 😀 😀"`,
+		`"\ud800 \uDC00 \ud800\u0041 \ud83d\ud83d\ude00"`:      `"\ud800 \udc00 \ud800A \ud83d😀"`,
+		"\"\ufffd \\ufffd \\uFFFD\"":                           `"\ufffd \ufffd \ufffd"`,
+		"\"a\xffb\"":                                           `"a\xffb"`,
+		"\"\u2800\u034f\u17b4\u3164\ufe0f\u00a0\u3000\u202e\"": `"\u2800\u034f\u17b4\u3164\ufe0f\u00a0\u3000\u202e"`,
+		"\"see\U000e0041\u007f\u0085\"":                        `"see\udb40\udc41\u007f\u0085"`,
+		"\"e\u0301 \u0301 \u20dd 한\u3099\"":                    `"e\u0301 \u0301 \u20dd 한\u3099"`,
+		"\"हिन्दी ภาษาไทย བསྒྲུབས\"":                           `"हिन्दी ภาษาไทย བསྒྲུབས"`,
+		"\"ก" + strings.Repeat("\u0e49", 6) + "\"":             "\"ก" + strings.Repeat("\u0e49", 4) + `\u0e49\u0e49"`,
+		"{\"א\":\"ب\",\"n\":\"٣\"}":                            `{"\u05d0":"\u0628","n":"\u0663"}`,
+		`{"a":`:                                                `no JSON: "{\"a\":"`,
+		``:                                                     `nothing`,
+	} {
+		if got := showJSON(json.RawMessage(sent), 1000); got != want {
+			t.Errorf("%q is shown as\n%s, want\n%s", sent, got, want)
+		}
+	}
+}
+
+// TestShowJSONCuts holds that what is cut is cut at the end of a value, said, and no more than needed: what comes after
+// a long string is shown.
+func TestShowJSONCuts(t *testing.T) {
+	x := strings.Repeat("x", 5000)
+	for sent, want := range map[string]string{
+		`{"pad":"` + x + `","path":"/etc/passwd"}`:          `{"pad":"` + x[:100] + `"<4900 bytes not shown>,"path":"/etc/passwd"}`,
+		`{"pad":"<9 bytes not shown>` + x + `"}`:            `{"pad":"<9 bytes not shown>` + x[:81] + `"<4919 bytes not shown>}`,
+		`["` + strings.Repeat(`\u0000`, 50) + `"]`:          `["` + strings.Repeat(`\u0000`, 16) + `"<204 bytes not shown>]`,
+		`[` + strings.Repeat("1", 5000) + `]`:               `[` + strings.Repeat("1", 100) + `<4900 bytes not shown>]`,
+		`[` + strings.Repeat("1234,", 100) + `"a"]`:         `[` + strings.Repeat("1234,", 39) + `1234<305 bytes not shown>`,
+		`{"` + x + `":1,"b":2}`:                             `{"` + x[:100] + `"<4900 bytes not shown>:1,"b":2}`,
+		`["` + strings.Repeat(`xxx","`, 100) + `"]`:         `["` + strings.Repeat(`xxx","`, 32) + `xxx",<405 bytes not shown>`,
+		`["` + strings.Repeat("é", 300) + `"]`:              `["` + strings.Repeat("é", 50) + `"<500 bytes not shown>]`,
+		`{"a":"` + x + `","b":"` + x + `","c":"` + x + `"}`: `{"a":"` + x[:25] + `"<4975 bytes not shown>,"b":"` + x[:25] + `"<4975 bytes not shown>,"c":"` + x[:25] + `"<4975 bytes not shown>}`,
+	} {
+		if got := showJSON(json.RawMessage(sent), 200); got != want {
+			t.Errorf("%.30s… is shown as\n%s, want\n%s", sent, got, want)
+		}
+	}
+}
+
+func TestShowName(t *testing.T) {
+	for name, want := range map[string]string{
+		"fs.read_file-2":         "fs.read_file-2",
+		"\x1fdelete_file":        `"\u001fdelete_file"`,
+		"delete_file ":           `"delete_file "`,
+		`a\u001fb`:               `"a\\u001fb"`,
+		"":                       `""`,
+		"dеlete":                 `"dеlete"`, // a Cyrillic е: quoted, it is not a name as others
+		"a\u2800 <\ufeff>":       `"a\u2800 <\ufeff>"`,
+		strings.Repeat("n", 300): `"` + strings.Repeat("n", 256) + `"<44 bytes not shown>`,
+	} {
+		if got := showName(name); got != want {
+			t.Errorf("%q is shown as %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestEvident goes through all of Unicode: what is shown as it is has a glyph of its own and stays in its place.
+func TestEvident(t *testing.T) {
+	shown := 0
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !evident(r, 'x', 0) {
+			continue
+		}
+		shown++
+		p, _ := bidi.LookupRune(r)
+		switch class := p.Class(); {
+		case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && r != ' ',
+			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control),
+			class == bidi.R, class == bidi.AL, class == bidi.AN, class == bidi.BN, class >= bidi.Control:
+			t.Errorf("%U is taken for evident", r)
+		}
+	}
+	if shown < 100000 {
+		t.Errorf("%d characters are shown as they are", shown)
+	}
+}
+
+// FuzzShowJSON holds that what is shown whole means what was sent, and holds nothing that is not seen; and that what is
+// cut keeps to its bound.
+func FuzzShowJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":"\u202e\ud800\"\\","b":[1,-2.5e3,true]}`, `"\u0301<1 bytes not shown>"`, `[[{"":""}],"ก้้้้้้"]`, "\"\xed\xa0\x80\"", `1`,
+	} {
+		f.Add([]byte(seed), uint8(100))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte, more uint8) {
+		limit := 40 + int(more)
+		shown := showJSON(sent, limit)
+		for _, r := range shown {
+			if !evident(r, -1, 0) && !unicode.Is(unicode.M, r) {
+				t.Fatalf("%q has %U", shown, r)
+			}
+		}
+		if len(shown) > limit+len(`no JSON: ""<1000000 bytes not shown>`) {
+			t.Fatalf("%d bytes where %d are the limit", len(shown), limit)
+		}
+		whole := showJSON(sent, 20*len(sent)+100)
+		if !json.Valid(sent) || !utf8.Valid(sent) {
+			return
+		}
+		if got, want := meaning(t, []byte(whole)), meaning(t, sent); got != want {
+			t.Fatalf("%s is shown as %s", sent, whole)
+		}
+	})
+}
+
+// meaning is a value's tokens, with strings as UTF-16: halves of pairs are not lost there.
+func meaning(t *testing.T, value []byte) string {
+	var b strings.Builder
+	for len(value) > 0 {
+		value = bytes.TrimLeft(value, " \t\r\n")
+		if len(value) == 0 {
+			break
+		}
+		n := tokenLength(value)
+		if value[0] != '"' {
+			b.Write(bytes.TrimSpace(value[:n]))
+		} else {
+			fmt.Fprintf(&b, "%x", units(t, string(value[1:n-1])))
+		}
+		b.WriteByte(' ')
+		value = value[n:]
+	}
+	return b.String()
+}
+
+func units(t *testing.T, s string) (units []uint16) {
+	for s != "" {
+		if s[0] != '\\' {
+			r, n := utf8.DecodeRuneInString(s)
+			units, s = utf16.AppendRune(units, r), s[n:]
+			continue
+		}
+		if s[1] != 'u' {
+			at := strings.IndexByte(`"\/bfnrt`, s[1])
+			units, s = append(units, uint16("\"\\/\b\f\n\r\t"[at])), s[2:]
+			continue
+		}
+		unit, err := strconv.ParseUint(s[2:6], 16, 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		units, s = append(units, uint16(unit)), s[6:]
+	}
+	return units
+}

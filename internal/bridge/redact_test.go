@@ -1,0 +1,23 @@
+package bridge
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFailedResultsHideSecrets holds that a result that is an error says nothing of what servers are started with, and
+// that any other is the server's, byte for byte.
+func TestFailedResultsHideSecrets(t *testing.T) {
+	s := fake("fake")
+	s.Env["API_KEY"], s.Env["TOKEN"] = "k3y", "Tr0ub4dor-and-3"
+	b := newKit(t, nil, s)
+	for code, want := range map[string]string{
+		"await mcp_fake.fail(message='denied: user:k3y, 3-dna-rod4bu0rT, dXNlcjprM3k=')": "denied: user:***, ***, dXNlcj***=",
+		"await mcp_fake.echo(message='k3y Tr0ub4dor-and-3')":                             "k3y Tr0ub4dor-and-3",
+	} {
+		out := b.Run(t.Context(), Request{Code: code, Session: "s"})
+		if text := out.Error[strings.LastIndex(out.Error, "\n")+1:] + out.Repr; !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", code, text, want)
+		}
+	}
+}

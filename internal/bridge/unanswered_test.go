@@ -1,0 +1,52 @@
+package bridge
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/audit"
+	"codemode/internal/config"
+)
+
+// TestSentAndNotAwaited is about a run that sends twenty calls and ends: whatever came of them, the text, the receipt and the
+// log say that each was sent and not answered.
+func TestSentAndNotAwaited(t *testing.T) {
+	dir := t.TempDir()
+	k := newKit(t, func(o *Options) {
+		o.AuditDir, o.Config.Audit = dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
+	}, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes"), "-hang", "call"))
+	out := k.run(Request{Code: `
+calls = [asyncio.create_task(runtime.call_tool("notes", "delete_note", {"message": f"m{i}"})) for i in range(20)]
+await asyncio.sleep(1)`})
+	if out.Status != StatusSuccess {
+		t.Fatal(out.compact())
+	}
+	if got := out.Receipt.ByTool["notes.delete_note"]; got != (Tally{Unanswered: 20}) {
+		t.Errorf("the receipt has %+v", got)
+	}
+	if len(out.Effects.Unanswered) != 20 || len(out.Effects.Done) != 0 {
+		t.Errorf("the effects are %q", out.Effects)
+	}
+	text := out.compact()
+	for i := range 20 {
+		contains(t, text, fmt.Sprintf(`  notes.delete_note {"message":"m%d"}`, i))
+	}
+	contains(t, text, "calls that were sent and not answered, whose outcome is unknown:\n")
+	k.Close()
+	var ended []string
+	if _, err := audit.Read(dir, func(r audit.Record, _ []byte) {
+		if r.Tool != "" {
+			ended = append(ended, string(r.Event)+" "+r.Outcome)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ended)
+	want := strings.Repeat(string(audit.Called)+" unanswered,", 20) + strings.Repeat(string(audit.Sending)+" ,", 20)
+	if got := strings.Join(ended, ",") + ","; got != want {
+		t.Errorf("the log has %s", got)
+	}
+}

@@ -1,0 +1,86 @@
+package guest
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestCanonical(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":[`, n/2) + strings.Repeat(`]}`, n/2) }
+	many := func(last string) string {
+		return `{"` + strings.Join(strings.Split("abcdefghijklmnopqrstuvw", ""), `":1,"`) + `":1,"` + last + `":2}`
+	}
+	for _, c := range []struct{ in, want, refused string }{
+		{in: ` { "a" : [ 1 , 1.0, -0, 9007199254740993, 1E+400 ] , "b" : null } `, want: `{"a":[1,1.0,-0,9007199254740993,1E+400],"b":null}`},
+		{in: `{"path":"\u002f\u0065tc\/passwd"}`, want: `{"path":"/etc/passwd"}`},
+		{in: `"\ud83d\ude00\u0000\u0007\n\"\\<\u2028"`, want: `"😀\u0000\u0007\n\"\\<` + "\u2028" + `"`},
+		{in: `"\ufffd"`, want: `"` + "\ufffd" + `"`},
+		{in: `{"a":1,"A":2,"":3}`, want: `{"a":1,"A":2,"":3}`},
+		{in: `[{"a":1},{"a":{"a":1}}]`, want: `[{"a":1},{"a":{"a":1}}]`},
+		{in: `{}`, want: `{}`},
+		{in: `[[],{}]`, want: `[[],{}]`},
+		{in: deep(1000), want: deep(1000)},
+		{in: many("x"), want: many("x")},
+		{in: deep(1002), refused: "deeper than 1000"},
+		{in: deep(1 << 20), refused: "deeper than 1000"},
+		{in: many("q"), refused: `the member "q" is there twice`},
+		{in: `{"path":"/tmp/x","path":"/etc/passwd"}`, refused: `the member "path" is there twice`},
+		{in: `{"a":1,"\u0061":2}`, refused: `the member "a" is there twice`},
+		{in: `[{"x":[{"b":1,"c":{},"b":1}]}]`, refused: `the member "b" is there twice`},
+		{in: `"\ud800"`, refused: "surrogate"},
+		{in: `"\ud800\u0041"`, refused: "surrogate"},
+		{in: `"\udc00\ud800"`, refused: "surrogate"},
+		{in: `{"\ud83d\ud83d\ude00":1}`, refused: "surrogate"},
+		{in: "\"\xff\"", refused: "not UTF-8"},
+		{in: "\"\xed\xa0\x80\"", refused: "not UTF-8"},
+		{in: "\"\x00\"", refused: "unexpected"},
+		{in: `{"a":1}{`, refused: "after the value"},
+		{in: `{"a":1,}`, refused: "unexpected"},
+		{in: `{"a" 1}`, refused: "unexpected"},
+		{in: `[1,]`, refused: "unexpected"},
+		{in: `[1}`, refused: "unexpected"},
+		{in: `01`, refused: "unexpected"},
+		{in: ``, refused: "unexpected end"},
+		{in: `"\u00`, refused: "unexpected"},
+	} {
+		got, err := Canonical([]byte(c.in))
+		switch {
+		case err != nil && c.refused != "" && strings.Contains(err.Error(), c.refused):
+		case err != nil || c.refused != "" || string(got) != c.want:
+			t.Errorf("%.100s: %.200s, %v", c.in, got, err)
+		}
+	}
+}
+
+// FuzzCanonical holds that a canonical value means what the value means to encoding/json, and is its own canonical form.
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,1.0,"\u0061\ud83d\ude00"],"b":{"c":null}}`, `{"a":1,"\u0061":2}`, `"\ud800"`, `[true,false]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		got, err := Canonical(value)
+		if err != nil {
+			return
+		}
+		if again, err := Canonical(got); err != nil || !bytes.Equal(got, again) {
+			t.Errorf("%q became %q, then %q, %v", value, got, again, err)
+		}
+		if a, b := decoded(t, value), decoded(t, got); !reflect.DeepEqual(a, b) {
+			t.Errorf("%q became %q", value, got)
+		}
+	})
+}
+
+// decoded is a value as encoding/json reads it, with numbers as they are written.
+func decoded(t *testing.T, value []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Errorf("%q is taken for JSON: %v", value, err)
+	}
+	return v
+}

@@ -1,0 +1,46 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestErrorsHideSecrets holds that no error of a server says what it was started with, in whichever form: long or short,
+// in the message or in the data.
+func TestErrorsHideSecrets(t *testing.T) {
+	s := fake("stub")
+	s.Env = map[string]string{"API_KEY": "k3y", "TOKEN": "Tr0ub4dor-and-3", "DEBUG": "1"}
+	p := newPool(t, nil, s)
+	for _, secret := range []string{"k3y", "Tr0ub4dor-and-3"} {
+		basic := base64.StdEncoding.EncodeToString([]byte("user:" + secret))
+		backwards := []byte(secret)
+		for i, j := 0, len(backwards)-1; i < j; i, j = i+1, j-1 {
+			backwards[i], backwards[j] = backwards[j], backwards[i]
+		}
+		for _, form := range []string{
+			secret, basic, hex.EncodeToString([]byte(secret)), string(backwards), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+			fmt.Sprintf("% x", secret), strings.ReplaceAll(secret, "3", "%33"), `\u` + fmt.Sprintf("%04x", secret[0]) + secret[1:],
+		} {
+			text, _ := json.Marshal("1 of 2: " + form + " is bad")
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32001,"message":%s,"data":{"a":%s,"n":1}}}`, text, text)
+			args, _ := json.Marshal(map[string]any{"lines": []byte(line)})
+			_, err := p.Call(t.Context(), "stub", "lines", args)
+			var call *CallError
+			if !errors.As(err, &call) {
+				t.Fatalf("%q: %v", form, err)
+			}
+			want := "***"
+			if form == basic {
+				want = "dXNlcj***=" // of the user, who is no secret
+			}
+			if call.Error() != "1 of 2: "+want+" is bad" || string(call.Data) != `{"a":"1 of 2: `+want+` is bad","n":1}` {
+				t.Errorf("%q: %s, %s", form, call, call.Data)
+			}
+		}
+	}
+}

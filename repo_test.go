@@ -14,10 +14,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"codemode/chaos"
 	"codemode/internal/clientcfg/install"
@@ -85,22 +87,26 @@ func fresh(t *testing.T, name, text string) {
 // policy. Do not change it to make a build pass; change it where the code teaches better.
 var floor = map[string][]string{
 	"policy":    nil,
+	"redact":    nil,
 	"audit":     nil,
-	"config":    {"policy"},
+	"hint":      {"catalog"},
+	"config":    {"hint", "policy"},
 	"telemetry": nil,
 	"proc":      nil,
-	"guest":     nil,
+	"fair":      nil,
+	"guest":     {"fair"},
 	"catalog":   nil,
 	"toon":      nil,
 	"fakemcp":   nil,
+	"picture":   nil,
 	"require":   nil,
-	"toolbox":   nil,
-	"clientcfg": {"config"},
-	"upstream":  {"config", "proc"},
-	"sandbox":   {"proc"},
-	"bridge":    {"config", "policy", "audit", "guest", "catalog", "proc", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
-	"doctor":    {"bridge", "clientcfg", "config", "catalog", "sandbox", "upstream"},
-	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "sandbox", "telemetry", "toolbox", "upstream"},
+	"toolbox":   {"hint"},
+	"clientcfg": {"config", "hint", "redact"},
+	"upstream":  {"config", "hint", "proc", "redact"},
+	"sandbox":   {"hint", "proc"},
+	"bridge":    {"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "redact", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
+	"doctor":    {"bridge", "clientcfg", "config", "catalog", "redact", "sandbox", "upstream"},
+	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "sandbox", "telemetry", "toolbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.
@@ -197,7 +203,107 @@ func TestHomes(t *testing.T) {
 const (
 	maxLines     = 600
 	maxMainLines = 20
+	maxColumns   = 120 // a tab is four
 )
+
+// wide are directories with lines beyond maxColumns that have yet to be mended.
+var wide = []string{
+	".",
+	"bench",
+	"chaos",
+	"internal/audit",
+	"internal/bridge",
+	"internal/bridge/hostile",
+	"internal/catalog",
+	"internal/catalog/store",
+	"internal/clientcfg",
+	"internal/clientcfg/install",
+	"internal/clientcfg/splice",
+	"internal/clientcfg/splice/splicetest",
+	"internal/commands",
+	"internal/config",
+	"internal/doctor",
+	"internal/fakemcp",
+	"internal/guest",
+	"internal/policy",
+	"internal/proc",
+	"internal/sandbox",
+	"internal/sandbox/container",
+	"internal/sandbox/escape",
+	"internal/sandbox/sandboxtest",
+	"internal/sandbox/seccomp",
+	"internal/sandbox/stage2",
+	"internal/sandbox/warden",
+	"internal/telemetry",
+	"internal/toolbox",
+	"internal/toon",
+	"internal/upstream",
+	"testscripts",
+}
+
+// TestColumns holds that lines can be read side by side.
+func TestColumns(t *testing.T) {
+	for name, text := range files(t, ".go") {
+		if slices.Contains(wide, path.Dir(name)) {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(text) {
+			n++
+			line = strings.TrimRight(line, "\r\n")
+			if columns := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); columns > maxColumns {
+				t.Errorf("%s:%d has %d columns, more than %d", name, n, columns, maxColumns)
+			}
+		}
+	}
+}
+
+// TestGuide holds that a page of the guide is short, and that what documents link to is there.
+func TestGuide(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)[^)]*\)`)
+	for name, text := range files(t, ".md") {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(m[1], "http") {
+				continue
+			}
+			if _, err := os.Stat(path.Join(path.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if path.Dir(name) != "docs/guide" {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(text) {
+			n++
+			prose := !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "    ")
+			if columns := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); prose && columns > 100 {
+				t.Errorf("%s:%d has %d columns, more than 100", name, n, columns)
+			}
+		}
+		if n > 200 {
+			t.Errorf("%s has %d lines, more than 200", name, n)
+		}
+	}
+}
+
+// TestContributing holds that the files that CONTRIBUTING.md sends people to are there.
+func TestContributing(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, places, found := strings.Cut(string(text), "## Where things are")
+	named := regexp.MustCompile("`((?:[.\\w]+/)+[.\\w]+|\\w+\\.go)`").FindAllStringSubmatch(places, -1)
+	if !found || len(named) < 10 {
+		t.Fatalf("it names %d files", len(named))
+	}
+	for _, m := range named {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 func TestFiles(t *testing.T) {
 	for name, text := range files(t, ".go", ".py") {

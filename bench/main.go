@@ -67,6 +67,7 @@ var measurements = []struct {
 	{"listing", (*bench).listing},
 	{"refresh", (*bench).refresh},
 	{"containers", (*bench).containers},
+	{"neighbours", (*bench).neighbours},
 }
 
 func names() (all []string) {

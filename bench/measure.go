@@ -308,18 +308,14 @@ func (b *bench) tokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	structured, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		return err
-	}
-	counts, err := b.count(lists[0], res.Content[0].(*mcp.TextContent).Text, string(structured))
+	counts, err := b.count(lists[0], res.Content[0].(*mcp.TextContent).Text)
 	if err != nil {
 		return err
 	}
 	b.add("`tools/list` answer, o200k", fmt.Sprintf("%d tokens; the same bytes for 0 and 100 servers: %v", counts[0], lists[0] == lists[1]),
 		"200 tokens, same bytes", met(counts[0] <= 200 && lists[0] == lists[1]))
-	b.add("reply to a two-line script that raises ValueError, o200k", fmt.Sprintf("%d tokens (structured form: %d)", counts[1], counts[2]),
-		"60 tokens", met(counts[1] <= 60))
+	b.add("reply to a two-line script that raises ValueError, o200k", fmt.Sprintf("%d tokens", counts[1]),
+		"35 tokens", met(counts[1] <= 35))
 	return nil
 }
 

@@ -31,12 +31,10 @@ func all() bool {
 
 // TestChaos has faults meet codemodes for some time, each as often as the others, in random order.
 func TestChaos(t *testing.T) {
-	length := 20 * time.Second
+	length := 5 * time.Second
 	switch {
 	case *forFlag > 0:
 		length = *forFlag
-	case testing.Short():
-		length = 5 * time.Second
 	case all():
 		length = 150 * time.Second
 	}
@@ -56,11 +54,8 @@ func TestChaos(t *testing.T) {
 
 // TestSignals has codemode be told to end, and killed, at 500 random moments.
 func TestSignals(t *testing.T) {
-	moments, unpackings := 100, 1
-	switch {
-	case testing.Short():
-		moments, unpackings = 20, 0
-	case all():
+	moments, unpackings := 20, 0
+	if all() {
 		moments, unpackings = 500, 1
 	}
 	names := slices.Sorted(maps.Keys(signals))

@@ -180,30 +180,26 @@ func (c *codemode) run(session, code string, timeout int) (r result) {
 			r.text += text.Text
 		}
 	}
-	c.m.acknowledged(answer)
+	c.m.acknowledged(answer, r.text)
 	return r
 }
 
 // acknowledged notes what the result has promised.
-func (m *machine) acknowledged(answer *mcp.CallToolResult) {
+func (m *machine) acknowledged(answer *mcp.CallToolResult, text string) {
 	var said struct {
-		Status  string
-		Notes   []string
-		Receipt struct {
-			Run   string
-			Calls int
-		}
+		Run   string
+		Calls int
 	}
-	data, _ := json.Marshal(answer.StructuredContent)
-	if json.Unmarshal(data, &said) != nil || said.Receipt.Run == "" || strings.Contains(strings.Join(said.Notes, " "), "audit log lacks") {
+	data, _ := json.Marshal(answer.Meta["codemode/receipt"])
+	if json.Unmarshal(data, &said) != nil || said.Run == "" || strings.Contains(text, "audit log lacks") {
 		return
 	}
 	if answer.IsError {
-		said.Receipt.Calls = -1 // calls that the end cut short have their lines when they are over
+		said.Calls = -1 // calls that the end cut short have their lines when they are over
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs[said.Receipt.Run] = receipt{len(m.runs) + 1, said.Receipt.Calls}
+	m.runs[said.Run] = receipt{len(m.runs) + 1, said.Calls}
 }
 
 // save has a new version of a tool saved.

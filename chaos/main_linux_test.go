@@ -19,6 +19,7 @@ import (
 
 	"codemode/internal/commands"
 	"codemode/internal/fakemcp"
+	"codemode/internal/sandbox/sandboxtest"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,11 +98,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = dir
-	}
-	sharedCache = filepath.Join(cache, "codemode-test") // of all runs: unpacking Python takes seconds
+	sharedCache = sandboxtest.CacheHome()
 	code := m.Run()
 	if *resultsFlag != "" && code == 0 {
 		text, _ := json.MarshalIndent(results, "", "\t")

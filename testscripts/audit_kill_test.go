@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/require"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 )
@@ -18,15 +20,15 @@ import (
 // TestAuditSurvivesKill holds that a call whose result a client has seen is in the log, whatever becomes of codemode the
 // moment after, and that the log of many such ends can be read.
 func TestAuditSurvivesKill(t *testing.T) {
-	cache := t.TempDir()
+	cache := scriptCache(t)
 	native, _ := condition(t, cache)("native")
 	if !native {
 		t.Skip("needs a sandbox")
 	}
 	adoptOrphans(t)
-	times := 50
-	if testing.Short() {
-		times = 5
+	times := 5
+	if require.Named("random") {
+		times = 50
 	}
 	home := t.TempDir()
 	env := append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+cache, "CODEMODE_AUDIT_MAX_SIZE=64k", "CODEMODE_AUDIT_KEEP=100")
@@ -95,11 +97,11 @@ func callAndKill(t *testing.T, env []string, calls int) (run string, acknowledge
 	}
 	_ = client.Close()
 	_ = cmd.Wait()
-	receipt, err := json.Marshal(result.StructuredContent)
+	receipt, err := json.Marshal(result.Meta["codemode/receipt"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gjson.GetBytes(receipt, "receipt.run").String(), int(gjson.GetBytes(receipt, `receipt.byTool.fake\.echo.ok`).Int())
+	return gjson.GetBytes(receipt, "run").String(), int(gjson.GetBytes(receipt, `byTool.fake\.echo.ok`).Int())
 }
 
 // killer hands on what codemode says; with the first byte of a result of run_python, it kills it.
@@ -110,7 +112,7 @@ type killer struct {
 
 func (k killer) Read(p []byte) (int, error) {
 	n, err := k.ReadCloser.Read(p)
-	if strings.Contains(string(p[:n]), `"receipt"`) {
+	if strings.Contains(string(p[:n]), `"codemode/receipt"`) {
 		_ = k.cmd.Process.Kill()
 	}
 	return n, err

@@ -35,7 +35,7 @@ func mcpCall(args []string) int {
 	fs := flag.NewFlagSet("mcp-call", flag.ContinueOnError)
 	fs.StringVar(&c.serve, "serve", "", "flags of codemode serve, separated by blanks")
 	fs.StringVar(&c.arguments, "args", "{}", "more arguments of every call, as JSON")
-	fs.BoolVar(&c.structured, "structured", false, "print structuredContent, one line a call")
+	fs.BoolVar(&c.structured, "structured", false, "have results with structuredContent, and print that, one line a call")
 	fs.BoolVar(&c.parallel, "parallel", false, "make all calls at once; results are printed in order")
 	fs.BoolVar(&c.list, "list", false, "print the answer to tools/list first")
 	fs.StringVar(&c.read, "read", "", "print a resource last")
@@ -59,6 +59,9 @@ func mcpCall(args []string) int {
 func (c caller) run(ctx context.Context) (failed bool, err error) {
 	cmd := exec.Command("codemode", append([]string{"serve"}, strings.Fields(c.serve)...)...)
 	cmd.Stderr = os.Stderr
+	if c.structured {
+		cmd.Env = append(os.Environ(), "CODEMODE_OUTPUT_STRUCTURED=true")
+	}
 	options := &mcp.ClientOptions{}
 	if c.answers != "" {
 		options.ElicitationHandler = elicited(strings.Fields(c.answers))

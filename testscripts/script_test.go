@@ -4,7 +4,9 @@ package testscripts
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"codemode/internal/commands"
 	"codemode/internal/fakemcp"
 	"codemode/internal/require"
+	"codemode/internal/sandbox/sandboxtest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,11 +27,12 @@ var update = flag.Bool("u", false, "update what the scripts compare with")
 
 // programs are what scripts can exec besides what the system has. The test binary is all of them.
 var programs = map[string]func(args []string) int{
-	"codemode": codemode,
-	"fakemcp":  fakemcp.Main,
-	"stubmcp":  stubServer,
-	"mcp-call": mcpCall,
-	"tty":      tty,
+	"codemode":   codemode,
+	"fakemcp":    fakemcp.Main,
+	"stubmcp":    stubServer,
+	"mcp-call":   mcpCall,
+	"model-sees": modelSees,
+	"tty":        tty,
 }
 
 // codemode is the program itself. Its file is that of all the others here, so it does not know itself by that.
@@ -48,7 +52,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	adoptOrphans(t)
-	cache := t.TempDir() // of all scripts together: unpacking Python takes seconds
+	cache := scriptCache(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 ".",
 		UpdateScripts:       *update,
@@ -58,6 +62,18 @@ func TestScripts(t *testing.T) {
 		Condition:           condition(t, cache),
 		Cmds:                scriptCommands,
 	})
+}
+
+// scriptCache is an XDG_CACHE_HOME of all scripts together, with Python in it: unpacking that takes seconds.
+func scriptCache(t *testing.T) string {
+	t.Helper()
+	cache := t.TempDir()
+	shared := sandboxtest.PythonCache(t)
+	err := os.CopyFS(filepath.Join(cache, "codemode", "python"), os.DirFS(filepath.Join(shared, "python")))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where there is none, scripts see that
+		t.Fatal(err)
+	}
+	return cache
 }
 
 // setup gives a script an environment of its own, made from nothing but what is named here.
@@ -83,6 +99,7 @@ func setup(env *testscript.Env, cache string) error {
 	}
 	if npm := npmPrefix(); npm != "" {
 		env.Setenv("NPM", npm) // a prefix with real servers and clients, for scripts that begin with [!npm]
+		env.Setenv("SEE", seeScript)
 	}
 	return nil
 }
@@ -90,8 +107,8 @@ func setup(env *testscript.Env, cache string) error {
 // npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.
 func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 
-// condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may mount; [pandas], with pandas and matplotlib; and [npm], real
-// servers and clients are there. One that CODEMODE_REQUIRE names and that does not hold fails the test.
+// condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may mount; [pandas], with pandas and matplotlib; [npm], real
+// servers and clients are there; [models], and what shows what their models see; and [escapes] and [soak], CODEMODE_REQUIRE names them. One that CODEMODE_REQUIRE names and that does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
 	holds := map[string]func() bool{
 		"native": sync.OnceValue(func() bool {
@@ -108,10 +125,16 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 		"mounts": sync.OnceValue(func() bool {
 			return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
 		}),
+		"escapes": func() bool { return require.Named("escapes") },
+		"soak":    func() bool { return require.Named("soak") },
 		"npm": sync.OnceValue(func() bool {
 			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))
 			return npmPrefix() != "" && err == nil
 		}),
+	}
+	holds["models"] = func() bool {
+		_, err := os.Stat(seeScript)
+		return err == nil && holds["npm"]()
 	}
 	return func(name string) (bool, error) {
 		check, known := holds[name]
@@ -143,7 +166,9 @@ func TestReadme(t *testing.T) {
 	for name := range scriptCommands {
 		want = append(want, "`"+name)
 	}
-	want = append(want, "`[native]`", "`[python]`", "`[mounts]`", "`[npm]`", "`[pandas]`")
+	for _, name := range []string{"native", "python", "mounts", "npm", "models", "pandas", "escapes", "soak"} {
+		want = append(want, "`["+name+"]`")
+	}
 	rows := strings.ReplaceAll(string(data), "`[!] ", "`")
 	for _, w := range want {
 		if !strings.Contains(rows, "\n| "+w) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 
 	"github.com/creack/pty"
@@ -15,8 +16,12 @@ import (
 // typing is what tty types once it has seen something.
 type typing struct{ seen, text string }
 
+// askedFor is the word that codemode wants to be typed.
+var askedFor = regexp.MustCompile(`Type ([a-z]+) to allow it`)
+
 // tty runs a command on a terminal of its own, 24 by 80, prints all it shows, and ends as it does. Each
-// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D and ^\ are those keys.
+// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D and ^\ are those keys, and WORD is the
+// word that was asked for last.
 func tty(args []string) int {
 	var script []typing
 	fs := flag.NewFlagSet("tty", flag.ContinueOnError)
@@ -62,7 +67,11 @@ func converse(terminal *os.File, script []typing) {
 				break
 			}
 			from += at + len(script[0].seen)
-			_, _ = io.WriteString(terminal, script[0].text)
+			word := ""
+			if asked := askedFor.FindAllStringSubmatch(shown.String()[:from], -1); asked != nil {
+				word = asked[len(asked)-1][1]
+			}
+			_, _ = io.WriteString(terminal, strings.ReplaceAll(script[0].text, "WORD", word))
 			script = script[1:]
 		}
 		if err != nil {

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An attack is what one session does to hold up others.
+type attack struct {
+	what   string
+	code   string // goes on until it is ended
+	victim string // what the neighbours do
+	env    string
+}
+
+const (
+	oneCall  = `await mcp_peer.echo(message="hello")`
+	forkMany = "import os\nfor _ in range(60):\n  if os.fork() == 0:\n    %s\n    while True: %s\nawait asyncio.sleep(100)"
+)
+
+var attacks = []attack{
+	{"60 processes that spin", fmt.Sprintf(forkMany, "pass", "pass"), oneCall, ""},
+	{"the same, each in a session of its own", fmt.Sprintf(forkMany, "os.setsid()", "pass"), oneCall, ""},
+	{"arguments of 30 MB to a shared server", `while True: await mcp_peer.echo(message="x" * (30 << 20))`, oneCall, ""},
+	{"arguments of a million lists", `x = [[]] * 1_000_000
+while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
+	{"256 small calls at once", `while True: await asyncio.gather(*(mcp_peer.echo(message="x") for _ in range(256)))`, oneCall, ""},
+	{
+		"slow calls, `policy.concurrency` is 2", `while True: await asyncio.gather(*(mcp_peer.slow(ms=100) for _ in range(50)))`,
+		"await mcp_peer.slow(ms=70)", "CODEMODE_POLICY_CONCURRENCY=2",
+	},
+	{"60 processes that call sync", fmt.Sprintf(forkMany, "pass", "os.sync()"), oneCall, ""},
+	{"`save_tool` without end", saveMany, saveOne, ""},
+}
+
+const (
+	saveMany = `import threading
+def f(): return 1
+async def many():
+  while True: save_tool(f)
+def one():
+  while True: save_tool(f)
+for _ in range(8): threading.Thread(target=one, daemon=True).start()
+await asyncio.sleep(100)`
+	saveOne = "def g(): return 2\nsave_tool(g)"
+)
+
+// rounds is how often the neighbours are measured alone and attacked, by turns: the machine may be slower for a while.
+const rounds = 5
+
+// neighbours measures what a session beside the attacker's, and another tenant, notice.
+func (b *bench) neighbours(ctx context.Context) error {
+	for _, a := range attacks {
+		if err := b.beside(ctx, a); err != nil {
+			return fmt.Errorf("%s: %w", a.what, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) beside(ctx context.Context, a attack) error {
+	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{"peer": b.fake()})
+	env := []string{servers, "CODEMODE_TOOLS_SAVE=true"}
+	if a.env != "" {
+		env = append(env, a.env)
+	}
+	host, _, err := b.connect(ctx, env...)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	tenant, _, err := b.connect(ctx, append(env, "HOME="+b.dir+"/other")...)
+	if err != nil {
+		return err
+	}
+	defer tenant.Close()
+	neighbours := []struct {
+		name string
+		cs   *mcp.ClientSession
+	}{{"a session", host}, {"a tenant", tenant}}
+	var alone, attacked [2][]time.Duration
+	measure := func(into *[2][]time.Duration) error {
+		for range max(20, b.n) {
+			for i, n := range neighbours {
+				began := time.Now()
+				if _, err := pythonIn(ctx, n.cs, "victim", a.victim); err != nil {
+					return err
+				}
+				into[i] = append(into[i], time.Since(began))
+			}
+		}
+		return nil
+	}
+	var warm [2][]time.Duration
+	if err := measure(&warm); err != nil {
+		return err
+	}
+	for range rounds {
+		if err := measure(&alone); err != nil {
+			return err
+		}
+		end := b.attack(ctx, host, a.code)
+		err := measure(&attacked)
+		if err := end(); err != nil {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, n := range neighbours {
+		p99, beside := quantile(alone[i], 99), quantile(attacked[i], 99)
+		ratio := float64(beside) / float64(p99)
+		b.add(a.what+", "+n.name, fmt.Sprintf("p50 %s against %s, p99 %s against %s: %.1f ×", ms(quantile(attacked[i], 50)),
+			ms(quantile(alone[i], 50)), ms(beside), ms(p99), ratio), "3 ×", met(ratio <= 3))
+	}
+	return nil
+}
+
+// attack has a session of its own run code, until end has ended all of it.
+func (b *bench) attack(ctx context.Context, cs *mcp.ClientSession, code string) (end func() error) {
+	attacking, stop := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = pythonIn(attacking, cs, "attacker", code) // it ends as cancelled
+	}()
+	<-time.After(time.Second) // until it is in full swing
+	return func() error {
+		stop()
+		<-over
+		_, _ = pythonIn(ctx, cs, "attacker", "import os; os._exit(0)") // with all of its processes
+		_, err := pythonIn(ctx, cs, "attacker", "pass")
+		<-time.After(2 * time.Second) // for what servers are still busy with
+		return err
+	}
+}
+
+// quantile is the n-th of a hundred.
+func quantile(d []time.Duration, n int) time.Duration {
+	slices.Sort(d)
+	return d[min(len(d)-1, len(d)*n/100)]
+}

@@ -28,8 +28,8 @@ func TestClockStandsStill(t *testing.T) {
 		if took := time.Since(began); took != 105*time.Second {
 			t.Errorf("it was over after %v, want 10 s and the 95 s it was held", took)
 		}
-		if c.asked() != 95*time.Second {
-			t.Errorf("it was held for %v", c.asked())
+		if asked, _ := c.stood(); asked != 95*time.Second {
+			t.Errorf("it was held for %v", asked)
 		}
 		c.stop()
 		if c.hold() {
@@ -64,6 +64,43 @@ func TestClockCounts(t *testing.T) {
 					t.Errorf("it was over after %v, want %v", took, c.want)
 				}
 			})
+		})
+	}
+}
+
+// TestClockWaitsForStarts is about a run of ten seconds that needs two servers, each of which may take four to start, one of
+// them again and again.
+func TestClockWaitsForStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := newClock(10*time.Second, 0)
+		for range 2 {
+			release := c.holdStart("a", 4*time.Second)
+			<-time.After(3 * time.Second)
+			release()
+		}
+		c.holdStart("b", 4*time.Second)
+		<-c.over()
+		if took := time.Since(began); took != 18*time.Second {
+			t.Errorf("it was over after %v, want 10 s and the 8 s that two servers may take", took)
+		}
+		if asked, starting := c.stood(); asked != 0 || starting != 18*time.Second {
+			t.Errorf("asked for %v, and servers started for %v", asked, starting)
+		}
+	})
+}
+
+// TestSlowStart is about a server that takes longer to start than the run may: whether the run has named it or not, the
+// deadline is that of the code.
+func TestSlowStart(t *testing.T) {
+	for name, servers := range map[string][]string{"named": {"slow"}, "on first use": nil} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t, nil, fake("slow", "-start-delay", "2s"))
+			out := k.run(Request{Code: "await mcp_slow.echo(message='up')", Servers: servers, Timeout: time.Second})
+			want(t, out.compact(), "result: 'up'")
+			if out.Receipt.StartMS < 1900 || out.Receipt.PythonMS > 1900 {
+				t.Errorf("the receipt says that starting took %d ms, and Python %d ms", out.Receipt.StartMS, out.Receipt.PythonMS)
+			}
 		})
 	}
 }

@@ -38,6 +38,10 @@ type Options struct {
 
 	Telemetry *telemetry.Telemetry // nil is none
 
+	// Progress, when set, is told what takes time: of the server that subject names, or of the sandbox where that is empty.
+	// An empty text is its end. It is called from any goroutine.
+	Progress func(subject, text string)
+
 	// Protected are files and folders that no server in a sandbox may change.
 	Protected []string
 	// Homes are folders of the user's that no server in a sandbox sees whole.
@@ -105,6 +109,8 @@ func New(opts Options) *Bridge {
 		Sandbox:        startWalled(opts.Protected, opts.Homes, opts.Log),
 		OnToolsChanged: b.servers.forget,
 		OnStart:        b.serverStarts,
+		OnWait:         b.awaitsStart,
+		Progress:       b.progress,
 		Meta:           opts.Telemetry.Meta,
 	})
 	return b

@@ -14,12 +14,11 @@ const (
 	unseen time.Duration = -1
 )
 
-// clock is a run's deadline. While its user is asked it stands still, but for what the run goes on to do meanwhile: the
-// processor time of its sandbox and the time with calls of tools under way, whichever is more. Altogether it stands still no
-// longer than pause.
+// clock is a run's deadline. While its user is asked, or a server starts that it needs, it stands still, but for what the
+// run goes on to do meanwhile: the processor time of its sandbox and the time with calls of tools under way, whichever is
+// more. For either reason it stands still no longer than that may pause.
 type clock struct {
-	pause time.Duration
-	used  []func() time.Duration // what the run has used so far, by each measure; or unseen
+	used []func() time.Duration // what the run has used so far, by each measure; or unseen
 
 	mu      sync.Mutex
 	up      chan struct{} // closed when the time is up; nil where there is no deadline
@@ -27,14 +26,22 @@ type clock struct {
 	left    time.Duration
 	since   time.Time // when the rest was counted last
 	before  []time.Duration
-	holds   int
-	held    time.Duration // that its user was asked, altogether
-	still   time.Duration // of it, that it stood still
+	asks    pause
+	starts  pause
+	waited  map[string]bool // servers whose start it has stood still for
 	stopped bool
 }
 
-func newClock(limit, pause time.Duration, used ...func() time.Duration) *clock {
-	c := &clock{pause: pause, used: used, before: make([]time.Duration, len(used)), since: time.Now()}
+// pause is a reason for which a clock stands still.
+type pause struct {
+	limit time.Duration // of still
+	holds int
+	held  time.Duration // altogether
+	still time.Duration // of it, that the clock stood still
+}
+
+func newClock(limit, asks time.Duration, used ...func() time.Duration) *clock {
+	c := &clock{asks: pause{limit: asks}, waited: map[string]bool{}, used: used, before: make([]time.Duration, len(used)), since: time.Now()}
 	if limit > 0 {
 		c.up, c.left = make(chan struct{}), limit
 		c.timer = time.AfterFunc(limit, c.tick)
@@ -61,25 +68,36 @@ func (c *clock) count(used []time.Duration) {
 	c.since = now
 	for i, u := range used {
 		if u == unseen {
-			c.pause = min(c.pause, unseenPause)
+			c.asks.limit, c.starts.limit = min(c.asks.limit, unseenPause), min(c.starts.limit, unseenPause)
 		}
 		ran = max(ran, u-c.before[i])
 		c.before[i] = max(c.before[i], u)
 	}
-	if c.holds > 0 {
-		c.held += passed
-		still := min(max(0, passed-ran), c.pause-c.still)
-		c.still += still
+	if p := c.why(); p != nil {
+		p.held += passed
+		still := max(0, min(passed-ran, p.limit-p.still))
+		p.still += still
 		passed -= still
 	}
 	c.left -= passed
+}
+
+// why is the reason for which it stands still, nil where there is none.
+func (c *clock) why() *pause {
+	switch {
+	case c.asks.holds > 0:
+		return &c.asks
+	case c.starts.holds > 0:
+		return &c.starts
+	}
+	return nil
 }
 
 // set has the timer fire when there is something to count. It is called with c.mu held.
 func (c *clock) set() {
 	switch {
 	case c.timer == nil || c.stopped:
-	case c.holds > 0:
+	case c.why() != nil:
 		c.timer.Reset(min(max(0, c.left), clockTick))
 	default:
 		c.timer.Reset(max(0, c.left))
@@ -101,8 +119,28 @@ func (c *clock) tick() {
 	close(c.up)
 }
 
-// hold makes it stand still until as many releases. It reports false when the run is being stopped.
-func (c *clock) hold() bool {
+// hold makes it stand still while its user is asked, until as many releases. It reports false when the run is being stopped.
+func (c *clock) hold() bool { return c.change(func() { c.asks.holds++ }) }
+
+func (c *clock) release() { c.change(func() { c.asks.holds-- }) }
+
+// holdStart makes it stand still until released while a server starts, which may take as long as limit, once in a run.
+func (c *clock) holdStart(server string, limit time.Duration) (release func()) {
+	held := c.change(func() {
+		c.starts.holds++
+		if !c.waited[server] {
+			c.waited[server] = true
+			c.starts.limit += limit
+		}
+	})
+	if !held {
+		return func() {}
+	}
+	return func() { c.change(func() { c.starts.holds-- }) }
+}
+
+// change counts, and has what it stands still for change. Of a clock that has stopped nothing changes any more.
+func (c *clock) change(f func()) bool {
 	used := c.measure()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,36 +148,35 @@ func (c *clock) hold() bool {
 		return false
 	}
 	c.count(used)
-	c.holds++
+	f()
 	c.set()
 	return true
-}
-
-func (c *clock) release() {
-	used := c.measure()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.count(used)
-	c.holds--
-	c.set()
 }
 
 // stop ends it. Nobody holds it any more.
 func (c *clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p := c.why(); p != nil && !c.stopped {
+		p.held += time.Since(c.since)
+	}
 	c.stopped = true
 	if c.timer != nil {
 		c.timer.Stop()
 	}
 }
 
-// asked is how long its user was asked.
-func (c *clock) asked() time.Duration {
+// stood is how long its user was asked, and how long servers started meanwhile that it stood still for.
+func (c *clock) stood() (asked, starting time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holds > 0 {
-		return c.held + time.Since(c.since)
+	asked, starting = c.asks.held, c.starts.held
+	switch p := c.why(); {
+	case p == nil || c.stopped:
+	case p == &c.asks:
+		asked += time.Since(c.since)
+	default:
+		starting += time.Since(c.since)
 	}
-	return c.held
+	return asked, starting
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -124,6 +125,32 @@ func (b *Bridge) serverStarts(ctx context.Context, server string) (started func(
 		span.End("ok", "")
 		t.Upstreams(ctx, 1)
 		return func() { t.Upstreams(ctx, -1) }
+	}
+}
+
+type clockKey struct{}
+
+// withClock is a context in which a wait for a server's start does not count against a run's deadline.
+func withClock(ctx context.Context, c *clock) context.Context {
+	return context.WithValue(ctx, clockKey{}, c)
+}
+
+// unlimitedStart stands for mcp.start_timeout = 0.
+const unlimitedStart = 24 * time.Hour
+
+// awaitsStart is told of each wait for a server's start, in the context of whoever waits.
+func (b *Bridge) awaitsStart(ctx context.Context, server string, limit time.Duration) (over func()) {
+	c, ok := ctx.Value(clockKey{}).(*clock)
+	if !ok {
+		return func() {}
+	}
+	return c.holdStart(server, cmp.Or(limit, unlimitedStart))
+}
+
+// progress tells whoever waits what it is that takes time, if anybody wants to know; an empty text is its end.
+func (b *Bridge) progress(subject, text string) {
+	if b.opts.Progress != nil {
+		b.opts.Progress(subject, text)
 	}
 }
 

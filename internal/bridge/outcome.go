@@ -71,7 +71,7 @@ type Receipt struct {
 	Runtime       string           `json:"runtime,omitempty"`
 	Isolation     string           `json:"isolation,omitempty"` // only when it is not full
 	Gaps          []string         `json:"gaps,omitempty"`      // limits the user agreed to do without
-	StartMS       int64            `json:"startMs,omitempty"`   // sandbox and servers, before the code began
+	StartMS       int64            `json:"startMs,omitempty"`   // starts: of the sandbox, and of servers
 	PythonMS      int64            `json:"pythonMs"`            // without the next two
 	ToolsMS       int64            `json:"toolsMs,omitempty"`   // while some call was under way
 	AskedMS       int64            `json:"askedMs,omitempty"`   // while the user was asked

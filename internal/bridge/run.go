@@ -89,9 +89,6 @@ type run struct {
 // runIDLength is enough for no two runs of a log to be called the same: 60 bits.
 const runIDLength = 12
 
-// errStillStarting is why a run began without a server it named.
-var errStillStarting = errors.New("a server named for this run is still starting")
-
 // Run runs code and says what came of it. It returns when the code has ended or been stopped, with the
 // session ready for its next run. Ending ctx cancels the run.
 func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
@@ -220,13 +217,14 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 
 // writeReceipt says what the run did, and how long it took.
 func (s *session) writeReceipt(out *Outcome, l *live, r *run, began, started time.Time) {
-	took, asked := time.Since(started), r.clock.asked()
+	took := time.Since(started)
+	asked, starting := r.clock.stood()
 	out.Receipt = receiptFor(l.box.Enforced())
 	out.Receipt.Run = r.id
 	r.ledger.close(out)
 	p := &out.Receipt
-	p.StartMS, p.AskedMS = started.Sub(began).Milliseconds(), asked.Milliseconds()
-	p.PythonMS = max(0, (took-asked).Milliseconds()-p.ToolsMS)
+	p.StartMS, p.AskedMS = (started.Sub(began) + starting).Milliseconds(), asked.Milliseconds()
+	p.PythonMS = max(0, (took-asked-starting).Milliseconds()-p.ToolsMS)
 }
 
 func names(list []config.Server) []string {
@@ -240,8 +238,8 @@ func names(list []config.Server) []string {
 	return n
 }
 
-// prepare brings up the sandbox and the named servers side by side. A server that does not start costs
-// a note; its calls will say why.
+// prepare brings up the sandbox and the named servers side by side; the run's deadline has not begun. A server that
+// does not start costs a note; its calls will say why.
 func (s *session) prepare(ctx context.Context, req Request, selected []config.Server) (notes []string, l *live, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -249,17 +247,11 @@ func (s *session) prepare(ctx context.Context, req Request, selected []config.Se
 	var failed []error
 	var wg sync.WaitGroup
 	if len(selected) > 0 {
-		wg.Go(func() {
-			// Nobody waits longer for servers than for the code; they go on starting, and calls wait for them.
-			patience, enough := ctx, context.CancelFunc(func() {})
-			if req.Timeout > 0 {
-				patience, enough = context.WithTimeoutCause(ctx, req.Timeout, errStillStarting)
-			}
-			defer enough()
-			_, failed = s.bridge.servers.loadAll(patience, selected)
-		})
+		wg.Go(func() { _, failed = s.bridge.servers.loadAll(ctx, selected) })
 	}
+	s.bridge.progress("", "starting Python")
 	l, err = s.guest(ctx, req)
+	s.bridge.progress("", "")
 	wg.Wait()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -290,7 +282,7 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	if s.bridge.opts.Config.Audit.Arguments == "full" {
 		r.shown = s.bridge.shownArguments
 	}
-	r.ctx, r.end = context.WithCancelCause(span.Around(withLogged(l.ctx, id, req.Session)))
+	r.ctx, r.end = context.WithCancelCause(withClock(span.Around(withLogged(l.ctx, id, req.Session)), r.clock))
 	return r
 }
 

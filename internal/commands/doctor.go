@@ -224,7 +224,9 @@ func (p *patient) tools(start bool) doctor.Check {
 	if !start {
 		return doctor.Unasked(len(p.ready))
 	}
-	p.bridge = bridge.New(p.bridgeOptions(slog.New(slog.DiscardHandler)))
+	opts := p.bridgeOptions(slog.New(slog.DiscardHandler))
+	opts.Progress = p.ui.waiting
+	p.bridge = bridge.New(opts)
 	sandboxed := map[string]string{}
 	for _, e := range p.found.Entries {
 		if e.Walls != nil && e.Counts() {
@@ -232,9 +234,7 @@ func (p *patient) tools(start bool) doctor.Check {
 			sandboxed[e.Server.Name] = walled(shown(e).Sandbox)
 		}
 	}
-	return doctor.Tools(p.bridge, p.ready, sandboxed, func(done int) {
-		p.ui.busy(done, len(p.ready), "asking servers for their tools:")
-	})
+	return doctor.Tools(p.bridge, p.ready, sandboxed)
 }
 
 // clients starts what AI clients start.

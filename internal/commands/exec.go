@@ -124,7 +124,7 @@ func execLog(env Env, c config.Config) *slog.Logger {
 
 // finish says what there is to say about an outcome, and ends as the program did.
 func finish(ui *ui, cmd *cli.Command, out bridge.Outcome, cause error) error {
-	ui.done()
+	ui.quit()
 	for _, note := range out.Notes {
 		if slices.Contains(out.Done, note) {
 			ui.note("note", note)
@@ -220,7 +220,7 @@ func unwritable(stream string, err error) error {
 func (p *printer) print(stream string, data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ui.done()
+	p.ui.aside(data)
 	to, name := p.env.Stdout, "output"
 	if stream == "stderr" {
 		to, name = p.env.Stderr, "error"

@@ -16,22 +16,22 @@ var errNoCache = hint.New("there is no folder to unpack Python into: neither HOM
 
 // serveBridge makes the bridge of a command that runs code again and again. Nothing is started or probed by it.
 func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
-	return t.newBridge(ui, log, log, t.config.Sandbox.Pool)
+	return t.newBridge(ui, log, log, t.config.Sandbox.Pool, nil)
 }
 
 // execBridge makes the bridge of a command that runs code once, for a user who is told what the engine's log would
 // warn of.
 func (t *tenancy) execBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
-	return t.newBridge(ui, log, slog.New(warner{ui}), 0)
+	return t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting)
 }
 
-func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int) (*bridge.Bridge, error) {
+func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string)) (*bridge.Bridge, error) {
 	rt, err := t.chooseRuntime(ui, log, engines, pool)
 	if err != nil {
 		return nil, err
 	}
 	opts := t.bridgeOptions(log)
-	opts.Runtime = rt
+	opts.Runtime, opts.Progress = rt, progress
 	return bridge.New(opts), nil
 }
 

@@ -82,6 +82,9 @@ func (s *screen) take(ctx context.Context) error {
 	return nil
 }
 
+// taken says whether somebody writes, or asks.
+func (s *screen) taken() bool { return len(s.turn) == 0 }
+
 func (s *screen) release() { s.turn <- struct{}{} }
 
 // fresh is what gives a terminal of so many rows an empty screen that shows what is written, whatever a program has

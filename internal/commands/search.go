@@ -150,7 +150,9 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
-	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}
+	opts := t.bridgeOptions(slog.New(slog.DiscardHandler))
+	opts.Progress = ui.waiting
+	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(opts)}
 	if cmd.Bool("refresh") {
 		if _, err := l.refresh(ctx, t.ready); err != nil {
 			l.close()
@@ -172,17 +174,12 @@ func (l *listing) close() {
 func (l *listing) refresh(ctx context.Context, servers []string) (failed int, err error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	count := 0
-	l.ui.busy(0, len(servers), "asking servers for their tools:")
 	l.bridge.List(ctx, servers, func(name string, _ int, err error) {
-		count++
 		if err != nil && ctx.Err() == nil {
 			failed++
 			l.ui.warn(err.Error(), hint.Of(err)...)
 		}
-		l.ui.busy(count, len(servers), "asking servers for their tools:")
 	})
-	l.ui.done()
 	return failed, interrupted(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
@@ -28,7 +29,12 @@ type ui struct {
 	colour bool
 
 	mu       sync.Mutex
-	progress bool // the cursor is in a progress line
+	progress bool   // the cursor is in a progress line,
+	shown    string // which is this
+	inLine   bool   // the cursor is behind what a program has printed
+	waits    []*wait
+	ticker   *time.Timer // shows them
+	ticking  bool
 }
 
 func newUI(env Env) *ui {
@@ -100,39 +106,15 @@ func (u *ui) raw(text string) {
 	_, _ = io.WriteString(u.out, bridge.Visible(text))
 }
 
-// busy shows how far something slow is, on a terminal. The line goes away with the next message, or done.
-func (u *ui) busy(done, total int, what string) {
-	if !u.live {
-		return
-	}
+// aside takes the progress line away for what a program prints, whose end it must not stand behind.
+func (u *ui) aside(printed []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clear()
-	if total > 0 && done < total {
-		fmt.Fprintf(u.out, "codemode: %s %d %%", what, 100*done/total)
-		u.progress = true
-	}
+	u.inLine = len(printed) > 0 && printed[len(printed)-1] != '\n'
 }
 
-// working shows what something slow says of itself, on a terminal, as busy does.
-func (u *ui) working(what string) {
-	if !u.live {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.clear()
-	fmt.Fprintf(u.out, "codemode: %s", cut(oneLine(what), 60))
-	u.progress = true
-}
-
-// done takes a progress line away.
-func (u *ui) done() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.clear()
-}
-
+// clear is called with u.mu held.
 func (u *ui) clear() {
 	if u.progress {
 		fmt.Fprint(u.out, "\r\x1b[K")
@@ -142,7 +124,7 @@ func (u *ui) clear() {
 
 // report says what went wrong, and returns the exit code.
 func (u *ui) report(err error) int {
-	u.done()
+	u.quit()
 	if err == nil {
 		return 0
 	}

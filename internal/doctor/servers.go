@@ -119,16 +119,13 @@ func Unasked(n int) Check {
 	}
 }
 
-// Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may use;
-// progress is told how many are done.
-func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, progress func(done int)) Check {
+// Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may use.
+func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string) Check {
 	return Check{
 		Name: "tools", Proves: "that servers list their tools",
 		Examine: func(ctx context.Context, found func(Finding)) {
-			began, done := time.Now(), 0
+			began := time.Now()
 			b.List(ctx, names, func(name string, tools int, err error) {
-				done++
-				progress(done)
 				where := ""
 				if walls, ok := sandboxed[name]; ok {
 					where = ", in a sandbox: " + walls

@@ -37,6 +37,14 @@ type Options struct {
 	// came of it, and ended, which is nil for one that failed, when the process has ended.
 	OnStart func(ctx context.Context, server string) (started func(error) (ended func()))
 
+	// OnWait, when set, is told of each wait for a start, in the context of whoever waits, with the limit of that start; over
+	// is called when it is over.
+	OnWait func(ctx context.Context, server string, limit time.Duration) (over func())
+
+	// Progress, when set, is told what a server that starts is about, and each line of its stderr until it has started; an
+	// empty text is the end.
+	Progress func(server, text string)
+
 	// Meta, when set, is what a call says in its _meta, beside what this package says there.
 	Meta func(ctx context.Context) map[string]string
 
@@ -80,6 +88,12 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.OnStart == nil {
 		opts.OnStart = func(context.Context, string) func(error) func() { return func(error) func() { return func() {} } }
+	}
+	if opts.OnWait == nil {
+		opts.OnWait = func(context.Context, string, time.Duration) func() { return func() {} }
+	}
+	if opts.Progress == nil {
+		opts.Progress = func(string, string) {}
 	}
 	if opts.Meta == nil {
 		opts.Meta = func(context.Context) map[string]string { return nil }

@@ -90,11 +90,15 @@ func (s *server) acquire(ctx context.Context) (*session, error) {
 		case live != nil:
 			return live, nil
 		case starting != nil:
+			defer s.pool.opts.OnWait(ctx, s.config.Name, s.startLimit())()
 			return starting.wait(ctx)
 		case pause == 0 || !worthWaiting(ctx, pause):
 			return nil, refusal
 		}
-		if err := sleep(ctx, pause); err != nil {
+		s.pool.opts.Progress(s.config.Name, "has failed to start, and is left alone for a moment")
+		err := sleep(ctx, pause)
+		s.pool.opts.Progress(s.config.Name, "")
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -156,10 +160,17 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 
 func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
+// startLimit is how long a start may take; 0 is no limit.
+func (s *server) startLimit() time.Duration {
+	return cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout)
+}
+
 // start starts the server and lists its tools, within the start timeout.
 func (s *server) start() (*session, *StartError) {
-	ctx, cancel := withLimit(s.ctx, "starting the server", cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout))
+	ctx, cancel := withLimit(s.ctx, "starting the server", s.startLimit())
 	defer cancel()
+	s.pool.opts.Progress(s.config.Name, s.doing())
+	defer s.pool.opts.Progress(s.config.Name, "")
 	s.update(func(st *serverState) { st.stale = false })
 	sess, err := startSession(ctx, s, legacyProtocol)
 	if err != nil && refusesInitialize(err) {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -28,6 +30,7 @@ type session struct {
 	secrets *redact.Redactor
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
+	started atomic.Bool   // its stderr is no news any more
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
 }
@@ -100,6 +103,7 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 		}
 		return nil, sess.startError(ctx, step, err)
 	}
+	sess.started.Store(true)
 	return sess, nil
 }
 
@@ -174,6 +178,9 @@ func (sess *session) stderr() string {
 }
 
 func (sess *session) logStderr(line string, cut bool) {
+	if !sess.started.Load() && strings.TrimSpace(line) != "" {
+		sess.server.pool.opts.Progress(sess.server.config.Name, sess.secrets.Head(line, cut))
+	}
 	log := sess.server.log
 	if log.Enabled(context.Background(), slog.LevelDebug) {
 		log.Debug("stderr", "line", sess.secrets.Head(line, cut))

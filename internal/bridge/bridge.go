@@ -27,10 +27,12 @@ import (
 type Options struct {
 	Config  config.Config
 	Servers []config.Server
-	Runtime sandbox.Runtime
-	Log     *slog.Logger // over LogHandler, so that its lines name their run
-	Version string
-	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
+	// Unusable are the servers that code asks for in vain.
+	Unusable []Unusable
+	Runtime  sandbox.Runtime
+	Log      *slog.Logger // over LogHandler, so that its lines name their run
+	Version  string
+	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 	// Secrets are the texts in a server's entry that no error and no log may say.
@@ -95,7 +97,7 @@ func New(opts Options) *Bridge {
 		b.audit = audit.New(audit.Options{Dir: opts.AuditDir, MaxSize: c.MaxSize, Keep: c.Keep})
 	}
 	b.admission = newAdmission(opts.Config.Policy)
-	b.servers = newServers(opts.Servers, newLists(opts), b.admission, b.catalogChanged)
+	b.servers = newServers(newSet(opts.Servers, opts.Unusable), newLists(opts), b.admission, b.catalogChanged)
 	b.servers.pool = upstream.NewPool(upstream.Options{
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,

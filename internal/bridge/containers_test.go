@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/config"
 	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
@@ -19,6 +20,11 @@ const pandasImage = "localhost/codemode-test:pandas"
 
 // onEachEngine runs a test with a bridge whose sandboxes are containers, with one in the pool.
 func onEachEngine(t *testing.T, test func(t *testing.T, k *kit)) {
+	onEachEngineWith(t, nil, test, fake("data"))
+}
+
+// onEachEngineWith is onEachEngine with options and servers of the test's own.
+func onEachEngineWith(t *testing.T, change func(*Options), test func(t *testing.T, k *kit), servers ...config.Server) {
 	if runtime.GOOS != "linux" {
 		t.Skip("engines are tested where they are installed")
 	}
@@ -30,7 +36,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, k *kit)) {
 		if err != nil || !present {
 			require.Lacking(t, feature, "%v", errors.Join(err, errors.New("image "+pandasImage+": see .ci/engines")))
 		}
-		test(t, newKitOn(t, sandbox.NewPool(rt, 1, 0, nil), nil, fake("data")))
+		test(t, newKitOn(t, sandbox.NewPool(rt, 1, 0, nil), change, servers...))
 	})
 }
 

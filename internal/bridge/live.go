@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,12 +33,13 @@ type live struct {
 	ids     atomic.Int64
 	reading chan struct{} // holds one token; whoever has it reads the guest's input
 
-	mu      sync.Mutex
-	pending map[int64]chan guest.Message      // our requests without an answer yet
-	calls   map[int64]context.CancelCauseFunc // the guest's requests under way
-	run     *run                              // the run under way, nil between runs
-	told    map[string]mark                   // servers as the guest knows them
-	broken  error                             // how the guest broke the protocol
+	mu           sync.Mutex
+	pending      map[int64]chan guest.Message      // our requests without an answer yet
+	calls        map[int64]context.CancelCauseFunc // the guest's requests under way
+	run          *run                              // the run under way, nil between runs
+	told         map[string]mark                   // servers as the guest knows them
+	toldUnusable []guest.Unusable                  // those that are there and cannot be used
+	broken       error                             // how the guest broke the protocol
 }
 
 // endPatience is how long a guest that has closed its channel may take to end.
@@ -337,7 +339,12 @@ func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 		}
 	}
 	l.mu.Unlock()
-	if len(update.Servers)+len(update.Removed) == 0 {
+	if len(now.unusable) > 0 || l.toldUnusable != nil {
+		if entries := now.unusableEntries(); !slices.Equal(entries, l.toldUnusable) {
+			l.toldUnusable, update.Unusable = entries, &entries
+		}
+	}
+	if len(update.Servers)+len(update.Removed) == 0 && update.Unusable == nil {
 		return nil
 	}
 	return &update

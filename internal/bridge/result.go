@@ -198,6 +198,9 @@ func (o Outcome) render(stream string, t Text) string {
 	where := ""
 	if uri := o.uri(stream, t); uri != "" {
 		where = "; the whole is the resource " + uri
+		if !o.Lost {
+			where += ", and what it was printed from is still in the session's variables: print less of that"
+		}
 	}
 	if t.Lost > 0 {
 		where += fmt.Sprintf(" (its last %d bytes were not kept)", t.Lost)

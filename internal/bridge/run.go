@@ -141,6 +141,11 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 	list := make([]config.Server, 0, len(names))
 	for _, name := range names {
 		c, ok := b.servers.find(name)
+		if u, there := b.servers.configured().unusableNamed(name); !ok && there {
+			out := invalid("servers: %v", u.Err)
+			out.Err = u.Err
+			return nil, &out
+		}
 		if !ok {
 			unknown := &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.configured().names())}
 			all := ""
@@ -176,6 +181,9 @@ func (e *UnknownServerError) Hint() []string {
 
 // nearest ends a sentence about an unknown server.
 func (b *Bridge) nearest(name string) string {
+	if u, there := b.servers.configured().unusableNamed(name); there {
+		return "; " + u.why()
+	}
 	if near := catalog.Suggest(name, b.servers.configured().names()); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}

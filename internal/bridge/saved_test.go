@@ -223,7 +223,7 @@ func TestChangedSchema(t *testing.T) {
 	if len(out.Notes) != 2 {
 		t.Errorf("after: %q", out.Notes)
 	}
-	k.Update(nil)
+	k.Update(nil, nil)
 	contains(t, strings.Join(k.run(Request{Code: "from tools import f"}).Notes, "\n"), `it uses the server "fake", which is not there now`)
 }
 

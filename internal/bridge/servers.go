@@ -50,9 +50,9 @@ type known struct {
 	kept   bool // by an earlier process, and the server has not been asked
 }
 
-func newServers(all []config.Server, lists *lists, admission *admission, changed func(string)) *servers {
+func newServers(set *serverSet, lists *lists, admission *admission, changed func(string)) *servers {
 	return &servers{
-		admission: admission, set: newServerSet(all), changed: changed, patience: searchPatience,
+		admission: admission, set: set, changed: changed, patience: searchPatience,
 		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{},
 	}
 }

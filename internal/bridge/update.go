@@ -10,8 +10,9 @@ import (
 
 // serverSet is the servers as they are configured at one time. It never changes.
 type serverSet struct {
-	all   []config.Server   // in the order of configuration
-	alias map[string]string // name -> alias
+	all      []config.Server   // in the order of configuration
+	alias    map[string]string // name -> alias
+	unusable []Unusable        // whose names are none of these
 }
 
 func newServerSet(all []config.Server) *serverSet {
@@ -101,14 +102,19 @@ func changes(before, after *serverSet) (c Changes) {
 // process, calls under way bring their results, and every guest is told before its next run. A run under way finds a
 // changed server as it is now; to one that is gone its calls are refused. One goroutine at a time may call it, and
 // nobody after Close.
-func (b *Bridge) Update(servers []config.Server) Changes {
-	return b.servers.update(newServerSet(servers))
+func (b *Bridge) Update(servers []config.Server, unusable []Unusable) Changes {
+	return b.servers.update(newSet(servers, unusable))
 }
 
 func (s *servers) update(set *serverSet) Changes {
 	before := s.configured()
 	c := changes(before, set)
 	if c.None() {
+		if !sameUnusable(before, set) {
+			s.mu.Lock()
+			s.set = set
+			s.mu.Unlock()
+		}
 		return c
 	}
 	s.lists.flush(before.all)

@@ -17,7 +17,7 @@ func (k *kit) update(servers ...config.Server) Changes {
 	for i := range servers {
 		servers[i] = with(servers[i], proctest.Variable, k.opts.Servers[0].Env[proctest.Variable])
 	}
-	return k.Update(servers)
+	return k.Update(servers, nil)
 }
 
 func TestUpdateChanges(t *testing.T) {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -223,6 +224,39 @@ func (c *converter) object(schema gjson.Result, depth int) union {
 	}
 	return union{"dict"}
 }
+
+// inline is a class hook that shows an object's members where they stand: {from: str, note?: str}. Those with a question
+// mark may be left out.
+func inline(c *converter, schema gjson.Result, depth int) string {
+	properties := member(schema, "properties")
+	if depth <= 0 || !properties.IsObject() {
+		return ""
+	}
+	required := requiredKeys(schema)
+	var must, may []string
+	properties.ForEach(func(key, property gjson.Result) bool {
+		text := c.types(property, depth-1).String()
+		if required[key.Str] {
+			must = append(must, memberText(key.Str)+": "+text)
+		} else {
+			may = append(may, memberText(key.Str)+"?: "+text)
+		}
+		return c.nodes > 0
+	})
+	if len(must)+len(may) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(slices.Concat(must, may), ", ") + "}"
+}
+
+func memberText(key string) string {
+	if plainMember.MatchString(key) {
+		return key
+	}
+	return quote(key)
+}
+
+var plainMember = regexp.MustCompile(`^[A-Za-z_$][\w$-]*$`)
 
 // item is what an array holds. A tuple is a list of any of its places' types, because that is what JSON makes of it.
 func (c *converter) item(k facts, depth int) union {

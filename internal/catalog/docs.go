@@ -11,7 +11,7 @@ import (
 // 900 tokens.
 const (
 	maxSummary   = 120
-	maxCall      = 240
+	maxCall      = 300
 	maxDocstring = 1200
 	maxArgument  = 120 // of the description of one argument
 )
@@ -35,10 +35,16 @@ func Call(serverAlias string, t Tool) string {
 		caller = "await mcp_" + serverAlias + "." + t.Alias
 	}
 	call := caller + "(" + strings.Join(required, ", ") + ")"
+	sep := "  # "
+	for _, p := range t.Params {
+		if p.Required && strings.Contains(p.Type, "{") && len(call)+len(p.Name)+len(p.Type) <= maxCall {
+			call, sep = call+sep+p.Name+": "+p.Type, "; "
+		}
+	}
 	if len(optional) == 0 {
 		return call
 	}
-	call += "  # optional: "
+	call += sep + "optional: "
 	for i, name := range optional {
 		if len(call)+len(name) > maxCall {
 			return fmt.Sprintf("%s%d more", call, len(optional)-i)

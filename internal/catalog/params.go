@@ -13,6 +13,7 @@ import (
 // that names no properties at all, takes others.
 func parameters(schema gjson.Result) (params []Param, extra bool) {
 	c := collector{converter: newConverter(schema), index: map[string]int{}, required: map[string]bool{}}
+	c.converter.class = inline
 	c.collect(schema, true, 0)
 	keys := make([]string, len(c.properties))
 	for i, p := range c.properties {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -129,7 +130,12 @@ func TestPythonReadsSignatures(t *testing.T) {
 	count := 0
 	for _, s := range catalog.Servers() {
 		for _, tool := range s.Tools {
-			fmt.Fprintf(&source, "def %s: ...\n", tool.Signature)
+			for i := range tool.Params { // members of objects are for people
+				for p := &tool.Params[i]; strings.Contains(p.Type, "{"); {
+					p.Type = regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(p.Type, "dict")
+				}
+			}
+			fmt.Fprintf(&source, "def %s: ...\n", signature(&tool))
 			count++
 		}
 	}

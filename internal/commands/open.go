@@ -139,6 +139,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 	return bridge.Options{
 		Config:     t.config,
 		Servers:    t.usable,
+		Unusable:   t.unusable(),
 		Log:        log,
 		Version:    readVersion().Version,
 		Lookup:     t.env.Lookup,
@@ -214,6 +215,19 @@ func (t *tenancy) askable(asked []string) error {
 		return &unusableError{entries[0]}
 	}
 	return nil
+}
+
+// unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them by.
+func (t *tenancy) unusable() (list []bridge.Unusable) {
+	for _, e := range t.found.Entries {
+		for _, name := range []string{e.Server.Name, e.Written} {
+			known := slices.ContainsFunc(list, func(u bridge.Unusable) bool { return u.Name == name })
+			if !known && !slices.Contains(names(t.usable), name) {
+				list = append(list, bridge.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
+			}
+		}
+	}
+	return list
 }
 
 // named finds the entries that are called so here, or are written so.

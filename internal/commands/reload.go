@@ -108,7 +108,8 @@ func (t *tenancy) keepUnread(before *tenancy) {
 // sameFindings compares what two looks have brought.
 func sameFindings(a, b *tenancy) bool {
 	return reflect.DeepEqual(a.usable, b.usable) && reflect.DeepEqual(a.config, b.config) &&
-		reflect.DeepEqual(a.findings(), b.findings())
+		reflect.DeepEqual(a.findings(), b.findings()) &&
+		reflect.DeepEqual(a.unusable(), b.unusable())
 }
 
 // findings are the texts that are told of a look.
@@ -133,7 +134,7 @@ func (r *reloader) apply(t *tenancy) {
 	if t.config.Tenant != r.started.Tenant {
 		return // whose servers are not this one's
 	}
-	if c := r.bridge.Update(t.usable); !c.None() {
+	if c := r.bridge.Update(t.usable, t.unusable()); !c.None() {
 		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
 	}
 }

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"codemode/internal/catalog"
@@ -35,13 +36,22 @@ func (e *unusableError) Error() string {
 	return s
 }
 
-// Hint is how to approve of it, where that is what it lacks.
+// Hint is what its user can do.
 func (e *unusableError) Hint() []string {
-	if e.entry.Status != clientcfg.NeedsApproval {
-		return nil
+	name, file := hint.Word(e.entry.Written), e.entry.Server.Source
+	switch e.entry.Status {
+	case clientcfg.NeedsApproval:
+		return []string{"codemode servers show " + name, "codemode servers approve " + name}
+	case clientcfg.Duplicate, clientcfg.Shadowed:
+		return []string{"use " + strconv.Quote(e.entry.Of)}
+	case excluded:
+		return []string{"codemode config show mcp"}
+	case clientcfg.Disabled:
+		return []string{"switch it on in " + quote(file)}
+	case clientcfg.Invalid, clientcfg.Unsupported:
+		return []string{"change its entry in " + quote(file)}
 	}
-	name := hint.Word(e.entry.Written)
-	return []string{"codemode servers show " + name, "codemode servers approve " + name}
+	return nil
 }
 
 // unknownToolError is a tool that a server does not have.

@@ -20,6 +20,7 @@ var schemaZoo = []string{
 	`{"name":"empty","description":"","inputSchema":{}}`,
 	`{"inputSchema":{"type":"object","properties":{"b":{"type":"integer","default":1e2},"a":{"type":["string","null"]}},"required":["b"]},"name":"order","x-unknown":{"z":1,"a":1.0}}`,
 	`{"name":"refs","inputSchema":{"type":"object","properties":{"p":{"$ref":"#/$defs/P"}},"$defs":{"P":{"type":"object","properties":{"self":{"$ref":"#/$defs/P"}}}}}}`,
+	`{"name":"relate","description":"Connect notes","inputSchema":{"type":"object","properties":{"relations":{"type":"array","items":{"$ref":"#/$defs/R"}}},"required":["relations"],"$defs":{"R":{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"note":{"type":"string"}},"required":["from","to"]}}}}`,
 	`{"name":"unions","inputSchema":{"type":"object","properties":{"v":{"anyOf":[{"type":"string"},{"type":"number"}]},"e":{"enum":["a",1,null,true]},"c":{"const":"x"}}}}`,
 	`{"name":"odd_params","inputSchema":{"type":"object","properties":{"class":{"type":"string"},"a-b":{"type":"string"},"":{"type":"string"},"self":{"type":"string"}},"required":["class"]}}`,
 	`{"name":"top_any_of","inputSchema":{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}}`,

@@ -64,6 +64,15 @@ type CatalogUpdate struct {
 	Servers []Server `json:"servers"`
 	// Removed names servers that are no longer configured.
 	Removed []string `json:"removed,omitempty"`
+	// Unusable, where it is there, replaces the list of servers that code asks for in vain.
+	Unusable *[]Unusable `json:"unusable,omitempty"`
+}
+
+// Unusable is a server that is configured and cannot be used.
+type Unusable struct {
+	Name  string `json:"name"`
+	Alias string `json:"alias"`
+	Why   string `json:"why"` // and what the user can do: one line
 }
 
 // Server is one MCP server as the guest knows it.

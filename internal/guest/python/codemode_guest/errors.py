@@ -22,7 +22,7 @@ _HINTS = {
 }
 
 
-def describe(error, suggest, stopped):
+def describe(error, suggest, stopped, script=False):
     """Return what RunResult.error says of an exception.
 
     suggest(name) knows what an undefined name was meant to be. stopped: codemode interrupted the run, which
@@ -37,7 +37,20 @@ def describe(error, suggest, stopped):
         text = "\n".join([*lines, "KeyboardInterrupt"])
         return {"type": "KeyboardInterrupt", "message": "", "traceback": text}
     lines = _chain(error, suggest, 0, set())
+    instead = _instead(error, script)
+    if instead:
+        lines[-1] += f"; {instead}"
     return {"type": _type(error), "message": _cut(_message(error) or ""), "traceback": "\n".join(lines)}
+
+
+def _instead(error, script):
+    """What to do instead of what the last of a chain of exceptions tried, or else what brought it about."""
+    from .walls import instead
+
+    try:
+        return instead(error, script) or (error.__cause__ and instead(error.__cause__, script))
+    except Exception:  # of an exception whose attributes are the user's
+        return None
 
 
 def _chain(error, suggest, depth, seen):
@@ -130,11 +143,20 @@ def _last_lines(error, suggest):
         text = "".join(shown.format_exception_only()).rstrip("\n")
     except Exception:  # modules that the user broke, exceptions that cannot be looked at
         text = f"{_type(error)}: {_message(error)}".removesuffix(": ")
+    text = _with_tool(text, error)
     text = text.removeprefix("__main__.")
     hint = _hint(error, suggest)
     if hint.startswith(" ("):
         text = text.partition(". Did you mean: ")[0]  # Python's own guess knows no servers
     return [_cut(text) + hint]
+
+
+def _with_tool(text, error):
+    """The text of a mcp.ToolError with the tool's name: of many calls side by side nobody would know which it was."""
+    kind = f"{_type(error)}: "
+    if kind != "mcp.ToolError: " or not text.startswith(kind):
+        return text
+    return kind + error.named(text[len(kind) :])
 
 
 def _hint(error, suggest):

@@ -65,13 +65,17 @@ class Loops:
         return False
 
     def settle(self):
-        """Cancel the tasks that a run left behind, and give them the time to end; their names."""
+        """Cancel the tasks that a run left behind, and give them the time to end.
+
+        Return their names, and whether they are what a gather() left that one of them has ended.
+        """
         if self._loop is None or self._loop.is_closed():
-            return []
+            return [], False
         main, self._task = self._task, None
         left = self._asyncio.all_tasks(self._loop)
         if not left:
-            return []
+            return [], False
+        gathered = _failed(main) and all(map(_is_gathered, left))
         for task in left:
             task.cancel()
         waiter = self._loop.create_task(self._asyncio.wait(left, timeout=GRACE))
@@ -82,7 +86,7 @@ class Loops:
                 pass  # one of the tasks passes on what has ended the run
         if main in left and main.done() and not main.cancelled():
             main.exception()  # seen, as in run
-        return [_name(task) for task in left if task is not main]
+        return [_name(task) for task in left if task is not main], gathered
 
     def _get(self):
         if self._loop is None or self._loop.is_closed():
@@ -94,6 +98,16 @@ class Loops:
         # What gather() returned, of tasks that settle cancelled, tells of it when it is destroyed.
         if not isinstance(context.get("exception"), self._asyncio.CancelledError):
             loop.default_exception_handler(context)
+
+
+def _failed(task):
+    return (
+        task is not None and task.done() and not task.cancelled() and isinstance(task.exception(), Exception)
+    )
+
+
+def _is_gathered(task):
+    return any("gather" in getattr(callback[0], "__qualname__", "") for callback in task._callbacks or ())
 
 
 def _name(task):

@@ -60,6 +60,10 @@ class Namespace:
 
             self._give({"tools": tools})
 
+    def keep_value(self, value):
+        """Make a value that is too long to show what `_` is, as Python's prompt does: code can go on with it."""
+        self.globals["_"] = value
+
     def end_run(self):
         return self._state.end_run() if self._state is not None else []
 

@@ -45,13 +45,13 @@ class Runner:
         # What follows calls the user's code, too: repr(value), str(exception), tasks that end.
         settled, late = guard(self._settle, params, value, failure)
         failure = settled["failure"] if settled else failure or late
-        result, broken = guard(self._describe, failure, settled)
+        result, broken = guard(self._describe, failure, settled, params.get("script"))
         if broken is not None:
             status = "interrupted" if self._interrupts.delivered else "error"
             result = {"status": status, "error": _bare(failure or broken)}
         self._interrupts.end()
         del value, failure, late, broken  # the frames of a traceback hold what the user's code held
-        notes = self._end(params.get("script"), settled["tasks"] if settled else [])
+        notes = self._end(params.get("script"), settled["tasks"] if settled else ([], False))
         if notes:
             result["notes"] = notes
         return result
@@ -108,9 +108,9 @@ class Runner:
             return None
         from . import values
 
-        return values.describe(value)
+        return values.describe(value, self._namespace.keep_value)
 
-    def _describe(self, failure, settled):
+    def _describe(self, failure, settled, script):
         """The RunResult without its notes."""
         if failure is None:
             value = settled["value"]
@@ -120,7 +120,7 @@ class Runner:
         from . import errors
 
         stopped = self._stopped(failure)
-        error = errors.describe(failure, self._namespace.suggest, stopped)
+        error = errors.describe(failure, self._namespace.suggest, stopped, script)
         return {"status": "interrupted" if stopped else "error", "error": error}
 
     def _stopped(self, failure):
@@ -157,7 +157,13 @@ class Runner:
         self._outbox.end(busy, renew)
         notes = self._coroutines.end_run(self._namespace.globals)
         notes += [note for note in self._namespace.end_run() if note not in notes]
-        if tasks:
+        tasks, gathered = tasks
+        if gathered:
+            notes.append(
+                f"cancelled {_listed('task', tasks)} that ran beside the one that failed: "
+                "asyncio.gather(..., return_exceptions=True) lets them all end"
+            )
+        elif tasks:
             notes.append(f"cancelled {_listed('task', tasks)} still running at the end: await them in the code")
         for noun, names in (("thread", threads), ("child process", children)):
             if names and not script:

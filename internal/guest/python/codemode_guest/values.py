@@ -9,11 +9,15 @@ JSON = 32 << 10  # bytes: what is larger is cut where it is shown, too
 _DEPTH = 100
 
 
-def describe(value):
-    """Return what RunResult.value says of a value, or None for None."""
+def describe(value, keep=None):
+    """Return what RunResult.value says of a value, or None for None. keep(value) makes it `_`, where it is too long."""
     if value is None:
         return None
-    described = {"repr": cut(safe_repr(value), REPR)}
+    text = safe_repr(value)
+    described = {"repr": cut(text, REPR)}
+    if keep is not None and len(text) > REPR:
+        keep(value)
+        described["repr"] = f"{text[:REPR]}… ({len(text) - REPR:,} more characters; `_` is the whole value)"
     encoded = plain_json(value)
     if encoded is not None:
         described["json"] = encoded

@@ -1,5 +1,6 @@
 """From the arguments of a call to those a tool takes."""
 
+from . import _members
 from ._convert import to_json
 
 
@@ -43,6 +44,10 @@ def _bound(tool, given, named, first, second):
         elif value is not None or param["required"] or accepts_null(param["type"]):
             arguments[key] = to_json(param["name"], value)
         # Else None means "not given", and the server would refuse null.
+    for key, value in arguments.items():
+        problem = not isinstance(value, str) and _members.problem(tool.input_schema, key, value)
+        if problem:
+            raise _wrong(tool, problem)
     return arguments
 
 
@@ -56,7 +61,7 @@ def _is_arguments(tool, value):
     if not isinstance(value, dict) or not value or not tool.params:
         return False
     first = tool.params[0]["type"]
-    if first == "Any" or any(alternative.startswith("dict") for alternative in first.split(" | ")):
+    if first == "Any" or any(alternative.startswith(("dict", "{")) for alternative in first.split(" | ")):
         return False
     return all(name in tool.by_key or name in tool.by_name for name in value)
 

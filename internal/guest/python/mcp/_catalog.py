@@ -69,6 +69,7 @@ class Catalog:
         self.channel = None
         self.selected = None  # real names of the servers this run may call; None: all
         self._servers = {}
+        self._unusable = ()  # of the host's entries: name, alias, why
         self._lock = allocate_lock()
         self._loading = {}  # (event loop, name) -> future of a load under way
 
@@ -80,6 +81,11 @@ class Catalog:
             for entry in update.get("servers") or ():
                 servers[entry["name"]] = Server(entry)
             self._servers = servers
+            self._unusable = update.get("unusable", self._unusable)
+
+    def why_not(self, name):
+        """What to say of a server that is configured and cannot be used; None where there is none of that name."""
+        return next((entry["why"] for entry in self._unusable if name in (entry["name"], entry["alias"])), None)
 
     def servers(self):
         return list(self._servers.values())
@@ -116,6 +122,9 @@ class Catalog:
         if any(name in (server.name, server.alias) for server in self.servers()):  # but not selected
             given = listed(map(repr, selectable)) if selectable else "none"
             return MCPError(f"{message}: this run was given {given or 'others'}")
+        why = self.why_not(name)
+        if why:
+            return MCPError(why)
         meant = nearest(name, selectable)
         if meant:
             return MCPError(f"{message}; did you mean {meant!r}?")

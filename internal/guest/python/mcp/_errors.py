@@ -46,6 +46,15 @@ class ToolError(MCPError):
         self.code = code
         self.data = data
 
+    def named(self, text):
+        """A text with the tool's name before it, unless it is in there."""
+        if not self.tool or (self.tool in text and str(self.server) in text):
+            return text
+        return f"{self.server}.{self.tool}: {text}"
+
+    def __repr__(self):
+        return f"ToolError({self.named(str(self))!r})"
+
 
 def from_remote(error, server=None, tool=None, arguments=None):
     """Return the exception for what the channel raised, or None where that is no answer of the host."""

@@ -90,6 +90,9 @@ def suggest(name):
     names = [f"mcp_{server.alias}" for server in servers]
     if name in names:  # configured after the run had begun
         return f"`{name}` is new: run the code again"
+    why = context.catalog.why_not(name[len("mcp_") :] if name.startswith("mcp_") else name)
+    if why:
+        return why
     if name.startswith("mcp"):
         meant = nearest(name, [*names, "mcp_servers"])
         return f"did you mean `{meant}`?" if meant else _there_are(names)

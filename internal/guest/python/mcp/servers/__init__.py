@@ -16,6 +16,9 @@ class _Finder:
         if package != __name__:
             return None
         if _catalog.by_alias(alias) is None:
+            why = _catalog.why_not(alias)
+            if why:
+                raise ModuleNotFoundError(f"No module named {name!r}; {why}", name=name)
             meant = _names.nearest(alias, __dir__())
             hint = f"; did you mean {package}.{meant}?" if meant else ""
             raise ModuleNotFoundError(f"No module named {name!r}{hint}", name=name)

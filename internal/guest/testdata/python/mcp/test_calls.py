@@ -68,6 +68,77 @@ class Binding(unittest.IsolatedAsyncioTestCase):
         await fake.names()["mcp_s"].t(a_b=1, a_b_2=2)
         self.assertEqual([c["arguments"] for c in channel.calls()], [{"a_b": 1, "a-b": 2}, {"a-b": 1, "a_b": 2}])
 
+    async def test_a_server_that_cannot_be_used_says_why(self):
+        why = 'server "my-remote" cannot be used (disabled); the user can: switch it on in "mcp.json"'
+        _state.update({"servers": [], "unusable": [{"name": "my-remote", "alias": "my_remote", "why": why}]})
+        self.addCleanup(_state.update, {"servers": [], "unusable": []})
+        for attempt in (
+            lambda: fake.names()["mcp_servers"]["my-remote"],
+            lambda: mcp.runtime.list_tools_sync("my_remote"),
+            lambda: __import__("mcp.servers.my_remote"),
+        ):
+            with self.assertRaises((mcp.MCPError, ModuleNotFoundError)) as caught:
+                attempt()
+            self.assertIn(why, str(caught.exception))
+        self.assertEqual(_state.suggest("mcp_my_remote"), why)
+
+
+RELATION = {
+    "type": "object",
+    "properties": {"from": {"type": "string"}, "to": {"type": "string"}, "tags": {"type": "array"}},
+    "required": ["from", "to"],
+    "additionalProperties": False,
+}
+
+
+class Members(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        type_ = "list[{from: str, to: str, tags?: list}]"
+        schema = {
+            "type": "object",
+            "properties": {
+                "relations": {"type": "array", "items": {"$ref": "#/$defs/R"}},
+                "one": {"anyOf": [{"$ref": "#/$defs/R"}, {"type": "null"}]},
+                "loose": {"type": "object"},
+            },
+            "$defs": {"R": RELATION},
+        }
+        tool = fake.tool(
+            "relate", fake.param("relations", type_), fake.param("one"), fake.param("loose"), inputSchema=schema
+        )
+        self.channel = fake.start(fake.server("s", tool))
+        self.relate = fake.names()["mcp_s"].relate
+
+    async def test_what_is_wrong_within_an_argument_is_a_type_error_before_anything_is_sent(self):
+        good = {"from": "a", "to": "b"}
+        for kwargs, message in (
+            ({"relations": [good, {"from": "a"}]}, "'relations[1]' is missing 'to'"),
+            ({"relations": [{"from": "a", "target": "b"}]}, "'relations[0]' is missing 'to' (it has 'target')"),
+            (
+                {"relations": [{**good, "kind": 1}]},
+                "'relations[0]' has 'kind', which it does not take; it has 'from', 'to', 'tags'",
+            ),
+            ({"relations": good}, "'relations' must be a list, not an object"),
+            ({"relations": 5}, "'relations' must be a list, not 5"),
+            ({"relations": [{**good, "tags": {}}]}, "\"relations[0]['tags']\" must be a list, not an object"),
+            ({"one": {"to": "b"}}, "'one' is missing 'from'"),
+            ({"loose": []}, "'loose' must be an object, not a list"),
+        ):
+            with self.subTest(message), self.assertRaises(TypeError) as caught:
+                self.relate(**kwargs)
+            signature = "relate(relations: list[{from: str, to: str, tags?: list}] = None, one: str = None, loose: str = None)"
+            self.assertEqual(str(caught.exception), f"relate() argument {message}; it is {signature} -> Any")
+        self.assertEqual(self.channel.sent, [])
+
+    async def test_of_all_else_the_server_has_the_last_word(self):
+        for kwargs in (
+            {"relations": '[{"from": "a"}]'},
+            {"relations": [{"from": 1, "to": None, "tags": "x"}]},
+            {"one": None, "loose": {"any": 1}},
+            {"one": {"from": "a", "to": "b"}},
+        ):
+            self.assertEqual(await self.relate(**kwargs), "done")
+
 
 class Loading(unittest.IsolatedAsyncioTestCase):
     async def test_a_server_is_loaded_by_the_first_call(self):

@@ -1,0 +1,86 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/config"
+	"codemode/internal/hint"
+)
+
+// remote is a server that is configured and that code cannot be given.
+var remote = Unusable{Name: "remote", Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project`,
+	"codemode servers show remote", "codemode servers approve remote")}
+
+const whyNotRemote = `server "remote" cannot be used (needs-approval): it came with the project; ` +
+	`the user can: codemode servers show remote, codemode servers approve remote`
+
+// deadEnds are what code runs into, and the last line of what it is told: each has what to do instead.
+var deadEnds = []struct{ name, code, want string }{
+	{"a server that cannot be used", "await mcp_remote.fetch()", "NameError: name 'mcp_remote' is not defined (" + whyNotRemote + ")"},
+	{"the same by its real name", "mcp_servers['remote']", "mcp.MCPError: " + whyNotRemote},
+	{"the same, imported", "from mcp.servers.remote import *", "ModuleNotFoundError: No module named 'mcp.servers.remote'; " + whyNotRemote},
+	{"the same, by call_tool", "await runtime.call_tool('remote', 'fetch')", "mcp.MCPError: " + whyNotRemote},
+	{
+		"a member is missing", "await mcp_zoo.relate([{'from': 'a', 'target': 'b'}])",
+		"TypeError: relate() argument 'relations[0]' is missing 'to' (it has 'target'); " +
+			"it is relate(relations: list[{from: str, to: str, note?: str}]) -> Any",
+	},
+	{
+		"a package", "import polars",
+		"ModuleNotFoundError: No module named 'polars'; nothing can be installed here: do it with the standard library " +
+			"(csv, sqlite3, statistics), or its user gives the sandbox a Python that has it (sandbox.python, sandbox.image)",
+	},
+	{
+		"a file of the machine", "open('/home/me/notes.txt')",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/home/me/notes.txt'; no file of this machine is in the sandbox; " +
+			"read it with a server's tool: `await runtime.search_tool_docs('read a file')` finds one",
+	},
+	{
+		"the network", "import urllib.request; urllib.request.urlopen('http://example.com')",
+		"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>; the sandbox has no network; " +
+			"a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it",
+	},
+	{
+		"an installation", "!pip install pandas",
+		"SyntaxError: invalid syntax; nothing can be installed here: do it with the standard library",
+	},
+	{"a tool of many", "await asyncio.gather(mcp_fake.echo(message='x'), mcp_fake.fail(message='no such page'))", "mcp.ToolError: fake.fail: no such page"},
+	{
+		"the others of many", "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.fail(message='no'))",
+		"note: cancelled task mcp_fake.slow that ran beside the one that failed: asyncio.gather(..., return_exceptions=True) lets them all end",
+	},
+	{"a long value", "['x' * 100] * 200", "`_` is the whole value)"},
+}
+
+func checkDeadEnds(t *testing.T, k *kit) {
+	for _, d := range deadEnds {
+		out := k.run(Request{Session: "dead ends", Code: d.code})
+		lines := strings.Split(out.compact(), "\n")
+		told := slices.ContainsFunc(lines, func(line string) bool {
+			return line == d.want || line == "error: "+d.want || d.name == "a long value" && strings.HasSuffix(line, d.want)
+		})
+		if !told {
+			t.Errorf("%s: got\n%s\nwithout the line\n%s", d.name, out.compact(), d.want)
+		}
+	}
+	out := k.run(Request{Code: "1", Servers: []string{"remote"}})
+	want(t, out.compact(), "status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project\n"+
+		"hint: codemode servers show remote\nhint: codemode servers approve remote")
+	k.Update(k.servers.configured().all, nil)
+	out = k.run(Request{Session: "dead ends", Code: "await mcp_remote.fetch()"})
+	contains(t, out.compact(), "NameError: name 'mcp_remote' is not defined (there are mcp_fake, mcp_zoo)")
+}
+
+func withRemote(o *Options) { o.Unusable = []Unusable{remote} }
+
+func deadEndServers() []config.Server {
+	return []config.Server{fake("fake"), fake("zoo", "-schema-zoo")}
+}
+
+func TestDeadEnds(t *testing.T) { checkDeadEnds(t, newKit(t, withRemote, deadEndServers()...)) }
+
+func TestContainersDeadEnds(t *testing.T) {
+	onEachEngineWith(t, withRemote, checkDeadEnds, deadEndServers()...)
+}

@@ -78,20 +78,22 @@ func (e *engine) has(name string) bool {
 	return err == nil
 }
 
-// containers are those of codemodes, by their numbers.
+// containers are those of codemodes, by their numbers. What docker lists, without a name, and does not know by its ID is
+// no container: one that dies while it is removed can come back to the list alone, until the daemon is started again.
 func (e *engine) containers(pids []int) (found []string) {
 	label := `{{.Label "codemode.pid"}}`
 	if e.command == "podman" {
 		label = `{{index .Labels "codemode.pid"}}`
 	}
-	text, err := e.ask("ps", "--all", "--filter", "label=codemode.owner", "--format", label+" {{.Names}} {{.Status}}")
+	text, err := e.ask("ps", "--all", "--filter", "label=codemode.owner", "--format", label+" {{.ID}} {{.Names}} {{.Status}}")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for line := range strings.Lines(text) {
-		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if pid, err := strconv.Atoi(number); err == nil && slices.Contains(pids, pid) {
-			found = append(found, "container "+name)
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		id, _, _ := strings.Cut(rest, " ")
+		if pid, err := strconv.Atoi(number); err == nil && slices.Contains(pids, pid) && e.has(id) {
+			found = append(found, "container "+rest)
 		}
 	}
 	return found

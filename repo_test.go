@@ -88,6 +88,7 @@ func fresh(t *testing.T, name, text string) {
 var floor = map[string][]string{
 	"policy":    nil,
 	"redact":    nil,
+	"quota":     nil,
 	"audit":     nil,
 	"hint":      {"catalog"},
 	"config":    {"hint", "policy"},
@@ -95,18 +96,18 @@ var floor = map[string][]string{
 	"proc":      nil,
 	"fair":      nil,
 	"guest":     {"fair"},
-	"catalog":   nil,
+	"catalog":   {"quota"},
 	"toon":      nil,
 	"fakemcp":   nil,
 	"picture":   nil,
 	"require":   nil,
-	"toolbox":   {"hint"},
+	"toolbox":   {"hint", "quota"},
 	"clientcfg": {"config", "hint", "redact"},
 	"upstream":  {"config", "hint", "proc", "redact"},
 	"sandbox":   {"hint", "proc"},
-	"bridge":    {"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "redact", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
+	"bridge":    {"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "redact", "sandbox", "upstream"},
-	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "sandbox", "telemetry", "toolbox", "upstream"},
+	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "sandbox", "telemetry", "toolbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.

@@ -98,7 +98,7 @@ func (b *bench) searchSpeed(servers []catalog.Server, questions []catalogtest.Qu
 
 // cacheSpeed measures reading all tool lists from disk.
 func (b *bench) cacheSpeed(servers []catalog.Server) error {
-	s := store.New(filepath.Join(b.dir, "tools"))
+	s := store.New(filepath.Join(b.dir, "tools"), nil)
 	var keys []string
 	count := 0
 	for i, server := range servers {

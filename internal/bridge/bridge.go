@@ -18,6 +18,7 @@ import (
 	"codemode/internal/fair"
 	"codemode/internal/guest"
 	"codemode/internal/proc"
+	"codemode/internal/quota"
 	"codemode/internal/sandbox"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
@@ -53,6 +54,8 @@ type Options struct {
 	AuditDir   string // where the audit log is; empty keeps none
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
 	ToolsDir   string // where saved tools are kept; empty keeps none
+
+	Disk *quota.Budget // for all that is kept there, but for the audit log; nil is none
 }
 
 // Bridge runs code for one tenant.
@@ -64,6 +67,7 @@ type Bridge struct {
 	admission *admission
 	audit     *audit.Log // nil keeps none
 	runs      *runs
+	outputs   *outputs
 	files     fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
@@ -92,7 +96,8 @@ func New(opts Options) *Bridge {
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
 	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
 	b.closing, b.end = context.WithCancelCause(context.Background())
-	b.saved = newSaved(opts.ToolsDir)
+	b.saved = newSaved(opts.ToolsDir, opts.Disk)
+	b.outputs = &outputs{base: opts.StateDir, max: opts.Config.Disk.MaxSize, budget: opts.Disk}
 	if c := opts.Config.Audit; opts.AuditDir != "" && c.Keep > 0 {
 		b.audit = audit.New(audit.Options{Dir: opts.AuditDir, MaxSize: c.MaxSize, Keep: c.Keep})
 	}
@@ -136,7 +141,7 @@ func (b *Bridge) Close() error {
 	b.mu.Unlock()
 	b.work.Wait()
 	b.servers.lists.flush(b.servers.configured().all)
-	err := b.servers.pool.Close()
+	err := errors.Join(b.servers.pool.Close(), b.outputs.close())
 	if b.opts.Runtime != nil {
 		err = errors.Join(err, b.opts.Runtime.Close())
 	}

@@ -53,7 +53,7 @@ func newLists(opts Options) *lists {
 		keys: map[string]keyed{}, seen: map[string]map[string]*looks{},
 	}
 	if opts.CatalogDir != "" {
-		l.store = store.New(opts.CatalogDir)
+		l.store = store.New(opts.CatalogDir, opts.Disk)
 	}
 	return l
 }

@@ -2,12 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"time"
 	"unicode/utf8"
 )
 
@@ -27,18 +21,18 @@ func (t Text) Cut() bool { return t.Tail != nil }
 func (t Text) Omitted() int64 { return t.Total - int64(len(t.Head)) - int64(len(t.Tail)) }
 
 // recorder collects one stream in bounded memory: up to limit bytes whole, beyond that head and tail, and
-// everything up to keep bytes in an unlinked file.
+// everything up to keep bytes in a file.
 type recorder struct {
 	limit int
 	keep  int64
-	dir   string
+	files *outputs
 	text  Text
 	over  bool   // there is more than limit
 	buf   []byte // the whole, or once over the growing tail
 }
 
-func newRecorder(limit, keep int64, dir string) *recorder {
-	return &recorder{limit: int(limit), keep: keep, dir: dir}
+func newRecorder(limit, keep int64, files *outputs) *recorder {
+	return &recorder{limit: int(limit), keep: keep, files: files}
 }
 
 func (r *recorder) write(p []byte) {
@@ -49,7 +43,7 @@ func (r *recorder) write(p []byte) {
 	}
 	if !r.over {
 		r.over = true
-		r.text.spill, _ = newSpill(r.dir) // nil: the rest is counted as lost, and the result says so
+		r.text.spill, _ = r.files.create() // nil: the rest is counted as lost, and the result says so
 		whole := r.buf
 		r.text.Head, r.buf = make([]byte, 0, r.limit/2), nil
 		r.take(whole)
@@ -83,11 +77,10 @@ func (r *recorder) store(p []byte) {
 	}
 	room := max(r.keep-s.size, 0)
 	kept := p[:min(int64(len(p)), room)]
-	n, err := s.file.WriteAt(kept, s.size)
-	s.size += int64(n)
+	n, err := s.write(kept)
 	r.text.Lost += int64(len(p) - n)
 	if err != nil {
-		r.keep = s.size // a full disk: what is there stays readable, nothing more is tried
+		r.keep = s.size // no room: what is there stays readable, nothing more is tried
 	}
 }
 
@@ -103,6 +96,7 @@ func (r *recorder) finish() Text {
 	t.Tail = cutStart(tail)
 	if t.spill != nil {
 		t.Lines = t.spill.lines(int64(len(t.Head)), t.Total-int64(len(t.Tail)))
+		t.spill.finish()
 	}
 	return t
 }
@@ -129,94 +123,6 @@ func cutStart(p []byte) []byte {
 	for i := 0; i < utf8.UTFMax && i < len(p); i++ {
 		if utf8.RuneStart(p[i]) {
 			return p[i:]
-		}
-	}
-	return p
-}
-
-// A spill is an unlinked temporary file: the system frees it when codemode ends, however it ends.
-type spill struct {
-	file   *os.File
-	size   int64
-	run    int
-	stream string
-}
-
-func newSpill(dir string) (*spill, error) {
-	if dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("making output folder: %w", err)
-		}
-		sweepSpills(dir)
-	}
-	f, err := os.CreateTemp(dir, "output-*")
-	if err != nil {
-		return nil, fmt.Errorf("keeping a large output: %w", err)
-	}
-	_ = os.Remove(f.Name()) // Windows keeps an open file; there close removes it
-	return &spill{file: f}, nil
-}
-
-// nameless is how old a file with a name must be for its maker to have been killed: a name lasts no longer than a system call.
-const nameless = time.Minute
-
-// sweepSpills removes files that were not unlinked. On systems that keep an open file's name, removing it fails.
-func sweepSpills(dir string) {
-	names, _ := filepath.Glob(filepath.Join(dir, "output-*"))
-	for _, name := range names {
-		if fi, err := os.Lstat(name); err == nil && time.Since(fi.ModTime()) > nameless {
-			_ = os.Remove(name)
-		}
-	}
-}
-
-func (s *spill) close() {
-	if s == nil {
-		return
-	}
-	_ = s.file.Close()
-	_ = os.Remove(s.file.Name())
-}
-
-// lines counts line ends in [from, to).
-func (s *spill) lines(from, to int64) int64 {
-	var n int64
-	buf := make([]byte, 64<<10)
-	for from < min(to, s.size) {
-		k, err := s.file.ReadAt(buf[:min(int64(len(buf)), to-from)], from)
-		n += int64(bytes.Count(buf[:k], []byte{'\n'}))
-		from += int64(k)
-		if err != nil {
-			break
-		}
-	}
-	return n
-}
-
-// page reads up to size bytes from offset on, cut between characters.
-func (s *spill) page(offset int64, size int) ([]byte, error) {
-	if offset > s.size {
-		return nil, nil
-	}
-	buf := make([]byte, min(int64(size), s.size-offset))
-	n, err := s.file.ReadAt(buf, offset)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if offset+int64(n) < s.size {
-		return cutRune(buf[:n]), nil
-	}
-	return buf[:n], nil
-}
-
-// cutRune drops an incomplete character at the end of p.
-func cutRune(p []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i < len(p); i++ {
-		if utf8.RuneStart(p[len(p)-i]) {
-			if !utf8.FullRune(p[len(p)-i:]) {
-				return p[:len(p)-i]
-			}
-			break
 		}
 	}
 	return p

@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"codemode/internal/quota"
 )
 
 func TestRecorderKeepsSmallOutputWhole(t *testing.T) {
-	r := newRecorder(100, 1000, t.TempDir())
+	r := newRecorder(100, 1000, testOutputs(t))
 	for range 10 {
 		r.write([]byte("ten bytes\n"))
 	}
@@ -30,8 +34,7 @@ func TestRecorderCutsLargeOutput(t *testing.T) {
 		fmt.Fprintf(&whole, "line %d\n", i)
 	}
 	for _, size := range []int{1, 7, 100, 511, 512, 513, 10_000, whole.Len()} {
-		dir := t.TempDir()
-		r := newRecorder(1024, 1<<20, dir)
+		r := newRecorder(1024, 1<<20, testOutputs(t))
 		for p := whole.Bytes(); len(p) > 0; p = p[min(size, len(p)):] {
 			r.write(p[:min(size, len(p))])
 		}
@@ -53,15 +56,15 @@ func TestRecorderCutsLargeOutput(t *testing.T) {
 		if err != nil || !bytes.Equal(all, whole.Bytes()) {
 			t.Errorf("size %d: the file has %d bytes, error %v", size, len(all), err)
 		}
-		if left, _ := os.ReadDir(dir); len(left) != 0 {
-			t.Errorf("the file has a name: %v", left)
-		}
 		text.spill.close()
+		if _, err := os.Lstat(text.spill.path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the file is left: %v", err)
+		}
 	}
 }
 
 func TestRecorderStopsKeepingAtItsLimit(t *testing.T) {
-	r := newRecorder(10, 100, t.TempDir())
+	r := newRecorder(10, 100, testOutputs(t))
 	r.write(bytes.Repeat([]byte("x"), 250))
 	text := r.finish()
 	defer text.spill.close()
@@ -71,7 +74,7 @@ func TestRecorderStopsKeepingAtItsLimit(t *testing.T) {
 }
 
 func TestRecorderWithoutADisk(t *testing.T) {
-	r := newRecorder(10, 100, "/dev/null/nowhere")
+	r := newRecorder(10, 100, &outputs{base: "/dev/null/nowhere"})
 	r.write(bytes.Repeat([]byte("x"), 250))
 	if text := r.finish(); text.Lost != 250 || text.spill != nil || len(text.Head) == 0 || len(text.Tail) == 0 {
 		t.Errorf("%+v", text)
@@ -80,15 +83,14 @@ func TestRecorderWithoutADisk(t *testing.T) {
 
 func TestPagesJoinToTheWhole(t *testing.T) {
 	whole := []byte(strings.Repeat("aé日😀\n", 1000))
-	s, err := newSpill(t.TempDir())
+	s, err := testOutputs(t).create()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	if _, err := s.file.WriteAt(whole, 0); err != nil {
+	if _, err := s.write(whole); err != nil {
 		t.Fatal(err)
 	}
-	s.size = int64(len(whole))
+	s.finish()
 	for _, size := range []int{4, 5, 64, 1000} {
 		var got []byte
 		for int64(len(got)) < s.size {
@@ -107,20 +109,103 @@ func TestPagesJoinToTheWhole(t *testing.T) {
 	}
 }
 
-// TestSpillsOfTheKilled has an output be kept beside what a codemode left that was killed before it had unlinked its file.
-func TestSpillsOfTheKilled(t *testing.T) {
+// testOutputs are those of a process, in a folder of its own.
+func testOutputs(t *testing.T) *outputs {
+	t.Helper()
+	return outputsIn(t, t.TempDir(), 1<<30)
+}
+
+func outputsIn(t *testing.T, dir string, max int64) *outputs {
+	t.Helper()
+	base := filepath.Join(dir, "outputs")
+	disk := quota.New(filepath.Join(dir, "lock"), max, slog.New(slog.DiscardHandler), quota.Folder{Path: base, Open: true})
+	o := &outputs{base: base, budget: disk}
+	t.Cleanup(func() {
+		if err := o.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+// TestOutputsOfTheKilled has a process keep an output beside one that is alive, and one that was killed.
+func TestOutputsOfTheKilled(t *testing.T) {
 	dir := t.TempDir()
-	old := filepath.Join(dir, "output-1")
-	then := time.Now().Add(-nameless - time.Second)
-	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, then, then)); err != nil {
+	write := func(o *outputs) *spill {
+		s, err := o.create()
+		if err == nil {
+			_, err = s.write([]byte("text"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.finish()
+		return s
+	}
+	alive, killed := outputsIn(t, dir, 1<<20), outputsIn(t, dir, 1<<20)
+	a, k := write(alive), write(killed)
+	if err := killed.lock.Close(); err != nil { // as the system does
 		t.Fatal(err)
 	}
-	s, err := newSpill(dir)
-	if err != nil {
+	write(outputsIn(t, dir, 1<<20))
+	if text, err := a.page(0, 100); string(text) != "text" {
+		t.Errorf("of who is alive: %q, %v", text, err)
+	}
+	if _, err := k.page(0, 100); !errors.Is(err, errMadeRoom) {
+		t.Errorf("of who was killed: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "outputs", "*")); len(left) != 2 {
+		t.Errorf("folders: %v", left)
+	}
+}
+
+// TestOutputsShareABudget has two processes write more than they may keep together: the oldest output goes, also while it
+// is written, and never are there more bytes on the disk.
+func TestOutputsShareABudget(t *testing.T) {
+	const most = 1 << 20
+	dir := t.TempDir()
+	used := func() (n int64) {
+		files, _ := filepath.Glob(filepath.Join(dir, "outputs", "*", "output-*"))
+		for _, name := range files {
+			if info, err := os.Lstat(name); err == nil {
+				n += info.Size()
+			}
+		}
+		return n
+	}
+	fill := func(o *outputs, n int) Text {
+		r := newRecorder(1024, 1<<30, o)
+		for range n {
+			r.write(bytes.Repeat([]byte("x"), 1024))
+			if got := used(); got > most {
+				t.Fatalf("%d bytes are kept", got)
+			}
+		}
+		return r.finish()
+	}
+	one, other := outputsIn(t, dir, most), outputsIn(t, dir, most)
+	first := fill(one, 600)
+	open := newRecorder(1024, 1<<30, one)
+	open.write(bytes.Repeat([]byte("y"), 100<<10))
+	then := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(open.text.spill.path, then, then); err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	if _, err := os.Lstat(old); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is still there: %v", err)
+	last := fill(other, 900)
+	if first.Lost+last.Lost > 0 {
+		t.Errorf("lost %d and %d bytes", first.Lost, last.Lost)
+	}
+	if _, err := first.spill.page(0, 100); !errors.Is(err, errMadeRoom) {
+		t.Errorf("the first: %v", err)
+	}
+	if text, err := last.spill.page(900<<10-100, 200); len(text) != 100 || err != nil {
+		t.Errorf("the last: %d bytes, %v", len(text), err)
+	}
+	open.write(bytes.Repeat([]byte("y"), 500<<10))
+	if text := open.finish(); text.Lost == 0 {
+		t.Errorf("what was removed while it was written: %d bytes lost", text.Lost)
+	}
+	if whole := fill(other, 2000); whole.Lost != 2000<<10-most {
+		t.Errorf("of what alone is too large %d bytes are lost", whole.Lost)
 	}
 }

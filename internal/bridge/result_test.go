@@ -73,7 +73,7 @@ func TestOtherModes(t *testing.T) {
 }
 
 func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
-	r := newRecorder(64, 1<<20, t.TempDir())
+	r := newRecorder(64, 1<<20, testOutputs(t))
 	r.write([]byte(strings.Repeat("0123456789\n", 100)))
 	out := Outcome{Status: StatusSuccess, Stdout: r.finish(), Session: "default", Run: 3}
 	defer out.Stdout.spill.close()

@@ -284,8 +284,8 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 		clock:   newClock(req.Timeout, s.bridge.admission.patience, calls.busySoFar, l.processorTime),
 		answers: s.answers,
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
-		stdout: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
-		stderr: newRecorder(c.Limit, c.Keep, s.bridge.opts.StateDir),
+		stdout: newRecorder(c.Limit, c.Keep, s.bridge.outputs),
+		stderr: newRecorder(c.Limit, c.Keep, s.bridge.outputs),
 	}
 	if s.bridge.opts.Config.Audit.Arguments == "full" {
 		r.shown = s.bridge.shownArguments

@@ -14,6 +14,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fair"
 	"codemode/internal/guest"
+	"codemode/internal/quota"
 	"codemode/internal/toolbox"
 )
 
@@ -28,10 +29,10 @@ type saved struct {
 	all   *catalog.Catalog
 }
 
-func newSaved(dir string) *saved {
+func newSaved(dir string, disk *quota.Budget) *saved {
 	s := &saved{checking: fair.New(1, 0)}
 	if dir != "" {
-		s.box = toolbox.New(dir)
+		s.box = toolbox.New(dir, disk)
 	}
 	return s
 }

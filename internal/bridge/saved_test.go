@@ -14,7 +14,7 @@ import (
 // saving is a kit that keeps saved tools.
 func saving(t *testing.T, k *kit) *kit {
 	t.Helper()
-	k.saved = newSaved(t.TempDir())
+	k.saved = newSaved(t.TempDir(), nil)
 	k.opts.Config.Tools.Save = true
 	return k
 }
@@ -132,7 +132,7 @@ func TestCheckingGuestMisbehaves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, _ := scriptedBridge(t, func(g *scriptedGuest) { saveAndTell(g, c.answer) })
-			b.saved = newSaved(t.TempDir())
+			b.saved = newSaved(t.TempDir(), nil)
 			b.opts.Config.Tools.Save = true
 			out := b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second})
 			contains(t, out.compact(), c.says)

@@ -73,7 +73,7 @@ func TestChecksTakeTurns(t *testing.T) {
 				g.send(`{"jsonrpc":"2.0","id":%v,"result":{"functions":[]}}`, m["id"])
 			}
 		})
-		b.saved = newSaved(t.TempDir())
+		b.saved = newSaved(t.TempDir(), nil)
 		check := func(session string) {
 			go func() { _, _ = b.check(context.Background(), session, session) }()
 			synctest.Wait()

@@ -249,7 +249,7 @@ func (p *patient) clients() doctor.Check {
 func (p *patient) kept() doctor.Kept {
 	k := doctor.Kept{
 		State: p.paths.TenantState(p.config.Tenant),
-		Tools: join(p.paths.TenantCache(p.config.Tenant), "tools"),
+		Tools: p.listsDir(),
 	}
 	for _, e := range p.found.Entries {
 		if isOwn(e) && len(e.Server.Env)+len(e.Server.Headers) > 0 && filepath.IsAbs(e.Server.Source) && e.Scope != clientcfg.Project {

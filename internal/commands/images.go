@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -9,20 +10,32 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"codemode/internal/quota"
 )
 
 // images shows the images of a program: inline where stdout is a terminal that can, else as files.
 type images struct {
 	dir    string // where they are saved; empty until the first one is, when no folder was named
 	named  bool
+	room   imageRoom
+	saved  int64
 	inline func(mime string, data []byte) string // the terminal's escape sequence; nil when it has none
 	stdout io.Writer
 	count  int
 }
 
+// imageRoom is where images may be saved, and how much.
+type imageRoom struct {
+	base string        // where a folder is made when none was named; empty is the system's temporary directory
+	disk *quota.Budget // for what is there
+	max  int64         // bytes of one program's images, wherever they are
+}
+
 // newImages finds out at once when a folder that was named cannot be used.
-func newImages(env Env, dir string) (*images, error) {
-	s := &images{dir: dir, named: dir != "", stdout: env.Stdout}
+func newImages(env Env, dir string, room imageRoom) (*images, error) {
+	s := &images{dir: dir, named: dir != "", stdout: env.Stdout, room: room}
 	if s.named && !filepath.IsAbs(dir) {
 		s.dir = filepath.Join(env.Dir, dir)
 	}
@@ -80,12 +93,54 @@ var extensions = map[string]string{
 
 // save writes an image to a file of its own; it never overwrites one.
 func (s *images) save(mime string, data []byte) (string, error) {
-	if s.dir == "" {
-		dir, err := os.MkdirTemp("", "codemode-images-")
-		if err != nil {
-			return "", fmt.Errorf("saving an image: %w", err)
+	fail := func(err error) (string, error) { return "", fmt.Errorf("an image was not saved: %w", err) }
+	if s.saved+int64(len(data)) > s.room.max {
+		return fail(fmt.Errorf("those of one program may have %d bytes (disk.max_size)", s.room.max))
+	}
+	if err := s.folder(); err != nil {
+		return fail(err)
+	}
+	disk := s.room.disk
+	if s.named {
+		disk = nil // what is in a folder of the user's own is not ours to remove
+	}
+	var name string
+	ctx, cancel := context.WithTimeout(context.Background(), imagePatience)
+	defer cancel()
+	err := disk.Add(ctx, int64(len(data)), "", func() (err error) {
+		name, err = s.write(mime, data)
+		return err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	s.saved += int64(len(data))
+	return name, nil
+}
+
+// imagePatience is how long an image waits for other processes that are adding to what is kept.
+const imagePatience = 5 * time.Second
+
+// folder makes the one that images are in, where none was named.
+func (s *images) folder() (err error) {
+	switch {
+	case s.dir != "":
+	case s.room.base == "":
+		s.dir, err = os.MkdirTemp("", "codemode-images-")
+	default:
+		if err = os.MkdirAll(s.room.base, 0o700); err == nil {
+			s.dir, err = os.MkdirTemp(s.room.base, time.Now().Format("20060102-150405-"))
 		}
-		s.dir = dir
+	}
+	return err
+}
+
+// write makes the file of an image. Its folder may have been removed with others' images to make room.
+func (s *images) write(mime string, data []byte) (string, error) {
+	if !s.named {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return "", err
+		}
 	}
 	for {
 		s.count++
@@ -99,7 +154,7 @@ func (s *images) save(mime string, data []byte) (string, error) {
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
-			return "", fmt.Errorf("saving an image: %w", err)
+			return "", err
 		}
 		return name, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/quota"
 	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
@@ -148,12 +149,37 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Telemetry:  t.telemetry,
 		Protected:  t.protected(),
 		Homes:      t.homes(),
-		CatalogDir: join(t.paths.TenantCache(t.config.Tenant), "tools"),
+		CatalogDir: t.listsDir(),
 		AuditDir:   t.auditDir(),
-		StateDir:   join(t.paths.TenantState(t.config.Tenant), "outputs"),
+		StateDir:   t.outputsDir(),
 		ToolsDir:   t.toolsDir(),
+		Disk:       t.disk(log),
 	}
 }
+
+// disk is the budget of what the tenant keeps. Where there is no folder for that, nothing is kept that outlives a
+// process.
+func (t *tenancy) disk(log *slog.Logger) *quota.Budget {
+	state := t.paths.TenantState(t.config.Tenant)
+	if state == "" {
+		return nil
+	}
+	return quota.New(
+		filepath.Join(state, "disk.lock"), t.config.Disk.MaxSize, log,
+		quota.Folder{Path: t.outputsDir(), Open: true},
+		quota.Folder{Path: t.imagesDir()},
+		quota.Folder{Path: t.toolsDir(), Saved: true},
+		quota.Folder{Path: t.listsDir()},
+	)
+}
+
+// outputsDir is where large outputs are while they can be read, and imagesDir those that exec has been shown.
+func (t *tenancy) outputsDir() string { return join(t.paths.TenantState(t.config.Tenant), "outputs") }
+
+func (t *tenancy) imagesDir() string { return join(t.paths.TenantState(t.config.Tenant), "images") }
+
+// listsDir is where lists of servers' tools are.
+func (t *tenancy) listsDir() string { return join(t.paths.TenantCache(t.config.Tenant), "tools") }
 
 // homes are what no server in a sandbox sees whole, whatever its environment says.
 func (t *tenancy) homes() []string {

@@ -66,7 +66,7 @@ func openTools(env Env, ui *ui, cmd *cli.Command) (*tools, error) {
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
-	return &tools{t, toolbox.New(t.toolsDir()), bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}, nil
+	return &tools{t, toolbox.New(t.toolsDir(), t.disk(slog.New(slog.DiscardHandler))), bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}, nil
 }
 
 func (t *tools) close(ui *ui) {

@@ -23,6 +23,7 @@ type Config struct {
 	Servers      Servers      `koanf:"mcp"` // [servers.NAME] are the servers themselves
 	Policy       Policy       `koanf:"policy"`
 	Audit        Audit        `koanf:"audit"`
+	Disk         Disk         `koanf:"disk"`
 	Discovery    Discovery    `koanf:"discovery"`
 	Catalog      Catalog      `koanf:"catalog"`
 	Tools        Tools        `koanf:"tools"`
@@ -111,6 +112,11 @@ type Policy struct {
 	ConfirmTimeout time.Duration `koanf:"confirm_timeout"` // for the user's answer
 	// Places says where each rule is set, by the rule's name, in words that name no folder: code is told them.
 	Places map[string]string `koanf:"-"`
+}
+
+// Disk bounds what is kept.
+type Disk struct {
+	MaxSize int64 `koanf:"max_size"` // bytes of all that a tenant keeps, but for its audit log
 }
 
 // Audit says what is in the audit log, and how much of it is kept.

@@ -137,6 +137,11 @@ var keys = []key{
 	},
 
 	{
+		name: "disk.max_size", kind: sizeFrom("1m"), def: "1g",
+		doc: "bytes of all that a tenant keeps: large outputs, images, saved tools, lists of tools; the oldest go first",
+	},
+
+	{
 		name: "instructions.servers", kind: boolean, def: "true", trust: freely,
 		doc: "name the servers to the model at the start of a session",
 	},

@@ -55,6 +55,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
 		},
 		Audit:     Audit{MaxSize: 16 << 20, Keep: 8, Arguments: "hashed"},
+		Disk:      Disk{MaxSize: 1 << 30},
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},
 		Tools:     Tools{Save: true},

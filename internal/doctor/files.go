@@ -182,7 +182,7 @@ func Files(k Kept) Check {
 	return Check{
 		Name: "files", Proves: "that what codemode keeps is whole, and yours alone",
 		Examine: func(_ context.Context, found func(Finding)) {
-			open, damaged := k.open(), store.New(k.Tools).Damaged()
+			open, damaged := k.open(), store.New(k.Tools, nil).Damaged()
 			if len(open) > 0 {
 				found(Finding{
 					Verdict: Warning, Summary: "others can read or change what is yours alone",
@@ -248,7 +248,7 @@ func Repairs(k Kept, source sandbox.PythonSource) []Check {
 			return err
 		}),
 		repair("tool lists", func(_ context.Context, done func(string)) error {
-			lists := store.New(k.Tools)
+			lists := store.New(k.Tools, nil)
 			for _, name := range lists.Damaged() {
 				if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err

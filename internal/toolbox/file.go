@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -73,7 +74,7 @@ func readAll(path string) ([]byte, error) {
 }
 
 // write puts a tool in place of an older one, all of it or nothing; once it returns nil that is on the disk.
-func (b *Box) write(t Tool) (err error) {
+func (b *Box) write(ctx context.Context, t Tool) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("saving the tool %q: %w", t.Name, err)
@@ -91,19 +92,24 @@ func (b *Box) write(t Tool) (err error) {
 	if len(data) >= maxFile {
 		return fmt.Errorf("what is said of it takes %d bytes; at most %d are kept", len(data), maxFile)
 	}
+	data = append(data, '\n')
+	return b.disk.Add(ctx, int64(len(data)), "", func() error { return b.put(t.Name, data) })
+}
+
+func (b *Box) put(name string, data []byte) error {
 	f, err := os.CreateTemp(b.dir, tempPrefix+"*") // with mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // fails once it is renamed
-	_, err = f.Write(append(data, '\n'))
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), b.path(t.Name)); err != nil {
+	if err := os.Rename(f.Name(), b.path(name)); err != nil {
 		return err
 	}
 	return syncDir(b.dir)

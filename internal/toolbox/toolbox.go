@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"codemode/internal/hint"
+	"codemode/internal/quota"
 
 	"github.com/gofrs/flock"
 )
@@ -65,10 +66,14 @@ const (
 )
 
 // Box is a directory of saved tools.
-type Box struct{ dir string }
+type Box struct {
+	dir  string
+	disk *quota.Budget
+}
 
-// New returns the toolbox in a directory, which is made when there is something to keep.
-func New(dir string) *Box { return &Box{dir} }
+// New returns the toolbox in a directory, which is made when there is something to keep. What is saved takes its room
+// from a budget; nil is none.
+func New(dir string, disk *quota.Budget) *Box { return &Box{dir, disk} }
 
 // Change is what saving a tool did.
 type Change string
@@ -134,7 +139,7 @@ func (b *Box) Save(ctx context.Context, t Tool, replace bool) (Change, error) {
 		default:
 			change = Replaced
 		}
-		return b.write(t)
+		return b.write(ctx, t)
 	})
 	if err != nil {
 		return "", err

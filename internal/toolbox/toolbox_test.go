@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(saver); dir != "" {
 		for i := range MaxTools {
 			t := tool(fmt.Sprintf("t%d", i))
-			if _, err := New(dir).Save(context.Background(), t, false); err != nil {
+			if _, err := New(dir, nil).Save(context.Background(), t, false); err != nil {
 				fmt.Println("error", err)
 				os.Exit(1)
 			}
@@ -50,7 +50,7 @@ func save(t *testing.T, b *Box, name, source string, replace bool) (Change, erro
 
 func TestSaveAndLoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tools")
-	b := New(dir)
+	b := New(dir, nil)
 	if tools, problems := b.List(); tools != nil || problems != nil || b.Stamp() != "" {
 		t.Errorf("of no directory: %v, %v", tools, problems)
 	}
@@ -83,7 +83,7 @@ func TestSaveAndLoad(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	b := New(t.TempDir())
+	b := New(t.TempDir(), nil)
 	var exists *ExistsError
 	for _, c := range []struct {
 		name, source string
@@ -108,7 +108,7 @@ func TestReplace(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	b := New(t.TempDir())
+	b := New(t.TempDir(), nil)
 	for _, name := range []string{"", "../x", "a/b", "a.b", "_x", "1a", ".lock", "größe", strings.Repeat("a", 65)} {
 		if _, err := save(t, b, name, "x", true); err == nil {
 			t.Errorf("%q was saved", name)
@@ -152,7 +152,7 @@ func TestDamage(t *testing.T) {
 		"other":   string(good), // another tool's file under this name
 		"large":   strings.Repeat(" ", maxFile+1) + string(good),
 	} {
-		b := New(t.TempDir())
+		b := New(t.TempDir(), nil)
 		if _, err := save(t, b, "fine", "x", false); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestDamage(t *testing.T) {
 
 func written(t *testing.T, name string) string {
 	t.Helper()
-	b := New(t.TempDir())
+	b := New(t.TempDir(), nil)
 	if _, err := b.Save(t.Context(), tool(name), false); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func written(t *testing.T, name string) string {
 
 // What a process left that was killed while it wrote is taken away by the next change.
 func TestLeftovers(t *testing.T) {
-	b := New(t.TempDir())
+	b := New(t.TempDir(), nil)
 	stale := filepath.Join(b.dir, tempPrefix+"123")
 	if err := os.WriteFile(stale, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestSavesAtOnce(t *testing.T) {
 	added := 0
 	for i := range 16 {
 		work.Go(func() {
-			b := New(dir)
+			b := New(dir, nil)
 			if change, _ := save(t, b, "same", fmt.Sprint(i), false); change == Added {
 				mu.Lock()
 				added++
@@ -224,7 +224,7 @@ func TestSavesAtOnce(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if tools, _ := New(dir).List(); added != 1 || len(tools) != 17 {
+	if tools, _ := New(dir, nil).List(); added != 1 || len(tools) != 17 {
 		t.Errorf("%d added, %d tools", added, len(tools))
 	}
 }
@@ -251,7 +251,7 @@ func TestKilledSaver(t *testing.T) {
 			}
 		}
 		_ = cmd.Wait()
-		b := New(dir)
+		b := New(dir, nil)
 		for _, name := range acknowledged {
 			if got, err := b.Load(name); err != nil || got.Source != tool(name).Source {
 				t.Errorf("round %d: %s is lost: %v", round, name, err)
@@ -268,7 +268,7 @@ func TestKilledSaver(t *testing.T) {
 
 // Nobody waits for the lock longer than he wants.
 func TestLockIsWaitedForInVain(t *testing.T) {
-	b := New(t.TempDir())
+	b := New(t.TempDir(), nil)
 	err := b.locked(t.Context(), func() error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (s *Store) read(key, suffix string) (content []byte, saved time.Time, ok bo
 }
 
 // write puts a file in place of an older one, all of it or nothing.
-func (s *Store) write(key, suffix string, content []byte, now time.Time) (err error) {
+func (s *Store) write(key, suffix string, content []byte, now time.Time) error {
 	path, err := s.path(key, suffix)
 	if err != nil {
 		return err
@@ -81,6 +82,16 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) (err er
 	if err != nil {
 		return err
 	}
+	first = append(first, '\n')
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.disk.Add(ctx, int64(len(first)+len(content)), "", func() error { return s.put(path, first, content, now) })
+}
+
+// patience is how long a list waits for other processes that are adding to what is kept.
+const patience = 5 * time.Second
+
+func (s *Store) put(path string, first, content []byte, now time.Time) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -94,7 +105,7 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) (err er
 			err = errors.Join(err, ignoreGone(os.Remove(f.Name())))
 		}
 	}()
-	_, err = f.Write(append(append(first, '\n'), content...))
+	_, err = f.Write(append(first, content...))
 	if err == nil {
 		err = f.Sync()
 	}

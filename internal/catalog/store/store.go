@@ -23,13 +23,18 @@ import (
 	"time"
 
 	"codemode/internal/catalog"
+	"codemode/internal/quota"
 )
 
 // Store is a directory of tool lists.
-type Store struct{ dir string }
+type Store struct {
+	dir  string
+	disk *quota.Budget
+}
 
-// New returns the store in a directory, which is made when there is something to keep.
-func New(dir string) *Store { return &Store{dir} }
+// New returns the store in a directory, which is made when there is something to keep. What is kept takes its room from
+// a budget; nil is none.
+func New(dir string, disk *quota.Budget) *Store { return &Store{dir, disk} }
 
 // Entry is what is kept of one server.
 type Entry struct {

@@ -28,7 +28,7 @@ func raw(tools ...string) (list []json.RawMessage) {
 
 func TestSaveAndLoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache", "tools")
-	s, key := New(dir), Key([]byte("npx server"), "default")
+	s, key := New(dir, nil), Key([]byte("npx server"), "default")
 	if _, ok := s.Load(key); ok {
 		t.Error("there is an entry before the first was saved")
 	}
@@ -38,7 +38,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := s.Save(key, raw("{\n  \"name\": \"a\\n\",\n  \"n\": 1.0}", `{"name":"b"}`), monday); err != nil {
 		t.Fatal(err)
 	}
-	e, ok := New(dir).Load(key)
+	e, ok := New(dir, nil).Load(key)
 	if !ok || len(e.Tools) != 2 || string(e.Tools[0]) != `{"name":"a\n","n":1.0}` || string(e.Tools[1]) != `{"name":"b"}` {
 		t.Errorf("loaded %s, %v", e.Tools, ok)
 	}
@@ -70,7 +70,7 @@ func TestFilesAreTheUsersAlone(t *testing.T) {
 		t.Skip("no permission bits")
 	}
 	dir := filepath.Join(t.TempDir(), "tools")
-	if err := New(dir).Save(Key(nil, ""), raw(`{}`), monday); err != nil {
+	if err := New(dir, nil).Save(Key(nil, ""), raw(`{}`), monday); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -89,7 +89,7 @@ func TestFilesAreTheUsersAlone(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	s, key := New(t.TempDir()), Key(nil, "")
+	s, key := New(t.TempDir(), nil), Key(nil, "")
 	for title, err := range map[string]error{
 		"no JSON":           s.Save(key, raw(`{"name":`), monday),
 		"no key":            s.Save("../../elsewhere", raw(`{}`), monday),
@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	s, key := New(t.TempDir()), Key(nil, "")
+	s, key := New(t.TempDir(), nil), Key(nil, "")
 	path := filepath.Join(s.dir, key+toolsSuffix)
 	if err := s.Save(key, raw(`{"name":"whole"}`), monday); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestDamage(t *testing.T) {
 }
 
 func TestLearn(t *testing.T) {
-	s, key := New(t.TempDir()), Key(nil, "")
+	s, key := New(t.TempDir(), nil), Key(nil, "")
 	learn := func(tool, value string) {
 		shape, _ := catalog.Seen(nil, []byte(value))
 		if err := s.Learn(key, map[string]*catalog.Shape{tool: shape, "none": nil}, monday); err != nil {
@@ -190,7 +190,7 @@ func TestKey(t *testing.T) {
 
 // TestHalfWritten has a list be saved beside what a killed process left, and what another is still writing.
 func TestHalfWritten(t *testing.T) {
-	s, key := New(t.TempDir()), Key([]byte("x"), "")
+	s, key := New(t.TempDir(), nil), Key([]byte("x"), "")
 	for name, at := range map[string]time.Time{tempPrefix + "young": monday, tempPrefix + "dead": monday.Add(-2 * maxTemp)} {
 		path := filepath.Join(s.dir, name)
 		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
@@ -207,7 +207,7 @@ func TestHalfWritten(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	s := New(t.TempDir())
+	s := New(t.TempDir(), nil)
 	var keys []string
 	for i := range 4 {
 		key := Key(fmt.Append(nil, i), "")
@@ -254,7 +254,7 @@ func TestSideBySide(t *testing.T) {
 	var work sync.WaitGroup
 	for i := range 8 {
 		work.Go(func() {
-			s := New(dir)
+			s := New(dir, nil)
 			for range 20 {
 				tool := fmt.Sprintf(`{"name":"t%d","description":"%s"}`, i, strings.Repeat("x", i*1000))
 				if err := s.Save(key, raw(tool, tool), monday); err != nil && runtime.GOOS != "windows" {
@@ -278,7 +278,7 @@ func TestSideBySide(t *testing.T) {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	s := New(b.TempDir())
+	s := New(b.TempDir(), nil)
 	var keys []string
 	for i := range 70 { // 527 tools of about 1 kB each, as real servers have
 		var tools []json.RawMessage

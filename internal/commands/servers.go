@@ -13,19 +13,35 @@ import (
 )
 
 func serversCommand(env Env, ui *ui) *cli.Command {
+	list := func(ctx context.Context, cmd *cli.Command) error {
+		l, err := openListing(ctx, env, ui, cmd)
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		return l.print(cmd.Bool("all"), cmd.Bool("json"))
+	}
 	return &cli.Command{
-		Name:        "servers",
-		Usage:       "list the MCP servers you have, and where from",
-		Description: "Nothing is started by looking. What comes with a project must be approved.",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},
-			&cli.BoolFlag{Name: "all-projects", Usage: "also what Claude Code has for other projects", Local: true},
-			jsonFlag(),
-		}, discoveryFlags()...),
+		Name:            "servers",
+		Usage:           "list the MCP servers you have, and where from",
+		Description:     "Nothing is started by looking. What comes with a project must be approved.",
+		Flags:           listFlags(),
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
+			{
+				Name: "list", Usage: "the same as servers alone", Flags: listFlags(), Metadata: examples("codemode servers list --all"),
+				Action: func(ctx context.Context, cmd *cli.Command) error {
+					if err := noArguments(cmd); err != nil {
+						return err
+					}
+					return list(ctx, cmd)
+				},
+			},
 			showServerCommand(env), approveCommand(env, ui), revokeCommand(env, ui),
-			addServerCommand(env, ui), removeServerCommand(env, ui), refreshCommand(env, ui),
+			addServerCommand(env, ui), editServerCommand(env, ui), renameServerCommand(env, ui),
+			switchCommand(env, ui, "disable", "switch servers of your own off, and keep them", false),
+			switchCommand(env, ui, "enable", "switch them on again", true),
+			removeServerCommand(env, ui), refreshCommand(env, ui),
 		},
 		Metadata: examples(
 			`codemode servers approve build-tools     # of this project`,
@@ -34,14 +50,17 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 			if cmd.Args().Present() {
 				return unknownSubcommand(cmd, cmd.Args().First())
 			}
-			l, err := openListing(ctx, env, ui, cmd)
-			if err != nil {
-				return err
-			}
-			defer l.close()
-			return l.print(cmd.Bool("all"), cmd.Bool("json"))
+			return list(ctx, cmd)
 		},
 	}
+}
+
+func listFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},
+		&cli.BoolFlag{Name: "all-projects", Usage: "also what Claude Code has for other projects", Local: true},
+		jsonFlag(),
+	}, discoveryFlags()...)
 }
 
 // discoveryFlags are those of every command that looks at servers.
@@ -190,7 +209,7 @@ func statusColour(s clientcfg.Status) string {
 	switch s {
 	case clientcfg.Ready:
 		return green
-	case clientcfg.NeedsApproval, clientcfg.NeedsInput, clientcfg.Unsupported:
+	case clientcfg.NeedsApproval, clientcfg.NeedsInput, clientcfg.NeedsProgram, clientcfg.Unsupported:
 		return yellow
 	case clientcfg.Invalid, clientcfg.SelfReference:
 		return red

@@ -2,14 +2,9 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -277,7 +272,7 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 				return err
 			}
 			defer l.close()
-			wanted := l.ready
+			wanted := slices.Concat(l.ready, l.lacking(clientcfg.NeedsProgram))
 			if cmd.Args().Present() {
 				wanted = cmd.Args().Slice()
 				if err := l.askable(wanted); err != nil {
@@ -300,158 +295,4 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 			return nil
 		},
 	}
-}
-
-// serverFileName is what may be a server's name and its file's.
-var serverFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-func addServerCommand(env Env, ui *ui) *cli.Command {
-	return &cli.Command{
-		Name:        "add",
-		Usage:       "configure a server of your own, as a file in ~/MCPs",
-		ArgsUsage:   "NAME -- COMMAND [ARG...]",
-		Description: "A secret is better referred to than written: --env 'TOKEN=${TOKEN}'.",
-		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` in its environment; can be repeated", Local: true},
-			&cli.StringFlag{Name: "cwd", Usage: "`DIR` it starts in", Local: true},
-			&cli.StringFlag{Name: "description", Usage: "`TEXT` that code sees", Local: true},
-		}, append(settingFlags("tenant"), configFlag())...),
-		Metadata: examples(
-			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
-			`codemode servers add notes --env 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp stdio`,
-		),
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			args := cmd.Args().Slice()
-			if len(args) > 1 && args[1] == "--" {
-				args = slices.Delete(args, 1, 2)
-			}
-			if len(args) < 2 {
-				return &usageError{"add takes a name and the command that starts the server", []string{"see: codemode servers add --help"}}
-			}
-			return addServer(env, ui, cmd, args[0], args[1], args[2:])
-		},
-	}
-}
-
-func addServer(env Env, ui *ui, cmd *cli.Command, name, command string, args []string) error {
-	if !serverFileName.MatchString(name) {
-		return &usageError{"server name " + quote(name) + " must be letters, digits, '.', '-' and '_'", nil}
-	}
-	entry := map[string]any{"command": command}
-	if len(args) > 0 {
-		entry["args"] = args
-	}
-	vars := map[string]string{}
-	for _, assignment := range cmd.StringSlice("env") {
-		variable, value, ok := strings.Cut(assignment, "=")
-		if !ok || variable == "" {
-			return &usageError{"--env takes NAME=VALUE", nil} // not quoted: it may be a secret
-		}
-		vars[variable] = value
-	}
-	if len(vars) > 0 {
-		entry["env"] = vars
-	}
-	if v := cmd.String("description"); v != "" {
-		entry["description"] = v
-	}
-	t, err := openTenancy(env, cmd)
-	if err != nil {
-		return err
-	}
-	cwd, missing := t.folder(cmd.String("cwd"))
-	if cwd != "" {
-		entry["cwd"] = cwd
-	}
-	for _, e := range t.found.Named(name) {
-		if isOwn(e) {
-			return fmt.Errorf("server %q is configured in %q already; nothing was written", name, e.Server.Source)
-		}
-	}
-	text, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{name: entry}}, "", "  ")
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(t.config.Servers.Dir, name+".json")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("writing %q: %w", file, err)
-	}
-	if err := writeNew(file, string(text)+"\n", "edit it, or choose another name"); err != nil {
-		return fmt.Errorf("writing %q: %w", file, err)
-	}
-	ui.note("servers", fmt.Sprintf("%s is in %s", quote(name), quote(file)))
-	if missing {
-		ui.warn("there is no folder " + quote(cwd) + ", without which it does not start")
-	}
-	ui.hints([]string{"codemode servers refresh " + name})
-	return nil
-}
-
-// folder is where --cwd means, seen from here, and whether it is not there. With references in it, that is not known.
-func (t *tenancy) folder(typed string) (dir string, missing bool) {
-	if typed == "" || strings.Contains(typed, "${") {
-		return typed, false
-	}
-	if rest, ok := strings.CutPrefix(typed, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		home, _ := t.home()
-		return typed, !isFolder(home + rest)
-	}
-	if !filepath.IsAbs(typed) {
-		typed = filepath.Join(t.env.Dir, typed)
-	}
-	return typed, !isFolder(typed)
-}
-
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
-// isOwn says whether an entry is in a place of codemode's own.
-func isOwn(e clientcfg.Entry) bool { return clientcfg.Problem{Client: e.Client}.Own() }
-
-func removeServerCommand(env Env, ui *ui) *cli.Command {
-	return &cli.Command{
-		Name:      "remove",
-		Usage:     "remove a server that add has configured",
-		ArgsUsage: "NAME",
-		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours\n" +
-			"to edit.",
-		Flags:    append(settingFlags("tenant"), configFlag()),
-		Metadata: examples(`codemode servers remove memory`),
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			name, err := oneName(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := openTenancy(env, cmd)
-			if err != nil {
-				return err
-			}
-			return removeServer(ui, t, name)
-		},
-	}
-}
-
-func removeServer(ui *ui, t *tenancy, name string) error {
-	entries, err := t.named(name)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(t.config.Servers.Dir, name+".json")
-	e := entries[0]
-	inFile := 0
-	for _, other := range t.found.Entries {
-		if other.Server.Source == file {
-			inFile++
-		}
-	}
-	if e.Server.Source != file || inFile != 1 {
-		return fmt.Errorf("server %q is configured in %q, which holds more; nothing was removed: edit that file", name, e.Server.Source)
-	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing server %q: %w", name, err)
-	}
-	ui.note("servers", fmt.Sprintf("%s is removed", quote(name)))
-	return nil
 }

@@ -50,9 +50,9 @@ const bold = "1"
 // maxName is how many letters of a name are shown in a line of names: strangers choose them.
 const maxName = 48
 
-// table prints rows under a head. The last column gives way when the terminal is too narrow.
+// table prints rows under a head. Nothing is cut when the terminal is too narrow: the last column goes on in lines of its
+// own, below the row where there is little room beside it, and so does all that is behind a name that is too long.
 func (p sheet) table(head []string, rows [][]cell) error {
-	var out strings.Builder
 	if p.width == 0 {
 		return p.lines(rows)
 	}
@@ -61,19 +61,108 @@ func (p sheet) table(head []string, rows [][]cell) error {
 		top[i].colour = bold
 	}
 	rows = append([][]cell{top}, rows...)
-	widths := make([]int, len(head))
+	last := len(head) - 1
+	widths := make([]int, last)
+	widest := 0
 	for _, row := range rows {
 		for i := range row {
 			row[i].text = oneLine(row[i].text)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
+			if n := utf8.RuneCountInString(row[i].text); i < last {
+				widths[i] = max(widths[i], n)
+			} else {
+				widest = max(widest, n)
+			}
 		}
 	}
-	fit(widths[:len(widths)-1], p.width-minLast)
+	beside := p.width - total(widths)
+	if below := beside < min(widest, besides); below {
+		beside = 0
+		fit(widths, p.width+2)
+	}
+	var out strings.Builder
 	for _, row := range rows {
-		p.line(&out, row, widths)
+		p.row(&out, row, widths, beside)
 	}
 	_, err := io.WriteString(p.out, out.String())
 	return err
+}
+
+// maxTyped is how much of a name nobody minds: strangers choose them, and one without end is not to fill the terminal.
+const maxTyped = 128
+
+// besides is the room from which on the last column goes on beside the others rather than below them.
+const besides = 24
+
+// total is how many characters columns take, with the gaps behind them.
+func total(widths []int) (n int) {
+	for _, w := range widths {
+		n += w + 2
+	}
+	return n
+}
+
+// row prints a row in as many lines as it needs. beside is the room of its last cell, 0 where that stands below.
+func (p sheet) row(out *strings.Builder, row []cell, widths []int, beside int) {
+	first, last := 0, len(row)-1
+	columns := make([][]string, last)
+	if last > 0 && utf8.RuneCountInString(row[0].text) > widths[0] { // a name is typed: it is whole, in a line of its own
+		for _, part := range broken(cut(row[0].text, max(maxTyped, 2*p.width)), p.width, true) {
+			out.WriteString(p.paint(part, row[0].colour) + "\n")
+		}
+		first = 1
+	}
+	for i := first; i < last; i++ {
+		columns[i] = broken(row[i].text, widths[i], false)
+	}
+	if beside > 0 {
+		columns, widths = append(columns, broken(row[last].text, beside, false)), append(slices.Clone(widths), beside)
+	}
+	for n := range longest(columns) {
+		var line strings.Builder
+		gap := 0
+		for i, parts := range columns {
+			if n < len(parts) && parts[n] != "" {
+				line.WriteString(strings.Repeat(" ", gap) + p.paint(parts[n], row[i].colour))
+				gap = -utf8.RuneCountInString(parts[n])
+			}
+			gap += widths[i] + 2
+		}
+		if line.Len() > 0 {
+			out.WriteString(line.String() + "\n")
+		}
+	}
+	if text := row[last].text; beside == 0 && text != "" {
+		for _, part := range broken(text, max(p.width-4, 1), false) {
+			out.WriteString("    " + p.paint(part, row[last].colour) + "\n")
+		}
+	}
+}
+
+func longest(columns [][]string) (n int) {
+	for _, parts := range columns {
+		n = max(n, len(parts))
+	}
+	return n
+}
+
+// broken is a text in lines of so many characters, broken between words where that is possible; a name is none of words.
+func broken(text string, width int, name bool) (lines []string) {
+	letters := []rune(text)
+	for len(letters) > width {
+		at := width
+		for i := width; i > 0 && !name; i-- {
+			if letters[i] == ' ' {
+				at = i
+				break
+			}
+		}
+		lines = append(lines, string(letters[:at]))
+		letters = letters[at:]
+		if letters[0] == ' ' && !name {
+			letters = letters[1:]
+		}
+	}
+	return append(lines, string(letters))
 }
 
 // lines prints rows for programs.
@@ -102,13 +191,13 @@ func (p sheet) more(widths []int, rows [][]cell) error {
 		for i := range row {
 			row[i].text = oneLine(row[i].text)
 		}
-		p.line(&out, row, widths)
+		p.row(&out, row, widths[:len(widths)-1], max(p.width-total(widths[:len(widths)-1]), 1))
 	}
 	_, err := io.WriteString(p.out, out.String())
 	return err
 }
 
-// minLast is what is left for the last column, whatever is in the others.
+// minLast is what is left for the last column of rows that come one by one, whatever is in the others.
 const minLast = 12
 
 // fit takes from the widest columns until all of them, with the gaps behind them, have room.
@@ -124,24 +213,6 @@ func fit(widths []int, room int) {
 		widths[widest]--
 		room++
 	}
-}
-
-func (p sheet) line(out *strings.Builder, row []cell, widths []int) {
-	at := 0
-	for i, c := range row {
-		width := widths[i]
-		if i == len(row)-1 {
-			width = max(p.width-at, 1)
-		}
-		text := cut(c.text, width)
-		out.WriteString(p.paint(text, c.colour))
-		if i < len(row)-1 {
-			pad := widths[i] - utf8.RuneCountInString(text) + 2
-			out.WriteString(strings.Repeat(" ", pad))
-			at += widths[i] + 2
-		}
-	}
-	out.WriteByte('\n')
 }
 
 // wrap breaks a text between its words into lines that have room behind an indent; the first is not indented itself.

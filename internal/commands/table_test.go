@@ -28,6 +28,29 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// TestTableCutsNothing is about what a terminal is too narrow for.
+func TestTableCutsNothing(t *testing.T) {
+	name := "a-server-whose-name-is-longer-than-most-are@claude-desktop"
+	reason := `it refers to "${CONTEXT7_API_KEY}", which is not set in the environment that codemode was started with`
+	for _, width := range []int{60, 80, 100} {
+		var out bytes.Buffer
+		rows := [][]cell{
+			cells(name, "stdio", "claude-desktop (user) +2", "needs-input", "-", reason),
+			cells("memory", "stdio", "mcps (user)", "ready", "9", ""),
+		}
+		if err := (sheet{out: &out, width: width}).table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, rows); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if !strings.Contains(text, name) || strings.Contains(text, "…") {
+			t.Errorf("at %d columns:\n%s", width, text)
+		}
+		if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, reason) {
+			t.Errorf("at %d columns:\n%s", width, text)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	p := sheet{width: 30}
 	for text, want := range map[string]string{

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"codemode/internal/config"
 	"codemode/internal/proc"
 	"codemode/internal/redact"
 )
@@ -73,6 +74,25 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	}
 	spec.Path, err = findProgram(command, spec.Dir, env)
 	return spec, err
+}
+
+// Missing says what keeps a server's program from being started, as far as that can be told without starting it: that it is
+// not there. References in s are replaced.
+func Missing(s config.Server, lookup func(string) (string, bool)) error {
+	env, err := ownEnvironment(s, lookup, &redact.Secrets{})
+	if err != nil || s.Command == "" {
+		return nil // which its start tells
+	}
+	command, err := home(s.Command, lookup)
+	if err != nil {
+		return err
+	}
+	dir, err := home(s.Cwd, lookup)
+	if err != nil || dir == "" {
+		dir = neutralDir(lookup)
+	}
+	_, err = findProgram(command, dir, env)
+	return err
 }
 
 // Depth is how many codemodes are above this process.

@@ -1,0 +1,297 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+// serverFileName is what may be a server's name and its file's.
+var serverFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func addServerCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "configure a server of your own, as a file in ~/MCPs",
+		ArgsUsage: "NAME URL|-- COMMAND [ARG...]",
+		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}'. A server\n" +
+			"reached by URL is kept, and cannot be called yet.",
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "`NAME=VALUE` in its environment; can be repeated", Local: true},
+			&cli.StringSliceFlag{Name: "header", Usage: "`NAME: VALUE` sent to its URL; can be repeated", Local: true},
+			&cli.StringFlag{Name: "transport", Usage: "`KIND`: stdio, http or sse; default is what the rest says", Local: true},
+			&cli.StringFlag{Name: "json", Usage: "`ENTRY` as JSON, or - for stdin, in place of a command", Local: true},
+			&cli.StringFlag{Name: "cwd", Usage: "`DIR` it starts in", Local: true},
+			&cli.StringFlag{Name: "description", Usage: "`TEXT` that code sees", Local: true},
+		}, append(settingFlags("tenant"), configFlag())...),
+		Metadata: examples(
+			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
+			`codemode servers add notes -e 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp stdio`,
+			`codemode servers add sentry https://mcp.sentry.dev/mcp`,
+			`codemode servers add notes --json '{"command": "notes", "args": ["stdio"]}'`,
+		),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			args := cmd.Args().Slice()
+			if len(args) > 1 && args[1] == "--" {
+				args = slices.Delete(args, 1, 2)
+			}
+			if len(args) == 0 || len(args) < 2 && !cmd.IsSet("json") {
+				return &usageError{"add takes a name and the command that starts the server, or its URL", []string{"see: codemode servers add --help"}}
+			}
+			if !serverFileName.MatchString(args[0]) {
+				return &usageError{"server name " + quote(args[0]) + " must be letters, digits, '.', '-' and '_'", nil}
+			}
+			entry, err := newEntry(env, cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			return addServer(env, ui, cmd, args[0], entry)
+		},
+	}
+}
+
+// isURL tells a server's address from a program.
+var isURL = regexp.MustCompile(`(?i)^https?://`)
+
+// newEntry is an entry as the command line describes it.
+func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error) {
+	entry := map[string]any{}
+	switch {
+	case cmd.IsSet("json"):
+		if len(words) > 0 {
+			return nil, &usageError{"--json is the whole entry, but there is also " + quote(words[0]), nil}
+		}
+		if err := readEntry(env, cmd.String("json"), &entry); err != nil {
+			return nil, err
+		}
+	case isURL.MatchString(words[0]):
+		if len(words) > 1 {
+			return nil, &usageError{"a server with a URL takes no arguments, but there is " + quote(words[1]), nil}
+		}
+		entry["type"], entry["url"] = config.HTTP, words[0]
+	default:
+		entry["command"] = words[0]
+		if len(words) > 1 {
+			entry["args"] = words[1:]
+		}
+	}
+	if err := transported(entry, cmd.String("transport")); err != nil {
+		return nil, err
+	}
+	if v := cmd.String("description"); v != "" {
+		entry["description"] = v
+	}
+	// The values are not quoted: they may be secrets.
+	return entry, errors.Join(
+		pairs(entry, "env", "=", &usageError{"--env takes NAME=VALUE", nil}, cmd.StringSlice("env")),
+		pairs(entry, "headers", ":", &usageError{"--header takes 'NAME: VALUE'", nil}, cmd.StringSlice("header")),
+	)
+}
+
+// readEntry reads an entry, also one that stands in a file's braces.
+func readEntry(env Env, text string, entry *map[string]any) error {
+	if text == "-" {
+		data, err := io.ReadAll(env.Stdin)
+		if err != nil {
+			return fmt.Errorf("reading the entry from stdin: %w", err)
+		}
+		text = string(data)
+	}
+	if err := json.Unmarshal([]byte(text), entry); err != nil || *entry == nil {
+		return &usageError{"--json takes an object, such as {\"command\": \"npx\", \"args\": [\"-y\", \"PACKAGE\"]}", nil}
+	}
+	for _, member := range []string{"command", "url"} {
+		if v, is := (*entry)[member].(string); is && v != "" {
+			return nil
+		}
+	}
+	return &usageError{`--json takes an entry with a "command" or a "url"`, nil}
+}
+
+// transported gives an entry the transport that --transport names, if it can have that.
+func transported(entry map[string]any, kind string) error {
+	_, remote := entry["url"]
+	switch {
+	case kind == "":
+	case !slices.Contains([]string{config.Stdio, config.HTTP, config.SSE}, kind):
+		return &usageError{"--transport is " + quote(kind) + "; there are stdio, http and sse", nil}
+	case remote == (kind == config.Stdio):
+		return &usageError{fmt.Sprintf("--transport %s needs %s", kind, map[bool]string{true: "a command", false: "a URL"}[remote]), nil}
+	default:
+		entry["type"] = kind
+	}
+	return nil
+}
+
+// pairs adds what a repeated flag gives to a table of an entry.
+func pairs(entry map[string]any, table, separator string, bad error, assignments []string) error {
+	if len(assignments) == 0 {
+		return nil
+	}
+	values, _ := entry[table].(map[string]any)
+	if values == nil {
+		values = map[string]any{}
+	}
+	for _, assignment := range assignments {
+		name, value, ok := strings.Cut(assignment, separator)
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return bad
+		}
+		if separator == ":" {
+			value = strings.TrimSpace(value)
+		}
+		values[name] = value
+	}
+	entry[table] = values
+	return nil
+}
+
+func addServer(env Env, ui *ui, cmd *cli.Command, name string, entry map[string]any) error {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	cwd, missing := t.folder(cmd.String("cwd"))
+	if cwd != "" {
+		entry["cwd"] = cwd
+	}
+	for _, e := range t.found.Named(name) {
+		if isOwn(e) {
+			return fmt.Errorf("server %q is configured in %q already; nothing was written", name, e.Server.Source)
+		}
+	}
+	text, err := encodeEntry(name, entry)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	if err := writeNew(file, text, "edit it, or choose another name"); err != nil {
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	ui.note("servers", fmt.Sprintf("%s is in %s", quote(name), quote(file)))
+	if missing {
+		ui.warn("there is no folder " + quote(cwd) + ", without which it does not start")
+	}
+	return t.tellAdded(ui, name, file)
+}
+
+// encodeEntry is the text of a file with one server.
+func encodeEntry(name string, entry map[string]any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a URL stays readable
+	e.SetIndent("", "  ")
+	err := e.Encode(map[string]any{"mcpServers": map[string]any{name: entry}})
+	return b.String(), err
+}
+
+// tellAdded says what a new entry lacks, or what to do with it next.
+func (t *tenancy) tellAdded(ui *ui, name, file string) error {
+	t.discover()
+	for _, p := range t.found.Problems {
+		if p.File == file && p.Server == name {
+			ui.warn(p.Error(), "codemode servers edit "+name)
+			return nil
+		}
+	}
+	for _, e := range t.found.Named(name) {
+		if e.Server.Source != file {
+			continue
+		}
+		if e.Status != clientcfg.Ready {
+			ui.warn(fmt.Sprintf("it cannot be used yet (%s): %s", e.Status, e.Reason), (&unusableError{e}).Hint()...)
+			return nil
+		}
+	}
+	ui.hints([]string{"codemode servers refresh " + name})
+	return nil
+}
+
+// folder is where --cwd means, seen from here, and whether it is not there. With references in it, that is not known.
+func (t *tenancy) folder(typed string) (dir string, missing bool) {
+	if typed == "" || strings.Contains(typed, "${") {
+		return typed, false
+	}
+	if rest, ok := strings.CutPrefix(typed, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, _ := t.home()
+		return typed, !isFolder(home + rest)
+	}
+	if !filepath.IsAbs(typed) {
+		typed = filepath.Join(t.env.Dir, typed)
+	}
+	return typed, !isFolder(typed)
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// isOwn says whether an entry is in a place of codemode's own.
+func isOwn(e clientcfg.Entry) bool { return clientcfg.Problem{Client: e.Client}.Own() }
+
+func removeServerCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "remove",
+		Usage:     "remove a server that add has configured",
+		ArgsUsage: "NAME",
+		Description: "Only a file in ~/MCPs that holds this server alone is removed; others are yours\n" +
+			"to edit.",
+		Flags:    append(settingFlags("tenant"), configFlag()),
+		Metadata: examples(`codemode servers remove memory`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			name, err := oneName(cmd)
+			if err != nil {
+				return err
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			return removeServer(ui, t, name)
+		},
+	}
+}
+
+func removeServer(ui *ui, t *tenancy, name string) error {
+	entries, err := t.named(name)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	e := entries[0]
+	if e.Server.Source != file || t.inFile(file) != 1 {
+		return fmt.Errorf("server %q is configured in %q, which holds more; nothing was removed: edit that file", name, e.Server.Source)
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing server %q: %w", name, err)
+	}
+	ui.note("servers", fmt.Sprintf("%s is removed", quote(name)))
+	return nil
+}
+
+// inFile is how many servers a file has.
+func (t *tenancy) inFile(file string) (n int) {
+	for _, e := range t.found.Entries {
+		if e.Server.Source == file {
+			n++
+		}
+	}
+	return n
+}

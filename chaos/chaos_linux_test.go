@@ -36,7 +36,7 @@ func TestChaos(t *testing.T) {
 	case *forFlag > 0:
 		length = *forFlag
 	case all():
-		length = 150 * time.Second
+		length = 60 * time.Second
 	}
 	names := slices.Sorted(maps.Keys(injections))
 	over := time.Now().Add(length)

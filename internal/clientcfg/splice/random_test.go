@@ -30,7 +30,7 @@ func TestRandom(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			same, n := 0, splicetest.Count(500, 40_000)
+			same, n := 0, splicetest.Count(500, 10_000)
 			for seed := range uint64(n) {
 				d := splicetest.Families[name](seed)
 				if once := edited(t, f, d); once == d.Text {

@@ -22,6 +22,7 @@ type caller struct {
 	structured bool
 	parallel   bool
 	list       bool
+	instructed bool
 	read       string
 	answers    string
 	protocol   string
@@ -38,6 +39,7 @@ func mcpCall(args []string) int {
 	fs.BoolVar(&c.structured, "structured", false, "have results with structuredContent, and print that, one line a call")
 	fs.BoolVar(&c.parallel, "parallel", false, "make all calls at once; results are printed in order")
 	fs.BoolVar(&c.list, "list", false, "print the answer to tools/list first")
+	fs.BoolVar(&c.instructed, "instructions", false, "print what the server says of itself first")
 	fs.StringVar(&c.read, "read", "", "print a resource last")
 	fs.StringVar(&c.answers, "elicit", "", "offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never")
 	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
@@ -77,6 +79,9 @@ func (c caller) run(ctx context.Context) (failed bool, err error) {
 			err = errors.Join(err, fmt.Errorf("codemode serve ended with %d", code))
 		}
 	}()
+	if c.instructed {
+		fmt.Println(session.InitializeResult().Instructions)
+	}
 	if c.list {
 		tools, err := session.ListTools(ctx, nil)
 		if err != nil {

@@ -64,6 +64,14 @@ func (r *rounds) close() {
 	r.work.Wait()
 }
 
+// handle is call, which ends with ctx, too: the SDK lets what is under way go on.
+func (r *rounds) handle(ctx, run context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	run, cancel := context.WithCancelCause(run)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	return r.call(run, req)
+}
+
 // call is one round of a call of run_python.
 func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	client := req.Session.InitializeParams()

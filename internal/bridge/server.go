@@ -61,10 +61,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	calls := newRounds(ctx, b)
 	defer calls.close()
 	s.AddTool(b.runPython(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		run, cancel := context.WithCancelCause(run) // the SDK lets what is under way go on when ctx ends
-		defer cancel(nil)
-		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-		return calls.call(run, req), nil
+		return calls.handle(ctx, run, req), nil
 	})
 	b.addResources(s)
 	return serveConn(ctx, s, in, out, b.log)

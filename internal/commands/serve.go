@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os/signal"
 	"sync"
+	"time"
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
@@ -42,8 +45,12 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	defer stop()
 	defer ignoreBrokenPipe()()
 	t, err := openTenancy(env, cmd)
-	if err != nil {
+	var usage *usageError
+	if errors.As(err, &usage) || err != nil && isTerminal(env.Stdin) {
 		return err
+	}
+	if err != nil {
+		return serveUnready(ctx, env, ui, cmd, err)
 	}
 	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
@@ -53,26 +60,103 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		}
 		return err
 	}
-	t.telemetry = newTelemetry(env, func(text string) { log.Warn(text) })
-	defer t.telemetry.Close()
-	b, err := t.serveBridge(ui, log)
-	if err != nil {
-		return err
-	}
 	if isTerminal(env.Stdin) {
 		ui.note("serve", "waiting for an MCP client; see: codemode help serve")
 	}
-	var reloading sync.WaitGroup
-	served, stopReloading := context.WithCancel(ctx)
-	r := newReloader(t, cmd, b, log)
-	reloading.Go(func() { r.run(served) })
-	err = b.Serve(ctx, env.Stdin, unclosed{env.Stdout})
+	s, err := startServing(ctx, ui, cmd, t, log)
+	if err != nil {
+		return err
+	}
+	err = s.bridge.Serve(ctx, env.Stdin, unclosed{env.Stdout})
 	if ctx.Err() != nil {
 		err = nil // told to end, which is what it did
 	}
-	stopReloading()
-	reloading.Wait()
-	return errors.Join(err, b.Close())
+	return errors.Join(err, s.close())
+}
+
+// serving is a bridge whose servers are brought up to date.
+type serving struct {
+	bridge    *bridge.Bridge
+	reloading sync.WaitGroup
+	stop      context.CancelFunc
+	telemetry *telemetry.Telemetry
+}
+
+func startServing(ctx context.Context, ui *ui, cmd *cli.Command, t *tenancy, log *slog.Logger) (*serving, error) {
+	t.telemetry = newTelemetry(t.env, func(text string) { log.Warn(text) })
+	b, err := t.serveBridge(ui, log)
+	if err != nil {
+		t.telemetry.Close()
+		return nil, err
+	}
+	s := &serving{bridge: b, telemetry: t.telemetry}
+	ctx, s.stop = context.WithCancel(ctx)
+	r := newReloader(t, cmd, b, log)
+	s.reloading.Go(func() { r.run(ctx) })
+	return s, nil
+}
+
+func (s *serving) close() error {
+	s.stop()
+	s.reloading.Wait()
+	err := s.bridge.Close()
+	s.telemetry.Close()
+	return err
+}
+
+// mendEvery is how often serve looks whether settings that it cannot use have been mended.
+const mendEvery = time.Second
+
+// serveUnready serves what is wrong with the settings, until they can be used.
+func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why error) error {
+	for _, err := range separate(why) {
+		ui.error(err.Error(), hint.Of(err)...)
+	}
+	defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
+	log := newLog(env, defaults)
+	var mu sync.Mutex
+	u := bridge.Unready{
+		Version: readVersion().Version, Log: log,
+		Why: func() error { mu.Lock(); defer mu.Unlock(); return why },
+	}
+	u.Mend = func(ctx context.Context) (*bridge.Bridge, func()) {
+		for {
+			select {
+			case <-time.After(mendEvery):
+			case <-ctx.Done():
+				return nil, nil
+			}
+			s, err := mended(ctx, env, ui, cmd)
+			if err == nil {
+				log.Info("the settings can be used now")
+				return s.bridge, func() {
+					if err := s.close(); err != nil {
+						log.Warn(err.Error())
+					}
+				}
+			}
+			mu.Lock()
+			why = err
+			mu.Unlock()
+		}
+	}
+	err := u.Serve(ctx, env.Stdin, unclosed{env.Stdout})
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// mended is serve as it would be if it started now.
+func mended(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*serving, error) {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
+		return nil, err
+	}
+	return startServing(ctx, ui, cmd, t, newLog(env, t.config))
 }
 
 // loopError is a codemode serve that codemode has started, which would start every server again.

@@ -1,0 +1,80 @@
+package bridge
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/config"
+	"codemode/internal/hint"
+)
+
+// Unready is what a codemode serves that cannot run code as it is configured: a client shows its user what a server says, and
+// nothing of one that ended. Every call is answered with what is wrong, until there is a bridge.
+type Unready struct {
+	Version string
+	Log     *slog.Logger
+	Why     func() error                                // what is wrong now
+	Mend    func(ctx context.Context) (*Bridge, func()) // waits until there is a bridge, or ctx ends; closing what it returns ends both
+}
+
+// Serve is Bridge.Serve, with a bridge as soon as there is one.
+func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
+	stand := &Bridge{opts: Options{Config: defaults}}
+	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: u.Version}, &mcp.ServerOptions{
+		Logger: slog.New(demoteInfoHandler{u.Log.Handler()}), Instructions: "codemode cannot run code: " + u.says(),
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{}},
+	})
+	var ready atomic.Pointer[rounds]
+	handle := func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if calls := ready.Load(); calls != nil {
+			return calls.handle(ctx, run, req), nil
+		}
+		return notRun(hint.New(u.Why().Error(), u.remedies()...)).CallToolResult(stand.form("")), nil
+	}
+	s.AddTool(stand.runPython(), handle)
+
+	ctx, served := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer served()
+	work.Go(func() {
+		b, closed := u.Mend(ctx)
+		if b == nil {
+			return
+		}
+		calls := newRounds(ctx, b)
+		ready.Store(calls)
+		s.AddTool(b.runPython(), handle)
+		b.addResources(s)
+		<-ctx.Done()
+		calls.close()
+		closed()
+	})
+	return serveConn(ctx, s, in, out, u.Log)
+}
+
+// says is what is wrong, and what to do about it.
+func (u Unready) says() string {
+	text := u.Why().Error()
+	for _, h := range u.remedies() {
+		text += "; " + h
+	}
+	return text
+}
+
+func (u Unready) remedies() (hints []string) {
+	list := []error{u.Why()}
+	if joined, ok := list[0].(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, err := range list {
+		hints = append(hints, hint.Of(err)...)
+	}
+	return append(hints, "mend that, and call again: codemode sees it within seconds")
+}

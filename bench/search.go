@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"codemode/internal/catalog"
@@ -70,7 +69,8 @@ func (b *bench) searchSpeed(servers []catalog.Server, questions []catalogtest.Qu
 	var many []catalog.Server
 	for count := 0; count < 10_000; count += few {
 		for _, s := range servers {
-			s.Name = fmt.Sprint(s.Name, count)
+			s.Name, s.Tools = fmt.Sprint(s.Name, count), slices.Clone(s.Tools)
+			s.Tools[0].Description += fmt.Sprint(" ", count) // or it would count as the same server, found again
 			many = append(many, s)
 		}
 	}
@@ -133,24 +133,25 @@ func (b *bench) cacheSpeed(servers []catalog.Server) error {
 	return nil
 }
 
-// searchTokens counts an answer of five tools and the document of the best one, for every question.
+// searchTokens counts what a model reads of a search, and whether a right tool is in it, for every question.
 func (b *bench) searchTokens(servers []catalog.Server, questions []catalogtest.Question) error {
+	own, err := catalogtest.Questions("internal/catalog/testdata/questions.json")
+	if err != nil {
+		return err
+	}
+	tools, shown := catalog.New(servers), 0
+	var texts []string
+	for _, q := range slices.Concat(questions, own) {
+		text := tools.Answer(q.Query, 0, func(catalog.Match) string { return "" }).Text
+		if texts = append(texts, text); catalogtest.Shows(servers, text, q) {
+			shown++
+		}
+	}
+	percent := 100 * float64(shown) / float64(len(texts))
+	b.add("search as a model reads it: right tool shown", fmt.Sprintf("%.1f %% of %d questions", percent, len(texts)), "87 %", met(percent >= 87))
 	if b.npm == "" {
 		b.add("tokens of a search", "not measured: no -npm", "", "")
 		return nil
-	}
-	tools := catalog.New(servers)
-	var texts []string
-	for _, q := range questions {
-		var answer strings.Builder
-		found := tools.Search(q.Query, 5)
-		for _, m := range found {
-			answer.WriteString(m.String() + "\n")
-		}
-		if len(found) > 0 {
-			answer.WriteString(found[0].Tool.Doc())
-		}
-		texts = append(texts, answer.String())
 	}
 	counts, err := b.count(texts...)
 	if err != nil {
@@ -158,6 +159,6 @@ func (b *bench) searchTokens(servers []catalog.Server, questions []catalogtest.Q
 	}
 	slices.Sort(counts)
 	most, usual := counts[len(counts)-1], counts[len(counts)/2]
-	b.add("search answer of 5 tools and the document of the best, o200k", fmt.Sprintf("%d tokens, at most %d", usual, most), "900 tokens", met(most <= 900))
+	b.add("the same, o200k", fmt.Sprintf("%d tokens, at most %d", usual, most), "350 tokens", met(most <= 350))
 	return nil
 }

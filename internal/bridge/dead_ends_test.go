@@ -51,6 +51,10 @@ var deadEnds = []struct{ name, code, want string }{
 		"the others of many", "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.fail(message='no'))",
 		"note: cancelled task mcp_fake.slow that ran beside the one that failed: asyncio.gather(..., return_exceptions=True) lets them all end",
 	},
+	{
+		"a search that finds nothing", "print(await runtime.search_tool_docs('zzzz qqqq'))",
+		"nothing found for 'zzzz qqqq': try the words of a tool's description, or `await runtime.query_tool_docs('<server>')`; servers: fake, zoo",
+	},
 	{"a long value", "['x' * 100] * 200", "`_` is the whole value)"},
 }
 

@@ -205,9 +205,12 @@ func (b *Bridge) Search(query string, limit int) []catalog.Match {
 
 // searchFor answers a guest's search.
 func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
-	found := b.Search(q.Query, min(max(q.Limit, 1), 20))
-	result.Matches = make([]guest.Match, 0, len(found))
-	for _, m := range found {
+	found := b.saved.beside(b.servers.snapshot()).Answer(q.Query, min(max(q.Limit, 0), 20), func(m catalog.Match) string {
+		return b.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
+	})
+	result.Text = Visible(found.Text)
+	result.Matches = make([]guest.Match, 0, len(found.Matches))
+	for _, m := range found.Matches {
 		result.Matches = append(result.Matches, guest.Match{
 			Server: m.Server, ServerAlias: m.ServerAlias, Tool: b.servers.judged(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
 		})

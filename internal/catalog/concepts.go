@@ -10,7 +10,7 @@ import (
 // stand in several lines; it then means what is in any of them, and nothing beyond. Words of many meanings stay out
 // of the lines where theirs is the rarer one. The lines follow the language of software and of everyday errands, and
 // not one set of servers; Chinese is here because many servers describe their tools in it.
-const concepts = actions + things + errands
+const concepts = actions + things + errands + chinese
 
 const actions = `
 create make new build generate produce compose 创建 生成 新建
@@ -190,6 +190,159 @@ country nation
 government public
 survey dataset data statistics
 encyclopedia wikipedia wiki article
+`
+
+// chinese is for tools that describe themselves in it: a line gives a word's English ones. Words of more than two characters
+// are found by the pairs they are made of.
+const chinese = `
+查看 显示 show view get
+查询 查找 检索 搜索 query find search lookup get
+列出 列表 清单 list
+添加 增加 add insert
+修改 更改 编辑 edit change update
+打开 open
+关闭 close
+启动 运行 执行 run start execute
+下载 download
+上传 upload
+导出 export
+导入 import
+转换 转化 convert
+合并 merge combine
+拆分 分割 split
+对比 比较 compare
+统计 statistics count
+翻译 translate
+预订 预定 book reserve
+购买 购物 buy shop purchase
+出售 销售 sell
+推荐 建议 recommend suggest
+识别 检测 detect recognize
+发送 send
+回复 reply
+评论 评测 review comment
+分享 share
+收藏 favorite bookmark
+订阅 subscribe
+登录 login
+注册 register
+支付 付款 pay payment
+信息 资料 info information
+详情 详细 detail details
+内容 content
+消息 信息 message
+新闻 快讯 资讯 news
+热点 热门 热搜 热榜 trending hot popular top
+榜单 排行 排名 rank ranking top best
+科技 技术 technology tech
+数码 电子 electronics digital gadget device
+商业 公司 企业 business company
+财经 金融 经济 finance economy financial
+股票 stock share
+基金 fund
+汇率 exchange rate
+货币 currency
+投资 invest investment
+价格 price cost
+优惠 折扣 deal discount
+商品 产品 product goods item
+消费 consumer shopping
+政治 时政 politics
+国际 全球 international world global
+社会 society social
+体育 赛事 比赛 sports match
+娱乐 明星 entertainment celebrity
+电影 影视 movie film
+音乐 歌曲 music song
+视频 video
+动画 动漫 anime animation cartoon
+游戏 game gaming
+玩家 player
+角色 人物 character hero
+技能 skill ability
+攻略 guide strategy build
+阅读 read reading
+书籍 图书 小说 book novel
+文章 article
+教程 tutorial
+教育 education
+学习 learn study
+健康 health
+医疗 医院 medical hospital
+天气 气温 weather temperature
+地图 map
+地址 位置 地点 address location place
+城市 city
+国家 country
+旅游 旅行 travel trip
+酒店 hotel
+景点 attraction sight
+火车 列车 车次 高铁 train railway
+车票 余票 票价 ticket fare
+车站 站点 station stop
+中转 换乘 transfer interline
+航班 机票 flight plane
+出发 departure
+到达 arrival arrive
+日期 date
+今天 当前 today current now
+时间 时刻 time
+日历 黄历 calendar almanac
+农历 阴历 lunar
+公历 阳历 solar gregorian
+生日 birthday birth
+性别 gender sex
+八字 命理 fortune horoscope
+菜谱 食谱 做法 recipe cook
+食材 ingredient
+早餐 breakfast
+晚餐 dinner
+膳食 饮食 meal food diet
+过敏 忌口 allergy avoid
+图片 图像 照片 image picture photo
+文件 file
+目录 文件夹 folder directory
+路径 path
+文档 document docs
+幻灯 演示 slide presentation
+表格 table spreadsheet
+图表 chart graph
+代码 code
+示例 例子 example sample
+组件 component
+接口 api interface
+网页 webpage page
+网站 website
+链接 link url
+标题 title heading
+摘要 summary abstract
+关键 keyword key
+名称 名字 name
+编号 number id
+数量 count number amount
+大小 size
+格式 format
+用户 user
+账号 账户 account
+密码 password
+数据 data
+数据库 database
+日志 changelog log history
+错误 error
+设置 配置 setting config
+版本 version
+项目 project repository
+任务 task todo
+日程 schedule event
+会议 meeting
+邮件 邮箱 mail email
+卡牌 卡片 card
+效果 effect
+问答 问题 question answer
+知识 knowledge
+记忆 memory
+笔记 note
+思考 think reasoning
 `
 
 // fileKinds says what a file is by how its name ends.

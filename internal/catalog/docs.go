@@ -21,8 +21,11 @@ const (
 func (m Match) Call() string { return Call(m.ServerAlias, m.Tool) }
 
 // Call is how a tool of the server with this alias is called.
-func Call(serverAlias string, t Tool) string {
-	var required, optional []string
+func Call(serverAlias string, t Tool) string { return call(serverAlias, t, maxCall) }
+
+// call is Call with as much behind it as fits: the members of required arguments, and the names of those that may be left out.
+func call(serverAlias string, t Tool, most int) string {
+	var required, optional, remarks []string
 	for _, p := range t.Params {
 		if p.Required {
 			required = append(required, p.Name+"=...")
@@ -34,36 +37,36 @@ func Call(serverAlias string, t Tool) string {
 	if caller == "" {
 		caller = "await mcp_" + serverAlias + "." + t.Alias
 	}
-	call := caller + "(" + strings.Join(required, ", ") + ")"
-	sep := "  # "
+	text := caller + "(" + strings.Join(required, ", ") + ")"
+	length := len(text)
 	for _, p := range t.Params {
-		if p.Required && strings.Contains(p.Type, "{") && len(call)+len(p.Name)+len(p.Type) <= maxCall {
-			call, sep = call+sep+p.Name+": "+p.Type, "; "
+		if p.Required && strings.Contains(p.Type, "{") && length+len(p.Name)+len(p.Type) <= most {
+			remarks = append(remarks, p.Name+": "+p.Type)
+			length += len(p.Name) + len(p.Type) + len("; : ")
 		}
 	}
-	if len(optional) == 0 {
-		return call
+	if names := someOf(optional, most-length); names != "" {
+		remarks = append(remarks, "optional: "+names)
 	}
-	call += sep + "optional: "
-	for i, name := range optional {
-		if len(call)+len(name) > maxCall {
-			return fmt.Sprintf("%s%d more", call, len(optional)-i)
-		}
-		call += name
-		if i < len(optional)-1 {
-			call += ", "
-		}
+	if len(remarks) == 0 {
+		return text
 	}
-	return call
+	return text + "  # " + strings.Join(remarks, "; ")
 }
 
-// String is a match as text, two lines: what the tool does, and the call to write.
-func (m Match) String() string {
-	head := m.Server + "." + m.Tool.Name
-	if summary := m.Tool.Summary(); summary != "" {
-		head += ": " + summary
+// someOf lists names as far as they fit, and counts the others.
+func someOf(names []string, room int) string {
+	text := ""
+	for i, name := range names {
+		if len("  # optional: ")+len(text)+len(name) > room {
+			return fmt.Sprintf("%s%d more", text, len(names)-i)
+		}
+		text += name
+		if i < len(names)-1 {
+			text += ", "
+		}
 	}
-	return head + "\n    " + m.Call()
+	return text
 }
 
 // Doc is a tool as text: its signature, and below it its docstring.
@@ -150,7 +153,7 @@ func cut(text string, most int) string {
 		return ""
 	}
 	text = text[:most-len("…")]
-	for len(text) > 0 && !utf8.ValidString(text[max(0, len(text)-utf8.UTFMax):]) {
+	for r, size := utf8.DecodeLastRuneInString(text); r == utf8.RuneError && size == 1; r, size = utf8.DecodeLastRuneInString(text) {
 		text = text[:len(text)-1]
 	}
 	if i := strings.LastIndexAny(text, " \n"); i > len(text)/2 {

@@ -46,3 +46,10 @@ func TestDocumentationIsBounded(t *testing.T) {
 		t.Errorf("the docstring does not say that there are more arguments: %s", doc)
 	}
 }
+
+// TestCutWide holds that a text of wide characters is cut as late as any other.
+func TestCutWide(t *testing.T) {
+	if got := cut(strings.Repeat("获取新闻", 20), 50); got != strings.Repeat("获取新闻", 3)+"获取新…" {
+		t.Errorf("%q", got)
+	}
+}

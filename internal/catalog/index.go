@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"math/bits"
 	"strings"
@@ -41,6 +43,7 @@ type index struct {
 	stems    []stemmed
 	postings [][]posting
 	names    likeness
+	twins    map[*Server][]string // names of the servers that list the same as this one, which have no documents
 }
 
 type document struct {
@@ -70,8 +73,16 @@ type builder struct {
 
 func newIndex(servers []Server) *index {
 	b := builder{index: &index{terms: map[string]int32{}}, known: map[string]int32{}}
+	b.twins = map[*Server][]string{}
+	first := map[string]*Server{}
 	for i := range servers {
 		s := &servers[i]
+		list := s.list()
+		if one := first[list]; one != nil && len(s.Tools) > 0 {
+			b.twins[one] = append(b.twins[one], s.Name)
+			continue
+		}
+		first[list] = s
 		called, about := b.words(s.Name), b.words(s.Description)
 		for j := range s.Tools {
 			list := b.tool(&s.Tools[j])
@@ -86,6 +97,18 @@ func newIndex(servers []Server) *index {
 	b.weigh()
 	b.index.names = newLikeness(b.docs)
 	return b.index
+}
+
+// list tells servers apart by what they list: two that answer the same are one server, found twice.
+func (s *Server) list() string {
+	sum := sha256.New()
+	for i := range s.Tools {
+		t := &s.Tools[i]
+		for _, part := range []string{t.Name, t.Description, string(t.InputSchema)} {
+			fmt.Fprintf(sum, "%d:%s", len(part), part)
+		}
+	}
+	return string(sum.Sum(nil))
 }
 
 // tool reads the fields of one tool, but for what it shares with its server's others.

@@ -14,6 +14,7 @@ type Match struct {
 	ServerAlias string
 	Tool        Tool
 	Score       float64
+	Also        []string // servers that list the same tools
 }
 
 // Search returns the tools that fit a query best, at most limit, best first. A query that says nothing finds
@@ -30,7 +31,7 @@ func (c *Catalog) Search(query string, limit int) []Match {
 	matches := make([]Match, len(best))
 	for i, doc := range best {
 		d := ix.docs[doc]
-		matches[i] = Match{d.server.Name, d.server.Alias, *d.tool, scores[doc]}
+		matches[i] = Match{d.server.Name, d.server.Alias, *d.tool, scores[doc], ix.twins[d.server]}
 	}
 	return matches
 }

@@ -191,12 +191,13 @@ type ServerQuery struct {
 // SearchQuery asks for the tools that fit a query best, over every server the tenant allows.
 type SearchQuery struct {
 	Query string `json:"query"`
-	Limit int    `json:"limit"`
+	Limit int    `json:"limit"` // 0 is as many as usual
 }
 
 // SearchResult answers SearchQuery, best first.
 type SearchResult struct {
 	Matches []Match `json:"matches"`
+	Text    string  `json:"text,omitempty"` // the best of them as a model reads it, and the names of more
 }
 
 // Match is a found tool.

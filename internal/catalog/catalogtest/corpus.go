@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"codemode/internal/catalog"
 )
@@ -66,6 +67,33 @@ func read(path string, into any) error {
 // Answered reports whether a question's answer is among what was found.
 func (q Question) Answered(found []catalog.Match) bool {
 	return slices.ContainsFunc(found, func(m catalog.Match) bool { return slices.Contains(q.Tools, m.Tool.Name) })
+}
+
+// Shows reports whether an answer's text shows a tool that answers a question, in full or by its name.
+func Shows(servers []catalog.Server, text string, q Question) bool {
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			if !slices.Contains(q.Tools, t.Name) {
+				continue
+			}
+			if strings.Contains(text, "mcp_"+s.Alias+"."+t.Alias+"(") || named(text, s.Alias, t.Alias) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// named reports whether a tool is among the names behind the whole entries.
+func named(text, server, tool string) bool {
+	_, more, _ := strings.Cut("\n"+text, "\nmore: ")
+	for group := range strings.SplitSeq(more, "; ") {
+		names, ok := strings.CutPrefix(group, "mcp_"+server+": ")
+		if ok && slices.Contains(strings.Split(names, ", "), tool) {
+			return true
+		}
+	}
+	return false
 }
 
 // Half is 0 or 1, as good as by chance and always the same.

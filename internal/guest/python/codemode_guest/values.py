@@ -57,7 +57,7 @@ def _is_plain(value, budget, depth):
         return True
     if kind is float:
         return value - value == 0  # neither NaN nor infinite
-    if kind is list:
+    if kind is list or (issubclass(kind, list) and kind.__module__.partition(".")[0] == "mcp"):
         return all(_is_plain(item, budget, depth - 1) for item in value)
     if kind is dict or (issubclass(kind, dict) and kind.__module__.partition(".")[0] == "mcp"):
         return all(

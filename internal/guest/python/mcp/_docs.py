@@ -3,6 +3,20 @@
 from ._values import AttrDict
 
 
+class Found(list):
+    """The documents that a search has found: a list of dicts whose repr is the host's short text about them."""
+
+    def __init__(self, docs=(), text=None):
+        super().__init__(docs)
+        self._text = text
+
+    def __repr__(self):
+        return list.__repr__(self) if self._text is None else self._text
+
+    def __reduce__(self):
+        return Found, (list(self), self._text)
+
+
 def metadata(server):
     """What list_loaded_server_metadata says of a server."""
     described = AttrDict(name=server.name, alias=server.alias, tools=[tool_metadata(tool) for tool in server.tools])

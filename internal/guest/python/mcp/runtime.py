@@ -88,8 +88,8 @@ async def query_tool_docs(server, tool=None, detail="summary"):
     return query_tool_docs_sync(server, tool, detail)
 
 
-def search_tool_docs_sync(query, *, limit=5, detail="summary"):
-    """Return the documents of the tools that fit a query best, at most 20."""
+def search_tool_docs_sync(query, *, limit=None, detail="summary"):
+    """Return the documents of the tools that fit a query best: usually 5, at most 20. Printed, they are short."""
     try:
         found = _catalog.channel.request_sync("search", _query(query, limit, detail))
     except Exception as error:
@@ -97,8 +97,8 @@ def search_tool_docs_sync(query, *, limit=5, detail="summary"):
     return _found(found, detail)
 
 
-async def search_tool_docs(query, *, limit=5, detail="summary"):
-    """Return the documents of the tools that fit a query best, at most 20."""
+async def search_tool_docs(query, *, limit=None, detail="summary"):
+    """Return the documents of the tools that fit a query best: usually 5, at most 20. Printed, they are short."""
     try:
         found = await _catalog.channel.request("search", _query(query, limit, detail))
     except Exception as error:
@@ -133,6 +133,8 @@ def _query(query, limit, detail):
     _check(detail)
     if not isinstance(query, str):
         raise MCPError(f"query must be a string, not {query!r}")
+    if limit is None:
+        return {"query": query, "limit": 0}
     if not isinstance(limit, int):
         raise MCPError(f"limit must be a number from 1 to {_MOST}, not {limit!r}")
     return {"query": query, "limit": max(1, min(limit, _MOST))}
@@ -140,4 +142,5 @@ def _query(query, limit, detail):
 
 def _found(found, detail):
     matches = found.get("matches") or []
-    return [_docs.doc(match["server"], match["serverAlias"], Tool(match["tool"]), detail) for match in matches]
+    docs = [_docs.doc(match["server"], match["serverAlias"], Tool(match["tool"]), detail) for match in matches]
+    return docs if detail == "full" else _docs.Found(docs, found.get("text"))

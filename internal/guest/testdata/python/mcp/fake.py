@@ -54,7 +54,7 @@ class Channel:
         else:
             tools = [(s, t) for s in self.servers.values() for t in s["tools"] if params["query"] in t["description"]]
             matches = [{"server": s["name"], "serverAlias": s["alias"], "tool": t} for s, t in tools]
-            answer = {"matches": matches[: params["limit"]]}
+            answer = {"matches": matches[: params["limit"] or 5]}
         if isinstance(answer, Exception):
             raise answer
         return copy.deepcopy(answer)

@@ -11,7 +11,7 @@ import unittest
 
 import fake
 import mcp
-from mcp import _state, runtime
+from mcp import _docs, _state, runtime
 
 ODD = fake.server(
     "my-server",
@@ -251,7 +251,13 @@ class Runtime(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found[0]["signature"], "list_issues() -> Any")
         self.assertEqual(runtime.search_tool_docs_sync("list")[0]["tool"], "list_issues")
         self.assertEqual(runtime.search_tool_docs_sync("quantum"), [])
-        self.assertEqual([q["limit"] for q in channel.asked("search")], [20, 5, 5])
+        self.assertEqual([q["limit"] for q in channel.asked("search")], [20, 0, 0])
+
+    async def test_a_search_is_short_where_it_is_printed(self):
+        found = _docs.Found([{"tool": "a"}], "await mcp_s.a()\n    About a")
+        self.assertEqual((str(found), repr(found)), ("await mcp_s.a()\n    About a",) * 2)
+        self.assertEqual((found[0], list(found), found + []), ({"tool": "a"}, [{"tool": "a"}], [{"tool": "a"}]))
+        self.assertEqual(repr(pickle.loads(pickle.dumps(found))), repr(found))
 
     async def test_wrong_arguments(self):
         fake.start(fake.GITHUB)

@@ -28,6 +28,8 @@ require (
 	golang.org/x/tools v0.51.0
 )
 
+require github.com/go-json-experiment/json v1.27.2
+
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect

@@ -37,24 +37,3 @@ func clipNotes(notes []string) []string {
 	}
 	return clipped
 }
-
-// deep reports whether valid JSON is nested deeper than maxDepth.
-func deep(value []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return false
-}

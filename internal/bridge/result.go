@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/guest"
 	"codemode/internal/hint"
 	"codemode/internal/toon"
 
@@ -92,7 +93,7 @@ func (o Outcome) payload() payload {
 	if o.Session != defaultSession {
 		p.Session = o.Session
 	}
-	if len(p.Result) > maxValue || deep(p.Result) {
+	if len(p.Result) > maxValue || guest.Deeper(p.Result, maxDepth) {
 		p.Result = nil
 	}
 	if p.Result == nil && o.Repr != "" {

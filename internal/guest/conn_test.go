@@ -22,6 +22,9 @@ type stream struct {
 
 const testMax = 1 << 20
 
+// maxDepth is how deep a message may be nested (jsontext).
+const maxDepth = 10000
+
 func reading(r io.Reader) *Conn { return NewConn(stream{r, io.Discard}, testMax) }
 
 func TestReadMessages(t *testing.T) {
@@ -61,16 +64,16 @@ func TestReadHostileLines(t *testing.T) {
 		{"empty object", `{}`, `"jsonrpc" is not "2.0"`},
 		{"wrong version", `{"jsonrpc":"1.0","method":"x"}`, `"jsonrpc" is not "2.0"`},
 		{"nothing said", `{"jsonrpc":"2.0"}`, `neither "method" nor "id"`},
-		{"half", `{"jsonrpc":"2.0","method":"x`, "unexpected end in a string"},
-		{"two", `{"jsonrpc":"2.0","method":"x"}{}`, "after the message"},
-		{"trailing comma", `{"jsonrpc":"2.0",}`, "where a key should be"},
-		{"no colon", `{"jsonrpc" "2.0"}`, "after a key"},
-		{"no comma", `{"jsonrpc":"2.0" "id":1}`, "after a member"},
-		{"single quotes", `{'jsonrpc':"2.0"}`, "where a key should be"},
-		{"bare word", `{"jsonrpc":"2.0","id":NaN}`, "where a value should be"},
-		{"leading zero", `{"jsonrpc":"2.0","id":01,"result":1}`, "after a member"},
-		{"half number", `{"jsonrpc":"2.0","id":1.,"result":1}`, "in a number"},
-		{"half exponent", `{"jsonrpc":"2.0","id":1e,"result":1}`, "in a number"},
+		{"half", `{"jsonrpc":"2.0","method":"x`, "unexpected EOF"},
+		{"two", `{"jsonrpc":"2.0","method":"x"}{}`, "more behind the message"},
+		{"trailing comma", `{"jsonrpc":"2.0",}`, "invalid character"},
+		{"no colon", `{"jsonrpc" "2.0"}`, "after object name"},
+		{"no comma", `{"jsonrpc":"2.0" "id":1}`, "after object value"},
+		{"single quotes", `{'jsonrpc':"2.0"}`, "at start of value"},
+		{"bare word", `{"jsonrpc":"2.0","id":NaN}`, "at start of value"},
+		{"leading zero", `{"jsonrpc":"2.0","id":01,"result":1}`, "after object value"},
+		{"half number", `{"jsonrpc":"2.0","id":1.,"result":1}`, "in number"},
+		{"half exponent", `{"jsonrpc":"2.0","id":1e,"result":1}`, "in number"},
 		{"fraction as id", `{"jsonrpc":"2.0","id":1.5,"result":1}`, `"id" is not an integer`},
 		{"huge id", `{"jsonrpc":"2.0","id":99999999999999999999,"result":1}`, `"id" is not an integer`},
 		{"string id", `{"jsonrpc":"2.0","id":"1","result":1}`, `"id" is not an integer`},
@@ -87,12 +90,12 @@ func TestReadHostileLines(t *testing.T) {
 		{"error string", `{"jsonrpc":"2.0","id":1,"error":"x"}`, "not an error object"},
 		{"error types", `{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`, "not an error object"},
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}", "not UTF-8"},
-		{"control character", "{\"jsonrpc\":\"2.0\",\"method\":\"a\tb\"}", "in a string"},
-		{"bad escape", `{"jsonrpc":"2.0","method":"\x"}`, "after a backslash"},
-		{"bad unicode escape", `{"jsonrpc":"2.0","method":"\u12g4"}`, "after a backslash"},
-		{"too deep", `{"jsonrpc":"2.0","id":1,"result":` + deep + `}`, "nested deeper"},
-		{"open brackets", `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", maxDepth-1), "unexpected end"},
-		{"mixed brackets", `{"jsonrpc":"2.0","id":1,"result":[{"a":1]}}`, "in a list or object"},
+		{"control character", "{\"jsonrpc\":\"2.0\",\"method\":\"a\tb\"}", "in string"},
+		{"bad escape", `{"jsonrpc":"2.0","method":"\x"}`, "invalid escape sequence"},
+		{"bad unicode escape", `{"jsonrpc":"2.0","method":"\u12g4"}`, "invalid escape sequence"},
+		{"too deep", `{"jsonrpc":"2.0","id":1,"result":` + deep + `}`, "exceeded max depth"},
+		{"open brackets", `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", maxDepth-1), "unexpected EOF"},
+		{"mixed brackets", `{"jsonrpc":"2.0","id":1,"result":[{"a":1]}}`, "after object value"},
 		{"too long", strings.Repeat("x", testMax+1), "a line of more than 1048576 bytes"},
 	}
 	for _, tt := range tests {

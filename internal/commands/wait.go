@@ -20,16 +20,17 @@ const (
 // wait is something that takes time, and what is known of it.
 type wait struct {
 	subject string // the server it is about, or empty
+	begun   string // what it was at first
 	text    string
 	began   time.Time
 	told    bool
 }
 
-func (w *wait) says() string {
+func (w *wait) says(text string) string {
 	if w.subject == "" {
-		return w.text
+		return text
 	}
-	return w.subject + ": " + w.text
+	return w.subject + ": " + text
 }
 
 // waiting says what it is that takes time, or what is new about it; an empty text is its end. It may be called from any
@@ -45,7 +46,7 @@ func (u *ui) waiting(subject, text string) {
 	case i >= 0:
 		u.waits[i].text = text
 	case text != "":
-		u.waits = append(u.waits, &wait{subject: subject, text: text, began: time.Now()})
+		u.waits = append(u.waits, &wait{subject: subject, begun: text, text: text, began: time.Now()})
 	}
 	u.watch()
 }
@@ -100,7 +101,7 @@ func (u *ui) showWaits() {
 		end += fmt.Sprintf(" (and %d more)", n)
 	}
 	const head = "codemode: "
-	line := head + cut(oneLine(w.says()), max(20, u.width()-len(head)-utf8.RuneCountInString(end)-1)) + end
+	line := head + cut(oneLine(w.says(w.text)), max(20, u.width()-len(head)-utf8.RuneCountInString(end)-1)) + end
 	if line == u.shown && u.progress {
 		return
 	}
@@ -122,7 +123,8 @@ func (u *ui) tellWaits() {
 		return
 	}
 	late = foremost(late)
-	text := late[len(late)-1].says()
+	w := late[len(late)-1]
+	text := w.says(w.begun) // what it said since is one line of many
 	if n := len(late) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}

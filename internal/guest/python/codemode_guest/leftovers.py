@@ -9,6 +9,8 @@ from _weakref import ref
 
 from . import frames
 
+_WORKSPACE = "/workspace"
+
 _GRACE = 0.02  # seconds that threads may take to end, when they are about to
 
 # Their threads wait for work and take it from any run.
@@ -21,6 +23,7 @@ class Leftovers:
     def __init__(self):
         self._threads = set()
         self._children = set()
+        self._files = set()
 
     def threads(self):
         """The threads that still run, as {id: frame}, and the names of the new ones worth telling.
@@ -46,6 +49,16 @@ class Leftovers:
         renew = not self._children.issuperset(running)
         self._children = set(running)
         return new, renew
+
+    def files(self):
+        """The names of new files in the folder that code works in. What is hidden are programs' caches."""
+        try:
+            names = {name for name in posix.listdir(_WORKSPACE) if not name.startswith(".")}
+        except OSError:
+            return []
+        new = sorted(name.encode("utf-8", "backslashreplace").decode() for name in names - self._files)
+        self._files = names
+        return new
 
 
 def _threads():

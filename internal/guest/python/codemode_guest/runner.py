@@ -169,6 +169,10 @@ class Runner:
             if names and not script:
                 them = "it prints" if len(names) == 1 else "they print"
                 notes.append(f"{_listed(noun, names)} still running: what {them} from now on is dropped")
+        files = self._leftovers.files()
+        if files:
+            where = "program" if script else "session"
+            notes.append(f"what is in /workspace ends with the {where}, so print what is to be kept: {_few(files)}")
         return notes
 
     def _leave_child(self, failure):
@@ -222,8 +226,12 @@ def _bare(error):
     return {"type": name, "message": "", "traceback": name}
 
 
+def _few(names):
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
 def _listed(noun, names):
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    shown = _few(names)
     if len(names) == 1:
         return f"{noun} {shown}"
     return f"{len(names)} {noun}{'es' if noun.endswith('s') else 's'} ({shown})"

@@ -73,6 +73,8 @@ type Bridge struct {
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
 
+	exposedAnswers *answers // what the user has said of calls by the client itself
+
 	decoding *fair.Queue // for who reads long texts
 	pictures *fair.Queue // for who decodes images
 
@@ -92,7 +94,7 @@ func New(opts Options) *Bridge {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns()}
+	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns(), exposedAnswers: newAnswers()}
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
 	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
 	b.closing, b.end = context.WithCancelCause(context.Background())

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -27,10 +28,13 @@ type rounds struct {
 	parked map[string]*parked // by the state that the client is to send back
 }
 
+// calling is what a call does, once it may take as many rounds as it needs.
+type calling func(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result
+
 // pendingCall is one run and the client's rounds to it.
 type pendingCall struct {
 	cancel context.CancelCauseFunc
-	done   chan Outcome // has room for it
+	done   chan mcp.Result // has room for it
 	asks   chan ask
 }
 
@@ -65,21 +69,25 @@ func (r *rounds) close() {
 }
 
 // handle is call, which ends with ctx, too: the SDK lets what is under way go on.
-func (r *rounds) handle(ctx, run context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+func (r *rounds) handle(ctx, run context.Context, req *mcp.CallToolRequest, do calling) mcp.Result {
 	run, cancel := context.WithCancelCause(run)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	return r.call(run, req)
+	return r.call(run, req, do)
 }
 
-// call is one round of a call of run_python.
-func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
+// runPython is calling run_python.
+func (r *rounds) runPython(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result {
+	return r.bridge.call(ctx, arguments, from).CallToolResult(r.bridge.form(from.client))
+}
+
+// call is one round of a call.
+func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling) mcp.Result {
 	client := req.Session.InitializeParams()
 	caller := caller{unasked: cannotElicit, parent: traceParent(req.Params.Meta)}
 	if client != nil && client.ClientInfo != nil {
 		caller.client = showName(client.ClientInfo.Name)
 	}
-	f := r.bridge.form(caller.client)
 	several := client != nil && client.ProtocolVersion >= severalRounds
 	switch {
 	case !elicits(client):
@@ -88,24 +96,24 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTo
 	default:
 		v := r.resume(req.Params)
 		if v == nil && req.Params.RequestState != "" {
-			return invalid("requestState: no run waits for this answer any more").CallToolResult(f)
+			return invalid("requestState: no run waits for this answer any more").CallToolResult(r.bridge.form(caller.client))
 		}
 		if v == nil {
-			v = r.begin(req.Params.Arguments, caller)
+			v = r.begin(req.Params.Arguments, caller, do)
 		}
-		return r.wait(ctx, v, f)
+		return r.wait(ctx, v)
 	}
-	return r.bridge.call(ctx, req.Params.Arguments, caller).CallToolResult(f)
+	return do(ctx, req.Params.Arguments, caller)
 }
 
 // begin starts a run that may take several rounds.
-func (r *rounds) begin(arguments []byte, from caller) *pendingCall {
+func (r *rounds) begin(arguments []byte, from caller, do calling) *pendingCall {
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	v := &pendingCall{cancel: cancel, done: make(chan Outcome, 1), asks: make(chan ask)}
+	v := &pendingCall{cancel: cancel, done: make(chan mcp.Result, 1), asks: make(chan ask)}
 	r.work.Go(func() {
 		defer cancel(nil)
 		from.ask = v.ask
-		v.done <- r.bridge.call(ctx, arguments, from)
+		v.done <- do(ctx, arguments, from)
 	})
 	return v
 }
@@ -127,18 +135,17 @@ func (v *pendingCall) ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 // wait is a round: it ends with the run, or with what the run's user must be asked.
-func (r *rounds) wait(ctx context.Context, v *pendingCall, f Form) *mcp.CallToolResult {
+func (r *rounds) wait(ctx context.Context, v *pendingCall) mcp.Result {
 	select {
-	case out := <-v.done:
-		return out.CallToolResult(f)
+	case result := <-v.done:
+		return result
 	case a := <-v.asks:
 		return &mcp.CallToolResult{
 			InputRequests: mcp.InputRequestMap{approvalID: elicitation(a.question)}, RequestState: r.park(v, a),
 		}
 	case <-ctx.Done():
 		v.cancel(context.Cause(ctx))
-		out := <-v.done
-		return out.CallToolResult(f)
+		return <-v.done
 	}
 }
 

@@ -61,8 +61,9 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	calls := newRounds(ctx, b)
 	defer calls.close()
 	s.AddTool(b.runPython(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return calls.handle(ctx, run, req), nil
+		return calls.handle(ctx, run, req, calls.runPython).(*mcp.CallToolResult), nil
 	})
+	b.addExposed(ctx, s, calls)
 	b.addResources(s)
 	return serveConn(ctx, s, in, out, b.log)
 }

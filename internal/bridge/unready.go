@@ -33,7 +33,7 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	var ready atomic.Pointer[rounds]
 	handle := func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if calls := ready.Load(); calls != nil {
-			return calls.handle(ctx, run, req), nil
+			return calls.handle(ctx, run, req, calls.runPython).(*mcp.CallToolResult), nil
 		}
 		return notRun(hint.New(u.Why().Error(), u.remedies()...)).CallToolResult(stand.form("")), nil
 	}
@@ -50,6 +50,7 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		}
 		calls := newRounds(ctx, b)
 		ready.Store(calls)
+		b.addExposed(ctx, s, calls)
 		s.AddTool(b.runPython(), handle)
 		b.addResources(s)
 		<-ctx.Done()

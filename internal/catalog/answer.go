@@ -69,8 +69,10 @@ func (w *answerWriter) entry(i int, m Match) string {
 	}
 	text := call(m.ServerAlias, m.Tool, most) + "\n"
 	about := m.Tool.Summary()
-	if len(m.Also) > 0 {
-		about += " (the same: " + strings.Join(m.Also, ", ") + ")"
+	if same := m.Also; len(same) > 2 {
+		about += fmt.Sprintf(" (the same: %s and %d more)", strings.Join(same[:2], ", "), len(same)-2)
+	} else if len(same) > 0 {
+		about += " (the same: " + strings.Join(same, ", ") + ")"
 	}
 	if note := w.note(m); note != "" {
 		about += " (" + note + ")"

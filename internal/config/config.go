@@ -20,7 +20,8 @@ type Config struct {
 	Exec         Exec         `koanf:"exec"`
 	Output       Output       `koanf:"output"`
 	Instructions Instructions `koanf:"instructions"`
-	Servers      Servers      `koanf:"mcp"` // [servers.NAME] are the servers themselves
+	Expose       []string     `koanf:"expose"` // patterns of tools that clients see beside run_python
+	Servers      Servers      `koanf:"mcp"`    // [servers.NAME] are the servers themselves
 	Policy       Policy       `koanf:"policy"`
 	Audit        Audit        `koanf:"audit"`
 	Disk         Disk         `koanf:"disk"`

@@ -36,6 +36,10 @@ var keys = []key{
 		name: "tenant", kind: tenantName, def: DefaultTenant, flag: "--tenant",
 		doc: "set of servers, limits and state to use",
 	},
+	{
+		name: "expose", kind: rules,
+		doc: "tools that clients see beside run_python, and call themselves",
+	},
 
 	{
 		name: "sandbox.runtime", kind: runtimeName, def: "auto", older: []string{"MCP_BRIDGE_RUNTIME"}, flag: "--runtime",

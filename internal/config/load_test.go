@@ -46,6 +46,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Run:          Run{Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, Grace: 2 * time.Second},
 		Output:       Output{Mode: "compact", Limit: 32 << 10, Keep: 256 << 20},
 		Instructions: Instructions{Servers: true},
+		Expose:       []string{},
 		Servers: Servers{
 			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Sandbox: []string{}, Own: map[string]Server{},
 			StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,

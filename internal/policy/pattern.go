@@ -42,6 +42,12 @@ const (
 	wide   reach = true  // its Python names, too, a server's plain one, and a tool's in any case
 )
 
+// Matches says whether one of these patterns names the tool of a call by its real names, or what is said of it.
+func (c Call) Matches(patterns []string) bool {
+	_, ok := first(patterns, c, narrow)
+	return ok
+}
+
 // first returns the first pattern that fits a call.
 func first(patterns []string, c Call, as reach) (string, bool) {
 	for _, p := range patterns {

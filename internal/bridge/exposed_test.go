@@ -1,0 +1,78 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestExposed holds that exposed tools are listed as their servers describe them, answer as they do, and are under the same
+// policy, approval and audit as calls of code.
+func TestExposed(t *testing.T) {
+	dir := t.TempDir()
+	k := newKit(t, func(o *Options) {
+		o.Config.Expose = []string{"notes.*", "fa[k]e.echo", "fake.image", "none.*"}
+		o.Config.Policy.Deny, o.Config.Policy.Confirm = []string{"notes.delete_note"}, []string{"notes.add_note"}
+		o.Config.Audit.MaxSize, o.Config.Audit.Keep, o.AuditDir = 1<<20, 2, dir
+	}, fake("fake"), fake("notes", "-notes", filepath.Join(dir, "called")), fake("other"))
+	asked := 0
+	client := k.serveClient(&mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked++
+			contains(t, q.Params.Message, "notes.add_note", "milk")
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+		},
+	}, nil)
+	listed, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range listed.Tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, "fake_echo fake_image notes_") || strings.Contains(got, "delete_note") ||
+		!strings.HasSuffix(got, " run_python") || strings.Contains(got, "other") {
+		t.Errorf("tools %s", got)
+	}
+	call := func(name, arguments string) string {
+		t.Helper()
+		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
+		if err != nil {
+			return err.Error()
+		}
+		return string(mustJSON(result))
+	}
+	want(t, call("fake_echo", `{"message":"hi"}`), `{"content":[{"type":"text","text":"hi"}]}`)
+	contains(t, call("fake_image", `{}`), `"mimeType":"image/png"`, `"fake/kind":"image"`)
+	contains(t, call("notes_add_note", `{"message":"milk"}`), `add_note: milk`)
+	contains(t, call("notes_delete_note", `{}`), `unknown tool`)
+	contains(t, call("other_echo", `{"message":"hi"}`), `unknown tool`)
+	if called, _ := os.ReadFile(filepath.Join(dir, "called")); asked != 1 || !strings.Contains(string(called), "milk") {
+		t.Errorf("asked %d times, called %q", asked, called)
+	}
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	var lines []byte
+	for _, log := range logs {
+		text, _ := os.ReadFile(log)
+		lines = append(lines, text...)
+	}
+	contains(t, string(lines), `"tool":"echo"`, `"tool":"add_note"`, `"rule":"confirm:notes.add_note"`)
+}
+
+// TestExposedNames holds that no exposed tool takes the name of another, or one that a model's service refuses.
+func TestExposedNames(t *testing.T) {
+	taken := map[string]bool{"run_python": true}
+	for _, tt := range [][2]string{{"a_b_c", "a_b_c"}, {"a_b_c", "a_b_c_2"}, {"run_python", "run_python_2"}, {strings.Repeat("x", 65), ""}} {
+		if got := freeName(tt[0], taken); got != tt[1] {
+			t.Errorf("%s is called %q, want %q", tt[0], got, tt[1])
+		}
+	}
+}

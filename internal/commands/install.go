@@ -252,16 +252,50 @@ func (s *installation) ask(ctx context.Context) error {
 	case s.cmd.Bool("json"):
 		return nil
 	case len(names) == 0:
-		s.ui.note("note", "there is no client here that lacks codemode")
+		s.tellNoClient()
 		return nil
 	case !s.interactive() && !s.cmd.Bool("yes"):
 		s.ui.hints([]string{"codemode install " + strings.Join(names, " ")})
 		return nil
 	}
-	if err := s.confirm("put codemode into " + strings.Join(names, ", ") + "?"); err != nil {
+	if err := s.chooseClients(names); err != nil {
 		return err
 	}
 	return s.installInto(ctx, s.clients)
+}
+
+// chooseClients asks about each client.
+func (s *installation) chooseClients(names []string) error {
+	if s.cmd.Bool("yes") || s.request.DryRun || len(names) == 1 {
+		return s.confirm("put codemode into " + strings.Join(names, ", ") + "?")
+	}
+	all := false
+	s.clients = slices.DeleteFunc(s.clients, func(c clientcfg.Client) bool {
+		yes := all
+		if !all {
+			yes, all = s.ui.askEach(s.env.Stdin, "put codemode into "+c.ID+"?")
+		}
+		return !yes
+	})
+	if len(s.clients) == 0 {
+		s.ui.note("note", "nothing was written")
+		return exit(exitRefused)
+	}
+	return nil
+}
+
+// tellNoClient says why there is no client to put codemode into.
+func (s *installation) tellNoClient() {
+	for _, c := range installable() {
+		for _, st := range s.in.Status(s.of(c), false) {
+			if st.State != install.NotDetected {
+				s.ui.note("note", "every client that is here has codemode")
+				return
+			}
+		}
+	}
+	s.ui.note("note", "no client that codemode knows is here")
+	s.ui.hints([]string{"for any other: codemode install --print", "codemode help install"})
 }
 
 // interactive says whether there is somebody to ask.
@@ -361,7 +395,7 @@ func (s *installation) install(ctx context.Context) error {
 		}
 		what := "put codemode into "
 		if s.cmd.Bool("adopt") {
-			what = "move the servers of these behind codemode: "
+			what = "move servers behind codemode, each asked for, of "
 		}
 		var names []string
 		for _, c := range clients {
@@ -381,7 +415,7 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 		return err
 	}
 	if s.cmd.Bool("adopt") {
-		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own}
+		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own, Choose: s.chooser()}
 	}
 	var results []install.Result
 	for _, c := range clients {
@@ -395,6 +429,32 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 		saved = s.saving(ctx, results)
 	}
 	return s.ended(ctx, s.report(results, saved))
+}
+
+// chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said yes
+// before is not asked.
+func (s *installation) chooser() func(clientcfg.Entry) bool {
+	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
+		return nil
+	}
+	said, all := map[string]bool{}, map[string]bool{}
+	return func(e clientcfg.Entry) bool {
+		key := e.Client + "\x00" + e.Server.Project + "\x00" + e.Written
+		yes, known := said[key]
+		scope := e.Client + " " + string(e.Scope)
+		if known || all[scope] {
+			return yes || all[scope]
+		}
+		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
+		if e.Scope == clientcfg.Local {
+			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?", quote(e.Written), e.Client, quote(e.Server.Project))
+		}
+		if e.Server.Disabled {
+			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
+		}
+		said[key], all[scope] = s.ui.askEach(s.env.Stdin, question)
+		return said[key]
+	}
 }
 
 // executable finds what entries start, and refuses what will not stay where it is.

@@ -133,28 +133,38 @@ func (s *installation) tell(r install.Result) {
 		s.ui.note(r.Client, n)
 	}
 	uninstalls := s.cmd.Name == "uninstall"
+	is, now, has, stays := "is", " now", "has", "stays"
+	if s.request.DryRun { // of which nothing has happened
+		is, now, has, stays = "would be", "", "would have", "would stay"
+	}
 	for _, m := range r.Moved {
 		switch {
 		case uninstalls && m.Kept:
-			s.ui.note(r.Client, fmt.Sprintf("has %s back, and codemode keeps it, too", quote(m.Name)))
+			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
 		case uninstalls:
-			s.ui.note(r.Client, "has "+quote(m.Name)+" back")
+			s.ui.note(r.Client, has+" "+quote(m.Name)+" back")
 		case m.Same:
 			s.ui.note(r.Client, fmt.Sprintf("%s is codemode's already, from %s", quote(m.Name), quote(m.File)))
+		case m.Only != "":
+			s.ui.note(r.Client, fmt.Sprintf("%s, which was for %s alone, %s behind codemode%s, for every folder: %s",
+				quote(m.Name), quote(m.Only), is, now, quote(m.File)))
 		case m.As != m.Name:
-			s.ui.note(r.Client, fmt.Sprintf("%s is behind codemode now, as %s, for codemode has another of that name: %s", quote(m.Name), quote(m.As), quote(m.File)))
+			s.ui.note(r.Client, fmt.Sprintf("%s %s behind codemode%s, as %s, for codemode has another of that name: %s", quote(m.Name), is, now, quote(m.As), quote(m.File)))
 		default:
-			s.ui.note(r.Client, fmt.Sprintf("%s is behind codemode now: %s", quote(m.Name), quote(m.File)))
+			s.ui.note(r.Client, fmt.Sprintf("%s %s behind codemode%s: %s", quote(m.Name), is, now, quote(m.File)))
 		}
 	}
 	for _, st := range r.Stayed {
-		s.ui.note(r.Client, fmt.Sprintf("%s stays: %s", quote(st.Name), st.Reason))
+		s.ui.note(r.Client, fmt.Sprintf("%s %s: %s", quote(st.Name), stays, st.Reason))
 	}
 	if r.Done() {
 		return
 	}
 	what := "nothing was written"
-	if r.Action == install.Failed {
+	switch {
+	case s.request.DryRun:
+		what = "nothing would be written"
+	case r.Action == install.Failed:
 		what = "it is not there"
 	}
 	s.ui.error(fmt.Sprintf("%s: %s: %v", r.Client, what, r.Err), s.remedy(r)...)
@@ -215,6 +225,9 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 	known, _ := l.bridge.Known()
 	sum := &saving{TokensAfter: ownTokens}
 	for _, name := range moved {
+		if !slices.Contains(names(l.usable), name) {
+			continue // it is switched off
+		}
 		n := slices.IndexFunc(known.Servers(), func(c catalog.Server) bool { return c.Name == name })
 		if n < 0 {
 			sum.Unknown = append(sum.Unknown, name)

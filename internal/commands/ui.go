@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -153,11 +152,36 @@ func quote(s string) string { return strconv.Quote(s) }
 
 // ask puts a question to which only y is yes. It is for terminals.
 func (u *ui) ask(from io.Reader, question string) bool {
+	answer := u.put(from, question+" [y/N]")
+	return answer == "y" || answer == "yes"
+}
+
+// askEach is ask about one of several, to all of which the answer may be given.
+func (u *ui) askEach(from io.Reader, question string) (yes, all bool) {
+	answer := u.put(from, question+" [y/N/all]")
+	all = answer == "a" || answer == "all"
+	return all || answer == "y" || answer == "yes", all
+}
+
+// put puts a question, and returns the line that is typed.
+func (u *ui) put(from io.Reader, question string) string {
 	u.mu.Lock()
 	u.clear()
-	fmt.Fprintf(u.out, "codemode: %s [y/N] ", oneLine(question))
+	fmt.Fprintf(u.out, "codemode: %s ", oneLine(question))
 	u.mu.Unlock()
-	answer, _ := bufio.NewReader(from).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	return strings.ToLower(strings.TrimSpace(typed(from)))
+}
+
+// typed reads a line, and nothing behind it, which is for the next question.
+func typed(from io.Reader) string {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := from.Read(b)
+		if n > 0 && b[0] != '\n' {
+			line = append(line, b[0])
+		}
+		if err != nil || n > 0 && b[0] == '\n' {
+			return string(line)
+		}
+	}
 }

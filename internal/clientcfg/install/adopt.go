@@ -21,6 +21,23 @@ import (
 type Adopter struct {
 	Dir string                   // codemode's own folder of servers
 	Own func() []clientcfg.Entry // what codemode is told itself, as things are now
+
+	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
+	Choose func(clientcfg.Entry) bool
+}
+
+// localTable is where a client's file has the servers that an entry is among: those of one folder alone stand apart.
+func localTable(doc *splice.Document, table []string, e clientcfg.Entry) []string {
+	if e.Scope != clientcfg.Local {
+		return table
+	}
+	folders, _ := doc.Entries([]string{"projects"})
+	for _, folder := range folders {
+		if filepath.FromSlash(folder) == e.Server.Project {
+			return []string{"projects", folder, "mcpServers"}
+		}
+	}
+	return table
 }
 
 // A Stayed is a server that adoption leaves in its client's file.
@@ -41,24 +58,29 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			p.stayed = append(p.stayed, Stayed{problem.Server, problem.Err.Error()})
 		}
 	}
-	names, err := doc.Entries(table)
-	if err != nil {
-		return err
+	listed := func(e clientcfg.Entry) bool {
+		names, err := doc.Entries(localTable(doc, table, e))
+		return err == nil && slices.Contains(names, e.Written)
 	}
 	own := i.Adopt.Own()
 	var files []newFile
 	for _, e := range entries {
 		switch reason := i.staying(e, t.Client); {
-		case e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope, !slices.Contains(names, e.Written):
+		case e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope && e.Scope != clientcfg.Local, !listed(e):
 		case reason != "":
 			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
 				p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			}
+		case i.Adopt.Choose != nil && !i.Adopt.Choose(e):
+			p.stayed = append(p.stayed, Stayed{e.Written, "you have chosen that"})
 		default:
 			m := i.place(e, own, files)
-			m.Key, m.Vars = table, clientcfg.Variables(e.Server)
+			m.Key, m.Vars = localTable(doc, table, e), clientcfg.Variables(e.Server)
+			if e.Scope == clientcfg.Local {
+				m.Only = e.Server.Project
+			}
 			if m.Wrote {
-				text, err := ownFile(t, doc, append(slices.Clone(table), e.Written), m.As)
+				text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
 				if err != nil {
 					p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
 					continue
@@ -98,8 +120,6 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 		return "it starts codemode"
 	case e.Server.Command == "":
 		return "it is reached by URL, which codemode cannot do yet"
-	case e.Server.Disabled:
-		return "it is switched off"
 	}
 	if why := clientcfg.Bound(e); why != "" {
 		return why
@@ -156,8 +176,8 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 }
 
 // ownFile is a file of codemode's own for one server, in its client's own words, and with the client's name, by whose rules they
-// are read.
-func ownFile(t Target, doc *splice.Document, key []string, as string) ([]byte, error) {
+// are read. One that was of a folder alone starts there, as it did.
+func ownFile(t Target, doc *splice.Document, key []string, as, folder string) ([]byte, error) {
 	raw, ok := doc.Raw(key)
 	if t.format != splice.JSON && t.format != splice.JSONC {
 		value, _ := doc.Get(key)
@@ -172,6 +192,15 @@ func ownFile(t Target, doc *splice.Document, key []string, as string) ([]byte, e
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"client\": %s,\n  \"mcpServers\": {\n    %s: %s\n  }\n}\n", quoted(t.Client.ID), quoted(as), raw)
+	if value, _ := doc.Get(key); folder != "" {
+		if entry, _ := value.(map[string]any); entry["cwd"] == nil {
+			own, err := splice.Parse(b.Bytes(), splice.JSONC)
+			if err != nil {
+				return nil, err
+			}
+			return own.Set([]string{"mcpServers", as}, []splice.Member{{Key: "cwd", Value: folder}})
+		}
+	}
 	return b.Bytes(), nil
 }
 
@@ -210,10 +239,22 @@ func removeFiles(files []newFile) {
 	}
 }
 
-func namesOf(moved []Moved) []string {
-	names := make([]string, len(moved))
-	for n, m := range moved {
-		names[n] = m.Name
+// tablesOf is one server of each table that servers are moved out of.
+func tablesOf(moved []Moved) (list []Moved) {
+	for _, m := range moved {
+		if !slices.ContainsFunc(list, func(o Moved) bool { return slices.Equal(o.Key, m.Key) }) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// namesOf are the servers that are moved out of a table.
+func namesOf(moved []Moved, table []string) (names []string) {
+	for _, m := range moved {
+		if slices.Equal(m.Key, table) {
+			names = append(names, m.Name)
+		}
 	}
 	return names
 }

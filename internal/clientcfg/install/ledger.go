@@ -56,6 +56,7 @@ type Moved struct {
 	Same   bool     `json:"-"`                // codemode had it already
 	Kept   bool     `json:"-"`                // on its way back: codemode keeps it, too
 	Vars   []string `json:"-"`                // that it refers to
+	Only   string   `json:"-"`                // the folder that it was for alone
 }
 
 const (

@@ -87,8 +87,8 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, 
 	if err := doc.take(doc.Set(key, set)); err != nil {
 		return p, err
 	}
-	if len(p.moved) > 0 {
-		if err := doc.take(doc.RemoveAll(table, namesOf(p.moved), false)); err != nil {
+	for _, of := range tablesOf(p.moved) {
+		if err := doc.take(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
 			return p, err
 		}
 	}

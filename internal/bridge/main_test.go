@@ -18,6 +18,7 @@ import (
 	"codemode/internal/proc/proctest"
 	"codemode/internal/require"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 // native is the real runtime, shared by all tests.
 var native = sync.OnceValue(func() sandbox.Runtime {
 	cache := filepath.Join(sandboxtest.CacheHome(), "codemode")
-	return sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}})
+	return sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: python.Source{CacheDir: cache}})
 })
 
 // kit is a bridge with real sandboxes and real servers.

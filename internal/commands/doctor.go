@@ -82,7 +82,7 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	}
 	if p.paths.Cache != "" {
 		// Unpacking takes every processor, and engines have a few seconds to answer. What is wrong is told by a check.
-		_, _ = p.python(p.ui).Python(ctx)
+		_, _ = p.python(p.ui).Prepare(ctx)
 	}
 	doctor.Run(ctx, p.checks(cmd.Bool("servers")), waiting, tell)
 	if cmd.Bool("escape") && ctx.Err() == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -176,18 +177,48 @@ func TestJoinedErrors(t *testing.T) {
 	}
 }
 
+// sharedText is text that a timer may be writing.
+type sharedText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *sharedText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sharedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *sharedText) Len() int { return len(s.String()) }
+
+func (s *sharedText) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Reset()
+}
+
 // TestWaits is about what takes time: on a terminal a line says what it is after 0.3 s, at most ten times a second; elsewhere
 // there is one line after 2 s.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var errs bytes.Buffer
+		pass := func(d time.Duration) {
+			<-time.After(d)
+			synctest.Wait() // until what is shown then has been written
+		}
+		var errs sharedText
 		u := &ui{out: &errs, live: true}
 		u.busy(1, 4, "unpacking Python")
-		<-time.After(290 * time.Millisecond)
+		pass(290 * time.Millisecond)
 		if errs.Len() > 0 {
 			t.Errorf("what takes no time is shown: %q", errs.String())
 		}
-		<-time.After(100 * time.Millisecond)
+		pass(100 * time.Millisecond)
 		u.warn("something")
 		want := "codemode: unpacking Python 25 % … 0 s\r\x1b[Kcodemode: warning: something\n"
 		if errs.String() != want {
@@ -196,36 +227,36 @@ func TestWaits(t *testing.T) {
 		errs.Reset()
 		for n := range 1000 {
 			u.busy(n, 1000, "unpacking Python")
-			<-time.After(time.Millisecond)
+			pass(time.Millisecond)
 		}
 		if n := strings.Count(errs.String(), "unpacking"); n == 0 || n > 11 {
 			t.Errorf("it was shown %d times in a second", n)
 		}
 		errs.Reset()
 		u.waiting("memory", "npx is installing or starting server-memory")
-		<-time.After(6200 * time.Millisecond)
+		pass(6200 * time.Millisecond)
 		if !strings.HasSuffix(errs.String(), "codemode: memory: npx is installing or starting server-memory … 6 s") {
 			t.Errorf("got %q", errs.String())
 		}
 		u.aside([]byte("a program's line without an end"))
 		errs.Reset()
-		<-time.After(time.Second)
+		pass(time.Second)
 		if errs.Len() > 0 {
 			t.Errorf("behind a program's text there is %q", errs.String())
 		}
 		u.quit()
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		if errs.Len() > 0 {
 			t.Errorf("after the end there is %q", errs.String())
 		}
 
 		u = &ui{out: &errs}
 		u.waiting("memory", "npx is installing or starting server-memory")
-		<-time.After(1900 * time.Millisecond)
+		pass(1900 * time.Millisecond)
 		if errs.Len() > 0 {
 			t.Errorf("without a terminal there is %q", errs.String())
 		}
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		u.quit()
 		if want := "codemode: waiting: memory: npx is installing or starting server-memory\n"; errs.String() != want {
 			t.Errorf("got %q, want %q", errs.String(), want)

@@ -9,6 +9,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
+	"codemode/internal/sandbox/python"
 )
 
 var errNoCache = hint.New("there is no folder to unpack Python into: neither HOME nor XDG_CACHE_HOME names one",
@@ -83,8 +84,8 @@ func (t *tenancy) native(ui *ui, log *slog.Logger) sandbox.Runtime {
 	})
 }
 
-func (t *tenancy) python(ui *ui) sandbox.PythonSource {
-	return sandbox.PythonSource{
+func (t *tenancy) python(ui *ui) python.Source {
+	return python.Source{
 		CacheDir:    t.paths.Cache,
 		Interpreter: t.config.Sandbox.Python,
 		LookPath:    lookPath(t.env),

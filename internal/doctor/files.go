@@ -11,24 +11,24 @@ import (
 	"time"
 
 	"codemode/internal/catalog/store"
-	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 )
 
 const fixes = "codemode doctor --fix"
 
 // Python proves that the interpreter of guests is whole, and runs it.
-func Python(source sandbox.PythonSource) Check {
+func Python(source python.Source) Check {
 	return Check{
 		Name: "python", Proves: "that Python is as it was unpacked",
-		Examine: func(ctx context.Context, found func(Finding)) { found(python(ctx, source)) },
+		Examine: func(ctx context.Context, found func(Finding)) { found(interpreter(ctx, source)) },
 	}
 }
 
-func python(ctx context.Context, source sandbox.PythonSource) Finding {
-	if source.Interpreter == "" && sandbox.Carries() == "" {
+func interpreter(ctx context.Context, source python.Source) Finding {
+	if source.Interpreter == "" && python.Carries() == "" {
 		return Finding{Verdict: Skipped, Summary: "codemode carries none for this system: containers have theirs"}
 	}
-	py, err := source.Python(ctx)
+	py, err := source.Prepare(ctx)
 	if err == nil {
 		err = py.Verify()
 	}
@@ -227,7 +227,7 @@ func (k Kept) open() (list []string) {
 
 // Repairs are the remedies that are safe: nothing is lost, approved, fetched or installed by them. They are checks that
 // tell what they have done, and nothing where there was nothing to do.
-func Repairs(k Kept, source sandbox.PythonSource) []Check {
+func Repairs(k Kept, source python.Source) []Check {
 	repair := func(proves string, do func(ctx context.Context, done func(string)) error) Check {
 		return Check{Name: "repair", Proves: proves, Examine: func(ctx context.Context, found func(Finding)) {
 			err := do(ctx, func(what string) { found(Finding{Verdict: OK, Summary: what}) })
@@ -238,7 +238,7 @@ func Repairs(k Kept, source sandbox.PythonSource) []Check {
 	}
 	return []Check{
 		repair("Python", func(ctx context.Context, done func(string)) error {
-			if source.Interpreter != "" || sandbox.Carries() == "" {
+			if source.Interpreter != "" || python.Carries() == "" {
 				return nil
 			}
 			damage, err := source.Repair(ctx)

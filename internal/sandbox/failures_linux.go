@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"codemode/internal/sandbox/python"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -144,7 +146,7 @@ func diagnoseStage2(l *launch, err error, stderr []byte) error {
 		return err
 	}
 	if failure.Errno == 0 && len(stderr) > 0 {
-		failure.Text += lastLine(string(stderr))
+		failure.Text += python.LastLine(string(stderr))
 	}
 	if l.enforced.Method == methodBwrap && failure.Errno == 0 {
 		return &UnavailableError{
@@ -218,11 +220,22 @@ func namespacesRefused(err error) bool {
 	return strings.HasPrefix(e.Code, "userns")
 }
 
+// cacheUnavailable explains that the cache is not to be trusted, if that is the error.
+func cacheUnavailable(err error) error {
+	var untrusted *python.CacheError
+	if !errors.As(err, &untrusted) {
+		return err
+	}
+	return &UnavailableError{
+		Runtime: nativeName, Code: "cache", Step: "checking the cache before anything of it is run", Err: err,
+		Remedy: untrusted.Hint(),
+	}
+}
+
 // pythonUnavailable explains why there is no interpreter.
 func pythonUnavailable(interpreter string, err error) error {
-	var already *UnavailableError
-	if errors.As(err, &already) {
-		return err
+	if errors.As(err, new(*python.CacheError)) {
+		return cacheUnavailable(err)
 	}
 	e := &UnavailableError{Runtime: nativeName, Code: "python", Step: "preparing the embedded Python", Err: err}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/stage2"
 
 	"golang.org/x/sys/unix"
@@ -128,7 +129,7 @@ func TestAtLeast(t *testing.T) {
 }
 
 func TestGuestBinds(t *testing.T) {
-	py := &Python{Binds: []Bind{{Host: "/usr", Inside: "/usr"}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}, {Host: "/usr/lib/python3", Inside: "/usr/lib/python3"}}}
+	py := &python.Interpreter{Binds: []python.Bind{{Host: "/usr", Inside: "/usr"}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}, {Host: "/usr/lib/python3", Inside: "/usr/lib/python3"}}}
 	binds := guestBinds(py, "/cache/guest")
 	var seen []string
 	for _, b := range binds {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
 
 	"golang.org/x/sys/unix"
@@ -113,7 +114,7 @@ func endsWithin(pidfd int, d time.Duration) bool {
 // host is the process to be killed.
 func host(t *testing.T, config string) {
 	c := strings.Split(config, ",")
-	rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: c[4], Python: sandbox.PythonSource{CacheDir: c[1]}})
+	rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: c[4], Python: python.Source{CacheDir: c[1]}})
 	sb, err := rt.Start(t.Context(), sandbox.Spec{
 		Session: "hosted",
 		Files:   os.DirFS(c[3]),

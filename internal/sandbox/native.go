@@ -2,12 +2,14 @@ package sandbox
 
 import (
 	"log/slog"
+
+	"codemode/internal/sandbox/python"
 )
 
 // NativeOptions configure the native runtime.
 type NativeOptions struct {
 	CacheDir string // codemode's cache; the runtime keeps to its "guest" directory
-	Python   PythonSource
+	Python   python.Source
 	Log      *slog.Logger // nil logs nothing
 
 	// Isolation is what Probe tries; empty is IsolationFull. Start goes by its Spec's policy.

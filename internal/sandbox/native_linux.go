@@ -9,15 +9,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"codemode/internal/sandbox/python"
 )
 
 // native is the native runtime. What it learns about the machine is behind mu; nothing is done under
 // the lock.
 type native struct {
-	python    PythonSource
+	python    python.Source
 	log       *slog.Logger
 	isolation Isolation
-	guests    guestFiles
+	guests    python.Trees
 	groups    cgroups
 
 	mu     sync.Mutex
@@ -30,7 +32,7 @@ func newNative(opts NativeOptions) Runtime {
 		python:    opts.Python,
 		log:       opts.Log,
 		isolation: opts.Isolation,
-		guests:    guestFiles{root: filepath.Join(opts.CacheDir, "guest")},
+		guests:    python.Trees{Root: filepath.Join(opts.CacheDir, "guest")},
 	}
 }
 
@@ -55,9 +57,9 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := n.guests.dir(ctx, spec.Files, py)
+	dir, err := n.guests.Dir(ctx, spec.Files, py)
 	if err != nil {
-		return nil, err
+		return nil, cacheUnavailable(err)
 	}
 	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
 		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
@@ -111,12 +113,12 @@ func checkSpec(spec Spec) error {
 }
 
 // interpreter prepares the Python that a policy names.
-func (n *native) interpreter(ctx context.Context, p Policy) (*Python, error) {
+func (n *native) interpreter(ctx context.Context, p Policy) (*python.Interpreter, error) {
 	source := n.python
 	if p.Interpreter != "" {
 		source.Interpreter = p.Interpreter
 	}
-	py, err := source.Python(ctx)
+	py, err := source.Prepare(ctx)
 	if err != nil && ctx.Err() == nil {
 		return nil, pythonUnavailable(source.Interpreter, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/require"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
@@ -39,7 +40,7 @@ func startNative(t *testing.T, cache string, isolation sandbox.Isolation) sandbo
 	t.Helper()
 	rt := sandbox.NewNative(sandbox.NativeOptions{
 		CacheDir:  cache,
-		Python:    sandbox.PythonSource{CacheDir: sandboxtest.PythonCache(t)},
+		Python:    python.Source{CacheDir: sandboxtest.PythonCache(t)},
 		Isolation: isolation,
 	})
 	if _, err := rt.Probe(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
@@ -18,7 +19,7 @@ const nestedEnv = "CODEMODE_TEST_NESTED"
 // TestOneIDRoot: in a rootless container codemode is root, and there is no other user to become.
 func TestOneIDRoot(t *testing.T) {
 	if cache := os.Getenv(nestedEnv); cache != "" {
-		rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}})
+		rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: python.Source{CacheDir: cache}})
 		if _, err := rt.Probe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,7 @@ func TestNamespacesUsedUp(t *testing.T) {
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
 			t.Fatal(err)
 		}
-		rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: sandbox.PythonSource{CacheDir: cache}})
+		rt := sandbox.NewNative(sandbox.NativeOptions{CacheDir: cache, Python: python.Source{CacheDir: cache}})
 		_, err := rt.Probe(t.Context())
 		var unavailable *sandbox.UnavailableError
 		if !errors.As(err, &unavailable) || unavailable.Code != "userns-limit" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/stage2"
 
 	"golang.org/x/sys/unix"
@@ -99,7 +100,7 @@ type walls struct {
 func readWalls(b []byte, exit Exit, isolation Isolation) (walls, error) {
 	var w walls
 	if err := json.Unmarshal(b, &w); err != nil {
-		return w, fmt.Errorf("no answer (exit code %d, signal %d)%s", exit.Code, exit.Signal, lastLine(string(exit.Stderr)))
+		return w, fmt.Errorf("no answer (exit code %d, signal %d)%s", exit.Code, exit.Signal, python.LastLine(string(exit.Stderr)))
 	}
 	full := isolation == IsolationFull
 	switch {

@@ -39,7 +39,7 @@ func (l *launch) prepareReduced() error {
 	l.config.RequireLandlock = true
 	l.config.Dir = work
 	py, dir := l.view.guest.py, l.view.guest.dir
-	l.config.Path = py.hostPath(py.Exe)
+	l.config.Path = py.HostPath(py.Exe)
 	l.config.Argv = l.view.guest.argv(l.config.Path, dir)
 	l.config.Env = replaceEnv(l.config.Env, map[string]string{"HOME": work, "TMPDIR": tmp, "MPLCONFIGDIR": tmp})
 	l.config.Landlock = stage2.Landlock{
@@ -50,7 +50,7 @@ func (l *launch) prepareReduced() error {
 		l.config.Landlock.Execute = append(l.config.Landlock.Execute, b.Host)
 	}
 	for _, p := range py.SitePackages {
-		l.site = append(l.site, py.hostPath(p))
+		l.site = append(l.site, py.HostPath(p))
 	}
 	return nil
 }

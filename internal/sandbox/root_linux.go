@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/stage2"
 )
 
@@ -24,6 +25,15 @@ var systemPaths = []string{
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime",
 	"/etc/fonts", "/etc/matplotlibrc", // Debian's matplotlib does not start without the latter
 	"/nix/store", "/run/current-system",
+}
+
+// A Bind is a host file or directory and the path at which it is seen, read-only.
+type Bind struct {
+	Host, Inside string
+	Write        bool // it may be written to
+	Real         bool // Host leads through no link, and must not when it is mounted
+	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
+	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 }
 
 // A hostView is a part of the host.
@@ -56,8 +66,12 @@ func look(paths []string) hostView {
 }
 
 // guestBinds are the host's paths, the interpreter's and the guest's files.
-func guestBinds(py *Python, dir string) []Bind {
-	return needed(slices.Concat(host().binds, py.Binds, []Bind{{Host: dir, Inside: GuestDir, Hidden: true}}))
+func guestBinds(py *python.Interpreter, dir string) []Bind {
+	binds := append(slices.Clone(host().binds), Bind{Host: dir, Inside: GuestDir, Hidden: true})
+	for _, b := range py.Binds {
+		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Hidden: b.Hidden})
+	}
+	return needed(binds)
 }
 
 // needed are binds in the order in which they are attached, without those that another shows already.
@@ -78,6 +92,12 @@ func needed(binds []Bind) []Bind {
 		}
 	}
 	return kept
+}
+
+// cutDir returns what follows dir in path, and whether path is dir or lies below it.
+func cutDir(path, dir string) (rest string, ok bool) {
+	rest, err := filepath.Rel(dir, path)
+	return rest, err == nil && filepath.IsLocal(rest)
 }
 
 // shows tells whether k makes b superfluous.
@@ -109,7 +129,7 @@ func rootFiles() []stage2.File {
 
 // guestEnv is the whole environment of a guest; nothing of codemode's own is in it. Settings that begin
 // with PYTHON are for child processes: the guest itself is isolated from them.
-func guestEnv(py *Python, added []string) []string {
+func guestEnv(py *python.Interpreter, added []string) []string {
 	env := []string{
 		"PATH=/usr/bin:/bin:/run/current-system/sw/bin",
 		"HOME=/workspace",

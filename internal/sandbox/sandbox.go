@@ -1,6 +1,6 @@
 // Package sandbox is where a guest runs: it starts one isolated Python process tree and ends it.
 //
-// It owns the native runtime, the pool over any runtime, the embedded Python distribution and the decision
+// It owns the native runtime, the pool over any runtime and the decision
 // what a machine can enforce; podman and docker are package container. It never knows MCP or what the guest's messages mean, and it
 // never starts anything with less isolation than the [Policy] says unless the caller allowed that
 // gap by name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process,
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"codemode/internal/sandbox/python"
 )
 
 // A Runtime is a way to run a guest. It is an interface because there are several, for choosing;
@@ -54,7 +56,7 @@ type Spec struct {
 }
 
 // GuestDir is where Spec.Files appear inside every sandbox.
-const GuestDir = "/codemode"
+const GuestDir = python.GuestDir
 
 // A Sandbox is one running guest. It is born running, ends once (by itself, by Kill or by Close),
 // and is dead for good. All methods may be called from any goroutine.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"time"
 
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/stage2"
 )
 
@@ -32,13 +33,13 @@ type view struct {
 
 // A guestSource is what a guest is made of, on the host.
 type guestSource struct {
-	py   *Python
+	py   *python.Interpreter
 	dir  string // of the guest's files
 	boot string // below dir
 }
 
 // guestView is what a guest sees.
-func guestView(spec Spec, py *Python, dir string, e Enforcement) view {
+func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) view {
 	source := &guestSource{py, dir, spec.Boot}
 	return view{
 		path: py.Exe, argv: source.argv(py.Exe, GuestDir), env: guestEnv(py, spec.Env), dir: "/workspace", keep: 6,

@@ -10,13 +10,14 @@ import (
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/escape"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
 )
 
 func TestNativeEscapes(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := sandbox.NewNative(sandbox.NativeOptions{
-			CacheDir: t.TempDir(), Python: sandbox.PythonSource{CacheDir: sandboxtest.PythonCache(t)},
+			CacheDir: t.TempDir(), Python: python.Source{CacheDir: sandboxtest.PythonCache(t)},
 		})
 		if _, err := rt.Probe(t.Context()); err != nil {
 			var unavailable *sandbox.UnavailableError

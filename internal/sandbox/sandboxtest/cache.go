@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 )
 
 // cacheVariable names the cache of the process that started this one as another user.
@@ -31,7 +31,7 @@ func CacheHome() string {
 
 var unpacked = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(CacheHome(), "codemode")
-	_, err := sandbox.PythonSource{CacheDir: dir}.Python(context.Background())
+	_, err := python.Source{CacheDir: dir}.Prepare(context.Background())
 	return dir, err
 })
 

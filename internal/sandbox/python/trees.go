@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// guestFiles keeps the trees of guests on disk, byte-compiled: written once, then mounted by every
+// Trees keeps the trees of guests on disk, byte-compiled: written once, then mounted by every
 // sandbox. The name of a directory is a hash of what it holds, so nothing is ever changed in place.
-type guestFiles struct {
-	root string // the cache's directory for them
+type Trees struct {
+	Root string // the cache's directory for them
 
 	mu    sync.Mutex
 	known map[guestKey]guestTree
@@ -38,15 +38,15 @@ type guestTree struct {
 	files map[string][]byte
 }
 
-// dir returns the host directory that holds files, byte-compiled with py. It costs some stat calls once
+// Dir returns the host directory that holds files, byte-compiled with py. It costs some stat calls once
 // the tree is there: a cache may be emptied at any time.
-func (g *guestFiles) dir(ctx context.Context, files fs.FS, py *Python) (string, error) {
+func (g *Trees) Dir(ctx context.Context, files fs.FS, py *Interpreter) (string, error) {
 	tree, err := g.tree(files, py.Tag+" "+py.Version)
 	if err != nil {
 		return "", fmt.Errorf("reading the guest's files: %w", err)
 	}
-	dir := filepath.Join(g.root, tree.name)
-	if err := trustCache(filepath.Dir(g.root), g.root, dir); err != nil {
+	dir := filepath.Join(g.Root, tree.name)
+	if err := trustCache(filepath.Dir(g.Root), g.Root, dir); err != nil {
 		return "", err
 	}
 	if tree.complete(dir) {
@@ -59,7 +59,7 @@ func (g *guestFiles) dir(ctx context.Context, files fs.FS, py *Python) (string, 
 }
 
 // tree reads and hashes files, once for each value that can be compared, as an embed.FS can.
-func (g *guestFiles) tree(files fs.FS, tag string) (guestTree, error) {
+func (g *Trees) tree(files fs.FS, tag string) (guestTree, error) {
 	comparable := reflect.TypeOf(files).Comparable()
 	if comparable {
 		g.mu.Lock()
@@ -110,11 +110,11 @@ func (t guestTree) complete(dir string) bool {
 }
 
 // write makes dir, under a lock: whoever holds it knows that the makers of what is half-written are dead.
-func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Python) error {
-	if err := makeCache(filepath.Dir(g.root), g.root); err != nil {
+func (g *Trees) write(ctx context.Context, dir string, t guestTree, py *Interpreter) error {
+	if err := makeCache(filepath.Dir(g.Root), g.Root); err != nil {
 		return err
 	}
-	lock, err := lockCache(ctx, g.root, func() {})
+	lock, err := lockCache(ctx, g.Root, func() {})
 	if err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 	if t.complete(dir) {
 		return nil // another process was faster
 	}
-	removeTemps(g.root)
+	removeTemps(g.Root)
 	g.prune() // before there is anything of ours, which a clock that jumps would let seem old
-	temp, err := os.MkdirTemp(g.root, tempPrefix)
+	temp, err := os.MkdirTemp(g.Root, tempPrefix)
 	if err != nil {
 		return err
 	}
@@ -161,11 +161,11 @@ func (g *guestFiles) write(ctx context.Context, dir string, t guestTree, py *Pyt
 const unusedAfter = 7 * 24 * time.Hour
 
 // prune removes the trees of older versions. The lock is held.
-func (g *guestFiles) prune() {
-	entries, _ := os.ReadDir(g.root)
+func (g *Trees) prune() {
+	entries, _ := os.ReadDir(g.Root)
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil && e.IsDir() && time.Since(fi.ModTime()) > unusedAfter {
-			_ = os.RemoveAll(filepath.Join(g.root, e.Name()))
+			_ = os.RemoveAll(filepath.Join(g.Root, e.Name()))
 		}
 	}
 }

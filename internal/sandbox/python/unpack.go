@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -39,13 +39,13 @@ const (
 )
 
 // embedded returns the embedded interpreter, unpacked in the cache.
-func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
+func (s Source) embedded(ctx context.Context) (*Interpreter, error) {
 	d := s.distribution()
 	if err := d.ensure(ctx); err != nil {
 		return nil, err
 	}
 	version := embeddedVersion()
-	return &Python{
+	return &Interpreter{
 		Exe:      embeddedExe(embeddedDir),
 		Version:  version,
 		Tag:      "cpython-" + majorMinor(version, ""),
@@ -56,7 +56,7 @@ func (s PythonSource) embedded(ctx context.Context) (*Python, error) {
 
 // Repair makes sure of the embedded distribution: one that is damaged is removed and unpacked again, which the
 // first result tells. What codemodes that were killed have left half-unpacked goes, too.
-func (s PythonSource) Repair(ctx context.Context) (damage, err error) {
+func (s Source) Repair(ctx context.Context) (damage, err error) {
 	py, err := s.embedded(ctx)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (s PythonSource) Repair(ctx context.Context) (damage, err error) {
 }
 
 // distribution is the embedded one, wherever it is by now.
-func (s PythonSource) distribution() distribution {
+func (s Source) distribution() distribution {
 	return distribution{
 		dir:      filepath.Join(s.CacheDir, "python", embeddedVersion()+"-"+embeddedKey()),
 		extract:  extractEmbedded,
@@ -109,7 +109,8 @@ func majorMinor(version, sep string) string {
 
 // embeddedKey tells apart what different builds of codemode would unpack.
 func embeddedKey() string {
-	h := sha256.Sum256([]byte(strings.Join(append([]string{embeddedRelease, runtime.GOARCH, embeddedDir, markerForm}, unneeded...), "\n")))
+	parts := append([]string{embeddedRelease, runtime.GOARCH, embeddedDir, markerForm}, unneeded...)
+	h := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return hex.EncodeToString(h[:4])
 }
 
@@ -153,8 +154,8 @@ func (d distribution) ensure(ctx context.Context) error {
 
 func (d distribution) marker() string { return filepath.Join(d.dir, markerName) }
 
-// whole tells about the marker of a distribution that is in place, whose interpreter can be executed, gives nobody its user's
-// rights, and finds its library. It costs a few microseconds, since every start asks.
+// whole tells about the marker of a distribution that is in place, whose interpreter can be executed, gives nobody its
+// user's rights, and finds its library. It costs a few microseconds, since every start asks.
 func (d distribution) whole() (fs.FileInfo, error) {
 	const permissions = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	for _, path := range d.vital() {

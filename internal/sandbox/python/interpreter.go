@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var coveredDirs = []string{"/tmp", "/workspace", "/dev", "/proc", "/run", GuestD
 var sharedTrees = []string{"/usr", "/nix/store"}
 
 // interpreter returns the interpreter the user named.
-func (s PythonSource) interpreter(ctx context.Context) (*Python, error) {
+func (s Source) interpreter(ctx context.Context) (*Interpreter, error) {
 	exe, err := s.findInterpreter()
 	if err != nil {
 		return nil, fmt.Errorf("python %q: %w", s.Interpreter, err)
@@ -38,7 +38,7 @@ func (s PythonSource) interpreter(ctx context.Context) (*Python, error) {
 
 // findInterpreter returns the program that s.Interpreter means. It keeps symbolic links: it is by its
 // path that the interpreter of a virtual environment knows where it belongs.
-func (s PythonSource) findInterpreter() (string, error) {
+func (s Source) findInterpreter() (string, error) {
 	path := s.Interpreter
 	if !strings.ContainsRune(path, filepath.Separator) {
 		if s.LookPath == nil {
@@ -91,8 +91,8 @@ func checkProgram(path string) error {
 
 // python says what a guest needs of the interpreter. All paths are real ones, so that no symbolic link
 // has to exist inside too.
-func (a inspection) python() *Python {
-	py := &Python{
+func (a inspection) python() *Interpreter {
+	py := &Interpreter{
 		Exe:     insidePath(realPath(a.Executable)),
 		Version: a.Version,
 		Tag:     a.Tag,

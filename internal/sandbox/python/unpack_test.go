@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"bufio"
@@ -26,8 +26,8 @@ func TestUnpackChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("only as a child of TestUnpackKilledAndConcurrent")
 	}
-	s := PythonSource{CacheDir: dir, Progress: func(_, _ int, what string) { fmt.Println(what) }}
-	if _, err := s.Python(t.Context()); err != nil {
+	s := Source{CacheDir: dir, Progress: func(_, _ int, what string) { fmt.Println(what) }}
+	if _, err := s.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestUnpackKilledAndConcurrent(t *testing.T) {
 	if temps, _ := filepath.Glob(filepath.Join(root, tempPrefix+"*")); len(temps) != 0 {
 		t.Errorf("left over: %v", temps)
 	}
-	py, err := PythonSource{CacheDir: cache}.Python(t.Context())
+	py, err := Source{CacheDir: cache}.Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,8 @@ func unpacked(t *testing.T, dir string, ago time.Duration) {
 
 // stub is a distribution in root that must not be unpacked, or fails as told.
 func stub(root string, extract func(string) error) distribution {
-	return distribution{dir: filepath.Join(root, "3.14.6-current"), extract: extract, progress: func(int, int, string) {}}
+	progress := func(int, int, string) {}
+	return distribution{dir: filepath.Join(root, "3.14.6-current"), extract: extract, progress: progress}
 }
 
 func TestUnpackedIsTrustedByItsMarker(t *testing.T) {
@@ -155,8 +156,8 @@ func TestUnpackedIsTrustedByItsMarker(t *testing.T) {
 	}
 }
 
-// TestChangedModesAreFound holds that a start finds an interpreter that gives its user's rights to others, and a library
-// that cannot be read.
+// TestChangedModesAreFound holds that a start finds an interpreter that gives its user's rights to others, and a
+// library that cannot be read.
 func TestChangedModesAreFound(t *testing.T) {
 	asked := errors.New("unpacked again")
 	for i := range stub("", nil).vital() {
@@ -296,7 +297,8 @@ func TestUnpackErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		root := filepath.Join(file, "python")
-		if err := stub(root, nil).ensure(t.Context()); !errors.Is(err, syscall.ENOTDIR) || !strings.Contains(err.Error(), file) {
+		err := stub(root, nil).ensure(t.Context())
+		if !errors.Is(err, syscall.ENOTDIR) || !strings.Contains(err.Error(), file) {
 			t.Errorf("got error %v", err)
 		}
 	})

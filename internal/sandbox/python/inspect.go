@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ type cachedInspection struct {
 }
 
 // inspect returns what exe says about itself, from the cache if it is still the same program.
-func (s PythonSource) inspect(ctx context.Context, exe string) (inspection, error) {
+func (s Source) inspect(ctx context.Context, exe string) (inspection, error) {
 	of, err := fingerprint(exe)
 	if err != nil {
 		return inspection{}, err
@@ -94,7 +94,7 @@ func runInspection(ctx context.Context, exe string) (inspection, error) {
 	if err := cmd.Run(); ctx.Err() != nil {
 		return inspection{}, context.Cause(ctx)
 	} else if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return inspection{}, fmt.Errorf("running %q: %w%s", exe, err, lastLine(stderr.String()))
+		return inspection{}, fmt.Errorf("running %q: %w%s", exe, err, LastLine(stderr.String()))
 	} else if err != nil {
 		return inspection{}, explainStart(exe, err)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"errors"
@@ -7,6 +7,17 @@ import (
 	"os"
 	"syscall"
 )
+
+// CacheError is a directory of the cache that others could have filled, so that nothing of it was run.
+type CacheError struct{ Err error }
+
+func (e *CacheError) Error() string { return e.Err.Error() }
+func (e *CacheError) Unwrap() error { return e.Err }
+
+// Hint is what to do about it.
+func (e *CacheError) Hint() []string {
+	return []string{"Set XDG_CACHE_HOME to a directory of your own."}
+}
 
 // trustCache refuses directories of the cache that others could have filled: what is in them is run, on
 // the host too. Those that others can read, it closes. One that does not exist yet is fine.
@@ -20,10 +31,7 @@ func trustCache(dirs ...string) error {
 			return fmt.Errorf("checking cache directory %q: %w", dir, err)
 		}
 		if err = onlyOurs(dir, fi); err != nil {
-			return &UnavailableError{
-				Runtime: nativeName, Code: "cache", Step: "checking the cache before anything of it is run", Err: err,
-				Remedy: []string{"Set XDG_CACHE_HOME to a directory of your own."},
-			}
+			return &CacheError{err}
 		}
 		if fi.Mode().Perm()&^cacheMode() != 0 {
 			_ = os.Chmod(dir, cacheMode()) // root's, or on a file system that is read-only, it stays as it is

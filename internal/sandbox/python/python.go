@@ -1,4 +1,9 @@
-package sandbox
+// Package python prepares the interpreter of guests: the one this binary carries, or one the user named.
+//
+// It owns the cache's folders of unpacked, inspected and byte-compiled files, which other processes may use at the same
+// time, and trusts nothing in them that others could have written. It never starts a guest: what it runs is the
+// interpreter itself, on files of codemode's own. Nothing needs closing.
+package python
 
 import (
 	"bytes"
@@ -10,18 +15,18 @@ import (
 	"strings"
 )
 
+// GuestDir is where every sandbox shows the guest's own files, which no interpreter may cover.
+const GuestDir = "/codemode"
+
 // A Bind is a host file or directory and the path at which the guest sees it, read-only.
 type Bind struct {
 	Host, Inside string
-	Write        bool // it may be written to
-	Real         bool // Host leads through no link, and must not when it is mounted
-	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 }
 
-// Python is an interpreter that is ready to be used by a guest. It is a value to read: it holds no
+// Interpreter is an interpreter that is ready to be used by a guest. It is a value to read: it holds no
 // process, lock or descriptor, and need not be closed.
-type Python struct {
+type Interpreter struct {
 	Exe          string   // the interpreter, as the guest sees it
 	Version      string   // "3.14.6"
 	Tag          string   // what its bytecode files are called by: "cpython-314"
@@ -31,8 +36,8 @@ type Python struct {
 	Env          []string // what it needs in the guest's environment
 }
 
-// PythonSource says which interpreter guests use and where files about it are kept.
-type PythonSource struct {
+// Source says which interpreter guests use and where files about it are kept.
+type Source struct {
 	// CacheDir is codemode's cache directory; the source keeps to its "python" directory.
 	CacheDir string
 
@@ -47,11 +52,11 @@ type PythonSource struct {
 	Progress func(done, total int, what string)
 }
 
-// Python returns the interpreter, which the first call on a machine has to prepare: the embedded one
+// Prepare returns the interpreter, which the first call on a machine has to prepare: the embedded one
 // is unpacked, another one is run once to ask what it is. Later calls, in whichever process, cost
 // microseconds, so call it for every start rather than keeping the answer: a cache that was emptied
 // meanwhile is filled again.
-func (s PythonSource) Python(ctx context.Context) (*Python, error) {
+func (s Source) Prepare(ctx context.Context) (*Interpreter, error) {
 	if s.Interpreter != "" {
 		return s.interpreter(ctx)
 	}
@@ -59,12 +64,12 @@ func (s PythonSource) Python(ctx context.Context) (*Python, error) {
 }
 
 // Verify reads the embedded distribution and says whether files of it were lost or changed since it
-// was unpacked. [PythonSource.Repair] unpacks it again.
-func (py *Python) Verify() error {
+// was unpacked. [Source.Repair] unpacks it again.
+func (py *Interpreter) Verify() error {
 	if !py.Embedded {
 		return nil
 	}
-	dir := py.hostPath(embeddedDir)
+	dir := py.HostPath(embeddedDir)
 	want, err := os.ReadFile(filepath.Join(dir, markerName))
 	if err != nil {
 		return fmt.Errorf("checking python in %q: %w", dir, err)
@@ -80,8 +85,8 @@ func (py *Python) Verify() error {
 }
 
 // Try runs the interpreter, outside of any sandbox: what it computes is a constant.
-func (py *Python) Try(ctx context.Context) error {
-	exe := py.hostPath(py.Exe)
+func (py *Interpreter) Try(ctx context.Context) error {
+	exe := py.HostPath(py.Exe)
 	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-B", "-c", "print(6 * 7)")
 	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
 	var stderr bytes.Buffer
@@ -91,15 +96,15 @@ func (py *Python) Try(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("%w%s", explainStart(exe, err), lastLine(stderr.String()))
+		return fmt.Errorf("%w%s", explainStart(exe, err), LastLine(stderr.String()))
 	case strings.TrimSpace(string(out)) != "42":
 		return fmt.Errorf("running %q: it takes 6 * 7 for %.40q", exe, out)
 	}
 	return nil
 }
 
-// hostPath is where the host has what the guest sees at inside.
-func (py *Python) hostPath(inside string) string {
+// HostPath is where the host has what the guest sees at inside.
+func (py *Interpreter) HostPath(inside string) string {
 	for _, b := range py.Binds {
 		if rest, ok := cutDir(inside, b.Inside); ok {
 			return filepath.Join(b.Host, rest)
@@ -116,7 +121,7 @@ func cutDir(path, dir string) (rest string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-func (s PythonSource) progress(done, total int, what string) {
+func (s Source) progress(done, total int, what string) {
 	if s.Progress != nil {
 		s.Progress(done, total, what)
 	}

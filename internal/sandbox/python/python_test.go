@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -23,17 +23,17 @@ func TestMain(m *testing.M) {
 // testCache is a cache that all tests of the package share, because filling it takes seconds.
 var testCache string
 
-var unpackOnce = sync.OnceValues(func() (*Python, error) {
+var unpackOnce = sync.OnceValues(func() (*Interpreter, error) {
 	dir, err := os.MkdirTemp("", "codemode-test-")
 	if err != nil {
 		return nil, err
 	}
 	testCache = dir
-	return PythonSource{CacheDir: dir}.Python(context.Background())
+	return Source{CacheDir: dir}.Prepare(context.Background())
 })
 
 // embeddedPython returns the embedded interpreter, unpacked in a cache that lasts as long as the tests.
-func embeddedPython(t testing.TB) *Python {
+func embeddedPython(t testing.TB) *Interpreter {
 	t.Helper()
 	if embeddedRelease == "" {
 		t.Skip("no embedded python on this system")
@@ -46,9 +46,9 @@ func embeddedPython(t testing.TB) *Python {
 }
 
 // runOnHost runs code with py as it lies on the host, without any sandbox.
-func runOnHost(t *testing.T, py *Python, code string) string {
+func runOnHost(t *testing.T, py *Interpreter, code string) string {
 	t.Helper()
-	cmd := exec.Command(py.hostPath(py.Exe), "-I", "-S", "-c", code)
+	cmd := exec.Command(py.HostPath(py.Exe), "-I", "-S", "-c", code)
 	cmd.Env = []string{"LANG=C.UTF-8"}
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()
@@ -64,14 +64,30 @@ func TestEmbeddedPython(t *testing.T) {
 		t.Errorf("got %+v", py)
 	}
 	for name, code := range map[string]string{
-		"version":    `import sys; print(sys.version.split()[0] == "` + py.Version + `")`,
-		"tag":        `import sys; print(sys.implementation.cache_tag == "` + py.Tag + `")`,
-		"modules":    `import asyncio, bz2, ctypes, curses, dbm, decimal, hashlib, lzma, multiprocessing, pdb, readline, sqlite3, ssl, sysconfig, unittest, uuid, zlib; print(sysconfig.get_config_vars() != {})`,
-		"subprocess": `import subprocess, sys; print(subprocess.check_output([sys.executable, "-c", "print(True)"], text=True).strip())`,
-		"links":      `import os, sys; d = os.path.dirname(sys.executable); print(sorted(os.listdir(d)) == ["python", "python3", "python3.14"] and os.readlink(d + "/python3") == "python3.14")`,
-		"names":      `import importlib.util as u, json, marshal; print(marshal.loads(open(u.cache_from_source(json.__file__), "rb").read()[16:]).co_filename == "/opt/codemode/python/lib/python3.14/json/__init__.py")`,
-		"bytecode":   `import pydoc, importlib.util as u; print(open(u.cache_from_source(pydoc.__file__), "rb").read(8)[4:] == bytes([1, 0, 0, 0]))`,
-		"no pip":     `import importlib.util as u; print(not any(map(u.find_spec, ["pip", "ensurepip", "tkinter", "idlelib", "_testcapi"])))`,
+		"version": `import sys; print(sys.version.split()[0] == "` + py.Version + `")`,
+		"tag":     `import sys; print(sys.implementation.cache_tag == "` + py.Tag + `")`,
+		"modules": `
+import asyncio, bz2, ctypes, curses, dbm, decimal, hashlib, lzma, multiprocessing, pdb, readline, sqlite3, ssl
+import sysconfig, unittest, uuid, zlib
+print(sysconfig.get_config_vars() != {})`,
+		"subprocess": `
+import subprocess, sys
+print(subprocess.check_output([sys.executable, "-c", "print(True)"], text=True).strip())`,
+		"links": `
+import os, sys
+d = os.path.dirname(sys.executable)
+names = ["python", "python3", "python3.14"]
+print(sorted(os.listdir(d)) == names and os.readlink(d + "/python3") == "python3.14")`,
+		"names": `
+import importlib.util as u, json, marshal
+code = marshal.loads(open(u.cache_from_source(json.__file__), "rb").read()[16:])
+print(code.co_filename == "/opt/codemode/python/lib/python3.14/json/__init__.py")`,
+		"bytecode": `
+import pydoc, importlib.util as u
+print(open(u.cache_from_source(pydoc.__file__), "rb").read(8)[4:] == bytes([1, 0, 0, 0]))`,
+		"no pip": `
+import importlib.util as u
+print(not any(map(u.find_spec, ["pip", "ensurepip", "tkinter", "idlelib", "_testcapi"])))`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := runOnHost(t, py, code); got != "True" {
@@ -82,7 +98,7 @@ func TestEmbeddedPython(t *testing.T) {
 }
 
 func TestEmbeddedReleaseIsGoMods(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
+	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +110,7 @@ func TestEmbeddedReleaseIsGoMods(t *testing.T) {
 
 func TestEmbeddedSize(t *testing.T) {
 	const most = 60 << 20
-	dir := embeddedPython(t).hostPath(embeddedDir)
+	dir := embeddedPython(t).HostPath(embeddedDir)
 	if size := treeSize(dir); size > most {
 		t.Errorf("the distribution takes %d MiB, want at most %d", size>>20, most>>20)
 	}
@@ -122,7 +138,7 @@ func TestVerify(t *testing.T) {
 	if err := py.Verify(); err != nil {
 		t.Errorf("after use: %v", err)
 	}
-	extra := filepath.Join(py.hostPath(embeddedDir), "lib", "extra.py")
+	extra := filepath.Join(py.HostPath(embeddedDir), "lib", "extra.py")
 	if err := os.WriteFile(extra, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -137,12 +153,12 @@ func TestVerify(t *testing.T) {
 
 // TestRepair flips a bit, which leaves names and sizes as they were.
 func TestRepair(t *testing.T) {
-	source := PythonSource{CacheDir: t.TempDir()}
-	py, err := source.Python(t.Context())
+	source := Source{CacheDir: t.TempDir()}
+	py, err := source.Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := py.hostPath(embeddedDir + "/lib/python" + majorMinor(embeddedVersion(), ".") + "/json/decoder.py")
+	name := py.HostPath(embeddedDir + "/lib/python" + majorMinor(embeddedVersion(), ".") + "/json/decoder.py")
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +208,8 @@ func TestCompile(t *testing.T) {
 	}
 
 	write("pkg/bad.py", "def f(:\n")
-	if err := py.Compile(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "SyntaxError") {
+	err := py.Compile(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "SyntaxError") {
 		t.Errorf("got error %v, want one that names the directory and the syntax error", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -225,9 +242,9 @@ func TestCutDir(t *testing.T) {
 
 func BenchmarkEmbeddedPython(b *testing.B) {
 	embeddedPython(b)
-	s := PythonSource{CacheDir: testCache}
+	s := Source{CacheDir: testCache}
 	for b.Loop() {
-		if _, err := s.Python(b.Context()); err != nil {
+		if _, err := s.Prepare(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"bufio"
@@ -28,8 +28,8 @@ for path in lines:
 
 // Compile byte-compiles every .py file below dir, a host directory, with this interpreter. The
 // bytecode lands in the __pycache__ directories beside the files.
-func (py *Python) Compile(ctx context.Context, dir string) error {
-	return compileTree(ctx, py.hostPath(py.Exe), dir, "", func(int, int) {})
+func (py *Interpreter) Compile(ctx context.Context, dir string) error {
+	return compileTree(ctx, py.HostPath(py.Exe), dir, "", func(int, int) {})
 }
 
 // compileTree is Compile by the interpreter at exe, which need not be in its final place. Tracebacks
@@ -113,7 +113,7 @@ func compileFiles(ctx context.Context, exe, dir, shown string, todo <-chan strin
 		err = werr
 	}
 	if err != nil {
-		return fmt.Errorf("running %q: %w%s", exe, err, lastLine(stderr.String()))
+		return fmt.Errorf("running %q: %w%s", exe, err, LastLine(stderr.String()))
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func pythonFiles(dir string) ([]string, error) {
 	return files, err
 }
 
-// lastLine is the last line of an interpreter's stderr, to end an error with: of a traceback it is
+// LastLine is the last line of an interpreter's stderr, to end an error with: of a traceback it is
 // the one that says what happened.
-func lastLine(stderr string) string {
+func LastLine(stderr string) string {
 	stderr = strings.TrimSpace(stderr)
 	if stderr == "" {
 		return ""

@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -68,8 +68,8 @@ func (d distribution) fill(ctx context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, markerName), []byte(sum), 0o644)
 }
 
-// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived. What extracts knows no
-// context: when that ends, the directory is taken from under it, and the next file it opens is its last.
+// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived. What extracts knows
+// no context: when that ends, the directory is taken from under it, and the next file it opens is its last.
 func (d distribution) unpack(ctx context.Context, dir string) error {
 	barred := make(chan struct{})
 	finished := context.AfterFunc(ctx, func() {
@@ -181,7 +181,8 @@ func listing(dir string) (string, error) {
 				return err
 			}
 		}
-		fmt.Fprintf(h, "%v %d %08x %q\n", info.Mode(), len(content), crc32.ChecksumIEEE(content), strings.TrimPrefix(path, dir))
+		sum, name := crc32.ChecksumIEEE(content), strings.TrimPrefix(path, dir)
+		fmt.Fprintf(h, "%v %d %08x %q\n", info.Mode(), len(content), sum, name)
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), err

@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // wantUntrusted fails the test unless err says that the directory is not to be trusted, and why.
 func wantUntrusted(t *testing.T, err error, dir, why string) {
 	t.Helper()
-	var unavailable *UnavailableError
-	if !errors.As(err, &unavailable) || unavailable.Code != "cache" || len(unavailable.Remedy) == 0 {
-		t.Fatalf("error %v, want one with code cache and a remedy", err)
+	var untrusted *CacheError
+	if !errors.As(err, &untrusted) || len(untrusted.Hint()) == 0 {
+		t.Fatalf("error %v, want a CacheError with a hint", err)
 	}
 	if !strings.Contains(err.Error(), strconv.Quote(dir)) || !strings.Contains(err.Error(), why) {
 		t.Errorf("error %v does not say about %q: %s", err, dir, why)
@@ -31,15 +31,27 @@ func TestTrustCache(t *testing.T) {
 		change func(dir string) error
 		why    string // "" for a directory that is fine
 	}{
-		"fine":           {func(string) error { return nil }, ""},
-		"readable":       {func(dir string) error { return os.Chmod(dir, 0o755) }, ""},
-		"missing":        {os.Remove, ""},
-		"group's":        {func(dir string) error { return os.Chmod(dir, 0o775) }, "can be written by others"},
-		"everybody's":    {func(dir string) error { return os.Chmod(dir, 0o1777) }, "can be written by others"},
-		"file":           {func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, "not a directory"},
-		"symbolic link":  {func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/usr", dir)) }, "not a directory"},
-		"dangling link":  {func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/nonexistent", dir)) }, "not a directory"},
-		"somebody's own": {func(dir string) error { return os.Chown(dir, 61234, 61234) }, "belongs to another user (uid 61234)"},
+		"fine":        {func(string) error { return nil }, ""},
+		"readable":    {func(dir string) error { return os.Chmod(dir, 0o755) }, ""},
+		"missing":     {os.Remove, ""},
+		"group's":     {func(dir string) error { return os.Chmod(dir, 0o775) }, "can be written by others"},
+		"everybody's": {func(dir string) error { return os.Chmod(dir, 0o1777) }, "can be written by others"},
+		"file": {
+			func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) },
+			"not a directory",
+		},
+		"symbolic link": {
+			func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/usr", dir)) },
+			"not a directory",
+		},
+		"dangling link": {
+			func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/nonexistent", dir)) },
+			"not a directory",
+		},
+		"somebody's own": {
+			func(dir string) error { return os.Chown(dir, 61234, 61234) },
+			"belongs to another user (uid 61234)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "codemode")
@@ -76,10 +88,10 @@ func TestUntrustedCacheIsNotUsed(t *testing.T) {
 			var err error
 			switch spoiled {
 			case "guest":
-				guests := guestFiles{root: dir}
-				_, err = guests.dir(t.Context(), fstest.MapFS{"boot.py": {}}, &Python{})
+				guests := Trees{Root: dir}
+				_, err = guests.Dir(t.Context(), fstest.MapFS{"boot.py": {}}, &Interpreter{})
 			case "python/interpreters":
-				_, err = PythonSource{CacheDir: cache}.inspect(t.Context(), os.Args[0])
+				_, err = Source{CacheDir: cache}.inspect(t.Context(), os.Args[0])
 			default:
 				err = stub(filepath.Join(cache, "python"), func(string) error { return used }).ensure(t.Context())
 			}
@@ -93,17 +105,17 @@ func TestGuestTreeOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		require.Lacking(t, "user", "only root can give files away")
 	}
-	guests := guestFiles{root: filepath.Join(t.TempDir(), "guest")}
+	guests := Trees{Root: filepath.Join(t.TempDir(), "guest")}
 	files := fstest.MapFS{"boot.py": {Data: []byte("x = 1\n")}}
 	py := embeddedPython(t)
-	dir, err := guests.dir(t.Context(), files, py)
+	dir, err := guests.Dir(t.Context(), files, py)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chown(dir, 61234, 61234); err != nil {
 		t.Fatal(err)
 	}
-	_, err = guests.dir(t.Context(), files, py)
+	_, err = guests.Dir(t.Context(), files, py)
 	wantUntrusted(t, err, dir, "belongs to another user (uid 61234)")
 }
 
@@ -113,14 +125,14 @@ func TestCacheUnderAnyUmask(t *testing.T) {
 	for _, umask := range []int{0o000, 0o002, 0o077} {
 		base := t.TempDir()
 		old := syscall.Umask(umask)
-		guests := guestFiles{root: filepath.Join(base, "codemode", "guest")}
+		guests := Trees{Root: filepath.Join(base, "codemode", "guest")}
 		files := fstest.MapFS{"pkg/boot.py": {Data: []byte("x = 1\n")}}
-		_, err := guests.dir(t.Context(), files, py)
+		_, err := guests.Dir(t.Context(), files, py)
 		syscall.Umask(old)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := guests.dir(t.Context(), files, py); err != nil {
+		if _, err := guests.Dir(t.Context(), files, py); err != nil {
 			t.Errorf("umask %#o: %v", umask, err)
 		}
 		filepath.WalkDir(base, func(path string, e os.DirEntry, err error) error {
@@ -137,11 +149,14 @@ func TestCacheUnderAnyUmask(t *testing.T) {
 
 func TestGuestFilesPrune(t *testing.T) {
 	root := t.TempDir()
-	guests := guestFiles{root: root}
+	guests := Trees{Root: root}
 	for name, age := range map[string]time.Duration{"new": time.Hour, "old": unusedAfter + time.Hour} {
 		dir := filepath.Join(root, name)
 		then := time.Now().Add(-age)
-		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "boot.py"), nil, 0o644), os.Chtimes(dir, then, then)); err != nil {
+		err := errors.Join(
+			os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "boot.py"), nil, 0o644), os.Chtimes(dir, then, then),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,11 +168,11 @@ func TestGuestFilesPrune(t *testing.T) {
 func TestGuestFilesHalfWritten(t *testing.T) {
 	py := embeddedPython(t)
 	root := filepath.Join(t.TempDir(), "codemode", "guest")
-	guests := guestFiles{root: root}
+	guests := Trees{Root: root}
 	if err := os.MkdirAll(filepath.Join(root, tempPrefix+"dead"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := guests.dir(t.Context(), fstest.MapFS{"boot.py": {Data: []byte("1\n")}}, py)
+	dir, err := guests.Dir(t.Context(), fstest.MapFS{"boot.py": {Data: []byte("1\n")}}, py)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package python
 
 import (
 	"context"
@@ -45,10 +45,10 @@ func newVenv(t *testing.T, dir string) {
 }
 
 // withSites begins code by what a guest does with SitePackages. On the host they are elsewhere.
-func withSites(py *Python, code string) string {
+func withSites(py *Interpreter, code string) string {
 	var sites []string
 	for _, s := range py.SitePackages {
-		sites = append(sites, fmt.Sprintf("%q", py.hostPath(s)))
+		sites = append(sites, fmt.Sprintf("%q", py.HostPath(s)))
 	}
 	return "import sys; sys.path += [" + strings.Join(sites, ", ") + "]\n" + code
 }
@@ -62,7 +62,7 @@ func TestInterpreterOfSystem(t *testing.T) {
 		return "", exec.ErrNotFound
 	}
 	for _, name := range []string{path, "snake"} {
-		py, err := PythonSource{CacheDir: t.TempDir(), Interpreter: name, LookPath: lookPath}.Python(t.Context())
+		py, err := Source{CacheDir: t.TempDir(), Interpreter: name, LookPath: lookPath}.Prepare(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestInterpreterOfSystem(t *testing.T) {
 }
 
 func TestInterpreterWithPandas(t *testing.T) {
-	py, err := PythonSource{CacheDir: t.TempDir(), Interpreter: systemPython(t)}.Python(t.Context())
+	py, err := Source{CacheDir: t.TempDir(), Interpreter: systemPython(t)}.Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestInterpreterOfVenv(t *testing.T) {
 	venv := filepath.Join(t.TempDir(), "venv")
 	newVenv(t, venv)
 	for _, name := range []string{venv, filepath.Join(venv, "bin", "python"), filepath.Join(venv, "bin", "python3")} {
-		py, err := PythonSource{CacheDir: t.TempDir(), Interpreter: name}.Python(t.Context())
+		py, err := Source{CacheDir: t.TempDir(), Interpreter: name}.Prepare(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,11 +132,11 @@ func TestInterpreterRefused(t *testing.T) {
 		"snake":                 {"snake", exec.ErrNotFound.Error()},
 		os.Args[0]:              {os.Args[0], "running", "exit status"},
 	} {
-		s := PythonSource{
+		s := Source{
 			CacheDir: t.TempDir(), Interpreter: name,
 			LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 		}
-		_, err := s.Python(t.Context())
+		_, err := s.Prepare(t.Context())
 		for _, want := range append(wants, fmt.Sprintf("python %q: ", name)) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got error %v, want one with %q", name, err, want)
@@ -146,7 +146,7 @@ func TestInterpreterRefused(t *testing.T) {
 }
 
 func TestInterpreterBareName(t *testing.T) {
-	_, err := PythonSource{CacheDir: t.TempDir(), Interpreter: "python3"}.Python(t.Context())
+	_, err := Source{CacheDir: t.TempDir(), Interpreter: "python3"}.Prepare(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "bare name") {
 		t.Errorf("without LookPath: got error %v", err)
 	}
@@ -159,11 +159,17 @@ func TestRunInspection(t *testing.T) {
 		name, script, want string
 	}{
 		{"fine", `echo '{` + ok + `}'`, ""},
-		{"old", `echo '{"version": "3.8.18", "new_enough": false, "implementation": "cpython"}'`, "Python 3.8.18; guests need 3.9"},
+		{
+			"old", `echo '{"version": "3.8.18", "new_enough": false, "implementation": "cpython"}'`,
+			"Python 3.8.18; guests need 3.9",
+		},
 		{"other", `echo '{"version": "3.10.1", "new_enough": true, "implementation": "pypy"}'`, "pypy"},
 		{"chatty", `echo hello`, "does not answer as a python"},
 		{"silent", `true`, "does not answer as a python"},
-		{"broken", `echo one >&2; echo "ImportError: no encodings" >&2; exit 3`, "exit status 3: ImportError: no encodings"},
+		{
+			"broken", `echo one >&2; echo "ImportError: no encodings" >&2; exit 3`,
+			"exit status 3: ImportError: no encodings",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			exe := filepath.Join(t.TempDir(), "python3")
@@ -195,10 +201,10 @@ func TestRunInspection(t *testing.T) {
 func TestInspectionIsCached(t *testing.T) {
 	venv := filepath.Join(t.TempDir(), "venv")
 	newVenv(t, venv)
-	s := PythonSource{CacheDir: t.TempDir(), Interpreter: venv}
+	s := Source{CacheDir: t.TempDir(), Interpreter: venv}
 	version := func() string {
 		t.Helper()
-		py, err := s.Python(t.Context())
+		py, err := s.Prepare(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,11 +295,11 @@ func TestInsidePath(t *testing.T) {
 
 func TestExplainStart(t *testing.T) {
 	py := embeddedPython(t)
-	exe, err := os.ReadFile(py.hostPath(py.Exe))
+	exe, err := os.ReadFile(py.HostPath(py.Exe))
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader := elfLoader(py.hostPath(py.Exe))
+	loader := elfLoader(py.HostPath(py.Exe))
 	foreign := strings.Replace(string(exe), loader, loader[:len(loader)-1]+"_", 1)
 	path := filepath.Join(t.TempDir(), "python3")
 	if err := os.WriteFile(path, []byte(foreign), 0o755); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"codemode/internal/sandbox/watchdog"
 )
 
 // clockTicks is the unit of processor time in /proc: 100 a second wherever Linux runs CPython (proc_pid_stat(5)).
@@ -30,7 +32,7 @@ func (s *nativeSandbox) CPU() (time.Duration, bool) {
 			}
 		}
 	}
-	return s.meter.read(descendants(s.first(), nil)), true
+	return s.meter.read(watchdog.Tree(s.first())), true
 }
 
 func (m *cpuMeter) read(pids []int) (total time.Duration) {

@@ -12,8 +12,5 @@ func UseMethod(rt Runtime, method string) {
 // PID is the process of a native sandbox, as the host sees it.
 func PID(sb Sandbox) int { return sb.(*nativeSandbox).pid }
 
-// ExactMemory is what the watchdog takes a process to hold.
-func ExactMemory(pid int) int64 { return exactMemory(pid) }
-
 // UseMethodOf has programs make namespaces in one way only.
 func UseMethodOf(p *Programs, method string) { p.native.remember(method) }

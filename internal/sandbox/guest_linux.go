@@ -12,12 +12,13 @@ import (
 
 	"codemode/internal/sandbox/stage2"
 	"codemode/internal/sandbox/warden"
+	"codemode/internal/sandbox/watchdog"
 
 	"golang.org/x/sys/unix"
 )
 
 // nativeSandbox is a running guest of the native runtime. Its tasks are the process's keeper, the
-// watchdog and the feeder of its input; all end with the process, and Close waits for them.
+// counter of its pipes and the feeder of its input; all end with the process, and Close waits for them.
 type nativeSandbox struct {
 	channel  *channel
 	tails    [2]*os.File
@@ -29,7 +30,7 @@ type nativeSandbox struct {
 	process *os.Process
 	inner   atomic.Pointer[pidfd] // the guest itself, where it is not that process
 	input   *relay
-	warden  *warden.Warden // ends the guest when codemode has died; nil until it runs
+	warden  *warden.Warden // ends the guest when codemode has died, or for its memory; nil until it runs
 
 	meter cpuMeter
 
@@ -111,7 +112,7 @@ func (s *nativeSandbox) ended(state *os.ProcessState) {
 	}
 	if s.exit.Signal == int(unix.SIGKILL) {
 		s.exit.Cause = ExitCause(s.cause.Load())
-		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() {
+		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() || s.warden != nil && s.warden.OverLimit() {
 			s.exit.Cause = ExitMemory
 		}
 	}
@@ -182,12 +183,25 @@ func (s *nativeSandbox) watch(l *launch) {
 	if !l.view.program && !l.alone { // one process alone has few descriptors
 		s.tasks.Go(func() { watchPipes(s.first(), s.done, func() { s.kill(ExitPipes) }) })
 	}
+	s.watchMemory(l)
+}
+
+// watchMemory has the warden hold the guest to its limit of memory where no cgroup does. A guest that has lost its warden
+// is ended.
+func (s *nativeSandbox) watchMemory(l *launch) {
 	if l.enforced.Memory != meansWatchdog {
 		return
 	}
-	w := newWatchdog(s.first(), l.policy.Memory)
+	guest := watchdog.Guest{PID: s.first(), Limit: l.policy.Memory, Shared: l.view.program}
 	if !l.alone {
-		w.dirs, w.sockets = l.view.writable(), !l.view.program
+		guest.Dirs, guest.Sockets = l.view.writable(), !l.view.program
 	}
-	s.tasks.Go(func() { w.run(s.done, func() { s.kill(ExitMemory) }) })
+	s.warden.Watch(guest)
+	s.tasks.Go(func() {
+		select {
+		case <-s.warden.Ended():
+			s.Kill()
+		case <-s.done:
+		}
+	})
 }

@@ -88,7 +88,7 @@ func (l *launch) prepare() error {
 	v := l.view
 	l.config = stage2.Config{
 		Path: v.path, Argv: v.argv, Env: v.env, Dir: v.dir, Keep: v.keep,
-		Limits: guestLimits(l.policy, l.enforced), Landlock: v.landlock(),
+		Limits: guestLimits(l.policy, l.enforced), Landlock: v.landlock(), SmallPages: l.enforced.Memory == meansWatchdog,
 	}
 	if v.program {
 		l.config.Limits = programLimits(l.policy, l.enforced)

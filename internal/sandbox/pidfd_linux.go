@@ -61,3 +61,5 @@ func processGone(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	return err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH)
 }
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

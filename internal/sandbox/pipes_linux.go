@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"codemode/internal/sandbox/watchdog"
 )
 
 // pipesEvery is how often pipes are counted. Of a guest of a few processes that takes less than 0.1 ms.
@@ -19,7 +21,7 @@ func watchPipes(pid int, done <-chan struct{}, over func()) {
 		case <-done:
 			return
 		case <-tick.C:
-			if holdsMorePipes(descendants(pid, nil), MaxPipes) {
+			if holdsMorePipes(watchdog.Tree(pid), MaxPipes) {
 				over()
 				return
 			}

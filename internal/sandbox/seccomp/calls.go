@@ -52,7 +52,7 @@ var calls = []call{
 	{"mremap", 25, 216, allow},
 	{"msync", 26, 227, allow},
 	{"mincore", 27, 232, allow},
-	{"madvise", 28, 233, allow},
+	{"madvise", 28, 233, check},
 	{"shmget", 29, 194, refuse},
 	{"shmat", 30, 196, refuse},
 	{"shmctl", 31, 195, refuse},

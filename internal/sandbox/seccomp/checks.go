@@ -6,6 +6,7 @@ import "slices"
 const (
 	eperm   = 1
 	eacces  = 13
+	einval  = 22
 	enosys  = 38
 	enotsup = 95
 )
@@ -50,11 +51,15 @@ const (
 
 	mapShared    = 0x01 // also a bit of MAP_SHARED_VALIDATE, and not of MAP_PRIVATE
 	mapAnonymous = 0x20
+	mapAtOnce    = 0x2000 | 0x8000 // MAP_LOCKED and MAP_POPULATE
+
+	madvPopulateRead  = 22
+	madvPopulateWrite = 23
 )
 
 // prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox
 // would outlive a codemode that is killed. Nor PR_SET_DUMPABLE, which hides a process's memory from the
-// watchdog.
+// watchdog, nor PR_SET_THP_DISABLE, since that counts a page for each page fault.
 var prctls = []uint32{
 	2,          // PR_GET_PDEATHSIG
 	3,          // PR_GET_DUMPABLE
@@ -68,7 +73,6 @@ var prctls = []uint32{
 	36,         // PR_SET_CHILD_SUBREAPER
 	37,         // PR_GET_CHILD_SUBREAPER
 	39,         // PR_GET_NO_NEW_PRIVS
-	41,         // PR_SET_THP_DISABLE
 	42,         // PR_GET_THP_DISABLE
 	66,         // PR_GET_MDWE
 	0x53564d41, // PR_SET_VMA
@@ -146,10 +150,13 @@ func checks(p *program, opts Options) {
 		p.rule("setsid", ret(errno(eperm)))
 	}
 	if opts.Watched && !opts.Program {
-		// Such memory stays when its pages are unmapped: it is then in no process's figures.
-		p.rule("mmap", arg(3), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
+		// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes much in one
+		// system call can be stopped meanwhile.
+		p.rule("mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
+		p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
 	} else {
 		p.rule("mmap", ret(retAllow))
+		p.rule("madvise", ret(retAllow))
 	}
 	if opts.Program {
 		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)

@@ -291,6 +291,8 @@ func TestWatched(t *testing.T) {
 		0x22:           retAllow, // memory of the process's own
 		0x21:           aEPERM,
 		0x4021:         aEPERM, // MAP_NORESERVE
+		0x8022:         aEPERM, // MAP_POPULATE
+		0x2022:         aEPERM, // MAP_LOCKED
 		0x23:           aEPERM, // MAP_SHARED_VALIDATE
 		0xdead00000021: aEPERM,
 	} {
@@ -304,6 +306,22 @@ func TestWatched(t *testing.T) {
 				if got, err := run(prog, call); got != want || err != nil {
 					t.Errorf("%s: mmap with flags %#x: %#x, %v; want %#x", goarch, flags, got, err, want)
 				}
+			}
+		}
+	}
+}
+
+// TestWatchedAtOnce holds that nobody who is watched takes much memory in one system call.
+func TestWatchedAtOnce(t *testing.T) {
+	for advice, want := range map[uint64]uint32{4: retAllow, 8: retAllow, 22: errno(einval), 23: errno(einval)} {
+		for goarch, a := range arches {
+			prog, err := Filter(goarch, Options{Watched: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := data{nr: number(t, goarch, "madvise"), arch: a.audit, args: [6]uint64{0, 4096, advice}}
+			if got, err := run(prog, call); got != want || err != nil {
+				t.Errorf("%s: madvise with %d: %#x, %v; want %#x", goarch, advice, got, err, want)
 			}
 		}
 	}

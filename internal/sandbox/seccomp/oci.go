@@ -88,12 +88,15 @@ func ociChecks(opts Options) []ociRule {
 			Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles, Op: ociMasked,
 		}}},
 	}
-	if opts.Watched { // all but what is both shared and anonymous
+	if opts.Watched { // all but what is both shared and anonymous, or taken at once
 		for _, bit := range []uint64{mapShared, mapAnonymous} {
-			rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow, Args: []ociArg{{Index: 3, Value: bit, Op: ociMasked}}})
+			rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow, Args: []ociArg{{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}}})
+		}
+		for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
+			rules = append(rules, ociRule{Names: []string{"madvise"}, Action: ociAllow, Args: []ociArg{block.masked(2)}})
 		}
 	} else {
-		rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow})
+		rules = append(rules, ociRule{Names: []string{"mmap", "madvise"}, Action: ociAllow})
 	}
 	for _, v := range fcntls {
 		rules = append(rules, ociRule{Names: []string{"fcntl"}, Action: ociAllow, Args: []ociArg{word(v).masked(1)}})

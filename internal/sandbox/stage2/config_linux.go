@@ -31,6 +31,9 @@ type Config struct {
 	Landlock        Landlock
 	RequireLandlock bool
 
+	// SmallPages has a page fault take no more than one page, for whom a watchdog counts.
+	SmallPages bool
+
 	Filter []byte // seccomp program
 	Limits []Limit
 }

@@ -83,6 +83,10 @@ func run() error {
 	if err := step(unix.CloseRange(uint(c.Keep), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors"); err != nil {
 		return err
 	}
+	if c.SmallPages {
+		// It is handed down, and a kernel without huge pages has nothing to be told.
+		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
+	}
 	if err := installFilter(c.Filter); err != nil {
 		return err
 	}

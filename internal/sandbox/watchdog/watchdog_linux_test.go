@@ -1,4 +1,4 @@
-package sandbox_test
+package watchdog_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
+	"codemode/internal/sandbox/watchdog"
 )
 
 // TestUnreadableMemoryCounts: a process that may not be looked at closely is not one without memory.
@@ -38,11 +38,11 @@ func TestUnreadableMemoryCounts(t *testing.T) {
 		if _, err := os.ReadFile(rollup); err == nil && os.Geteuid() != 0 {
 			t.Errorf("%s can be read: this test would prove nothing", rollup)
 		}
-		if got := sandbox.ExactMemory(cmd.Process.Pid); got == 0 {
+		if got := watchdog.ExactMemory(cmd.Process.Pid); got == 0 {
 			t.Error("the process counts as having no memory")
 		}
 	})
-	if got := sandbox.ExactMemory(0); got != 0 {
+	if got := watchdog.ExactMemory(0); got != 0 {
 		t.Errorf("a process that does not exist holds %d bytes", got)
 	}
 }

@@ -1,0 +1,147 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"codemode/internal/require"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/sandboxtest"
+)
+
+//go:embed testdata/crowd
+var crowd embed.FS
+
+// groupEnv names the group of the version 1 of cgroups that guests are moved to, which counts what they use and
+// limits nothing.
+const groupEnv = "CODEMODE_TEST_GROUP"
+
+const memoryGroups = "/sys/fs/cgroup/memory"
+
+// measuringGroup makes that group, which an ordinary user may use, too.
+func measuringGroup(t *testing.T) string {
+	if dir := os.Getenv(groupEnv); dir != "" {
+		return dir
+	}
+	dir, err := os.MkdirTemp(memoryGroups, "codemode-test-")
+	if err != nil {
+		require.Lacking(t, "memcg", "a group that counts memory cannot be made: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(dir); err != nil {
+			t.Errorf("removing a group: %v", err)
+		}
+	})
+	for name, mode := range map[string]os.FileMode{"": 0o755, "cgroup.procs": 0o666, "memory.max_usage_in_bytes": 0o666} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(groupEnv, dir)
+	return dir
+}
+
+// crowdTime is for how long attacks go on: those that have the guest stopped again and again hold up themselves.
+const crowdTime = 6 * time.Second
+
+// TestMemoryAtMost holds what a guest can use at most where no cgroup limits it, by a group that only counts.
+func TestMemoryAtMost(t *testing.T) {
+	modes, limits := []string{"greedy", "spinning"}, []int64{192}
+	if require.Named("soak") {
+		modes = append(modes, "idle", "crowded", "unsharing", "resuming", "populating", "thread")
+		limits = append(limits, 512)
+	}
+	dir := measuringGroup(t)
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		rt := newNative(t, sandbox.IsolationFull)
+		for _, mode := range modes {
+			for _, limit := range limits {
+				exit, peak := inCrowd(t, rt, dir, mode, limit<<20, crowdTime)
+				t.Logf("%s held %d MB at most, of %d", mode, peak>>20, limit)
+				if peak > limit<<20*3/2 {
+					t.Errorf("%s held %d MB of %d", mode, peak>>20, limit)
+				}
+				if exit.Cause == sandbox.ExitSelf {
+					t.Errorf("%s of %d MB ended as %+v", mode, limit, exit)
+				}
+			}
+		}
+	})
+}
+
+// TestMemoryKeptTo holds that nothing ends who keeps to the limit.
+func TestMemoryKeptTo(t *testing.T) {
+	dir := measuringGroup(t)
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		rt := newNative(t, sandbox.IsolationFull)
+		for _, mode := range []string{"pool", "commands", "alone"} {
+			for _, limit := range []int64{192, 512} {
+				exit, peak := inCrowd(t, rt, dir, mode, limit<<20, time.Minute)
+				if exit.Cause != sandbox.ExitSelf || exit.Code != 0 || exit.Signal != 0 {
+					t.Errorf("%s held %d MB of %d and ended as %+v: %s", mode, peak>>20, limit, exit, exit.Stderr)
+				}
+			}
+		}
+	})
+}
+
+// inCrowd has a guest do one thing of crowd.py for so long at most, and returns how it ended, and what it used at
+// most.
+func inCrowd(t *testing.T, rt sandbox.Runtime, group, mode string, limit int64, clock time.Duration) (sandbox.Exit, int64) {
+	t.Helper()
+	files, err := fs.Sub(crowd, "testdata/crowd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := policyOf(sandbox.IsolationFull)
+	policy.Memory = limit
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sb, err := rt.Start(ctx, sandbox.Spec{
+		Session: "crowd", Files: files, Boot: "crowd.py", Policy: policy,
+		Env: []string{"CODEMODE_TEST_CROWD=" + mode, fmt.Sprint("CODEMODE_TEST_LIMIT=", limit)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sb.Close()
+	if sb.Enforced().Memory != "watchdog" {
+		t.Skipf("memory is limited by %s here", sb.Enforced().Memory)
+	}
+	if line, err := bufio.NewReader(io.LimitReader(sb.Channel(), 6)).ReadString('\n'); err != nil {
+		t.Fatalf("the guest said %q: %v", line, err)
+	}
+	write(t, group, "cgroup.procs", strconv.Itoa(sandbox.PID(sb)))
+	write(t, group, "memory.max_usage_in_bytes", "0")
+	if _, err := io.WriteString(sb.Channel(), "\n"); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(clock, sb.Kill).Stop()
+	<-sb.Done()
+	text, err := os.ReadFile(filepath.Join(group, "memory.max_usage_in_bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sb.Exit(), peak
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,143 @@
+"""Does what CODEMODE_TEST_CROWD names once the host says so: attacks on a limit of memory, or work that keeps to it."""
+
+import mmap
+import os
+import signal
+import sys
+import time
+
+given = [int(n) for n in sys.argv[1].split(":")[1:]]
+channel = given[0]
+limit = int(os.environ["CODEMODE_TEST_LIMIT"])
+
+
+def fork(child, *args):
+    try:
+        if os.fork() == 0:
+            try:
+                child(*args)
+            finally:
+                os._exit(1)
+    except OSError:
+        pass  # no more processes
+
+
+def spin():
+    while True:
+        pass
+
+
+def allocate(size=8 << 20):
+    blocks = []
+    while True:
+        try:
+            blocks.append(bytearray(b"x") * size)
+        except MemoryError:
+            time.sleep(1)
+
+
+def sharing(children, idle, greedy):
+    """Many processes share much, which takes long to count, while some take more."""
+    shared = bytearray(b"x") * (limit * 6 // 10)
+    for _ in range(children):
+        fork(idle)
+    for _ in range(greedy):
+        fork(allocate)
+    time.sleep(60)
+    return shared
+
+
+def unshare(shared):
+    for offset in range(0, len(shared), 4096):
+        shared[offset] = 1
+    spin()
+
+
+def unsharing():
+    """What many processes share becomes each one's own."""
+    shared = bytearray(b"x") * (limit * 6 // 10)
+    for _ in range(60):
+        fork(unshare, shared)
+    time.sleep(60)
+
+
+def resume():
+    """A process that a clock of its own wakes when it is stopped, and that goes on taking."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    event = (ctypes.c_int * 16)()
+    event[2], event[3] = signal.SIGCONT, 0  # sigev_signo; SIGEV_SIGNAL
+    timer = ctypes.c_void_p()
+    libc.timer_create(1, event, ctypes.byref(timer))
+    libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 1_000_000, 0, 1_000_000), None)
+    allocate()
+
+
+def resuming():
+    signal.signal(signal.SIGCONT, lambda *_: None)
+    shared = bytearray(b"x") * (limit * 6 // 10)
+    for _ in range(60):
+        fork(signal.pause)
+    for _ in range(20):
+        fork(resume)
+    time.sleep(60)
+    return shared
+
+
+def populating():
+    """The kernel is asked for much at once, in which no signal interrupts it."""
+    maps = []
+    for _ in range(8):
+        fork(lambda: (maps.append(mmap.mmap(-1, limit * 3 // 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000)), time.sleep(60)))
+    time.sleep(60)
+
+
+def square(n):
+    block = bytearray(b"x") * (1 << 20)
+    return n * n + len(block) * 0
+
+
+def pool():
+    import multiprocessing
+
+    shared = bytearray(b"x") * (limit // 2)
+    with multiprocessing.get_context("fork").Pool(4) as workers:
+        assert workers.map(square, range(2000)) == [n * n for n in range(2000)]
+    assert len(shared) == limit // 2
+
+
+def commands():
+    import subprocess
+
+    shared = bytearray(b"x") * (limit * 6 // 10)
+    for _ in range(5):
+        running = [subprocess.Popen(["/bin/sh", "-c", "exec sleep 0.05"]) for _ in range(20)]
+        assert [p.wait() for p in running] == [0] * 20
+    assert len(shared) > 0
+
+
+def alone():
+    block = bytearray(b"x") * (limit * 85 // 100)
+    time.sleep(0.5)
+    assert len(block) > 0
+
+
+attacks = {
+    "idle": lambda: sharing(60, signal.pause, 20),
+    "spinning": lambda: sharing(60, spin, 20),
+    "crowded": lambda: sharing(100, spin, 20),
+    "greedy": lambda: sharing(0, None, 100),
+    "unsharing": unsharing,
+    "resuming": resuming,
+    "populating": populating,
+    "pool": pool,
+    "commands": commands,
+    "alone": alone,
+    "thread": lambda: allocate(),
+}
+
+os.write(channel, b"ready\n")
+os.read(channel, 1)
+attacks[os.environ["CODEMODE_TEST_CROWD"]]()
+os.write(channel, b"done\n")

@@ -1,0 +1,168 @@
+package watchdog
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process is one of a guest, as it was when it was listed.
+type process struct {
+	pid     int
+	tid     int   // a thread of it that lives
+	threads []int // more than that one, where there are
+	memory  int64 // what it holds, with all that it shares
+	tables  int64 // of which its page tables
+}
+
+// Tree lists a process and those below it, each by a thread of it that lives.
+func Tree(pid int) (tids []int) {
+	for _, p := range tree(pid, false) {
+		tids = append(tids, p.tid)
+	}
+	return tids
+}
+
+// tree lists a process and those below it. Of a process whose first thread has ended before the others, /proc would
+// tell of no memory under its own number. In a pid namespace nobody leaves this tree: who loses a parent becomes a
+// child of the first process.
+func tree(pid int, shared bool) []process { return below(pid, shared, nil) }
+
+func below(pid int, shared bool, list []process) []process {
+	p := process{pid: pid}
+	s, found := readStatus(pid, shared)
+	if found && s.threads == 1 {
+		p.tid, p.memory, p.tables = pid, s.memory, s.tables
+		return children(p, pid, shared, append(list, p))
+	}
+	entries, err := os.ReadDir(procFile(pid, "task"))
+	if err != nil {
+		return list // it has just ended
+	}
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		p.threads = append(p.threads, tid)
+		if p.tid == 0 {
+			if s, found = readStatus(tid, shared); found {
+				p.tid, p.memory, p.tables = tid, s.memory, s.tables
+			}
+		}
+	}
+	if p.tid != 0 {
+		list = append(list, p)
+	}
+	for _, tid := range p.threads {
+		list = children(p, tid, shared, list)
+	}
+	return list
+}
+
+// children adds those that a thread has started, and who is below them.
+func children(p process, tid int, shared bool, list []process) []process {
+	b, _ := read(procFile(p.pid, "task/"+strconv.Itoa(tid)+"/children")) // of one that has just ended there are none
+	for _, f := range bytes.Fields(b) {
+		if child, err := strconv.Atoi(string(f)); err == nil {
+			list = below(child, shared, list)
+		}
+	}
+	return list
+}
+
+func sum(list []process) (total int64) {
+	for _, p := range list {
+		total += p.memory
+	}
+	return total
+}
+
+type status struct {
+	memory, tables int64
+	threads        int
+}
+
+// readStatus is what a thread's process holds, with what it shares, in bytes; not found is one that has ended.
+func readStatus(tid int, shared bool) (s status, found bool) {
+	b, err := read(procFile(tid, "status"))
+	if err != nil {
+		return s, false
+	}
+	for line := range bytes.Lines(b) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(name) {
+		case "RssAnon":
+			found = true
+			s.memory += kilobytes(value)
+		case "RssShmem":
+			if shared {
+				s.memory += kilobytes(value)
+			}
+		case "VmSwap":
+			s.memory += kilobytes(value)
+		case "VmPTE":
+			s.tables = kilobytes(value)
+			s.memory += s.tables
+		case "Threads":
+			s.threads, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
+		}
+	}
+	return s, found
+}
+
+// exactly is what a process holds, with its part of what it shares. Where the kernel will not tell, it is all of
+// it, since to be unreadable must not be worth anything.
+func (p process) exactly(shared bool) int64 {
+	b, err := read(procFile(p.tid, "smaps_rollup"))
+	if err != nil || len(b) == 0 {
+		return p.memory
+	}
+	var total int64
+	for line := range bytes.Lines(b) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(name) {
+		case "Pss_Anon", "SwapPss":
+			total += kilobytes(value)
+		case "Pss_Shmem":
+			if shared {
+				total += kilobytes(value)
+			}
+		}
+	}
+	return total + p.tables
+}
+
+// kilobytes reads a field such as "  12 kB", in bytes.
+func kilobytes(field []byte) int64 {
+	n, _ := strconv.ParseInt(string(bytes.TrimSuffix(bytes.TrimSpace(field), []byte(" kB"))), 10, 64)
+	return n << 10
+}
+
+// read reads a file of /proc, which needs none of what package os does for others.
+func read(name string) ([]byte, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 4096)
+	for {
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return b, nil
+		}
+		if b = b[:len(b)+n]; len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

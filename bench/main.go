@@ -62,6 +62,7 @@ var measurements = []struct {
 	{"gather", (*bench).gather},
 	{"large", (*bench).large},
 	{"tokens", (*bench).tokens},
+	{"tasks", (*bench).tasks},
 	{"search", (*bench).search},
 	{"search-process", (*bench).searchProcess},
 	{"listing", (*bench).listing},

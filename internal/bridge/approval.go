@@ -17,6 +17,7 @@ type Question struct {
 	Server, Tool string
 	Arguments    string // as showJSON has them
 	Why          string // the rule, and where it is set
+	Exposed      bool   // no code asks but the client's model itself
 }
 
 // Answer is what the user says of a call.
@@ -146,6 +147,7 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
 		Server: showName(c.Server), Tool: showName(c.Tool), Arguments: showJSON(c.Arguments, maxAskedArguments), Why: plain(why),
+		Exposed: r.req.Session == exposedSession && r.req.Code == "",
 	})
 	if err != nil {
 		return No, causeOf(ctx, err)

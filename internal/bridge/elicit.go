@@ -16,9 +16,13 @@ var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"typ
 	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}}}`)
 
 func elicitation(q Question) *mcp.ElicitParams {
+	who := "Code in run_python"
+	if q.Exposed {
+		who = "The model"
+	}
 	return &mcp.ElicitParams{
 		Mode:            "form",
-		Message:         fmt.Sprintf("Code in run_python wants to call %s.%s with %s\nYou are asked because %s.", q.Server, q.Tool, q.Arguments, q.Why),
+		Message:         fmt.Sprintf("%s wants to call %s.%s with %s\nYou are asked because %s.", who, q.Server, q.Tool, q.Arguments, q.Why),
 		RequestedSchema: decisions,
 	}
 }

@@ -25,7 +25,7 @@ func TestExposed(t *testing.T) {
 	client := k.serveClient(&mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			asked++
-			contains(t, q.Params.Message, "notes.add_note", "milk")
+			contains(t, q.Params.Message, "The model wants to call notes.add_note with", "milk")
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 		},
 	}, nil)

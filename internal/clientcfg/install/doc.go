@@ -7,6 +7,22 @@ import (
 	"codemode/internal/clientcfg"
 )
 
+// asking is how clients show what policy.confirm asks, tried in their terminals, or read in VS Code's source, in November 2026.
+const asking = `
+## How they ask
+
+What policy.confirm names is asked by a form of MCP's elicitation, with one field that need not be filled: who accepts as it
+stands allows the one call. Seen in November 2026:
+
+| client | the question | this call | wider | no |
+|---|---|---|---|---|
+| Claude Code 2.1.197 | the text, "Allow: this call", Accept and Decline | ↓ and Enter | → opens the choices, Space takes one | Decline, or Esc |
+| Codex 0.169.0 | the text and four choices; before that it asks about run_python itself | Enter | 2 or 3, Enter | 4 and Enter, or Esc |
+| Codex 0.169.0, codex exec | nobody is asked | | | always |
+| VS Code (mcpElicitationService.ts, main) | the text in the chat, Respond and Cancel; then a list with "once" marked | Respond, Enter | run, session | Cancel, deny, or Esc |
+| Gemini CLI 0.61.0, OpenCode 1.18.33 | offer no elicitation: the call is denied, and the model is told which setting allows it | | | always |
+`
+
 // Manual is docs/clients.md: every client of the table, where codemode is put, and what to know.
 func Manual() string {
 	var b strings.Builder
@@ -45,6 +61,7 @@ $XDG_CONFIG_HOME or ~/.config; {local} is %LOCALAPPDATA%. An asterisk stands for
 			fmt.Fprintf(&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n", c.Title)
 		}
 	}
+	b.WriteString(asking)
 	b.WriteString("\n## Where this is from\n\n")
 	for _, c := range clientcfg.Clients() {
 		fmt.Fprintf(&b, "- `%s`: %s\n", c.ID, c.Facts)

@@ -20,6 +20,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/telemetry"
+	"codemode/internal/upstream"
 )
 
 // Request is code to run.
@@ -265,7 +266,11 @@ func (s *session) prepare(ctx context.Context, req Request, selected []config.Se
 		err = context.Cause(ctx)
 	}
 	for _, f := range failed {
-		notes = append(notes, f.Error())
+		note := f.Error()
+		if start := new(upstream.StartError); errors.As(f, &start) && start.Way() != "" {
+			note += "; " + start.Way()
+		}
+		notes = append(notes, note)
 	}
 	if note := s.lostNote(); note != "" {
 		notes = append(notes, note)

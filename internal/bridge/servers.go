@@ -426,7 +426,7 @@ func explain(server, tool string, err error) (int, string, guest.ErrorData) {
 		data.Hint = none.hint()
 		return guest.CodeUnavailable, none.Error(), data
 	case errors.As(err, &start):
-		data.Stderr, data.Hint = start.Stderr, start.SandboxHint()
+		data.Stderr, data.Hint = start.Stderr, start.Way()
 		return guest.CodeUnavailable, start.Error(), data
 	case errors.As(err, &call):
 		data.Code, data.Stderr = call.Code, call.Stderr

@@ -113,7 +113,8 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	e := &StartError{Server: sess.server.config.Name, Step: step, Err: sess.secrets.Error(err), Walls: sess.server.config.Sandbox}
+	c := sess.server.config
+	e := &StartError{Server: c.Name, Step: step, Err: sess.secrets.Error(err), Walls: c.Sandbox, Source: c.Source}
 	if sess.process != nil {
 		e.Stderr = sess.stderr()
 	}
@@ -160,7 +161,8 @@ func (sess *session) stop(ctx context.Context) *StartError {
 	if sess.end = sess.secrets.Error(sess.conn.fault()); sess.end == nil {
 		sess.end = exit(sess.process)
 	}
-	return &StartError{Server: sess.server.config.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: sess.server.config.Sandbox}
+	c := sess.server.config
+	return &StartError{Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: c.Sandbox, Source: c.Source}
 }
 
 // shut ends the process and every goroutine of the session.

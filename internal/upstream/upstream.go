@@ -22,6 +22,7 @@ type StartError struct {
 	Err    error
 	Stderr string        // the last lines it wrote, redacted
 	Walls  *config.Walls // those it runs behind; nil is none
+	Source string        // file its entry came from; empty is none
 }
 
 func (e *StartError) Error() string {
@@ -43,6 +44,19 @@ func (e *StartError) Hint() (hints []string) {
 		hints = append(hints, wall)
 	}
 	return hints
+}
+
+// Way is what its user can do, for whoever can only tell them; empty where nothing is known.
+func (e *StartError) Way() string {
+	switch wall := e.SandboxHint(); {
+	case wall != "":
+		return wall
+	case e.Source == "":
+		return ""
+	case e.Step == "starting" && e.Stderr == "": // it has not come so far
+		return fmt.Sprintf("the user can change that, or its entry in %q", e.Source)
+	}
+	return "the user can see more with: codemode servers refresh " + hint.Word(e.Server)
 }
 
 // ErrNoCommand is why a server does not start whose command is not there.

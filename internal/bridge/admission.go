@@ -60,6 +60,15 @@ func (a *admission) to(server string) *lanes {
 	return l
 }
 
+// close ends what waits at servers, when no run is left.
+func (a *admission) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, l := range a.lanes {
+		l.close()
+	}
+}
+
 // says explains a denial: which rule, and where its user has set it.
 func (a *admission) says(d policy.Decision) string {
 	if place := a.places[d.Rule]; place != "" {

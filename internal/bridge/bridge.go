@@ -142,6 +142,7 @@ func (b *Bridge) Close() error {
 	b.sessions = map[string]*session{}
 	b.mu.Unlock()
 	b.work.Wait()
+	b.admission.close()
 	b.servers.lists.flush(b.servers.configured().all)
 	err := errors.Join(b.servers.pool.Close(), b.outputs.close())
 	if b.opts.Runtime != nil {

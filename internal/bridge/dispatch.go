@@ -212,7 +212,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 	}
 	ask := l.bridge.servers.know
 	if q.Fresh {
-		ask = l.bridge.servers.relist
+		ask = l.bridge.servers.again
 	}
 	k, err := ask(ctx, c)
 	if err != nil {

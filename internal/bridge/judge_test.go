@@ -65,3 +65,19 @@ func TestListIsTheServers(t *testing.T) {
 	contains(t, k.text("(await raw('add', {'a': 1, 'b': 2}))['content'][0]['text']"), "result: '3'")
 	contains(t, k.text("await raw('grow')\n(await raw('grown_1'))['content'][0]['text']"), "result: 'grown_1'")
 }
+
+// TestInventedNames is about code that makes up names of tools: their server is not asked each time.
+func TestInventedNames(t *testing.T) {
+	sent, server := filepath.Join(t.TempDir(), "sent"), fake("notes")
+	server.Command, server.Args = "/bin/sh", []string{"-c", `tee "$1" | "$2"`, "sh", sent, server.Command}
+	k := newKit(t, nil, server)
+	k.text(raw + "import asyncio\nawait asyncio.gather(*(raw(f'invented_{n}') for n in range(300)))")
+	k.text(raw + "for n in range(300): await raw(f'invented_{n}')")
+	text, err := os.ReadFile(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lists := strings.Count(string(text), `"method":"tools/list"`); lists < 2 || lists > 2*askedInVain+1 {
+		t.Errorf("the server was asked for its tools %d times", lists)
+	}
+}

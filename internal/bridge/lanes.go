@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"codemode/internal/fair"
@@ -15,8 +16,8 @@ const (
 	pieceOfCall   = 64 << 10 // bytes of arguments that count as one call more
 	largeCall     = 1 << 20  // bytes of arguments from which on there is one such call at a time
 
-	// How long a server is left to others: after a large call, as long as that took, but no longer than this; after a call
-	// that was cancelled, which it may still be busy with, this long.
+	// How long a server is left to others: after a large call, as long as that took, but no longer than this; after
+	// a call that was cancelled, which it may still be busy with, this long.
 	longestRest = 2 * time.Second
 	cancelRest  = time.Second
 )
@@ -26,10 +27,16 @@ type lanes struct {
 	calls  *fair.Queue // weighed by their arguments
 	large  *fair.Queue // before the other
 	policy *fair.Queue // policy.concurrency; nil where there is none
+
+	mu    sync.Mutex
+	rests map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
 }
 
 func newLanes(concurrency int) *lanes {
-	l := &lanes{calls: fair.New(callsUnderWay, callsBeside), large: fair.New(1, 0)}
+	l := &lanes{
+		calls: fair.New(callsUnderWay, callsBeside), large: fair.New(1, 0),
+		rests: map[*time.Timer]struct{}{},
+	}
 	if concurrency > 0 {
 		l.policy = fair.New(concurrency, 0)
 	}
@@ -66,12 +73,39 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 			return
 		}
 		if size >= largeCall {
-			time.AfterFunc(min(time.Since(began), longestRest), large)
+			l.later(min(time.Since(began), longestRest), large)
 		}
 		if ctx.Err() != nil {
-			time.AfterFunc(cancelRest, calls)
+			l.later(cancelRest, calls)
 		} else {
 			calls()
 		}
 	}, nil
+}
+
+// later leaves a turn after a rest.
+func (l *lanes) later(rest time.Duration, leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rests == nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(rest, func() {
+		l.mu.Lock()
+		delete(l.rests, timer)
+		l.mu.Unlock()
+		leave()
+	})
+	l.rests[timer] = struct{}{}
+}
+
+// close ends the rests, when nobody uses the server any more.
+func (l *lanes) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for timer := range l.rests {
+		timer.Stop()
+	}
+	l.rests = nil
 }

@@ -34,8 +34,16 @@ type servers struct {
 	known    map[string]*known
 	recalled map[string]bool  // servers whose list of an earlier process was asked for
 	index    *catalog.Catalog // of what is known; nil after a change
-	epoch    map[string]int   // grows when a server's tools change, so that a listing that began before is not kept
+	asking   map[string]*asking
+	epoch    map[string]int // grows when a server's tools change, so that a listing that began before is not kept
 }
+
+// A server that has listed the same tools askedInVain times, one after the other, is not asked again for names that it does
+// not list for as long as nothingNew.
+const (
+	askedInVain = 3
+	nothingNew  = 5 * time.Second
+)
 
 // known is a server whose tools have been listed.
 type known struct {
@@ -53,7 +61,7 @@ type known struct {
 func newServers(set *serverSet, lists *lists, admission *admission, changed func(string)) *servers {
 	return &servers{
 		admission: admission, set: set, changed: changed, patience: searchPatience,
-		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{},
+		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
 	}
 }
 
@@ -222,6 +230,50 @@ func (s *servers) relist(ctx context.Context, c config.Server) (*known, error) {
 	return s.compare(ctx, c, k)
 }
 
+// asking is a server that is asked once more, or was lately, and had nothing new to say.
+type asking struct {
+	over  chan struct{} // closed when it has answered
+	vain  int           // how often, one after the other, it had nothing new to say; after over
+	until time.Time     // when it may be asked again; after over
+}
+
+// again is relist for what code asks, which can make up names without end: a server that had nothing new to say is left
+// alone for a while. Those who ask meanwhile wait for the one answer.
+func (s *servers) again(ctx context.Context, c config.Server) (*known, error) {
+	s.mu.Lock()
+	a, vain := s.asking[c.Name], 0
+	if a != nil {
+		select {
+		case <-a.over:
+			if vain = a.vain; !time.Now().Before(a.until) {
+				a = nil
+			}
+		default:
+		}
+	}
+	if a != nil {
+		s.mu.Unlock()
+		select {
+		case <-a.over:
+			return s.know(ctx, c)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	a = &asking{over: make(chan struct{})}
+	s.asking[c.Name] = a
+	before := s.known[c.Name]
+	s.mu.Unlock()
+	defer close(a.over)
+	k, err := s.relist(ctx, c)
+	if err == nil && k == before {
+		if a.vain = vain + 1; a.vain >= askedInVain {
+			a.until = time.Now().Add(nothingNew)
+		}
+	}
+	return k, err
+}
+
 // noToolError is a tool that its server does not list.
 type noToolError struct{ server, tool, nearest string }
 
@@ -240,7 +292,7 @@ func (e *noToolError) hint() string {
 // callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for byte, and only
 // if the server lists it now. It is asked once more for a name that it has not listed yet.
 func (s *servers) callable(ctx context.Context, c config.Server, tool string) (call policy.Call, epoch int, err error) {
-	for _, ask := range []func(context.Context, config.Server) (*known, error){s.current, s.relist} {
+	for _, ask := range []func(context.Context, config.Server) (*known, error){s.current, s.again} {
 		k, err := ask(ctx, c)
 		if err != nil {
 			return policy.Call{}, 0, err

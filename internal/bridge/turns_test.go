@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codemode/internal/config"
 )
 
 // TestNotificationsInOrder has the host tell a guest much at once: it arrives in the order in which it was told.
@@ -259,6 +261,35 @@ func TestDecodingTakesTurns(t *testing.T) {
 		for i := 1; i < len(held); i++ {
 			held[i]()
 			synctest.Wait()
+		}
+	})
+}
+
+// TestRestsEnd is about the end of codemode while a server is left to others: no timer outlives it.
+func TestRestsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAdmission(config.Policy{})
+		l := a.to("one")
+		other, err := l.enter(t.Context(), "other", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		leave, err := l.enter(ctx, "one", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		leave()
+		other()
+		if len(l.rests) != 1 {
+			t.Fatalf("%d turns rest", len(l.rests))
+		}
+		a.close()
+		<-time.After(2 * longestRest)
+		synctest.Wait()
+		if l.rests != nil || !l.calls.Crowded("other") {
+			t.Error("a turn has ended after its owner")
 		}
 	})
 }

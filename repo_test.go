@@ -106,7 +106,7 @@ var floor = map[string][]string{
 	"upstream":  {"config", "hint", "proc", "redact"},
 	"sandbox":   {"hint", "proc"},
 	"bridge":    {"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
-	"doctor":    {"bridge", "clientcfg", "config", "catalog", "redact", "sandbox", "upstream"},
+	"doctor":    {"bridge", "clientcfg", "config", "catalog", "hint", "redact", "sandbox", "upstream"},
 	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "sandbox", "telemetry", "toolbox", "upstream"},
 }
 

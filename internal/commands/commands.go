@@ -25,6 +25,8 @@ func table(env Env, ui *ui) *cli.Command {
 	root := &cli.Command{
 		Name:  "codemode",
 		Usage: "run Python in a sandbox, with your MCP servers as its functions",
+		Description: "More: codemode help COMMAND, codemode man, and the guide, docs/guide/README.md\n" +
+			"of its source.",
 		Commands: []*cli.Command{
 			execCommand(env, ui),
 			serveCommand(env, ui),
@@ -38,7 +40,9 @@ func table(env Env, ui *ui) *cli.Command {
 			imageCommand(env, ui),
 			configCommand(env, ui),
 			doctorCommand(env, ui),
+			cleanCommand(env, ui),
 			versionCommand(env),
+			manCommand(env),
 			helpCommand(),
 		},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true, Hidden: true}},

@@ -234,7 +234,7 @@ func (p *patient) tools(start bool) doctor.Check {
 			sandboxed[e.Server.Name] = walled(shown(e).Sandbox)
 		}
 	}
-	return doctor.Tools(p.bridge, slices.Concat(p.ready, p.lacking(clientcfg.NeedsProgram)), sandboxed)
+	return doctor.Tools(p.bridge, slices.Concat(p.ready, p.lacking(clientcfg.NeedsProgram)), sandboxed, hint.Of)
 }
 
 // clients starts what AI clients start.

@@ -22,13 +22,13 @@ import (
 func execCommand(env Env, ui *ui) *cli.Command {
 	one := 1
 	return &cli.Command{
-		Name:      "exec",
-		Usage:     "run a Python program in the sandbox",
-		ArgsUsage: "SCRIPT|-|-c CODE [ARG...]",
-		Description: "Flags stand before the script, or the first argument. It ends as the program\n" +
-			"does; 124 is the deadline, 125 that codemode could not run it.",
+		Name:        "exec",
+		Usage:       "run a Python program in the sandbox",
+		ArgsUsage:   "SCRIPT|-|-c CODE|-m MODULE [ARG...]",
+		Description: "Flags stand before the script. Codes of its own: 124 deadline, 125 not run.",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "c", Usage: "`CODE` to run instead of a script; - as script is stdin", Local: true},
+			&cli.StringFlag{Name: "m", Usage: "`MODULE` of Python's to run as a script, such as json.tool", Local: true},
 			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -25,8 +26,12 @@ type program struct {
 func readProgram(env Env, cmd *cli.Command) (*program, error) {
 	args := cmd.Args().Slice()
 	switch {
+	case cmd.IsSet("c") && cmd.IsSet("m"):
+		return nil, &usageError{"-c and -m do not go together", []string{"see: codemode exec --help"}}
 	case cmd.IsSet("c"):
 		return &program{code: cmd.String("c"), filename: "<string>", argv: append([]string{"-c"}, args...), stdin: env.Stdin}, nil
+	case cmd.IsSet("m"):
+		return moduleProgram(env, cmd, args)
 	case len(args) == 0:
 		return nil, &usageError{"there is nothing to run", []string{
 			"name a script, or give code with -c, or - for code on stdin", "see: codemode exec --help",
@@ -47,6 +52,19 @@ func readProgram(env Env, cmd *cli.Command) (*program, error) {
 	p := &program{filename: args[0], argv: args, stdin: env.Stdin}
 	p.code, err = source(args[0], data)
 	return p, err
+}
+
+// modulePattern is what may stand behind -m.
+var modulePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// moduleProgram runs a module as python3 -m does: it sees the rest of the command line as its own.
+func moduleProgram(env Env, cmd *cli.Command, args []string) (*program, error) {
+	name := cmd.String("m")
+	if !modulePattern.MatchString(name) {
+		return nil, &usageError{"-m takes the name of a module, not " + quote(name), []string{"see: codemode exec --help"}}
+	}
+	code := fmt.Sprintf("import runpy\nrunpy.run_module(%q, run_name='__main__', alter_sys=True)\n", name)
+	return &program{code: code, filename: "<string>", argv: append([]string{"-m"}, args...), stdin: env.Stdin}, nil
 }
 
 // stdinProgram reads all of stdin as code, which leaves the program an empty one.

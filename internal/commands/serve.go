@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -25,7 +27,8 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Usage: "serve MCP on stdin and stdout: the one tool run_python",
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
 			"go to stderr. It ends when the client goes away.",
-		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag()),
+		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag(),
+			&cli.StringFlag{Name: "log-file", Usage: "`FILE` that the log is added to, as well as stderr", Local: true}),
 		Metadata: examples(
 			`claude mcp add codemode -- codemode serve`,
 			`{"mcpServers": {"codemode": {"command": "codemode", "args": ["serve"]}}}`,
@@ -35,9 +38,31 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 			if cmd.Args().Present() {
 				return &usageError{"serve takes no arguments, but there is " + quote(cmd.Args().First()), []string{"see: codemode serve --help"}}
 			}
+			if name := cmd.String("log-file"); name != "" {
+				f, err := openLogFile(env, name)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				env.Stderr = io.MultiWriter(env.Stderr, f)
+				ui.out = env.Stderr
+			}
 			return runServe(ctx, env, ui, cmd)
 		},
 	}
+}
+
+// openLogFile opens a log to add to it. It is the user's alone: what servers say may be in it.
+func openLogFile(env Env, name string) (*os.File, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(env.Dir, path)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log %q: %w; codemode serve is not started", name, cause(err))
+	}
+	return f, nil
 }
 
 func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {

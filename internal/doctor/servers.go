@@ -12,6 +12,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/upstream"
 )
 
@@ -47,6 +48,7 @@ func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem, idle []str
 			if unused := unused(entries); len(unused) > 0 {
 				found(Finding{
 					Verdict: Skipped, Summary: plural(len(unused), "entry is not used", "entries are not used"), Details: unused,
+					Remedy: lacking(entries),
 				})
 			}
 			if len(idle) > 0 {
@@ -100,6 +102,24 @@ func unused(entries []clientcfg.Entry) (list []string) {
 	return list
 }
 
+// lacking is what to do about entries that could be used if they had what they lack.
+func lacking(entries []clientcfg.Entry) (list []string) {
+	for _, e := range entries {
+		text := map[clientcfg.Status]string{
+			clientcfg.NeedsInput:    "set what %s refers to where codemode is started; codemode servers show %[1]s",
+			clientcfg.NeedsProgram:  "install the program of %s, or correct its command; codemode servers show %[1]s",
+			clientcfg.NeedsApproval: "codemode servers approve %s",
+		}[e.Status]
+		if text != "" && len(list) < maxLacking {
+			list = append(list, fmt.Sprintf(text, hint.Word(e.Server.Name)))
+		}
+	}
+	return list
+}
+
+// maxLacking is how many entries a doctor says something to do about.
+const maxLacking = 5
+
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -120,7 +140,7 @@ func Unasked(n int) Check {
 }
 
 // Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may use.
-func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string) Check {
+func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy func(error) []string) Check {
 	return Check{
 		Name: "tools", Proves: "that servers list their tools",
 		Examine: func(ctx context.Context, found func(Finding)) {
@@ -131,7 +151,7 @@ func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string) Check 
 					where = ", in a sandbox: " + walls
 				}
 				if err != nil {
-					f := broken(name, err, nil)
+					f := broken(name, err, append(remedy(err), "codemode servers show "+hint.Word(name)))
 					f.Summary += where
 					found(f)
 					return
@@ -152,8 +172,9 @@ func broken(subject string, err error, remedy []string) Finding {
 	if ok && start.Stderr != "" {
 		lines := strings.Split(strings.TrimSpace(start.Stderr), "\n")
 		f.Details = lines[max(0, len(lines)-lastWords):]
+		f.Remedy = slices.DeleteFunc(f.Remedy, func(r string) bool { return strings.HasPrefix(r, "its last words: ") })
 	}
-	if ok && start.SandboxHint() != "" {
+	if ok && start.SandboxHint() != "" && !slices.Contains(f.Remedy, start.SandboxHint()) {
 		f.Remedy = append(f.Remedy, start.SandboxHint())
 	}
 	return f

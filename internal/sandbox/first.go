@@ -3,8 +3,11 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+
+	"codemode/internal/hint"
 )
 
 // NewFirst returns the first of several runtimes that works here, which is found out when the first guest
@@ -81,7 +84,7 @@ func try[T any](ctx context.Context, f *first, ask func(Runtime) (T, error)) (T,
 		case ctx.Err() != nil || !errors.As(err, &unavailable) && !errors.As(err, &gap):
 			return none, err
 		}
-		refused.Errs = append(refused.Errs, err)
+		refused.Errs, refused.Names = append(refused.Errs, err), append(refused.Names, rt.Name())
 	}
 	if len(refused.Errs) == 1 {
 		return none, refused.Errs[0]
@@ -89,18 +92,45 @@ func try[T any](ctx context.Context, f *first, ask func(Runtime) (T, error)) (T,
 	return none, refused
 }
 
-// NoRuntimeError says, for each runtime that was tried, why it does not work here.
+// NoRuntimeError says why the runtime that was tried first does not work here, and that none of the others does. They would
+// be told with four lines each, of engines that nobody may want.
 type NoRuntimeError struct {
-	Errs []error // each an *UnavailableError or a *GapError
+	Errs  []error // each an *UnavailableError or a *GapError
+	Names []string
+}
+
+// told are the errors that say something: of a machine without Linux those of the engines, else the first.
+func (e *NoRuntimeError) told() []error {
+	var first *UnavailableError
+	if errors.As(e.Errs[0], &first) && first.Code == "not-linux" {
+		return e.Errs[1:]
+	}
+	return e.Errs[:1]
 }
 
 func (e *NoRuntimeError) Error() string {
-	texts := make([]string, len(e.Errs))
-	for i, err := range e.Errs {
+	texts := make([]string, len(e.told()))
+	for i, err := range e.told() {
 		texts[i] = err.Error()
 	}
-	return "no runtime works here: " + strings.Join(texts, "; ")
+	return strings.Join(texts, "; ")
+}
+
+// Hint is what makes one of them work.
+func (e *NoRuntimeError) Hint() (hints []string) {
+	told := e.told()
+	for _, err := range told {
+		for _, h := range hint.Of(err) {
+			if !slices.Contains(hints, h) {
+				hints = append(hints, h)
+			}
+		}
+	}
+	if len(told) == 1 && told[0] == e.Errs[0] {
+		hints = append(hints, strings.Join(e.Names[1:], " and ")+" cannot take its place: codemode doctor says why")
+	}
+	return hints
 }
 
 // Unwrap is for errors.As and errors.Is.
-func (e *NoRuntimeError) Unwrap() []error { return e.Errs }
+func (e *NoRuntimeError) Unwrap() error { return e.told()[0] }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"codemode/internal/hint"
 )
 
 // stubRuntime starts nothing but says what it was asked.
@@ -81,9 +83,17 @@ func TestFirstOfNone(t *testing.T) {
 	a := &stubRuntime{name: "a", err: &UnavailableError{Runtime: "a", Step: "looking", Err: errors.New("none here")}}
 	b := &stubRuntime{name: "b", err: &GapError{Runtime: "b", Gaps: []Gap{{Name: "memory", Detail: "no cgroup"}}}}
 	_, err := NewFirst(a, b).Start(t.Context(), Spec{})
+	if !errors.Is(err, a.err) || err.Error() != a.err.Error() {
+		t.Errorf("the error is not that of what was tried first: %v", err)
+	}
+	if got := strings.Join(hint.Of(err), "\n"); got != "b cannot take its place: codemode doctor says why" {
+		t.Errorf("the hints are %q", got)
+	}
+	elsewhere := &stubRuntime{name: "native", err: &UnavailableError{Runtime: "native", Code: "not-linux", Err: errors.New("no Linux")}}
+	_, err = NewFirst(elsewhere, a, b).Start(t.Context(), Spec{})
 	for _, part := range []string{`runtime "a" is not available`, "none here", `runtime "b" cannot enforce`, "no cgroup"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("the error %v does not say %q", err, part)
+			t.Errorf("without Linux the error %v does not say %q", err, part)
 		}
 	}
 	if _, err := NewFirst(a).Start(t.Context(), Spec{}); !errors.Is(err, a.err) {

@@ -66,6 +66,11 @@ type noCommandError string
 
 func (e noCommandError) Error() string { return string(e) }
 
+// Hint is what a server without its program lacks.
+func (e noCommandError) Hint() []string {
+	return []string{"install that program, or correct the entry's command: codemode servers shows where it is"}
+}
+
 func (e noCommandError) Is(target error) bool { return target == ErrNoCommand }
 
 // CallError says why a call brought no result. A result whose isError is true is not a CallError.

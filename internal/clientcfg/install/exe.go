@@ -27,6 +27,11 @@ func (e *PassingError) Error() string {
 	return fmt.Sprintf("this codemode is %q, %s, where it will not stay", e.Path, e.Where)
 }
 
+// Hint is what to do first, and how to have it all the same.
+func (e *PassingError) Hint() []string {
+	return []string{"move it to where it can stay, such as ~/.local/bin, and install from there", "to start it from where it is all the same: --force"}
+}
+
 // Executable is the path that entries start: the one by which the shell finds this codemode, which upgrades leave as it is, else
 // its own. The error says that it will not stay.
 func (i *Installer) Executable() (string, error) {

@@ -6,18 +6,21 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"codemode/internal/hint"
 )
 
 // CacheError is a directory of the cache that others could have filled, so that nothing of it was run.
-type CacheError struct{ Err error }
+type CacheError struct {
+	Err    error
+	remedy []string
+}
 
 func (e *CacheError) Error() string { return e.Err.Error() }
 func (e *CacheError) Unwrap() error { return e.Err }
 
 // Hint is what to do about it.
-func (e *CacheError) Hint() []string {
-	return []string{"Set XDG_CACHE_HOME to a directory of your own."}
-}
+func (e *CacheError) Hint() []string { return e.remedy }
 
 // trustCache refuses directories of the cache that others could have filled: what is in them is run, on
 // the host too. Those that others can read, it closes. One that does not exist yet is fine.
@@ -31,13 +34,25 @@ func trustCache(dirs ...string) error {
 			return fmt.Errorf("checking cache directory %q: %w", dir, err)
 		}
 		if err = onlyOurs(dir, fi); err != nil {
-			return &CacheError{err}
+			return &CacheError{err, ownCache(dir, fi)}
 		}
 		if fi.Mode().Perm()&^cacheMode() != 0 {
 			_ = os.Chmod(dir, cacheMode()) // root's, or on a file system that is read-only, it stays as it is
 		}
 	}
 	return nil
+}
+
+// ownCache is what makes a cache the user's alone. Others may have put something there before its mode is mended.
+func ownCache(dir string, fi fs.FileInfo) []string {
+	other := "Set XDG_CACHE_HOME to a directory of your own."
+	if uid, ok := ownerOf(fi); ok && uid != os.Geteuid() || !fi.IsDir() {
+		return []string{other}
+	}
+	return []string{
+		fmt.Sprintf("If nobody else was there: chmod go-w %s", hint.Word(dir)),
+		fmt.Sprintf("If somebody may have been: rm -r %s", hint.Word(dir)), other,
+	}
 }
 
 // makeCache makes the last of dirs, each of which lies in the one before. Whatever the umask, nobody else

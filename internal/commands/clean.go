@@ -1,0 +1,186 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+
+	"github.com/urfave/cli/v3"
+)
+
+func cleanCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "clean",
+		Usage:     "show what codemode keeps here, and remove it on request",
+		ArgsUsage: "[WHAT...]",
+		Description: "Without a name it only shows what there is, and how large. The cache can be made\n" +
+			"again; of the state, what is removed is gone.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "all of the cache", Local: true},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask", Local: true},
+			jsonFlag(),
+		},
+		Metadata: examples("codemode clean", "codemode clean python tools", "codemode clean --all --yes"),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			return runClean(env, ui, cmd)
+		},
+	}
+}
+
+// keptThing is a folder or file of codemode's.
+type keptThing struct {
+	Name  string `json:"name"`
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Cache bool   `json:"cache"` // it can be made again
+	About string `json:"about"`
+}
+
+// aboutKept says what is in the folders of the cache and of a tenant's state.
+var aboutKept = map[string]string{
+	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox", "interpreters": "what other interpreters are",
+	"seccomp": "system call filters for engines", "shares": "folders that containers were seen to read", "tools": "tool lists of servers",
+	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs", "images": "images that were shown",
+	"approvals.json": "approvals of projects' servers",
+}
+
+// kept is what there is, the cache first.
+func kept(paths config.Paths) (list []keptThing) {
+	add := func(name, path string, cache bool) {
+		if size, err := sizeOf(path); err == nil {
+			list = append(list, keptThing{name, path, size, cache, aboutKept[filepath.Base(name)]})
+		}
+	}
+	for _, path := range inside(paths.Cache) {
+		if filepath.Base(path) != "tenants" {
+			add(filepath.Base(path), path, true)
+		}
+	}
+	for _, tenant := range inside(join(paths.Cache, "tenants")) {
+		for _, path := range inside(tenant) {
+			add(tenantName(tenant)+filepath.Base(path), path, true)
+		}
+	}
+	for _, tenant := range inside(paths.State) {
+		if strings.HasPrefix(filepath.Base(tenant), "installed.") {
+			continue // what uninstall needs
+		}
+		for _, path := range inside(tenant) {
+			name := filepath.Base(path)
+			if name == "tools" {
+				name = "saved-tools"
+			}
+			add(tenantName(tenant)+name, path, false)
+		}
+	}
+	return list
+}
+
+// tenantName begins the names of a tenant's things; the default one's need none.
+func tenantName(dir string) string {
+	if name := filepath.Base(dir); name != config.DefaultTenant {
+		return name + "/"
+	}
+	return ""
+}
+
+func inside(dir string) (paths []string) {
+	if dir == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(dir) // what is not there keeps nothing
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
+}
+
+func sizeOf(path string) (size int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size, err
+}
+
+func runClean(env Env, ui *ui, cmd *cli.Command) error {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	list := kept(t.paths)
+	var chosen []keptThing
+	for _, k := range list {
+		if cmd.Bool("all") && k.Cache || slices.Contains(cmd.Args().Slice(), k.Name) {
+			chosen = append(chosen, k)
+		}
+	}
+	for _, name := range cmd.Args().Slice() {
+		if !slices.ContainsFunc(list, func(k keptThing) bool { return k.Name == name }) {
+			return &usageError{"codemode keeps nothing called " + quote(name), []string{"there are: codemode clean"}}
+		}
+	}
+	if len(chosen) == 0 {
+		return showKept(env, ui, cmd, list)
+	}
+	var names []string
+	for _, k := range chosen {
+		names = append(names, k.Name)
+	}
+	question := "remove " + strings.Join(names, ", ") + "?"
+	switch {
+	case cmd.Bool("yes"):
+	case !isTerminal(env.Stdin) || !isTerminal(env.Stderr):
+		return &exitError{exitRefused, errors.New("there is nobody to ask, so nothing was removed; with --yes it is done unasked")}
+	case !ui.ask(env.Stdin, question):
+		ui.note("note", "nothing was removed")
+		return exit(exitRefused)
+	}
+	var failed []error
+	var freed int64
+	for _, k := range chosen {
+		if err := os.RemoveAll(k.Path); err != nil {
+			failed = append(failed, fmt.Errorf("removing %q: %w", k.Path, cause(err)))
+			continue
+		}
+		freed += k.Bytes
+	}
+	ui.note("clean", fmt.Sprintf("%s are free again", megabytes(freed)))
+	return errors.Join(failed...)
+}
+
+func showKept(env Env, ui *ui, cmd *cli.Command, list []keptThing) error {
+	out := newSheet(env)
+	if cmd.Bool("json") {
+		return out.json(slices.Concat([]keptThing{}, list))
+	}
+	if len(list) == 0 {
+		ui.note("note", "codemode keeps nothing on this machine")
+		return nil
+	}
+	var rows [][]cell
+	for _, k := range list {
+		where := "state"
+		if k.Cache {
+			where = "cache"
+		}
+		rows = append(rows, cells(k.Name, where, megabytes(k.Bytes), k.About))
+	}
+	return out.table([]string{"NAME", "KEPT IN", "SIZE", ""}, rows)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

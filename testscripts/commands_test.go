@@ -17,6 +17,19 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"jsonq":      jsonq,
 	"wait-for":   waitFor,
 	"no-orphans": noOrphans,
+	"quiet":      quiet,
+}
+
+// quiet fails when the last program said anything on stderr, but for what it has waited for on a busy machine.
+func quiet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: quiet")
+	}
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.HasPrefix(line, "codemode: waiting: ") {
+			ts.Fatalf("stderr has %q", line)
+		}
+	}
 }
 
 // jsonq FILE PATH WANT compares one value of a JSON file, or of stdout.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 // A Ref is a reference in a text of an entry, such as ${GITHUB_TOKEN}.
@@ -268,8 +269,10 @@ func (x *expansion) folder(ref Ref) string {
 
 // unmet is the status of an entry as things are: ready, or why it could not start. No file of the entry's is read for it.
 func (o Options) unmet(s config.Server) (status Status, reason string) {
+	var secrets redact.Secrets
+	secrets.Add(Secrets(s)...)
 	s, err := Expand(s, Resolver{
-		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup,
+		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup, Resolved: secrets.AddNamed,
 		ReadFile: func(string) ([]byte, error) { return nil, nil },
 	})
 	if err != nil {
@@ -277,7 +280,7 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 	}
 	if o.Program != nil && s.Command != "" {
 		if err := o.Program(s); err != nil {
-			return NeedsProgram, err.Error()
+			return NeedsProgram, secrets.Redactor().Text(err.Error())
 		}
 	}
 	return Ready, ""

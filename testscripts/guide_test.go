@@ -63,3 +63,29 @@ func exampleScript(page string) string {
 
 // scriptQuote is a text as one argument of a script's command.
 func scriptQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// TestFromTheOriginal holds that each row of what changes for users of the original is a section of original.txtar.
+func TestFromTheOriginal(t *testing.T) {
+	page, err := os.ReadFile("../docs/from-the-original.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("original.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || strings.HasPrefix(cells[1], "-") || strings.TrimSpace(cells[1]) == "what" {
+			continue
+		}
+		rows++
+		if !strings.Contains(string(script), "\n# "+strings.TrimSpace(cells[1])+"\n") {
+			t.Errorf("original.txtar has no section %q", strings.TrimSpace(cells[1]))
+		}
+	}
+	if rows < 5 {
+		t.Errorf("the page has %d rows", rows)
+	}
+}

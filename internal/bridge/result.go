@@ -140,6 +140,9 @@ func (o Outcome) summary() string {
 		return fmt.Sprintf("exit code %d", o.ExitCode)
 	}
 	text := strings.TrimRight(o.Error, "\n")
+	if o.Status == StatusTimeout || o.Status == StatusCancelled { // what follows is where it was stopped
+		text, _, _ = strings.Cut(text, "\n")
+	}
 	return Visible(clip(text[strings.LastIndexByte(text, '\n')+1:], maxNote))
 }
 

@@ -39,6 +39,13 @@ func (f *finder) own() {
 		f.configured(s, User)
 	}
 	f.folder(c.Dir)
+	if c.Usual == "" || c.Usual == c.Dir {
+		return
+	}
+	if _, err := os.Stat(c.Dir); err != nil {
+		f.problems = append(f.problems, Problem{Client: folderID, File: c.Dir, Err: fmt.Errorf("MCP_BRIDGE_STATE_DIR names a folder that cannot be read: %w", cause(err))})
+	}
+	f.folder(c.Usual)
 }
 
 // configured takes a server from a config.toml, which config has read.

@@ -133,7 +133,18 @@ func Explain(src Source) (Explained, error) {
 	}
 	e.Config.Problems = m.problems
 	m.explain(&e, user, project)
+	if set(src.Lookup, olderDir) && !set(src.Lookup, "CODEMODE_MCP_DIR") && paths.Home != "" {
+		e.Config.Servers.Usual = filepath.Join(paths.Home, "MCPs")
+	}
 	return e, nil
+}
+
+// olderDir names the folder that the Python original kept its state in. It read servers from there and from ~/MCPs.
+const olderDir = "MCP_BRIDGE_STATE_DIR"
+
+func set(lookup func(string) (string, bool), name string) bool {
+	value, ok := lookup(name)
+	return ok && value != ""
 }
 
 // chooseTenant returns the tenant that the last layer names that names one, for which the tenant's own settings

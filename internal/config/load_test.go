@@ -5,9 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/hint"
 
 	"codemode/internal/policy"
 )
@@ -250,9 +253,12 @@ CODEMODE_SANDBOX_WORK_SIZE "1" cannot be used: write bytes, or 512k, 512m, 1g, 1
 func TestUnknownVariables(t *testing.T) {
 	unknown := UnknownVariables([]string{
 		"CODEMODE_SANDBOX_MEMROY=s3cret", "CODEMODE_SANDBOX_MEMORY=1g", "CODEMODE_CONFIG=x", "CODEMODE_TEST_X=1",
-		"CODEMODE_DEPTH=1", "MCP_BRIDGE_ANYTHING=1", "CODEMODE=1", "=C:=x",
+		"CODEMODE_DEPTH=1", "MCP_BRIDGE_MEMROY=1", "MCP_BRIDGE_MEMORY=1g", "CODEMODE=1", "=C:=x",
 	})
-	if len(unknown) != 1 || unknown[0].Error() != `environment variable "CODEMODE_SANDBOX_MEMROY" means nothing to codemode` {
+	if len(unknown) != 2 || unknown[1].Name != "MCP_BRIDGE_MEMROY" || !slices.Contains(hint.Of(unknown[1]), `did you mean "MCP_BRIDGE_MEMORY"?`) {
+		t.Errorf("got %v", unknown)
+	}
+	if unknown[0].Error() != `environment variable "CODEMODE_SANDBOX_MEMROY" means nothing to codemode` {
 		t.Errorf("got %v", unknown)
 	}
 }

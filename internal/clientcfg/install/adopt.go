@@ -118,6 +118,8 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 		return e.Reason
 	case clientcfg.StartsCodemode(e.Server, i.Env, i.Self):
 		return "it starts codemode"
+	case clientcfg.StartsOriginal(e.Server):
+		return "it starts the Python original, whose place codemode takes"
 	case e.Server.Command == "":
 		return "it is reached by URL, which codemode cannot do yet"
 	}

@@ -84,6 +84,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, 
 	}
 	p.key = key
 	i.tell(&p, req, t, doc.Document, entry)
+	i.tellOriginal(&p, t, f)
 	if err := doc.take(doc.Set(key, set)); err != nil {
 		return p, err
 	}
@@ -212,6 +213,16 @@ func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Documen
 	}
 	for _, where := range i.shadows(req, t, doc) {
 		note("shadowed in %s, which has a server of that name", where)
+	}
+}
+
+// tellOriginal notes that the program which codemode replaces would stand beside it, as a second run_python.
+func (i *Installer) tellOriginal(p *proposal, t Target, f file) {
+	entries, _ := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, i.Env)
+	for _, e := range entries {
+		if clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled {
+			p.notes = append(p.notes, fmt.Sprintf("%q starts the Python original, a second run_python beside codemode's: remove it, and move its MCP_BRIDGE_* variables to codemode's entry, where they mean the same", e.Written))
+		}
 	}
 }
 

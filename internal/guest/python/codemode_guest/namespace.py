@@ -8,7 +8,7 @@ from _thread import allocate_lock
 from . import compiled
 
 # Names that come from the mcp package, besides mcp_<alias>: the package is imported when code uses one.
-MCP_NAMES = {"runtime", "LOADED_MCP_SERVERS", "save_tool"}
+MCP_NAMES = {"runtime", "LOADED_MCP_SERVERS", "save_tool", "discovered_servers"}
 
 
 class Namespace:

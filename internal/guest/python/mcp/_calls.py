@@ -31,6 +31,8 @@ class Calls:
         if tool not in server.by_name and tool not in server.by_alias:
             server = await self._catalog.relisted_async(server)  # it may be newer than the list
         tool = tool_by_name(server, tool)
+        if arguments is not None and not hasattr(arguments, "items"):
+            raise MCPError(f"arguments must be a dict, not {arguments!r}; {tool.signature}")
         return await self._send(server, tool, bind_dict(tool, {} if arguments is None else arguments), finish)
 
     def _track(self, label, function, *args):
@@ -80,6 +82,9 @@ def tool_by_alias(server, name):
 
 def tool_by_name(server, name):
     tool = server.by_name.get(name) or server.by_alias.get(name)
+    if tool is None and isinstance(name, str):  # in any case, where that is clear
+        alike = [tool for known, tool in server.by_name.items() if known.lower() == name.lower()]
+        tool = alike[0] if len(alike) == 1 else None
     if tool is None:
         raise no_tool(server, name, MCPError)
     return tool

@@ -3,7 +3,7 @@
 import sys
 from _thread import allocate_lock, start_new_thread
 
-from ._errors import MCPError, from_remote
+from ._errors import MCPError, ServerError, from_remote
 from ._names import listed, nearest
 
 _SIDE_BY_SIDE = 8  # servers asked for at once
@@ -121,15 +121,15 @@ class Catalog:
         selectable = [server.name for server in self.selectable()]
         if any(name in (server.name, server.alias) for server in self.servers()):  # but not selected
             given = listed(map(repr, selectable)) if selectable else "none"
-            return MCPError(f"{message}: this run was given {given or 'others'}")
+            return ServerError(f"{message}: this run was given {given or 'others'}")
         why = self.why_not(name)
         if why:
-            return MCPError(why)
+            return ServerError(why)
         meant = nearest(name, selectable)
         if meant:
-            return MCPError(f"{message}; did you mean {meant!r}?")
+            return ServerError(f"{message}; did you mean {meant!r}?")
         names = listed(map(repr, selectable))
-        return MCPError(f"{message}; there are {names}" if names else message)
+        return ServerError(f"{message}; there are {names}" if names else message)
 
     # Loading. A server that is to be called is loaded; one that is to be described need not be.
 

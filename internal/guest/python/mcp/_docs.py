@@ -17,16 +17,44 @@ class Found(list):
         return Found, (list(self), self._text)
 
 
+class Described(AttrDict):
+    """What a helper says of a server or tool, by the names that the Python original had, too."""
+
+    __slots__ = ()
+
+    def __missing__(self, name):
+        if name == "inputSchema" and "input_schema" in self:
+            return self["input_schema"]
+        if name == "cwd" and "tools" in self:
+            return None
+        raise KeyError(name)
+
+    def __getattr__(self, name):
+        return self[name] if name in ("inputSchema", "cwd") and name not in self else AttrDict.__getattr__(self, name)
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def copy(self):
+        return Described(self)
+
+    def __reduce__(self):
+        return Described, (dict(self),)
+
+
 def metadata(server):
     """What list_loaded_server_metadata says of a server."""
-    described = AttrDict(name=server.name, alias=server.alias, tools=[tool_metadata(tool) for tool in server.tools])
+    described = Described(name=server.name, alias=server.alias, tools=[tool_metadata(tool) for tool in server.tools])
     if server.cwd:
         described["cwd"] = server.cwd
     return described
 
 
 def tool_metadata(tool):
-    return AttrDict(
+    return Described(
         name=tool.name, alias=tool.alias, description=tool.description, input_schema=_schema(tool.input_schema)
     )
 

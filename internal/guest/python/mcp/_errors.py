@@ -13,6 +13,13 @@ class MCPError(RuntimeError):
     __module__ = "mcp"
 
 
+class ServerError(MCPError, KeyError):
+    """There is no such server here; a KeyError, too, for who looks it up in mcp_servers."""
+
+    __module__ = "mcp"
+    __str__ = Exception.__str__  # KeyError's is that of a key
+
+
 class PolicyError(MCPError):
     """The user's policy does not allow this call.
 

@@ -96,6 +96,8 @@ class ServerModule(_Module):
             return _CONTENTS[name](self)
         catalog = self.__context__.catalog
         server = catalog.by_name(self.__server__)
+        if name == "list_tools" and not (server and server.tools is not None and name in server.by_alias):
+            return _lister(self)
         known = server is not None and server.tools is not None
         if not known or name not in server.by_alias:
             if _is_python(name):
@@ -132,6 +134,18 @@ def _is_python(name):
     if name.startswith(("_repr_", "_ipython_")):
         return True
     return len(name) > 4 and name[:2] == name[-2:] == "__" and name[-3] != "_"
+
+
+def _lister(module):
+    """mcp_x.list_tools of a server that has no tool of that name, as far as is known."""
+
+    async def list_tools(*args, **kwargs):
+        server = await module.__context__.catalog.described_async(module.__server__)
+        if "list_tools" in server.by_alias:
+            return await ToolFunction(module.__context__, module.__server__, "list_tools")(*args, **kwargs)
+        return [_docs.tool_metadata(tool) for tool in server.tools]
+
+    return list_tools
 
 
 def _described(module):

@@ -66,9 +66,11 @@ def namespace():
     names = {f"mcp_{server.alias}": context.module(server) for server in context.catalog.servers()}
     return {
         **context.given,
+        "mcp_runtime": runtime,
         **names,
         "mcp_servers": context.servers,
         "runtime": runtime,
+        "discovered_servers": runtime.discovered_servers,
         "LOADED_MCP_SERVERS": loaded_servers(),
         "save_tool": save_tool,
     }

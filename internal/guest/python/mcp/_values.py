@@ -75,11 +75,20 @@ def value_of(result, server, tool, arguments):
     if structured is not None:
         if tool.wrapped and isinstance(structured, dict) and list(structured) == ["result"]:
             structured = structured["result"]
+        elif _is_text_again(structured, content):
+            return content[0]["text"]
         return wrap(structured)
     values = [_block(block) for block in content]
     if len(values) > 1:
         return values
     return values[0] if values else None
+
+
+def _is_text_again(structured, content):
+    """Whether an object says nothing but the one text block: then that is what a server has to say."""
+    if not isinstance(structured, dict) or len(structured) != 1 or len(content) != 1 or content[0].get("type") != "text":
+        return False
+    return next(iter(structured.values())) == content[0].get("text")
 
 
 def _block(block):

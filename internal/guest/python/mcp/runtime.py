@@ -9,6 +9,7 @@ from ._calls import tool_by_name, value
 from ._catalog import Tool
 from ._errors import MCPError, from_remote
 from ._state import context as _context
+from ._state import save_tool
 
 __all__ = [
     "MCPError",
@@ -23,6 +24,7 @@ __all__ = [
     "list_tools_sync",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "save_tool",
     "search_tool_docs",
     "search_tool_docs_sync",
 ]
@@ -117,15 +119,29 @@ def capability_summary():
     calls = " Each is an object: `await mcp_<alias>.<tool>(…)`, also `mcp_servers[\"name\"]`." if servers else ""
     return (
         f"Python with top-level await in a sandbox without network; variables persist within a session. "
-        f"MCP servers of this run: {', '.join(server.name for server in servers) or 'none'}.{calls} "
+        f"MCP servers of this run: {_named([server.name for server in servers])}.{calls} "
         "`await runtime.search_tool_docs(\"what to do\")` finds tools, `await runtime.query_tool_docs(server)` lists "
         "those of a server, help(mcp_<alias>.<tool>) explains one. `save_tool(function)` keeps a function for later "
         "sessions: `from tools import name`."
     )
 
 
+_MOST_NAMED = 1000  # characters of servers' names in the summary
+
+
+def _named(names):
+    """Names with commas, as many as have room."""
+    shown, room = [], _MOST_NAMED
+    for name in names:
+        room -= len(name) + 2
+        if room < 0:
+            return f"{', '.join(shown)} and {len(names) - len(shown)} more, which `runtime.discovered_servers()` lists"
+        shown.append(name)
+    return ", ".join(shown) or "none"
+
+
 def _check(detail):
-    if detail not in ("summary", "full"):
+    if detail not in ("summary", "brief", "full"):  # the second is the first
         raise MCPError(f'detail must be "summary" or "full", not {detail!r}')
 
 

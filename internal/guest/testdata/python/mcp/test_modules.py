@@ -53,6 +53,36 @@ class Modules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await list_issues(), "done")
         self.assertEqual(dir(mcp.servers), ["github"])
 
+    async def test_what_the_original_had(self):
+        fake.start(fake.GITHUB)
+        names = fake.names()
+        self.assertIs(names["mcp_runtime"], runtime)
+        self.assertEqual(names["discovered_servers"](), ("github",))
+        self.assertIs(runtime.save_tool, names["save_tool"])
+        listed = await names["mcp_github"].list_tools()
+        self.assertEqual([tool.name for tool in listed], ["create_issue", "list_issues"])
+        self.assertEqual(listed[0]["inputSchema"], listed[0]["input_schema"])
+        self.assertEqual(listed[0].get("inputSchema"), listed[0].inputSchema)
+        server = runtime.describe_server("github")
+        self.assertIsNone(server["cwd"])
+        self.assertIsNone(server.get("cwd", "x"))
+        with self.assertRaises(KeyError):
+            server["nothing"]
+        self.assertEqual(pickle.loads(pickle.dumps(server)), server)
+        self.assertEqual(runtime.query_tool_docs_sync("github", "LIST_issues", "brief").tool, "list_issues")
+        with self.assertRaisesRegex(mcp.MCPError, "arguments must be a dict, not 'text'"):
+            await runtime.call_tool("github", "list_issues", "text")
+        with self.assertRaises(KeyError) as caught:
+            names["mcp_servers"]["nope"]
+        self.assertIsInstance(caught.exception, mcp.MCPError)
+        self.assertIn("Server 'nope' is not available", str(caught.exception))
+
+    def test_a_summary_has_bounds(self):
+        fake.start(*(fake.server(f"server-{n}-with-a-long-name", alias=f"s_{n}") for n in range(400)))
+        text = runtime.capability_summary()
+        self.assertLess(len(text), 2000)
+        self.assertRegex(text, r"and \d+ more, which `runtime.discovered_servers\(\)` lists")
+
     def test_imports_that_fail(self):
         fake.start(fake.GITHUB, fake.server("gitlab"), selected=["github"], lazy=True)
         message = "No module named 'mcp.servers.gihub'; did you mean mcp.servers.github"
@@ -156,7 +186,7 @@ class Names(unittest.TestCase):
         names = fake.names()
         self.assertEqual(
             set(names),
-            {"mcp_github", "mcp_my_server", "mcp_other", "mcp_servers", "runtime", "LOADED_MCP_SERVERS", "save_tool"},
+            {"mcp_github", "mcp_my_server", "mcp_other", "mcp_servers", "runtime", "LOADED_MCP_SERVERS", "discovered_servers", "mcp_runtime", "save_tool"},
         )
         self.assertEqual(names["LOADED_MCP_SERVERS"], ("github", "my-server"))
         self.assertIs(names["runtime"], runtime)
@@ -180,7 +210,7 @@ class Names(unittest.TestCase):
             self.assertEqual(_state.suggest(name), want, name)
 
     def test_helpers_that_are_known_are_all(self):
-        self.assertEqual(_state._HELPERS, set(runtime.__all__) - {"MCPError"})
+        self.assertEqual(_state._HELPERS, set(runtime.__all__) - {"MCPError", "save_tool"})
 
 
 class Runtime(unittest.IsolatedAsyncioTestCase):

@@ -28,6 +28,12 @@ class Values(unittest.TestCase):
         self.assertEqual(value(both, wrapped=True), {"result": 1, "more": 2})
         self.assertIsNone(value({"structuredContent": {"result": None}}, wrapped=True))
 
+    def test_an_object_that_repeats_the_text_is_the_text(self):
+        result = {**fake.text("- TODO"), "structuredContent": {"content": "- TODO"}}
+        self.assertEqual(value(result), "- TODO")
+        for structured in ({"content": "other"}, {"content": "- TODO", "more": 1}, {"content": ["- TODO"]}):
+            self.assertEqual(value({**result, "structuredContent": structured}), structured)
+
     def test_one_text(self):
         for text, want in (
             ("plain", "plain"),

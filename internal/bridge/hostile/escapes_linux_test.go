@@ -57,8 +57,8 @@ func onEngine(a escape.Attempt) bool {
 // enough is how many attempts every runtime must withstand.
 const enough = 120
 
-// attack makes the attempts of a guest against a runtime and those of a session that are chosen, and fails for each that
-// succeeds.
+// attack makes the attempts of a guest against a runtime and those of a session that are chosen, and fails for each
+// that succeeds.
 func attack(t *testing.T, rt sandbox.Runtime, inSession func(escape.Attempt) bool) {
 	t.Helper()
 	before := sandboxtest.TakeLeftovers(t)

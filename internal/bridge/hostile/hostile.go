@@ -1,5 +1,5 @@
-// Package hostile makes those attempts of the corpus of sandbox/escape that need a whole session: what code sends over
-// the channel, what it does to its interpreter, what its results pretend, and what it leaves for others.
+// Package hostile makes those attempts of the corpus of sandbox/escape that need a whole session: what code sends
+// over the channel, what it does to its interpreter, what its results pretend, and what it leaves for others.
 //
 // Each gets bridges of its own over a runtime that stays the caller's, with decoy servers that no run may start. It
 // never trusts an attempt's word alone: after each the session must work on, and results must be clean.
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/policy"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/escape"
 )
@@ -70,6 +71,12 @@ func settings(p sandbox.Policy) config.Config {
 		Output:  config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
 		Servers: config.Servers{StartTimeout: 20 * time.Second, CallTimeout: 20 * time.Second},
 		Tools:   config.Tools{Save: true},
+		Policy: config.Policy{
+			Rules: policy.Rules{
+				Deny: []string{notes + ".erase_note"}, Confirm: []string{notes + ".delete_note"}, Questions: questions,
+			},
+			ConfirmTimeout: patience,
+		},
 	}
 }
 
@@ -77,12 +84,13 @@ func settings(p sandbox.Policy) config.Config {
 type cell struct {
 	tenant, session string
 	server          string // that the run may call; empty for none
+	beside          bool   // it runs while the one before it does, which is then ended
 	code            string
 }
 
-// cells splits an attempt at its lines "# %% session b" and "# %% tenant b". What is before the first one is the first
-// run of session a; a session that is named again has its next run. What is more, as "of closed", says which server the
-// run may call; "of -" is none.
+// cells splits an attempt at its lines "# %% session b" and "# %% tenant b". What is before the first one is the
+// first run of session a; a session that is named again has its next run. What is more, as "of closed", says which
+// server the run may call; "of -" is none. "beside session b" is run while the one before it goes on.
 func cells(a escape.Attempt) ([]cell, error) {
 	all := []cell{{tenant: "a", session: "a", server: open}}
 	for line := range strings.Lines(a.Source) {
@@ -92,15 +100,16 @@ func cells(a escape.Attempt) ([]cell, error) {
 			last.code += line
 			continue
 		}
-		where, server, chosen := strings.Cut(strings.TrimSpace(mark), " of ")
+		mark, beside := strings.CutPrefix(strings.TrimSpace(mark), "beside ")
+		where, server, chosen := strings.Cut(mark, " of ")
 		if !chosen {
 			server = open
 		}
 		switch kind, name, _ := strings.Cut(where, " "); {
 		case kind == "session" && name != "":
-			all = append(all, cell{tenant: "a", session: name, server: strings.Trim(server, "-")})
+			all = append(all, cell{tenant: "a", session: name, server: strings.Trim(server, "-"), beside: beside})
 		case kind == "tenant" && name != "":
-			all = append(all, cell{tenant: name, session: "a", server: strings.Trim(server, "-")})
+			all = append(all, cell{tenant: name, session: "a", server: strings.Trim(server, "-"), beside: beside})
 		default:
 			return nil, fmt.Errorf("%s: %q is neither a session nor a tenant", a.Name, strings.TrimSpace(line))
 		}

@@ -55,8 +55,8 @@ func said(o bridge.Outcome) (escape.Verdict, string) {
 	return report.Verdict, report.Detail
 }
 
-// clean holds what is true of every result, whatever the code did: a bounded size, nothing in its text that a terminal
-// or a reader would be deceived by, images that are images, and one status wherever it is told.
+// clean holds what is true of every result, whatever the code did: a bounded size, nothing in its text that a
+// terminal or a reader would be deceived by, images that are images, and one status wherever it is told.
 func clean(o bridge.Outcome) error {
 	for _, mode := range []string{"compact", "toon", "json"} {
 		result := o.CallToolResult(bridge.Form{Mode: mode, Structured: true})
@@ -83,7 +83,8 @@ func clean(o bridge.Outcome) error {
 	return nil
 }
 
-// unseen is what a terminal acts on, and what is read in another order than it stands. It asks nothing of the code that it judges.
+// unseen is what a terminal acts on, and what is read in another order than it stands. It asks nothing of the code
+// that it judges.
 func unseen(r rune) bool {
 	const deceives = "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune(deceives, r) || unicode.Is(unicode.Variation_Selector, r) && r > 0xffff

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codemode/internal/bridge"
@@ -34,6 +35,7 @@ type scene struct {
 	bridges map[string]*bridge.Bridge
 	before  []json.RawMessage // the values of the cells so far
 	lost    bool              // the sandbox of the last cell
+	asked   []bridge.Question // of the user, in the last cell
 }
 
 func newScene(opts Options, dir string, a escape.Attempt) (*scene, error) {
@@ -49,8 +51,19 @@ func (s *scene) play(ctx context.Context) (verdict escape.Verdict, detail string
 			verdict, detail = escape.Escaped, err.Error()
 		}
 	}()
-	for _, c := range s.cells {
+	end := func() {}
+	defer func() { end() }()
+	for i, c := range s.cells {
+		if next := i + 1; next < len(s.cells) && s.cells[next].beside {
+			end = s.goOn(ctx, c)
+			continue
+		}
+		received := s.received(c.tenant)
 		o := s.run(ctx, c)
+		end()
+		if err := s.entitled(o, s.received(c.tenant)[len(received):]); err != nil {
+			return escape.Escaped, err.Error()
+		}
 		verdict, detail = s.judge(o)
 		if verdict == escape.Escaped {
 			return verdict, detail
@@ -78,7 +91,7 @@ func (s *scene) bridge(tenant string) *bridge.Bridge {
 	c.Tenant = tenant
 	b := bridge.New(bridge.Options{
 		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, ToolsDir: s.tools(tenant), Version: "escape",
-		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant)},
+		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant), s.notes(tenant)},
 		Lookup:  func(string) (string, bool) { return "", false },
 	})
 	s.bridges[tenant] = b
@@ -111,10 +124,33 @@ func (s *scene) run(ctx context.Context, c cell) bridge.Outcome {
 	if c.server != "" {
 		servers = append(servers, c.server)
 	}
-	o := s.bridge(c.tenant).Run(ctx, bridge.Request{Code: s.code(c), Session: c.session, Servers: servers, Timeout: timeout})
+	s.asked = nil
+	var mu sync.Mutex
+	decline := func(_ context.Context, q bridge.Question) (bridge.Answer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		s.asked = append(s.asked, q)
+		return bridge.No, nil
+	}
+	o := s.bridge(c.tenant).Run(ctx, bridge.Request{
+		Code: s.code(c), Session: c.session, Servers: servers, Timeout: timeout, Ask: decline,
+	})
 	s.before = append(s.before, o.Value)
 	s.lost = o.Lost
 	return o
+}
+
+// goOn has a cell run beside what follows, until end.
+func (s *scene) goOn(ctx context.Context, c cell) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	request := bridge.Request{Code: s.code(c), Session: c.session, Servers: []string{}, Timeout: patience}
+	work.Go(func() { s.bridge(c.tenant).Run(ctx, request) })
+	<-time.After(clock / 2) // until it is in full swing
+	return func() {
+		cancel()
+		work.Wait()
+	}
 }
 
 // code puts the helpers of session.py, and the values of the cells before, in front of a cell's own lines.

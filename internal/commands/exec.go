@@ -52,13 +52,17 @@ func execCommand(env Env, ui *ui) *cli.Command {
 // runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
 func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
 	t, err := openTenancy(env, cmd)
+	servers := cmd.StringSlice("server")
+	if p.servers != nil {
+		cmd, servers = &cli.Command{}, p.servers
+	}
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
-	if err := t.askable(cmd.StringSlice("server")); err != nil && !cmd.Bool("json") { // there, the outcome says it
+	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it
 		return &exitError{exitNotRun, err}
 	}
 	s := newScreen(env.Stdout, env.Stderr)
@@ -93,8 +97,8 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		req.StdinTurn = &terminal.turn
 		req.Ask = terminal.ask
 	}
-	if cmd.IsSet("server") {
-		req.Servers = cmd.StringSlice("server")
+	if len(servers) > 0 {
+		req.Servers = servers
 	}
 	if cmd.Bool("json") {
 		req.Output = nil

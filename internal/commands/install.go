@@ -62,6 +62,7 @@ func uninstallCommand(env Env, ui *ui) *cli.Command {
 		Description: "A file that nobody has changed since is what it was, byte for byte.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "out of every client", Local: true},
+			&cli.BoolFlag{Name: "everything", Usage: "and remove its cache, state and settings", Local: true},
 			scopeFlag(), nameFlag(),
 		}, changeFlags()...),
 		Metadata: examples(`codemode uninstall claude`, `codemode uninstall --all --dry-run`),
@@ -69,6 +70,9 @@ func uninstallCommand(env Env, ui *ui) *cli.Command {
 			s, err := newInstallation(env, ui, cmd)
 			if err != nil {
 				return err
+			}
+			if cmd.Bool("everything") {
+				return s.everything(ctx)
 			}
 			if len(s.clients) == 0 && !cmd.Bool("all") {
 				return &usageError{"out of which client?", []string{"see: codemode install --status", "out of all: codemode uninstall --all"}}
@@ -264,26 +268,6 @@ func (s *installation) ask(ctx context.Context) error {
 	return s.installInto(ctx, s.clients)
 }
 
-// chooseClients asks about each client.
-func (s *installation) chooseClients(names []string) error {
-	if s.cmd.Bool("yes") || s.request.DryRun || len(names) == 1 {
-		return s.confirm("put codemode into " + strings.Join(names, ", ") + "?")
-	}
-	all := false
-	s.clients = slices.DeleteFunc(s.clients, func(c clientcfg.Client) bool {
-		yes := all
-		if !all {
-			yes, all = s.ui.askEach(s.env.Stdin, "put codemode into "+c.ID+"?")
-		}
-		return !yes
-	})
-	if len(s.clients) == 0 {
-		s.ui.note("note", "nothing was written")
-		return exit(exitRefused)
-	}
-	return nil
-}
-
 // tellNoClient says why there is no client to put codemode into.
 func (s *installation) tellNoClient() {
 	for _, c := range installable() {
@@ -429,32 +413,6 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 		saved = s.saving(ctx, results)
 	}
 	return s.ended(ctx, s.report(results, saved))
-}
-
-// chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said yes
-// before is not asked.
-func (s *installation) chooser() func(clientcfg.Entry) bool {
-	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
-		return nil
-	}
-	said, all := map[string]bool{}, map[string]bool{}
-	return func(e clientcfg.Entry) bool {
-		key := e.Client + "\x00" + e.Server.Project + "\x00" + e.Written
-		yes, known := said[key]
-		scope := e.Client + " " + string(e.Scope)
-		if known || all[scope] {
-			return yes || all[scope]
-		}
-		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
-		if e.Scope == clientcfg.Local {
-			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?", quote(e.Written), e.Client, quote(e.Server.Project))
-		}
-		if e.Server.Disabled {
-			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
-		}
-		said[key], all[scope] = s.ui.askEach(s.env.Stdin, question)
-		return said[key]
-	}
 }
 
 // executable finds what entries start, and refuses what will not stay where it is.

@@ -18,7 +18,8 @@ type program struct {
 	filename string // as tracebacks show it
 	argv     []string
 	stdin    *os.File
-	owned    bool // stdin is ours to close
+	owned    bool     // stdin is ours to close
+	servers  []string // of a program of codemode's own, which has none of exec's flags
 }
 
 // readProgram takes the program from the command line: a script's name, -c CODE, or - for stdin. As with

@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+
+	"github.com/urfave/cli/v3"
+)
+
+func callCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "call",
+		Usage:     "call one tool, and print what it returns",
+		ArgsUsage: "SERVER.TOOL [ARGUMENT...]",
+		Description: "An argument is KEY=TEXT, KEY:=JSON or KEY=@FILE; @FILE alone, or - for stdin,\n" +
+			"is all of them as a JSON object. A text is printed as it is, all else as JSON.\n" +
+			"Policy and audit log are those of code. It ends with 1 when the tool fails.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print a text as JSON, too", Local: true},
+		}, append(settingFlags("timeout", "servers-file", "tenant", "runtime"), configFlag())...),
+		Metadata: examples(
+			`codemode call memory.search_nodes query=codemode`,
+			`codemode call github.create_issue repo=o/r title=Bug labels:='["bug"]'`,
+			`echo '{"path": "/tmp/x"}' | codemode call fs.read_file -`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if !cmd.Args().Present() {
+				return &usageError{"call takes SERVER.TOOL and its arguments", []string{"there are: codemode search WHAT", "see: codemode call --help"}}
+			}
+			p, err := callProgram(env, cmd)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			return runExec(ctx, env, ui, cmd, p)
+		},
+	}
+}
+
+// argument is one of the command line: its value is text, which becomes what the tool's schema wants, or JSON.
+type argument struct {
+	Key  string          `json:"key"`
+	Text string          `json:"text,omitempty"`
+	JSON json.RawMessage `json:"json,omitempty"`
+}
+
+// callCode makes the call, as code would. What stands in it is JSON within a literal that JSON and Python share.
+const callCode = `import json, sys
+given = json.loads(%s)
+try:
+    doc = await runtime.query_tool_docs(given["server"], given["tool"], "full")
+    properties = doc.inputSchema.get("properties") or {}
+    arguments = {}
+    for argument in given["arguments"]:
+        key, value = argument["key"], argument.get("json")
+        if "json" not in argument:
+            value = argument.get("text", "")
+            kind = (properties.get(key) or {}).get("type")
+            if kind in ("integer", "number", "boolean", "array", "object"):
+                try:
+                    value = json.loads(value)
+                except ValueError:
+                    pass
+        arguments[key] = value
+    result = await runtime.call_tool(given["server"], doc.tool, arguments)
+except (runtime.MCPError, TypeError, ValueError) as error:
+    sys.exit(f"codemode: error: {error}")
+if isinstance(result, str) and not given["json"]:
+    print(result)
+else:
+    print(json.dumps(result, indent=2, ensure_ascii=False, default=repr))
+`
+
+// callProgram is the program that makes the call.
+func callProgram(env Env, cmd *cli.Command) (*program, error) {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	server, tool, err := t.splitTool(cmd.Args().First())
+	if err != nil {
+		return nil, err
+	}
+	arguments := []argument{}
+	for _, word := range cmd.Args().Tail() {
+		some, err := readArguments(env, word)
+		if err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, some...)
+	}
+	text, err := json.Marshal(map[string]any{"server": server, "tool": tool, "arguments": arguments, "json": cmd.Bool("json")})
+	if err != nil {
+		return nil, err
+	}
+	literal, err := json.Marshal(string(text))
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("opening an empty stdin: %w", err)
+	}
+	return &program{
+		code: fmt.Sprintf(callCode, literal), filename: "<call>", argv: []string{"call"}, stdin: null, owned: true, servers: []string{server},
+	}, nil
+}
+
+// splitTool takes a server's and a tool's name apart: both may have dots, and the server is known.
+func (t *tenancy) splitTool(word string) (server, tool string, err error) {
+	for at := len(word) - 1; at > 0; at-- {
+		name := word[:at]
+		if word[at] == '.' && slices.ContainsFunc(t.found.Entries, func(e clientcfg.Entry) bool { return e.Server.Name == name || t.aliases[e.Server.Name] == name }) {
+			return name, word[at+1:], nil
+		}
+	}
+	server, tool, ok := strings.Cut(word, ".")
+	if !ok || server == "" || tool == "" {
+		return "", "", &usageError{"a call is of SERVER.TOOL, not " + quote(word), []string{"see: codemode call --help"}}
+	}
+	return server, tool, nil
+}
+
+// readArguments reads what one word of the command line gives.
+func readArguments(env Env, word string) ([]argument, error) {
+	if name, isFile := strings.CutPrefix(word, "@"); isFile || word == "-" {
+		data, err := readInput(env, name)
+		if err != nil {
+			return nil, err
+		}
+		return objectArguments(word, data)
+	}
+	key, value, ok := strings.Cut(word, "=")
+	key, isJSON := strings.CutSuffix(key, ":")
+	if !ok || key == "" {
+		return nil, &usageError{"an argument is KEY=TEXT, KEY:=JSON, @FILE or -, not " + quote(word), []string{"see: codemode call --help"}}
+	}
+	if name, isFile := strings.CutPrefix(value, "@"); isFile {
+		data, err := readInput(env, name)
+		if err != nil {
+			return nil, err
+		}
+		value = string(data)
+	}
+	switch {
+	case !isJSON:
+		return []argument{{Key: key, Text: value}}, nil
+	case !json.Valid([]byte(value)):
+		return nil, &usageError{"argument " + quote(key) + " is not JSON; for text, write " + key + "=…", nil}
+	}
+	return []argument{{Key: key, JSON: json.RawMessage(value)}}, nil
+}
+
+// readInput reads a file, or stdin where it has no name.
+func readInput(env Env, name string) ([]byte, error) {
+	if name == "-" || name == "" {
+		return io.ReadAll(env.Stdin)
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(env.Dir, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("reading arguments from %q: %v; nothing was called", name, cause(err)), nil}
+	}
+	return data, nil
+}
+
+func objectArguments(word string, data []byte) (list []argument, err error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil || members == nil {
+		return nil, &usageError{"what " + quote(word) + " gives is no JSON object of arguments; nothing was called", nil}
+	}
+	for key, value := range members {
+		list = append(list, argument{Key: key, JSON: value})
+	}
+	return list, nil
+}

@@ -1,0 +1,55 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+)
+
+// chooseClients asks about each client.
+func (s *installation) chooseClients(names []string) error {
+	if s.cmd.Bool("yes") || s.request.DryRun || len(names) == 1 {
+		return s.confirm("put codemode into " + strings.Join(names, ", ") + "?")
+	}
+	all := false
+	s.clients = slices.DeleteFunc(s.clients, func(c clientcfg.Client) bool {
+		yes := all
+		if !all {
+			yes, all = s.ui.askEach(s.env.Stdin, "put codemode into "+c.ID+"?")
+		}
+		return !yes
+	})
+	if len(s.clients) == 0 {
+		s.ui.note("note", "nothing was written")
+		return exit(exitRefused)
+	}
+	return nil
+}
+
+// chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said yes
+// before is not asked.
+func (s *installation) chooser() func(clientcfg.Entry) bool {
+	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
+		return nil
+	}
+	said, all := map[string]bool{}, map[string]bool{}
+	return func(e clientcfg.Entry) bool {
+		key := e.Client + "\x00" + e.Server.Project + "\x00" + e.Written
+		yes, known := said[key]
+		scope := e.Client + " " + string(e.Scope)
+		if known || all[scope] {
+			return yes || all[scope]
+		}
+		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
+		if e.Scope == clientcfg.Local {
+			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?", quote(e.Written), e.Client, quote(e.Server.Project))
+		}
+		if e.Server.Disabled {
+			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
+		}
+		said[key], all[scope] = s.ui.askEach(s.env.Stdin, question)
+		return said[key]
+	}
+}

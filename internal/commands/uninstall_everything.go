@@ -1,0 +1,60 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg/install"
+)
+
+// everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs stay: they
+// are no less theirs than a client's.
+func (s *installation) everything(ctx context.Context) error {
+	if s.cmd.Args().Present() {
+		return &usageError{"--everything is all clients, but there is " + quote(s.cmd.Args().First()), nil}
+	}
+	var folders []string
+	for _, dir := range []string{s.tenancy.paths.Cache, s.tenancy.paths.State, s.tenancy.paths.Config} {
+		if isFolder(dir) && !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	what := "take codemode out of all clients?"
+	if len(folders) > 0 {
+		what = fmt.Sprintf("take codemode out of all clients, and remove %s with all that is in there?", strings.Join(folders, ", "))
+	}
+	if err := s.confirm(what); err != nil {
+		return err
+	}
+	interruptible, stop := interruptible(ctx)
+	defer stop()
+	var results []install.Result
+	for _, c := range installable() {
+		for _, r := range s.in.Uninstall(interruptible, s.of(c)) {
+			if r.Action == install.Removed || !r.Done() && r.Known {
+				results = append(results, r)
+			}
+		}
+	}
+	if err := s.ended(interruptible, s.report(results, nil)); err != nil {
+		s.ui.note("note", "its folders stay: what clients' files were is in there")
+		return err
+	}
+	for _, dir := range folders {
+		if s.request.DryRun {
+			s.ui.note("dry run", "would be removed: "+quote(dir))
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("removing %q: %w", dir, cause(err))
+		}
+		s.ui.note("removed", quote(dir))
+	}
+	if exe := s.env.Self; exe != "" {
+		s.ui.note("note", "the program itself is "+quote(exe))
+	}
+	return nil
+}

@@ -63,18 +63,24 @@ func TestMemoryAtMost(t *testing.T) {
 	}
 	dir := measuringGroup(t)
 	sandboxtest.EachUser(t, func(t *testing.T) {
-		rt := newNative(t, sandbox.IsolationFull)
-		for _, mode := range modes {
-			for _, limit := range limits {
-				exit, peak := inCrowd(t, rt, dir, mode, limit<<20, crowdTime)
-				t.Logf("%s held %d MB at most, of %d", mode, peak>>20, limit)
-				if peak > limit<<20*3/2 {
-					t.Errorf("%s held %d MB of %d", mode, peak>>20, limit)
-				}
-				if exit.Cause == sandbox.ExitSelf {
-					t.Errorf("%s of %d MB ended as %+v", mode, limit, exit)
-				}
+		attack := func(rt sandbox.Runtime, isolation sandbox.Isolation, mode string, megabytes int64) {
+			policy := policyOf(isolation)
+			policy.Memory = megabytes << 20
+			exit, peak := inCrowd(t, rt, dir, mode, policy, crowdTime)
+			t.Logf("%s, %s held %d MB at most, of %d", isolation, mode, peak>>20, megabytes)
+			if peak > policy.Memory*3/2 {
+				t.Errorf("%s, %s held %d MB of %d", isolation, mode, peak>>20, megabytes)
 			}
+			if exit.Cause == sandbox.ExitSelf {
+				t.Errorf("%s, %s of %d MB ended as %+v", isolation, mode, megabytes, exit)
+			}
+		}
+		full, reduced := newNative(t, sandbox.IsolationFull), newNative(t, sandbox.IsolationReduced)
+		for _, limit := range limits {
+			for _, mode := range modes {
+				attack(full, sandbox.IsolationFull, mode, limit)
+			}
+			attack(reduced, sandbox.IsolationReduced, "thread", limit) // which may have but one process
 		}
 	})
 }
@@ -86,7 +92,9 @@ func TestMemoryKeptTo(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)
 		for _, mode := range []string{"pool", "commands", "alone"} {
 			for _, limit := range []int64{192, 512} {
-				exit, peak := inCrowd(t, rt, dir, mode, limit<<20, time.Minute)
+				policy := policyOf(sandbox.IsolationFull)
+				policy.Memory = limit << 20
+				exit, peak := inCrowd(t, rt, dir, mode, policy, time.Minute)
 				if exit.Cause != sandbox.ExitSelf || exit.Code != 0 || exit.Signal != 0 {
 					t.Errorf("%s held %d MB of %d and ended as %+v: %s", mode, peak>>20, limit, exit, exit.Stderr)
 				}
@@ -97,19 +105,19 @@ func TestMemoryKeptTo(t *testing.T) {
 
 // inCrowd has a guest do one thing of crowd.py for so long at most, and returns how it ended, and what it used at
 // most.
-func inCrowd(t *testing.T, rt sandbox.Runtime, group, mode string, limit int64, clock time.Duration) (sandbox.Exit, int64) {
+func inCrowd(
+	t *testing.T, rt sandbox.Runtime, group, mode string, policy sandbox.Policy, clock time.Duration,
+) (sandbox.Exit, int64) {
 	t.Helper()
 	files, err := fs.Sub(crowd, "testdata/crowd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := policyOf(sandbox.IsolationFull)
-	policy.Memory = limit
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	sb, err := rt.Start(ctx, sandbox.Spec{
 		Session: "crowd", Files: files, Boot: "crowd.py", Policy: policy,
-		Env: []string{"CODEMODE_TEST_CROWD=" + mode, fmt.Sprint("CODEMODE_TEST_LIMIT=", limit)},
+		Env: []string{"CODEMODE_TEST_CROWD=" + mode, fmt.Sprint("CODEMODE_TEST_LIMIT=", policy.Memory)},
 	})
 	if err != nil {
 		t.Fatal(err)

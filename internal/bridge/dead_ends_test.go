@@ -19,9 +19,9 @@ const whyNotRemote = `server "remote" cannot be used (needs-approval): it came w
 // deadEnds are what code runs into, and the last line of what it is told: each has what to do instead.
 var deadEnds = []struct{ name, code, want string }{
 	{"a server that cannot be used", "await mcp_remote.fetch()", "NameError: name 'mcp_remote' is not defined (" + whyNotRemote + ")"},
-	{"the same by its real name", "mcp_servers['remote']", "mcp.MCPError: " + whyNotRemote},
+	{"the same by its real name", "mcp_servers['remote']", "mcp.ServerError: " + whyNotRemote},
 	{"the same, imported", "from mcp.servers.remote import *", "ModuleNotFoundError: No module named 'mcp.servers.remote'; " + whyNotRemote},
-	{"the same, by call_tool", "await runtime.call_tool('remote', 'fetch')", "mcp.MCPError: " + whyNotRemote},
+	{"the same, by call_tool", "await runtime.call_tool('remote', 'fetch')", "mcp.ServerError: " + whyNotRemote},
 	{
 		"a member is missing", "await mcp_zoo.relate([{'from': 'a', 'target': 'b'}])",
 		"TypeError: relate() argument 'relations[0]' is missing 'to' (it has 'target'); " +

@@ -29,6 +29,7 @@ func table(env Env, ui *ui) *cli.Command {
 			"of its source.",
 		Commands: []*cli.Command{
 			execCommand(env, ui),
+			replCommand(env, ui),
 			callCommand(env, ui),
 			serveCommand(env, ui),
 			serversCommand(env, ui),

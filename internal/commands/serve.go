@@ -140,6 +140,7 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 	defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
 	log := newLog(env, defaults)
 	var mu sync.Mutex
+	usable := false
 	u := bridge.Unready{
 		Version: readVersion().Version, Log: log,
 		Why: func() error { mu.Lock(); defer mu.Unlock(); return why },
@@ -152,6 +153,11 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 				return nil, nil
 			}
 			s, err := mended(ctx, env, ui, cmd)
+			mu.Lock()
+			if usable = err == nil; !usable {
+				why = err
+			}
+			mu.Unlock()
 			if err == nil {
 				log.Info("the settings can be used now")
 				return s.bridge, func() {
@@ -160,14 +166,14 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 					}
 				}
 			}
-			mu.Lock()
-			why = err
-			mu.Unlock()
 		}
 	}
 	err := u.Serve(ctx, env.Stdin, unclosed{env.Stdout})
-	if ctx.Err() != nil {
-		err = nil
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil && !usable: // nobody has mended it, and it has been told
+		return exit(exitCode(why))
 	}
 	return err
 }

@@ -98,6 +98,9 @@ func (l *live) answerCall(ctx context.Context, t *task, id int64, c guest.ToolCa
 	}
 	if err != nil {
 		code, message, data := explain(c.Server, c.Tool, err)
+		if no := l.checkResultSize(c, len(message)+len(data.Data)); no != nil {
+			return l.refuse(id, no.code, no.message, no.data)
+		}
 		if t.hold(len(message)+len(data.Data)) != nil {
 			message, data.Data = clip(message, maxText), nil
 		}

@@ -247,10 +247,15 @@ func (p sheet) text(s string) error {
 
 // json prints a value for programs.
 func (p sheet) json(v any) error {
-	e := json.NewEncoder(p.out)
+	var text strings.Builder // an upstream's words are in it: a terminal obeys none of them
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.out, bridge.VisibleJSON(text.String()))
+	return err
 }
 
 // cut shortens a text to so many characters.

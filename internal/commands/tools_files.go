@@ -79,6 +79,7 @@ func (t *tools) export(names []string) (text string, n int, err error) {
 	}
 	var b strings.Builder
 	b.WriteString("# Saved tools of codemode. To have them elsewhere: codemode tools import FILE\n")
+	b.WriteString("from __future__ import annotations  # else Python would run them\n")
 	for _, tool := range chosen {
 		b.WriteString("\n\n" + tool.Source)
 	}
@@ -187,7 +188,7 @@ func (sum *imported) module(ctx context.Context, ui *ui, b *bridge.Bridge, file 
 		ui.note(string(k.Change), quote(k.Name))
 	}
 	for _, r := range rest {
-		if r.What != "docstring" {
+		if r.What != "docstring" && r.What != "future statement" { // which export begins with
 			ui.note("left out", fmt.Sprintf("%s:%d: %s; functions alone are saved", file, r.Line, article(r.What)))
 		}
 	}

@@ -124,7 +124,6 @@ const minData = 512 << 20
 // guestLimits are the rlimits of the guest.
 func guestLimits(p Policy, e Enforcement) []stage2.Limit {
 	limits := []stage2.Limit{
-		{Name: "core", Resource: unix.RLIMIT_CORE},
 		{Name: "msgqueue", Resource: unix.RLIMIT_MSGQUEUE},
 		{Name: "memlock", Resource: unix.RLIMIT_MEMLOCK, Cur: 64 << 10, Max: 64 << 10},
 		{Name: "sigpending", Resource: unix.RLIMIT_SIGPENDING, Cur: 128, Max: 128},

@@ -82,7 +82,6 @@ func withoutReduced(err error) error {
 // programLimits are the rlimits of a program: it is no guest, whose stack and locked memory are counted.
 func programLimits(p Policy, e Enforcement) []stage2.Limit {
 	limits := []stage2.Limit{
-		{Name: "core", Resource: unix.RLIMIT_CORE},
 		{Name: "nofile", Resource: unix.RLIMIT_NOFILE, Cur: uint64(p.OpenFiles), Max: uint64(p.OpenFiles)},
 	}
 	if e.Pids == meansRlimit {

@@ -112,7 +112,7 @@ func (e *engine) limits(o order) (a []string) {
 	if o.means.CPUs == byCgroup {
 		a = append(a, "--cpus", strconv.FormatFloat(p.CPUs, 'f', -1, 64))
 	}
-	ulimit("core", 0, 0)
+	ulimit("core", 1, 1) // at 0, a handler that dumps are piped to would get them all the same: core(5)
 	ulimit("msgqueue", 0, 0)
 	ulimit("memlock", 64<<10, 64<<10)
 	ulimit("sigpending", 128, 128)

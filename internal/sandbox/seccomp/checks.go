@@ -41,6 +41,8 @@ const (
 	ioctlType = 0xff00
 	terminals = 0x5400 // the type of terminals' requests, and of FIONREAD, FIONBIO, FIOCLEX and FIONCLEX
 
+	rlimitCore = 4
+
 	fSetLease = 1024
 	fNotify   = 1026
 
@@ -187,6 +189,17 @@ func checks(p *program, opts Options) {
 		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
+	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)
+	p.rule("prlimit64", append(coreKept(), ret(retAllow))...)
+}
+
+// coreKept refuses to change RLIMIT_CORE, and falls through for all else: at 1, the one value at which a handler of core
+// dumps gets none (core(5)), it must stay.
+func coreKept() []Insn {
+	return []Insn{
+		arg(1), jeq(rlimitCore, 0, 5),
+		arg(2), jeq(0, 0, 2), argHigh(2), jeq(0, 1, 0), ret(errno(eperm)),
+	}
 }
 
 // aloneRules adds the rules for a guest without namespaces: there is no pid, mount, network or IPC
@@ -219,9 +232,8 @@ func aloneRules(p *program, pid uint32) {
 	for _, name := range []string{"kill", "tgkill", "rt_tgsigqueueinfo"} {
 		p.rule(name, oneOf(0, eperm, pid)...)
 	}
-	for _, name := range []string{"prlimit64", "sched_setaffinity"} {
-		p.rule(name, oneOf(0, eperm, 0, pid)...)
-	}
+	p.rule("prlimit64", append(coreKept(), oneOf(0, eperm, 0, pid)...)...)
+	p.rule("sched_setaffinity", oneOf(0, eperm, 0, pid)...)
 }
 
 // onlyToRead refuses to open a file so that Landlock would not look: to read and truncate it (before ABI 3), or for neither

@@ -114,6 +114,16 @@ func ociChecks(opts Options) []ociRule {
 			Args: []ociArg{{Index: 1, Value: 0xffffffff, ValueTwo: solSocket, Op: ociMasked}, block.masked(2)},
 		})
 	}
+	for _, block := range blocksWithout(rlimitCore) {
+		rules = append(
+			rules,
+			ociRule{Names: []string{"setrlimit"}, Action: ociAllow, Args: []ociArg{block.masked(0)}},
+			ociRule{Names: []string{"prlimit64"}, Action: ociAllow, Args: []ociArg{block.masked(1)}},
+		)
+	}
+	rules = append(rules, ociRule{
+		Names: []string{"prlimit64"}, Action: ociAllow, Args: []ociArg{word(rlimitCore).masked(1), equal(2, 0)},
+	})
 	for _, v := range []uint64{0, perQuery} {
 		rules = append(rules, ociRule{Names: []string{"personality"}, Action: ociAllow, Args: []ociArg{equal(0, v)}})
 	}

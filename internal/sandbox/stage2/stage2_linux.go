@@ -87,10 +87,13 @@ func run() error {
 		// It is handed down, and a kernel without huge pages has nothing to be told.
 		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
 	}
+	if err := setLimits([]Limit{coreLimit}); err != nil {
+		return err
+	}
 	if err := installFilter(c.Filter); err != nil {
 		return err
 	}
-	// Last, because some would hurt the Go runtime; the filter allows the call.
+	// Last, because some would hurt the Go runtime; the filter allows them.
 	if err := setLimits(c.Limits); err != nil {
 		return err
 	}

@@ -265,5 +265,7 @@ def _what(node):
     """What a statement is, for people."""
     if isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant) and isinstance(node.value.value, str):
         return "docstring"
+    if isinstance(node, _ast.ImportFrom) and node.module == "__future__":
+        return "future statement"
     names = {_ast.Import: "import", _ast.ImportFrom: "import", _ast.ClassDef: "class", _ast.Assign: "assignment"}
     return names.get(type(node), "statement")

@@ -4,7 +4,7 @@ import resource
 
 from attempt import escaped, held, host
 
-wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: host.openFiles, resource.RLIMIT_FSIZE: host.fileSize,
+wanted = {resource.RLIMIT_CORE: 1, resource.RLIMIT_NOFILE: host.openFiles, resource.RLIMIT_FSIZE: host.fileSize,
           resource.RLIMIT_MEMLOCK: 64 << 10, resource.RLIMIT_STACK: 8 << 20}
 higher = {}
 for limit, most in wanted.items():

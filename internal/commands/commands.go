@@ -7,6 +7,7 @@ package commands
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"io"
 
@@ -100,7 +101,7 @@ func describeCompletion(c *cli.Command) {
 		shell.Hidden = true
 		shell.OnUsageError = flagError
 		if shell.Name == "bash" {
-			shell.Action = withBashFallback(shell.Action)
+			shell.Action = printBashCompletion
 		}
 	}
 	c.Action = func(_ context.Context, cmd *cli.Command) error {
@@ -111,26 +112,15 @@ func describeCompletion(c *cli.Command) {
 	}
 }
 
-// bashFallback stands in for a function of the package bash-completion, which not everybody has. The
-// library's script needs its variables and no more (urfave/cli v3.14: autocomplete/bash_autocomplete).
-const bashFallback = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
-  _get_comp_words_by_ref() {
-    words=("${COMP_WORDS[@]}")
-    cword=$COMP_CWORD
-    cur=${COMP_WORDS[COMP_CWORD]}
-    prev=${COMP_WORDS[COMP_CWORD-1]}
-  }
-fi
+// bashCompletion is a script of our own: the library's evaluates the line that is being typed (urfave/cli v3.14,
+// autocomplete/bash_autocomplete).
+//
+//go:embed completion.bash
+var bashCompletion string
 
-`
-
-func withBashFallback(script cli.ActionFunc) cli.ActionFunc {
-	return func(ctx context.Context, cmd *cli.Command) error {
-		if _, err := io.WriteString(cmd.Root().Writer, bashFallback); err != nil {
-			return err
-		}
-		return script(ctx, cmd)
-	}
+func printBashCompletion(_ context.Context, cmd *cli.Command) error {
+	_, err := io.WriteString(cmd.Root().Writer, bashCompletion)
+	return err
 }
 
 func helpCommand() *cli.Command {

@@ -7,7 +7,7 @@ var Faults = []Fault{
 	{Name: "upstream dies before a call", What: "it exits once it has listed its tools", Promise: "it is started again for the call, or the call raises"},
 	{Name: "upstream dies in a call", What: "it exits with a call under way", Promise: "the call raises and is never repeated; the next starts the server again"},
 	{Name: "upstream dies after a call", What: "it exits behind its answer", Promise: "the answer arrives; the next call starts it again"},
-	{Name: "upstream hangs at initialize", What: "a server never answers `initialize`", Promise: "the call ends with its run's deadline"},
+	{Name: "upstream hangs at initialize", What: "a server never answers `initialize`", Promise: "the call ends with `mcp.start_timeout`"},
 	{Name: "upstream hangs at tools/list", What: "it never answers `tools/list`", Promise: "the same"},
 	{Name: "upstream hangs in a call", What: "it never answers a call", Promise: "the same"},
 	{Name: "upstream hangs at its end", What: "it ignores the end of its input and SIGTERM, and so does a child in a session of its own", Promise: "both are killed within the grace of a server's end"},

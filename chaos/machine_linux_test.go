@@ -64,7 +64,7 @@ timeout = "30s"
 max_timeout = "60s"
 grace = "1s"
 [mcp]
-start_timeout = "20s"
+start_timeout = "10s"
 [sandbox]
 runtime = %q
 memory = "128m"

@@ -3,6 +3,7 @@ package clientcfg
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,9 +16,8 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/filelock"
 	"codemode/internal/hint"
-
-	"github.com/gofrs/flock"
 )
 
 // Approvals are the entries of projects that the user has agreed to, pinned by what they said then. The file
@@ -89,46 +89,51 @@ func (a *Approvals) Revoke(e Entry) error {
 	return a.change(e, func(list []approval) []approval { return list })
 }
 
-// pin resolves no links: a project that is reached by another path is asked about again. Its hash is empty where what
-// the entry would start with cannot be told, which nobody can agree to.
+// pin is for the project's folder as it is typed, by its fingerprint, and for the place that it leads to: one that is
+// replaced by a link is another. Its hash is empty where what the entry would start with cannot be told, which nobody can
+// agree to.
 func pin(e Entry) approval {
 	hash := fingerprint(e.Server)
-	if e.Server.EnvFile != "" {
-		variables, ok := hashEnvFile(e.Server)
-		if !ok {
-			hash = ""
-		} else {
-			hash += "+" + variables
-		}
+	switch {
+	case e.Server.EnvFile == "":
+	case e.Server.EnvHash == "":
+		hash = ""
+	default:
+		hash += "+" + e.Server.EnvHash
 	}
-	return approval{e.Server.Project, e.Server.Source, e.Written, hash}
+	project := e.Server.Project
+	if place, err := filepath.EvalSymlinks(project); err == nil {
+		project = place
+	}
+	return approval{project, e.Server.Source, e.Written, hash}
 }
 
 // hashEnvFile hashes a project's file of variables, whose content decides what is started as much as the entry does: PATH,
-// NODE_OPTIONS. It must be within the project, for its user can only agree to what came with that.
-func hashEnvFile(s config.Server) (string, bool) {
+// NODE_OPTIONS. It must be within the project, for its user can only agree to what came with that: else the hash is empty.
+// It is read this once; the server's start compares what it reads with the hash.
+func hashEnvFile(s config.Server) string {
 	path := strings.ReplaceAll(s.EnvFile, "${workspaceFolder}", s.Project)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Project, path)
 	}
 	name, err := filepath.Rel(s.Project, path)
 	if err != nil || s.Project == "" || strings.ContainsAny(name, "$~") {
-		return "", false
+		return ""
 	}
 	root, err := os.OpenRoot(s.Project)
 	if err != nil {
-		return "", false
+		return ""
 	}
 	defer root.Close()
 	data, err := load(root, name, false)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.IsLocal(name):
-		return "none", true
+		return "none"
 	case err != nil:
-		return "", false
+		return ""
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), true
+	return hex.EncodeToString(sum[:])
 }
 
 // sameEntry says whether two are about one entry, whatever it says.
@@ -147,9 +152,9 @@ func (a *Approvals) change(e Entry, then func([]approval) []approval) error {
 	if err := os.MkdirAll(filepath.Dir(a.file), 0o700); err != nil {
 		return wrap(err)
 	}
-	lock := flock.New(a.file+".lock", flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
-		return wrap(err)
+	lock, err := filelock.Take(context.Background(), a.file+".lock")
+	if err != nil {
+		return fmt.Errorf("the approval of server %q stays as it was: %w", e.Written, err)
 	}
 	defer lock.Close()
 	list, err := a.read()

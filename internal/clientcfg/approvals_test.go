@@ -1,14 +1,18 @@
 package clientcfg
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/filelock"
 )
 
 func projectEntry(name, command string) Entry {
@@ -90,6 +94,70 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestApprovalOfVariables holds that a project's file of variables is read once, and that what was read then is what an
+// approval is for and what a start is compared with.
+func TestApprovalOfVariables(t *testing.T) {
+	project := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(project, ".vscode"), 0o700), os.Mkdir(filepath.Join(project, ".git"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(project, ".vscode", "mcp.json"), `{"servers": {"build": {"command": "x", "envFile": "${workspaceFolder}/.env"}}}`)
+	approvals := loadApprovals(t, filepath.Join(t.TempDir(), "approvals.json"))
+	look := func(text string) Entry {
+		t.Helper()
+		file := write(t, filepath.Join(project, ".env"), text)
+		if err := os.Chtimes(file, time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+		found := Discover(Options{
+			Env:       Env{OS: "linux", Home: t.TempDir(), WorkDir: project, Lookup: func(string) (string, bool) { return "", false }},
+			Approvals: approvals, Sources: []string{"vscode"},
+		})
+		if len(found.Entries) != 1 {
+			t.Fatalf("found %+v, %v", found.Entries, found.Problems)
+		}
+		return found.Entries[0]
+	}
+	good := look("FOO=good")
+	evil := look("FOO=evil") // while the user looks
+	if err := approvals.Approve(good); err != nil {
+		t.Fatal(err)
+	}
+	if good.Server.EnvHash == "" || good.Server.EnvHash == evil.Server.EnvHash || !approvals.Approved(good) || approvals.Approved(evil) {
+		t.Errorf("approved %v with %q, %v with %q", approvals.Approved(good), good.Server.EnvHash, approvals.Approved(evil), evil.Server.EnvHash)
+	}
+	if e := look("FOO=evil"); e.Status != NeedsApproval || e.Reason != "it has changed since it was approved" {
+		t.Errorf("changed: %s, %s", e.Status, e.Reason)
+	}
+	if e := look("FOO=good"); e.Status != Ready || e.Server.EnvHash != good.Server.EnvHash {
+		t.Errorf("as it was: %s, %s", e.Status, e.Reason)
+	}
+}
+
+// TestApprovalOfAnotherClone holds that a project's folder that is replaced by a link is another project.
+func TestApprovalOfAnotherClone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links are for who may make them")
+	}
+	dir := t.TempDir()
+	project, other := filepath.Join(dir, "project"), filepath.Join(dir, "other")
+	if err := errors.Join(os.Mkdir(project, 0o700), os.Mkdir(other, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	e := projectEntry("db", "x")
+	e.Server.Project = project
+	a := loadApprovals(t, filepath.Join(dir, "approvals.json"))
+	if err := a.Approve(e); err != nil || !a.Approved(e) {
+		t.Fatal("not approved:", err)
+	}
+	if err := errors.Join(os.Remove(project), os.Symlink(other, project)); err != nil {
+		t.Fatal(err)
+	}
+	if a.Approved(e) {
+		t.Error("another clone is approved")
+	}
+}
+
 func TestApprovalIsForProjects(t *testing.T) {
 	a := loadApprovals(t, filepath.Join(t.TempDir(), "approvals.json"))
 	e := projectEntry("db", "x")
@@ -146,4 +214,22 @@ func TestApprovalsAtOnce(t *testing.T) {
 			t.Errorf("%s was lost", name)
 		}
 	}
+}
+
+// TestApprovalsLocked holds that a lock which somebody does not give back ends in an error, and that nothing is approved.
+func TestApprovalsLocked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "approvals.json")
+	synctest.Test(t, func(t *testing.T) {
+		held, err := filelock.Take(t.Context(), file+".lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		a := loadApprovals(t, file)
+		err = a.Approve(projectEntry("db", "x"))
+		if err == nil || !strings.Contains(err.Error(), `the approval of server "db" stays as it was: another process has held the lock`) ||
+			!strings.Contains(err.Error(), file+".lock") || a.Approved(projectEntry("db", "x")) {
+			t.Errorf("approving: %v", err)
+		}
+	})
 }

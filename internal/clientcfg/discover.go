@@ -84,6 +84,9 @@ func (m *merger) merge() {
 		}
 		e.Aggregator = aggregator(e.Server)
 		e.key, e.unpinned = identity(*e)
+		if e.Scope == Project && e.Server.EnvFile != "" {
+			e.Server.EnvHash = hashEnvFile(e.Server)
+		}
 		if !m.opts.Approvals.Approved(*e) {
 			waiting = append(waiting, e)
 			continue

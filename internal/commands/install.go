@@ -400,6 +400,9 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	}
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own, Choose: s.chooser()}
+	} else { // which asks nothing
+		s.ui.working("changing clients' files")
+		defer s.ui.done()
 	}
 	var results []install.Result
 	for _, c := range clients {

@@ -160,7 +160,7 @@ func walled(w *config.Walls) string {
 }
 
 func approveCommand(env Env, ui *ui) *cli.Command {
-	c := approvalCommand(env, "approve", "let servers of a project be used as they are now", func(t *tenancy, e clientcfg.Entry) error {
+	c := approvalCommand(env, ui, "approve", "let servers of a project be used as they are now", func(t *tenancy, e clientcfg.Entry) error {
 		if err := t.approvals.Approve(e); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (t *tenancy) again(e clientcfg.Entry) clientcfg.Entry {
 }
 
 func revokeCommand(env Env, ui *ui) *cli.Command {
-	return approvalCommand(env, "revoke", "take an approval back", func(t *tenancy, e clientcfg.Entry) error {
+	return approvalCommand(env, ui, "revoke", "take an approval back", func(t *tenancy, e clientcfg.Entry) error {
 		if err := t.approvals.Revoke(e); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func revokeCommand(env Env, ui *ui) *cli.Command {
 }
 
 // approvalCommand is a command that does something with the approval of each entry that it is given.
-func approvalCommand(env Env, name, usage string, do func(*tenancy, clientcfg.Entry) error) *cli.Command {
+func approvalCommand(env Env, ui *ui, name, usage string, do func(*tenancy, clientcfg.Entry) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "NAME...",
 		Flags:    discoveryFlags(),
@@ -208,6 +208,8 @@ func approvalCommand(env Env, name, usage string, do func(*tenancy, clientcfg.En
 				if e.Scope != clientcfg.Project {
 					return fmt.Errorf("server %q is not of a project, so it needs no approval", e.Server.Name)
 				}
+				ui.working("changing the approval of server " + quote(e.Written))
+				defer ui.done()
 				return do(t, e)
 			})
 		},

@@ -238,6 +238,8 @@ func removeToolsCommand(env Env, ui *ui) *cli.Command {
 			}
 			defer t.close(ui)
 			names := cmd.Args().Slice()
+			ui.working("removing saved tools")
+			defer ui.done()
 			if err := t.box.Remove(ctx, names...); err != nil {
 				return fmt.Errorf("%w; nothing was removed", err)
 			}

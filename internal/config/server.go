@@ -34,6 +34,7 @@ type Server struct {
 	Dialect     Dialect       // how the texts above refer to variables
 	Project     string        // folder of the project whose entry it is; empty for a user's own
 	Source      string        // file the entry came from, for people
+	EnvHash     string        `json:"-"` // of what EnvFile held when a project's entry was judged: it starts with nothing else
 	Stamp       string        `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
 	Line        int           `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }

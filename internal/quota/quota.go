@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
+	"codemode/internal/filelock"
 )
 
 // Folder is one of those whose files count.
@@ -58,9 +58,6 @@ func (e *FullError) Hint() []string {
 	return []string{"what takes room: codemode tools list", "for more: disk.max_size"}
 }
 
-// lockPoll is how often a lock that another process holds is asked for.
-const lockPoll = 5 * time.Millisecond
-
 // Add makes room for n bytes and has write take it, while no other process of the tenant does. Files are removed, the
 // oldest first; none of them is own, the one that grows. What write takes must be seen in the files' sizes when it
 // returns. The error is write's, or a FullError.
@@ -73,9 +70,9 @@ func (b *Budget) Add(ctx context.Context, n int64, own string, write func() erro
 	if err := os.MkdirAll(filepath.Dir(b.lock), 0o700); err != nil {
 		return fmt.Errorf("counting what is kept: %w", err)
 	}
-	lock := flock.New(b.lock, flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
-		return fmt.Errorf("counting what is kept: %w", err)
+	lock, err := filelock.Take(ctx, b.lock)
+	if err != nil {
+		return fmt.Errorf("not kept, for what is there was not counted: %w", err)
 	}
 	defer lock.Close()
 	if err := b.makeRoom(n, own); err != nil {

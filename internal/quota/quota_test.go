@@ -10,7 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"codemode/internal/filelock"
 )
 
 // tenant is a folder with outputs that may go, and with what was saved.
@@ -168,4 +171,23 @@ func TestLockIsWaitedFor(t *testing.T) {
 	if err := x.Add(t.Context(), 1, "", nothing); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLockIsNotGivenBack holds that a lock which somebody keeps ends in an error, and that nothing is written.
+func TestLockIsNotGivenBack(t *testing.T) {
+	x := newTenant(t, 100)
+	synctest.Test(t, func(t *testing.T) {
+		held, err := filelock.Take(t.Context(), x.path("lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		err = x.Add(t.Context(), 1, "", func() error {
+			t.Error("written")
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), x.path("lock")) {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }

@@ -20,10 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/filelock"
 	"codemode/internal/hint"
 	"codemode/internal/quota"
-
-	"github.com/gofrs/flock"
 )
 
 // Tool is one saved function.
@@ -255,17 +254,14 @@ func (b *Box) names() (names []string, err error) {
 	return names, nil
 }
 
-// lockPoll is how often a lock that another process holds is asked for.
-const lockPoll = 10 * time.Millisecond
-
 // locked makes a change while nobody else does, and takes away what a process left that was killed at that.
 func (b *Box) locked(ctx context.Context, change func() error) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(b.dir, ".lock"), flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
-		return fmt.Errorf("locking the saved tools: %w", err)
+	lock, err := filelock.Take(ctx, filepath.Join(b.dir, ".lock"))
+	if err != nil {
+		return fmt.Errorf("the saved tools stay as they are: %w", err)
 	}
 	defer lock.Close()
 	entries, err := os.ReadDir(b.dir)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -281,4 +282,18 @@ func TestLockIsWaitedForInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A lock that somebody does not give back ends in an error.
+func TestLockIsNotGivenBack(t *testing.T) {
+	b := New(t.TempDir(), nil)
+	if _, err := save(t, b, "a", "x", false); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		err := b.locked(t.Context(), func() error { return b.Remove(t.Context(), "a") })
+		if err == nil || !strings.Contains(err.Error(), "the saved tools stay as they are: another process has held the lock") {
+			t.Errorf("removing: %v", err)
+		}
+	})
 }

@@ -167,6 +167,7 @@ func TestServerErrors(t *testing.T) {
 		{"nonesuch", `{}`, -32602, "nonesuch", ""},
 		{"nan", `{}`, 0, "not valid JSON", ""},
 		{"verbatim", `{"result":"null"}`, 0, "not an object", ""},
+		{"verbatim", `{"result":"{\"x\":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}"}`, 0, "nested deeper than 1000 levels", ""},
 		{"verbatim", `{"result":"[1]"}`, 0, "not an object", ""},
 		{"echo", `{"message":`, 0, "arguments", ""},
 	} {

@@ -1,14 +1,19 @@
 package upstream
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/redact"
 )
 
@@ -37,7 +42,7 @@ func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets
 		if err != nil {
 			return nil, err
 		}
-		lines, err := readEnvFile(path)
+		lines, err := readEnvFile(c, path)
 		if err != nil {
 			return nil, err
 		}
@@ -57,18 +62,15 @@ func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets
 const maxEnvFile = 1 << 20
 
 // readEnvFile reads lines NAME=VALUE, with or without "export" and quotes; # begins a comment line. Errors name
-// lines and never hold them.
-func readEnvFile(path string) (map[string]string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading the file of variables: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > maxEnvFile:
-		return nil, fmt.Errorf("reading the file of variables: %q is no file of at most %d bytes", path, maxEnvFile)
-	}
-	data, err := os.ReadFile(path)
+// lines and never hold them. What a project's file holds must be what was approved.
+func readEnvFile(c config.Server, path string) (map[string]string, error) {
+	data, err := loadEnvFile(c, path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the file of variables: %w", err)
+	}
+	if sum := sha256.Sum256(data); c.EnvHash != "" && c.EnvHash != hex.EncodeToString(sum[:]) {
+		return nil, hint.New(fmt.Sprintf("its file of variables %q has changed since it was approved; nothing was started", path),
+			"look at it, then: codemode servers approve "+hint.Word(c.Name))
 	}
 	env := map[string]string{}
 	n := 0
@@ -85,6 +87,42 @@ func readEnvFile(path string) (map[string]string, error) {
 		env[name] = unquote(strings.TrimSpace(value))
 	}
 	return env, nil
+}
+
+// loadEnvFile reads the file once, as a whole. A pipe put in its place must not make it wait; a project's is opened within
+// the project, so that no link leads out of it.
+func loadEnvFile(c config.Server, path string) ([]byte, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0) }
+	if c.EnvHash != "" {
+		root, err := os.OpenRoot(c.Project)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		name, err := filepath.Rel(c.Project, path)
+		if err != nil {
+			return nil, err
+		}
+		open = func() (*os.File, error) { return root.OpenFile(name, flags, 0) }
+	}
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := []byte(nil)
+	if info.Mode().IsRegular() {
+		data, err = io.ReadAll(io.LimitReader(f, maxEnvFile+1))
+	}
+	if !info.Mode().IsRegular() || len(data) > maxEnvFile {
+		return nil, fmt.Errorf("%q is no file of at most %d bytes", path, maxEnvFile)
+	}
+	return data, err
 }
 
 func unquote(s string) string {

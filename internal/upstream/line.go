@@ -115,7 +115,7 @@ const maxDepth = 1000
 
 var (
 	errNotObject = errors.New("not a JSON object")
-	errDepth     = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	errDepth     = fmt.Errorf("the server's answer is nested deeper than %d levels", maxDepth)
 	errInvalid   = errors.New("the server's answer is not valid JSON")
 )
 
@@ -124,10 +124,8 @@ func parseEnvelope(line string) (env envelope, err error) {
 	if !strings.HasPrefix(line, "{") {
 		return env, errNotObject
 	}
-	if deep(line) {
-		return env, errDepth
-	}
-	valid := gjson.Valid(line)
+	tooDeep := deep(line)
+	valid := !tooDeep && gjson.Valid(line) // which recurses
 	gjson.Parse(line).ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "id":
@@ -146,6 +144,10 @@ func parseEnvelope(line string) (env envelope, err error) {
 		return true
 	})
 	switch {
+	case tooDeep && env.method == "":
+		return envelope{id: env.id}, errDepth
+	case tooDeep:
+		return envelope{}, errDepth
 	case !valid && env.method == "":
 		return env, errInvalid
 	case !valid:

@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,8 +14,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/redact"
 )
 
@@ -32,7 +36,10 @@ func TestParseEnvelope(t *testing.T) {
 		{`{"method":"ping","id":7,"params":NaN}`, envelope{}, errInvalid},
 		{`[1]`, envelope{}, errNotObject},
 		{``, envelope{}, errNotObject},
-		{`{"id":7,"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, envelope{}, errDepth},
+		{`{"id":7,"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, envelope{id: 7}, errDepth},
+		{`{"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,"id":7}`, envelope{id: 7}, errDepth},
+		{`{"id":7,"result":` + strings.Repeat("[", 2000), envelope{id: 7}, errDepth},
+		{`{"id":7,"params":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,"method":"x"}`, envelope{}, errDepth},
 		{`{"id":7,"result":"` + strings.Repeat("[", 2000) + `\"["}`, envelope{id: 7, result: `"` + strings.Repeat("[", 2000) + `\"["`}, nil},
 		{"{\"id\":7,\"result\":\"\xff\"}", envelope{id: 7, result: `"` + "\ufffd" + `"`}, nil},
 	} {
@@ -156,14 +163,63 @@ func TestEnvFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("A=1\nsecret-without-name\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readEnvFile(file); err == nil || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "secret-without") {
+	if _, err := readEnvFile(config.Server{}, file); err == nil || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "secret-without") {
 		t.Errorf("the error is %v", err)
 	}
 	for _, bad := range []string{filepath.Dir(file), file + "-none"} {
-		if _, err := readEnvFile(bad); err == nil {
+		if _, err := readEnvFile(config.Server{}, bad); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
+}
+
+// TestEnvFileApproved holds that a project's server starts with the bytes that were hashed for its approval, or not at all.
+func TestEnvFileApproved(t *testing.T) {
+	project := t.TempDir()
+	file := filepath.Join(project, ".env")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := sha256.Sum256([]byte("FOO=good\n"))
+	s := config.Server{Name: "build", Project: project, EnvFile: file, EnvHash: hex.EncodeToString(sum[:])}
+	read := func(s config.Server) (map[string]string, error) {
+		return ownEnvironment(s, user(nil), &redact.Secrets{})
+	}
+	refused := func(what string, s config.Server) {
+		t.Helper()
+		env, err := read(s)
+		if err == nil {
+			t.Errorf("%s: started with %v", what, env)
+		}
+	}
+	write(file, "FOO=good\n")
+	if env, err := read(s); err != nil || env["FOO"] != "good" {
+		t.Errorf("as approved: %v, %v", env, err)
+	}
+	none := s
+	none.EnvHash = "none"
+	refused("a file where none was", none)
+	write(file, "FOO=evil\n")
+	_, err := read(s)
+	if err == nil || !strings.Contains(err.Error(), "changed since it was approved; nothing was started") ||
+		!slices.Contains(hint.Of(err), "look at it, then: codemode servers approve build") || strings.Contains(err.Error(), "evil") {
+		t.Errorf("the same size and time: %v", err)
+	}
+	if runtime.GOOS == "windows" {
+		return // links are for who may make them
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	write(outside, "FOO=good\n")
+	if err := errors.Join(os.Remove(file), os.Symlink(outside, file)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a link out of the project", s)
 }
 
 func TestSpec(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/filelock"
 
 	"github.com/gofrs/flock"
 )
@@ -74,9 +75,9 @@ func (i *Installer) lock(ctx context.Context) (*flock.Flock, error) {
 	if err := os.MkdirAll(i.State, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder %q: %w", i.State, cause(err))
 	}
-	lock := flock.New(filepath.Join(i.State, "installed.lock"), flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("waiting for another codemode that installs: %w", cause(err))
+	lock, err := filelock.Take(ctx, filepath.Join(i.State, "installed.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("nothing was written: %w", err)
 	}
 	return lock, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codemode/internal/clientcfg"
@@ -542,4 +543,21 @@ func TestDisplacedIsKept(t *testing.T) {
 	if to, err := os.Readlink(path); r.Done() || r.Err == nil || err != nil || to != "theirs" {
 		t.Errorf("%+v; the link: %q, %v", r, to, err)
 	}
+}
+
+// TestLedgerLocked holds that a lock which somebody does not give back ends in an error, and that nothing is written.
+func TestLedgerLocked(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), "{}")
+	synctest.Test(t, func(t *testing.T) {
+		held, err := i.lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		r := i.Install(t.Context(), req)
+		if len(r) != 1 || r[0].Err == nil || !strings.Contains(r[0].Err.Error(), "nothing was written: another process has held the lock") ||
+			!strings.Contains(r[0].Err.Error(), "installed.lock") || read(t, path) != "{}" {
+			t.Errorf("installing: %+v", r)
+		}
+	})
 }

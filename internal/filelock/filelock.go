@@ -1,0 +1,33 @@
+// Package filelock is the lock that processes take on a file of codemode's while they change what is beside it.
+package filelock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Patience is how long a lock is waited for. What is done under one takes milliseconds; but whoever may read the file
+// can hold it for good.
+const Patience = 10 * time.Second
+
+const poll = 10 * time.Millisecond
+
+// Take takes the lock, which its Close gives back. The file is made where it is missing, its folder is not.
+func Take(ctx context.Context, file string) (*flock.Flock, error) {
+	wait, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	lock := flock.New(file, flock.SetPermissions(0o600))
+	_, err := lock.TryLockContext(wait, poll)
+	switch {
+	case err == nil:
+		return lock, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case wait.Err() != nil:
+		return nil, fmt.Errorf("another process has held the lock %q for %v", file, Patience)
+	}
+	return nil, fmt.Errorf("waiting for the lock %q: %w", file, err)
+}

@@ -93,7 +93,7 @@ func TestRunCases(t *testing.T) {
 				"AttributeError: server 'fake' has no tool 'ehco'; did you mean `await mcp_fake.echo(…)`?",
 			"await runtime.call_tool('fkae', 'echo', {})",
 			"status: error\nexit: 1\nerror:   File \"<run 3>\", line 1\n    await runtime.call_tool('fkae', 'echo', {})\n" +
-				"mcp.MCPError: Server 'fkae' is not available; did you mean 'fake'?",
+				"mcp.ServerError: Server 'fkae' is not available; did you mean 'fake'?",
 			"await runtime.call_tool('fake', 'ehco', {})",
 			"status: error\nexit: 1\nerror:   File \"<run 4>\", line 1\n    await runtime.call_tool('fake', 'ehco', {})\n" +
 				"mcp.MCPError: server 'fake' has no tool 'ehco'; did you mean `await mcp_fake.echo(…)`?",

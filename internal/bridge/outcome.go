@@ -109,7 +109,10 @@ func died(e sandbox.Exit, memory int64) Outcome {
 		out.Error = fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
 	case e.Cause == sandbox.ExitPipes:
 		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf("too many pipes (limit %d)", sandbox.MaxPipes)
+		out.Error = fmt.Sprintf("too many pipes (limit %d, less while others use up what the user may have)", sandbox.MaxPipes)
+	case e.Cause == sandbox.ExitWatches:
+		out.Ended, out.ExitCode = EndStopped, 137
+		out.Error = fmt.Sprintf("too many epoll entries (limit %d, less while others use up what the user may have)", sandbox.MaxWatches)
 	case e.Signal != 0:
 		out.Ended, out.Signal, out.ExitCode = EndSignal, e.Signal, 128+e.Signal
 		out.Error = fmt.Sprintf("Python was killed by signal %d%s", e.Signal, signalWord(e.Signal))

@@ -18,7 +18,7 @@ import (
 )
 
 // nativeSandbox is a running guest of the native runtime. Its tasks are the process's keeper, the
-// counter of its pipes and the feeder of its input; all end with the process, and Close waits for them.
+// counter of its pipes and epoll entries, and the feeder of its input; all end with the process, and Close waits for them.
 type nativeSandbox struct {
 	channel  *channel
 	tails    [2]*os.File
@@ -180,8 +180,8 @@ func (s *nativeSandbox) watch(l *launch) {
 	if s.input != nil {
 		s.tasks.Go(s.input.run)
 	}
-	if !l.view.program && !l.alone { // one process alone has few descriptors
-		s.tasks.Go(func() { watchPipes(s.first(), s.done, func() { s.kill(ExitPipes) }) })
+	if !l.view.program {
+		s.tasks.Go(func() { watchQuotas(s.first(), l.policy.OpenFiles, s.done, s.kill) })
 	}
 	s.watchMemory(l)
 }

@@ -109,17 +109,22 @@ type ExitCause int
 
 // The causes of an exit.
 const (
-	ExitSelf   ExitCause = iota // by itself: os._exit, a crash
-	ExitKilled                  // by Kill or Close
-	ExitMemory                  // the memory limit
-	ExitEngine                  // what it ran in: an engine that was stopped, or told to end the container
-	ExitPipes                   // more pipes than [MaxPipes]
+	ExitSelf    ExitCause = iota // by itself: os._exit, a crash
+	ExitKilled                   // by Kill or Close
+	ExitMemory                   // the memory limit
+	ExitEngine                   // what it ran in: an engine that was stopped, or told to end the container
+	ExitPipes                    // more pipes than [MaxPipes], or than there are left for the user
+	ExitWatches                  // more entries of epolls than [MaxWatches], or than there are left for the user
 )
 
 // MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with 16
 // pages, and all pipes of the user outside share 16,384 (fs.pipe-user-pages-soft, Linux 6.18); beyond those, everybody's new
 // pipes are small. No limit of a process, a namespace or a cgroup is on them.
 const MaxPipes = 256
+
+// MaxWatches is how many entries the epolls of a guest may have: 64 processes can have one for each descriptor. All of the
+// user outside share some millions (fs.epoll.max_user_watches, a 25th of memory); beyond those no program of the user's can wait.
+const MaxWatches = 16384
 
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except
 // Isolation. It is a value: print it, compare it, copy it.

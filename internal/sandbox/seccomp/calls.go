@@ -328,7 +328,7 @@ var calls = []call{
 	{"fspick", 433, 433, refuse},
 	{"pidfd_open", 434, 434, allow},
 	{"clone3", 435, 435, check},
-	{"close_range", 436, 436, allow},
+	{"close_range", 436, 436, check},
 	{"openat2", 437, 437, allow},
 	{"pidfd_getfd", 438, 438, refuse},
 	{"faccessat2", 439, 439, allow},

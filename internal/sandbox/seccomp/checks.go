@@ -22,15 +22,16 @@ const (
 	sockStream = 1
 	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
 
-	solSocket      = 1
-	soSndbuf       = 7
-	soRcvbuf       = 8
-	soSndbufForce  = 32
-	soRcvbufForce  = 33
-	perQuery       = 0xffffffff
-	cloneFiles     = 0x00000400
-	cloneThread    = 0x00010000
-	cloneNamespace = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+	solSocket         = 1
+	soSndbuf          = 7
+	soRcvbuf          = 8
+	soSndbufForce     = 32
+	soRcvbufForce     = 33
+	perQuery          = 0xffffffff
+	cloneFiles        = 0x00000400
+	closeRangeUnshare = 0x2
+	cloneThread       = 0x00010000
+	cloneNamespace    = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 
 	tiocsti   = 0x5412
 	tioclinux = 0x541c
@@ -179,6 +180,7 @@ func checks(p *program, opts Options) {
 	}
 	// A thread shares its process's descriptors, so that they are limited, and can be counted.
 	p.rule("clone", arg(0), jset(cloneNamespace, 2, 0), jset(cloneThread, 0, 2), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
+	p.rule("close_range", arg(2), jset(closeRangeUnshare, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
 	p.rule("clone3", ret(errno(enosys)))
 	// A descriptor of a terminal must not become a keyboard. Other types than terminals' change a file's flags by a descriptor

@@ -144,6 +144,8 @@ func TestChecks(t *testing.T) {
 		{"clone", args{0x10000000 | 17}, aEPERM, aEPERM},
 		{"clone", args{0x00020000 | 17}, aEPERM, aEPERM},
 		{"clone3", args{}, aENOSYS, aENOSYS},
+		{"close_range", args{3, 9, 4}, retAllow, retAllow},
+		{"close_range", args{3, 9, 2}, aEPERM, aEPERM}, // descriptors of its own
 		{"ioctl", args{0, 0x5412}, aEPERM, aEPERM},
 		{"ioctl", args{0, 0xdead00005412}, aEPERM, aEPERM}, // CVE-2023-28100: high bits set
 		{"ioctl", args{0, 0x541c}, aEPERM, aEPERM},

@@ -88,6 +88,9 @@ func ociChecks(opts Options) []ociRule {
 			Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles, Op: ociMasked,
 		}}},
 	}
+	rules = append(rules, ociRule{
+		Names: []string{"close_range"}, Action: ociAllow, Args: []ociArg{{Index: 2, Value: closeRangeUnshare, Op: ociMasked}},
+	})
 	if opts.Watched { // all but what is both shared and anonymous, or taken at once
 		for _, bit := range []uint64{mapShared, mapAnonymous} {
 			rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow, Args: []ociArg{{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}}})

@@ -25,6 +25,20 @@ func Tree(pid int) (tids []int) {
 	return tids
 }
 
+// A Member is a process of a guest.
+type Member struct {
+	TID     int   // a thread of it that lives
+	Threads []int // all of them, where there are more than one
+}
+
+// Members lists a process and those below it.
+func Members(pid int) (list []Member) {
+	for _, p := range tree(pid, false) {
+		list = append(list, Member{TID: p.tid, Threads: p.threads})
+	}
+	return list
+}
+
 // tree lists a process and those below it. Of a process whose first thread has ended before the others, /proc would
 // tell of no memory under its own number. In a pid namespace nobody leaves this tree: who loses a parent becomes a
 // child of the first process.

@@ -1,0 +1,188 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/sandbox/watchdog"
+
+	"golang.org/x/sys/unix"
+)
+
+// quotasEvery is how often a guest's pipes and epoll entries are counted. Of one of few processes that takes 0.2 ms.
+const quotasEvery = 100 * time.Millisecond
+
+// Bounds where the user's own quota is used up: more than that of it is too much for a guest then, too.
+const (
+	fewPipes   = MaxPipes / 4
+	fewWatches = MaxWatches / 16
+)
+
+// mostWaiting bounds the pipes of a guest and the files that its threads wait for, where its user is not codemode's,
+// which cannot see then what is left of that user's quota.
+const mostWaiting = 2 * MaxPipes
+
+// quotas looks at what a guest has of what the kernel counts for the user outside, and belongs to one goroutine.
+type quotas struct {
+	other   bool               // the guest's user outside is another one than codemode's
+	files   int                // descriptors a process of the guest may have
+	waits   map[int]int        // files that each thread waited for at the last look
+	watches map[descriptor]int // entries of each epoll at the last look
+	gone    []int              // entries that went away and may be held by who waits, the most first
+	list    []watchdog.Member  // of this look
+}
+
+// A descriptor is one of a process.
+type descriptor struct {
+	pid  int
+	name string
+}
+
+func newQuotas(files int) *quotas {
+	if files == 0 {
+		files = math.MaxInt16
+	}
+	return &quotas{other: os.Geteuid() == 0, files: files}
+}
+
+// watchQuotas calls over once, when the guest whose first process is pid holds more than it may, and returns then or when
+// done is closed.
+func watchQuotas(pid, files int, done <-chan struct{}, over func(ExitCause)) {
+	q := newQuotas(files)
+	tick := time.NewTicker(quotasEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			if cause := q.look(watchdog.Members(pid)); cause != ExitSelf {
+				over(cause)
+				return
+			}
+		}
+	}
+}
+
+// look tells what a guest of those processes has too much of; ExitSelf is nothing.
+func (q *quotas) look(list []watchdog.Member) ExitCause {
+	q.list = list
+	pipes, epolls := q.descriptors()
+	waiting := q.waiting()
+	watches := q.entries(epolls) + q.hidden(waiting)
+	switch {
+	case pipes > MaxPipes, q.other && pipes+waiting > mostWaiting:
+		return ExitPipes
+	case watches > MaxWatches:
+		return ExitWatches
+	case q.other:
+		return ExitSelf
+	case pipes+waiting > fewPipes && pipesUsedUp():
+		return ExitPipes
+	case (waiting > fewPipes || watches > fewWatches) && watchesUsedUp():
+		return ExitWatches
+	}
+	return ExitSelf
+}
+
+// descriptors counts pipes and lists what is an epoll. Processes that have one open share it, in part: each pipe counts once.
+func (q *quotas) descriptors() (pipes int, epolls []descriptor) {
+	seen := map[string]bool{}
+	for _, m := range q.list {
+		entries, _ := os.ReadDir(procFile(m.TID, "fd")) // of one that has just ended there are none
+		for _, e := range entries {
+			target, _ := os.Readlink(procFile(m.TID, "fd/"+e.Name())) // of one that has just been closed there is none
+			switch {
+			case strings.HasPrefix(target, "pipe:"):
+				seen[target] = true
+			case target == "anon_inode:[eventpoll]":
+				epolls = append(epolls, descriptor{m.TID, e.Name()})
+			}
+		}
+	}
+	return len(seen), epolls
+}
+
+// entries counts those of epolls, no further than is too much, and notes which have fewer than at the last look.
+func (q *quotas) entries(epolls []descriptor) (total int) {
+	last := q.watches
+	q.watches = make(map[descriptor]int, len(epolls))
+	for _, d := range epolls {
+		n := countWatches(d, MaxWatches+1-total)
+		q.watches[d] = n
+		if total += n; total > MaxWatches {
+			return total
+		}
+	}
+	for d, n := range last {
+		if less := n - q.watches[d]; less > 0 {
+			q.gone = append(q.gone, less)
+		}
+	}
+	return total
+}
+
+// hidden is what is left of epolls that went away at most: no more of them than files that threads wait for.
+func (q *quotas) hidden(waiting int) (total int) {
+	slices.SortFunc(q.gone, func(a, b int) int { return b - a })
+	q.gone = q.gone[:min(len(q.gone), waiting)]
+	for _, n := range q.gone {
+		total += n
+	}
+	return total
+}
+
+// countWatches counts the entries of an epoll, up to most. An entry is of a file and the number it had: the number may be
+// another file's by now, and so entries can be many more than files.
+func countWatches(d descriptor, most int) (n int) {
+	f, err := os.Open(procFile(d.pid, "fdinfo/"+d.name))
+	if err != nil {
+		return 0 // it has just been closed
+	}
+	defer f.Close()
+	buf := make([]byte, 4096)
+	var rest int // bytes of a line that was begun
+	for n < most {
+		got, err := f.Read(buf[rest:])
+		text := buf[:rest+got]
+		end := bytes.LastIndexByte(text, '\n') + 1
+		n += bytes.Count(text[:end], []byte("tfd:"))
+		rest = copy(buf, text[end:])
+		if err != nil || rest == len(buf) {
+			break
+		}
+	}
+	return min(n, most)
+}
+
+// pipesUsedUp tells whether new pipes of this user are small, for its quota of their pages is used up.
+func pipesUsedUp() bool {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return errors.Is(err, unix.ENFILE) // as it is at the hard limit
+	}
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	size, err := unix.FcntlInt(uintptr(ends[0]), unix.F_GETPIPE_SZ, 0)
+	return err == nil && size < 16*os.Getpagesize()
+}
+
+// watchesUsedUp tells whether this user can have no more entries of epolls.
+func watchesUsedUp() bool {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(epoll)
+	file, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(file)
+	return errors.Is(unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, file, &unix.EpollEvent{}), unix.ENOSPC)
+}

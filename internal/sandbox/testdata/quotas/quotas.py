@@ -1,0 +1,98 @@
+"""Takes, or has within bounds, what the kernel counts for the user outside: what CODEMODE_TEST_QUOTA names."""
+
+import os
+import select
+import sys
+import threading
+import time
+
+channel = int(sys.argv[1].split(":")[1])
+over = False
+
+
+def say_over():
+    global over
+    if not over:
+        over = True
+        os.write(channel, b"over\n")
+
+
+def wait_for(files, seconds=60):
+    """A thread waits for files, and nobody has a descriptor of them."""
+    waiter = select.poll()
+    for fd in files:
+        waiter.register(fd, 0)
+    thread = threading.Thread(target=waiter.poll, args=(seconds * 1000,), daemon=True)
+    thread.start()
+    time.sleep(0.02)
+    return thread
+
+
+def close(files):
+    for fd in files:
+        os.close(fd)
+
+
+def waiting_pipes():
+    for count in range(40):
+        files = [fd for _ in range(90) for fd in os.pipe()]
+        wait_for(files)
+        if count == 0:
+            say_over()
+        close(files)
+
+
+def enter(epolls, files, numbers):
+    """An entry is of a file and the number that it had."""
+    for number in numbers:
+        for fd in files:
+            os.dup2(fd, number)
+            for epoll in epolls:
+                epoll.register(number, 0)
+                yield
+        os.close(number)
+
+
+def watches():
+    epolls = [select.epoll() for _ in range(40)]
+    files = [os.pipe()[0] for _ in range(20)]
+    for count, _ in enumerate(enter(epolls, files, range(150, 250))):
+        if count == 16384:
+            say_over()
+
+
+def waiting_watches():
+    """Epolls with few entries each, which only threads hold."""
+    total = 0
+    files = [os.pipe()[0] for _ in range(20)]
+    for _ in range(40):
+        epolls = [select.epoll() for _ in range(10)]
+        total += sum(1 for _ in enter(epolls, files, range(200, 250)))
+        wait_for([e.fileno() for e in epolls])
+        for e in epolls:
+            e.close()
+        if total > 16384:
+            say_over()
+
+
+def ordinary():
+    """Event loops that come and go, threads that wait, children with pipes, and many descriptors."""
+    files = [os.pipe() for _ in range(50)]
+    for read, _ in files[:20]:
+        wait_for([read], 1)
+    for _ in range(20):
+        with select.epoll() as epoll:
+            for fd in (fd for ends in files for fd in ends):
+                epoll.register(fd, 0)
+            epoll.poll(0.05)
+    for _ in range(8):
+        if os.fork() == 0:
+            time.sleep(0.5)
+            os._exit(0)
+    for _ in range(8):
+        os.wait()
+    os._exit(0)
+
+
+globals()[os.environ["CODEMODE_TEST_QUOTA"]]()
+time.sleep(60)

@@ -68,7 +68,7 @@ func TestMemoryAtMost(t *testing.T) {
 			policy.Memory = megabytes << 20
 			exit, peak := inCrowd(t, rt, dir, mode, policy, crowdTime)
 			t.Logf("%s, %s held %d MB at most, of %d", isolation, mode, peak>>20, megabytes)
-			if peak > policy.Memory*3/2 {
+			if peak > policy.Memory*7/4 { // 3/2 where the processors are not busy with other tests, too
 				t.Errorf("%s, %s held %d MB of %d", isolation, mode, peak>>20, megabytes)
 			}
 			if exit.Cause == sandbox.ExitSelf {

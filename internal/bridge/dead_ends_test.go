@@ -43,6 +43,16 @@ var deadEnds = []struct{ name, code, want string }{
 			"a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it",
 	},
 	{
+		"an address", "import socket; socket.create_connection(('192.0.2.1', 80))",
+		"PermissionError: [Errno 13] Permission denied; the sandbox has no network; " +
+			"a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it",
+	},
+	{
+		"a server, imported", "import mcp_fake",
+		"ModuleNotFoundError: No module named 'mcp_fake'; what codemode gives needs no import: " +
+			"`await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`",
+	},
+	{
 		"an installation", "!pip install pandas",
 		"SyntaxError: invalid syntax; nothing can be installed here: do it with the standard library",
 	},
@@ -59,7 +69,7 @@ var deadEnds = []struct{ name, code, want string }{
 	{"the same, read on", "len(_)", "result: 200"},
 	{
 		"a long output", "for n in range(20000): print('line', n)",
-		", and what it was printed from is still in the session's variables: print less of that …]",
+		"; assign what is large to a variable, and print a part of it …]",
 	},
 	{
 		"a server that does not start", "await mcp_broken.fetch()",

@@ -203,7 +203,7 @@ func (o Outcome) render(stream string, t Text) string {
 	if uri := o.uri(stream, t); uri != "" {
 		where = "; the whole is the resource " + uri
 		if !o.Lost {
-			where += ", and what it was printed from is still in the session's variables: print less of that"
+			where += "; assign what is large to a variable, and print a part of it"
 		}
 	}
 	if t.Lost > 0 {

@@ -115,6 +115,7 @@ class Coroutines:
     def __init__(self, hooks):
         self._names = []
         self._told = {}  # id -> reference to a coroutine that a note has named
+        self._dying = None  # id of such a one whose end the interpreter is about to tell
         hooks.after("warnings", self._on_import)
 
     def _on_import(self, warnings):
@@ -123,9 +124,11 @@ class Coroutines:
 
     def begin(self):
         self._names.clear()
+        self._dying = None
 
     def add(self, coroutine):
-        self._names.append(coroutine.__qualname__)
+        if id(coroutine) != self._dying:
+            self._names.append(_awaitable(coroutine))
 
     def end_run(self, variables):
         """Notes, one for each name; variables are looked through for coroutines that wait in vain."""
@@ -133,10 +136,14 @@ class Coroutines:
         notes = [f"`{name}()` was never awaited: write `await {name}(…)`" for name in names]
         for variable, value in list(variables.items()):
             if is_unawaited(value) and not self._was_told(value):
-                self._told[id(value)] = ref(value)
-                call = f"{variable} = await {value.__qualname__}(…)"
+                self._told[id(value)] = ref(value, lambda _, told=id(value): self._ended(told))
+                call = f"{variable} = await {_awaitable(value)}(…)"
                 notes.append(f"`{variable}` holds a coroutine that was never awaited: write `{call}`")
         return notes
+
+    def _ended(self, told):
+        self._told.pop(told, None)
+        self._dying = told
 
     def _was_told(self, coroutine):
         told = self._told.get(id(coroutine))
@@ -157,3 +164,11 @@ def is_unawaited(value):
     if type(value) is not _Coroutine or value.cr_frame is None or value.cr_running:
         return False
     return value.cr_frame.f_lasti < 0 or not getattr(value, "cr_suspended", True)
+
+
+def _awaitable(coroutine):
+    """How a coroutine's function is written: those of runtime are called by that name."""
+    name = coroutine.__qualname__
+    frame = coroutine.cr_frame
+    module = frame.f_globals.get("__name__") if frame is not None else None
+    return f"runtime.{name}" if module == "mcp.runtime" and "." not in name else name

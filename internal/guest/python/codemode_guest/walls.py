@@ -41,13 +41,20 @@ def instead(error, script):
         return _file(error, script)
     reason = getattr(error, "reason", None)  # of urllib's URLError
     cause = reason if isinstance(reason, OSError) else error
-    if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH:
+    if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH or _is_socket(cause):
         return _NOWHERE
     return None
 
 
+def _is_socket(error):
+    """The sandbox refuses the internet's sockets: no file is named then."""
+    return error.errno == errno.EACCES and error.filename is None
+
+
 def _module(error):
     top = (error.name or "").partition(".")[0]
+    if top == "runtime" or top.startswith("mcp_"):
+        return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
     if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
         return None
     if top in getattr(sys, "stdlib_module_names", ()):  # a part of it that this Python lacks

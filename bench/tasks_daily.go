@@ -63,9 +63,9 @@ var dailyTasks = []dailyTask{
 		},
 		search: "read all files of a folder",
 		code: `
-names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/logs")).content.splitlines()]
+names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/logs")).splitlines()]
 logs = await asyncio.gather(*(mcp_filesystem.read_text_file(path=f"DIR/logs/{n}") for n in names))
-errors = {n: log.content.count(" ERROR ") for n, log in zip(names, logs)}
+errors = {n: log.count(" ERROR ") for n, log in zip(names, logs)}
 print(max(errors.items(), key=lambda e: e[1]))`,
 		says: "('service-8.log', 24)",
 	},
@@ -77,7 +77,7 @@ print(max(errors.items(), key=lambda e: e[1]))`,
 		search: "read a text file",
 		code: `
 import csv, collections
-text = (await mcp_filesystem.read_text_file(path="DIR/sales.csv")).content
+text = (await mcp_filesystem.read_text_file(path="DIR/sales.csv"))
 totals = collections.Counter()
 for row in csv.DictReader(text.splitlines()):
     totals[row["region"]] += int(row["units"]) * int(row["price"])
@@ -99,9 +99,9 @@ print(dict(totals))`,
 		},
 		search: "rename files",
 		code: `
-names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/scans")).content.splitlines()]
+names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/scans")).splitlines()]
 for n in names:
-    date = (await mcp_filesystem.read_text_file(path=f"DIR/scans/{n}", head=1)).content.split()[1]
+    date = (await mcp_filesystem.read_text_file(path=f"DIR/scans/{n}", head=1)).split()[1]
     await mcp_filesystem.move_file(source=f"DIR/scans/{n}", destination=f"DIR/scans/{date}.txt")
 print(len(names), "renamed")`,
 		says: "24 renamed",
@@ -120,7 +120,7 @@ print(len(names), "renamed")`,
 		},
 		search: "replace text in files",
 		code: `
-names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/notes")).content.splitlines()]
+names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/notes")).splitlines()]
 edit = [{"oldText": "12 Old Road", "newText": "7 New Street"}]
 done = await asyncio.gather(*(mcp_filesystem.edit_file(path=f"DIR/notes/{n}", edits=edit) for n in names), return_exceptions=True)
 print(sum(not isinstance(d, Exception) for d in done), "of", len(names), "changed")`,
@@ -142,9 +142,9 @@ print(sum(not isinstance(d, Exception) for d in done), "of", len(names), "change
 		},
 		search: "read and write files",
 		code: `
-names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/notes")).content.splitlines()]
+names = [line.split()[1] for line in (await mcp_filesystem.list_directory(path="DIR/notes")).splitlines()]
 heads = await asyncio.gather(*(mcp_filesystem.read_text_file(path=f"DIR/notes/{n}", head=1) for n in names))
-index = "".join(f"- [{h.content.strip('# ')}]({n})\n" for n, h in zip(names, heads))
+index = "".join(f"- [{h.strip('# ')}]({n})\n" for n, h in zip(names, heads))
 await mcp_filesystem.write_file(path="DIR/notes/index.md", content=index)
 print(len(names), "titles")`,
 		says: "15 titles",
@@ -160,10 +160,10 @@ print(len(names), "titles")`,
 		search: "sizes of files",
 		code: `
 import json
-parts = json.loads((await mcp_filesystem.directory_tree(path="DIR/tree")).content)
+parts = json.loads((await mcp_filesystem.directory_tree(path="DIR/tree")))
 paths = [f"DIR/tree/{p['name']}/{f['name']}" for p in parts for f in p["children"]]
 infos = await asyncio.gather(*(mcp_filesystem.get_file_info(path=p) for p in paths))
-sizes = sorted(((int(i.content.split()[1]), p[-18:]) for i, p in zip(infos, paths)), reverse=True)
+sizes = sorted(((int(i.split()[1]), p[-18:]) for i, p in zip(infos, paths)), reverse=True)
 print(sizes[:5])`,
 		says: "part-6/file-10",
 	},
@@ -185,7 +185,7 @@ print(sizes[:5])`,
 		search: "remember people in memory",
 		code: `
 import csv
-text = (await mcp_filesystem.read_text_file(path="DIR/contacts.csv")).content
+text = (await mcp_filesystem.read_text_file(path="DIR/contacts.csv"))
 people = [{"name": r["name"], "entityType": "person", "observations": ["works at " + r["company"], "mail " + r["mail"]]}
           for r in csv.DictReader(text.splitlines())]
 print(len((await mcp_memory.create_entities(entities=people)).entities), "remembered")`,

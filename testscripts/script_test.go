@@ -93,7 +93,8 @@ func setup(env *testscript.Env, cache string) error {
 	if self, err := exec.LookPath("codemode"); err == nil {
 		env.Setenv("CODEMODE", self) // for scripts that change PATH
 	}
-	env.Setenv("TERM", "xterm") // a terminal without pictures; tty makes it one
+	env.Setenv("PATH", withoutClients(env.Getenv("PATH"))) // a script that wants them says so
+	env.Setenv("TERM", "xterm")                            // a terminal without pictures; tty makes it one
 	if race, ok := os.LookupEnv("GORACE"); ok {
 		env.Setenv("GORACE", race) // the programs are this binary, detector and all
 	}
@@ -102,6 +103,13 @@ func setup(env *testscript.Env, cache string) error {
 		env.Setenv("SEE", seeScript)
 	}
 	return nil
+}
+
+// withoutClients leaves real servers and clients out of a PATH: install finds those that are there.
+func withoutClients(path string) string {
+	clients := filepath.Join(npmPrefix(), "node_modules", ".bin")
+	folders := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return filepath.Clean(dir) == clients })
+	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.

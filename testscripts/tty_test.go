@@ -9,12 +9,16 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/creack/pty"
 )
 
 // typing is what tty types once it has seen something.
 type typing struct{ seen, text string }
+
+// ttyTime is how long a command may take on a terminal.
+const ttyTime = 3 * time.Minute
 
 // askedFor is the word that codemode wants to be typed.
 var askedFor = regexp.MustCompile(`Type ([a-z]+) to allow it`)
@@ -44,6 +48,8 @@ func tty(args []string) int {
 		return 125
 	}
 	defer terminal.Close()
+	// A question that no text answers would hold up all scripts.
+	defer time.AfterFunc(ttyTime, func() { _ = cmd.Process.Kill() }).Stop()
 	converse(terminal, script)
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "tty:", err)

@@ -57,11 +57,8 @@ func (o *outputs) folder() (string, error) {
 	return o.dir, o.add(0, "", o.claim)
 }
 
-// claim removes folders of processes that were killed, and makes and locks this one's.
-func (o *outputs) claim() error {
-	if err := os.MkdirAll(o.base, 0o700); err != nil {
-		return fmt.Errorf("making output folder: %w", err)
-	}
+// sweep removes folders of processes that were killed: their locks are free.
+func (o *outputs) sweep() error {
 	entries, _ := os.ReadDir(o.base)
 	for _, e := range entries {
 		dir := filepath.Join(o.base, e.Name())
@@ -71,6 +68,15 @@ func (o *outputs) claim() error {
 			_ = os.RemoveAll(dir)
 		}
 	}
+	return nil
+}
+
+// claim makes and locks this process's folder.
+func (o *outputs) claim() error {
+	if err := os.MkdirAll(o.base, 0o700); err != nil {
+		return fmt.Errorf("making output folder: %w", err)
+	}
+	_ = o.sweep() // it never fails
 	dir, err := os.MkdirTemp(o.base, "")
 	if err != nil {
 		return fmt.Errorf("making output folder: %w", err)
@@ -105,11 +111,14 @@ func (o *outputs) create() (*spill, error) {
 	return &spill{outputs: o, file: f, path: f.Name()}, nil
 }
 
-// close removes the folder with all that is in it.
+// close removes the folder with all that is in it, and those of processes that were killed.
 func (o *outputs) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
+	if others, _ := os.ReadDir(o.base); o.base != "" && len(others) > 0 {
+		defer func() { _ = o.add(0, "", o.sweep) }() // what is held up here is swept by the next
+	}
 	if o.dir == "" {
 		return nil
 	}

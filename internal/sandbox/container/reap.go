@@ -112,15 +112,21 @@ func (e *engine) remove(ctx context.Context, container string) error {
 		switch {
 		case err == nil || strings.Contains(err.Error(), "No such container"):
 			return nil
-		case !strings.Contains(err.Error(), "already in progress"):
+		case !removable(err):
 			return err
 		}
-		select { // docker removes it by itself (--rm); it is gone when that is done
+		select { // docker removes it by itself (--rm): it is gone when that is done
 		case <-time.After(removePause):
 		case <-ctx.Done():
 			return err
 		}
 	}
+}
+
+// removable tells of a removal that did not succeed because the container was just ending: docker removes it by itself,
+// and podman had nobody to stop any more.
+func removable(err error) bool {
+	return strings.Contains(err.Error(), "already in progress") || strings.Contains(err.Error(), "could not be stopped")
 }
 
 // removePause is the time between two looks at a container that the engine is removing.

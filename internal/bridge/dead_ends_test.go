@@ -69,7 +69,7 @@ var deadEnds = []struct{ name, code, want string }{
 	{"the same, read on", "len(_)", "result: 200"},
 	{
 		"a long output", "for n in range(20000): print('line', n)",
-		"; assign what is large to a variable, and print a part of it …]",
+		" (assign what is large to a variable, and print a part of it) …]",
 	},
 	{
 		"a server that does not start", "await mcp_broken.fetch()",

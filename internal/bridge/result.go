@@ -203,7 +203,7 @@ func (o Outcome) render(stream string, t Text) string {
 	if uri := o.uri(stream, t); uri != "" {
 		where = "; the whole is the resource " + uri
 		if !o.Lost {
-			where += "; assign what is large to a variable, and print a part of it"
+			where += " (assign what is large to a variable, and print a part of it)"
 		}
 	}
 	if t.Lost > 0 {

@@ -78,7 +78,7 @@ func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
 	out := Outcome{Status: StatusSuccess, Stdout: r.finish(), Session: "default", Run: 3}
 	defer out.Stdout.spill.close()
 	got := out.compact()
-	if !strings.Contains(got, "lines left out; the whole is the resource codemode://output/default/3/stdout; assign what is large to a variable, and print a part of it …]") {
+	if !strings.Contains(got, "lines left out; the whole is the resource codemode://output/default/3/stdout (assign what is large to a variable, and print a part of it) …]") {
 		t.Errorf("%s", got)
 	}
 	if !strings.HasPrefix(got, "0123456789\n") || !strings.HasSuffix(got, "\n0123456789") {

@@ -54,7 +54,8 @@ func (o *outputs) folder() (string, error) {
 		return o.dir, nil
 	}
 	// Nobody removes the folder between its making and its locking: who does has the budget's lock, too.
-	return o.dir, o.add(0, "", o.claim)
+	err := o.add(0, "", o.claim)
+	return o.dir, err
 }
 
 // sweep removes folders of processes that were killed: their locks are free.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -235,8 +236,10 @@ func TestMain(m *testing.M) {
 			req.Client = c
 		}
 	}
-	fmt.Println("ready")
-	for n := 0; n < 20 || name == DefaultName; n++ {
+	for n, begun := 0, time.Now(); n < 20 || name == DefaultName; n++ {
+		if n == 1 {
+			fmt.Println(time.Since(begun)) // how long one turn takes here: ready
+		}
 		for _, r := range slices.Concat(i.Install(context.Background(), req), i.Uninstall(context.Background(), req)) {
 			if !r.Done() && !errors.Is(r.Err, errBusy) {
 				fmt.Println(r.Err)
@@ -285,8 +288,12 @@ func TestKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = out.Read(make([]byte, 16)) // ready
-		_ = pause(t.Context(), time.Duration(rand.IntN(20_000))*time.Microsecond)
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		turn, err := time.ParseDuration(strings.TrimSpace(line))
+		if err != nil {
+			t.Errorf("it said %q instead of how long a turn takes", line)
+		}
+		_ = pause(t.Context(), rand.N(2*turn+1))
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		switch text := read(t, path); text {

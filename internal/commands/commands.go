@@ -44,7 +44,7 @@ func table(env Env, ui *ui) *cli.Command {
 			configCommand(env, ui),
 			doctorCommand(env, ui),
 			cleanCommand(env, ui),
-			versionCommand(env),
+			versionCommand(env, ui),
 			manCommand(env),
 			helpCommand(),
 		},
@@ -56,7 +56,7 @@ func table(env Env, ui *ui) *cli.Command {
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			switch {
 			case cmd.Bool("version"):
-				return printVersion(env.Stdout, false)
+				return printVersion(env.Stdout, readVersion(), false)
 			case cmd.Args().Present():
 				return unknownCommand(cmd, cmd.Args().First())
 			}

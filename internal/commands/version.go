@@ -3,26 +3,53 @@ package commands
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
+	"codemode/internal/hint"
+
 	"github.com/urfave/cli/v3"
 )
 
-func versionCommand(env Env) *cli.Command {
+func versionCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:     "version",
-		Usage:    "print the version of codemode and of what it is made of",
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON", Local: true}},
-		Metadata: examples("codemode version", "codemode version --json"),
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			return printVersion(env.Stdout, cmd.Bool("json"))
+		Name:        "version",
+		Usage:       "print the version of codemode and of what it is made of",
+		Description: "Nobody is asked anything without --check, by no command.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "ask release.address which release is the newest", Local: true},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON", Local: true}, configFlag(),
+		},
+		Metadata: examples("codemode version", "codemode version --check", "codemode version --json"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArguments(cmd); err != nil {
+				return err
+			}
+			v := readVersion()
+			if !cmd.Bool("check") {
+				return printVersion(env.Stdout, v, cmd.Bool("json"))
+			}
+			c, err := load(env, cmd)
+			if err != nil {
+				return err
+			}
+			if c.Release.Address == "" {
+				return errNoReleases
+			}
+			ui.waiting("", "asking "+redacted(c.Release.Address)+" for the newest release")
+			defer ui.waiting("", "")
+			v.Newest, err = newestRelease(ctx, c.Release.Address, v.Version, maxReleaseWait)
+			return errors.Join(printVersion(env.Stdout, v, cmd.Bool("json")), err)
 		},
 	}
 }
+
+var errNoReleases = hint.New("this codemode does not know where its releases are: it was built from source",
+	"set release.address in config.toml, or CODEMODE_RELEASE_ADDRESS")
 
 // version is what the toolchain recorded about this binary.
 type version struct {
@@ -31,6 +58,8 @@ type version struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Python   string `json:"python,omitempty"` // the embedded interpreter
+
+	Newest *release `json:"newest,omitempty"` // when it was asked for
 }
 
 func readVersion() version {
@@ -64,15 +93,20 @@ func pythonOf(module string) string {
 	return parts[1]
 }
 
-func printVersion(w io.Writer, asJSON bool) error {
-	v := readVersion()
+func printVersion(w io.Writer, v version, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	}
 	text := "codemode " + v.Version + "\n"
-	for _, row := range [][2]string{{"revision", v.Revision}, {"go", v.Go}, {"platform", v.Platform}, {"python", v.Python}} {
+	for _, row := range [][2]string{
+		{"revision", v.Revision},
+		{"go", v.Go},
+		{"platform", v.Platform},
+		{"python", v.Python},
+		{"newest", v.Newest.String()},
+	} {
 		if row[1] != "" {
 			text += fmt.Sprintf("  %-9s %s\n", row[0], row[1])
 		}

@@ -29,6 +29,7 @@ type Config struct {
 	Catalog      Catalog      `koanf:"catalog"`
 	Tools        Tools        `koanf:"tools"`
 	Log          Log          `koanf:"log"`
+	Release      Release      `koanf:"release"`
 
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
 	// mistake is told, but stops nothing.
@@ -149,4 +150,9 @@ type Tools struct {
 type Log struct {
 	Level  string `koanf:"level"`  // "debug", "info", "warn" or "error"
 	Format string `koanf:"format"` // "text" or "json"
+}
+
+// Release is for `codemode version --check` alone.
+type Release struct {
+	Address string `koanf:"address"` // where the newest release is described, as GitHub's API does it; empty is unknown
 }

@@ -30,6 +30,10 @@ const (
 	extend                 // add to a list that takes something away
 )
 
+// releases is where those are that this codemode is one of. The linker sets it when a release is made (.goreleaser.yaml);
+// a codemode that was built from source knows none.
+var releases string
+
 // keys is every setting, in the order people read them.
 var keys = []key{
 	{
@@ -267,6 +271,11 @@ var keys = []key{
 	{
 		name: "log.format", kind: oneOf("text", "json"), def: "text",
 		doc: "what a line of the log looks like: text or json",
+	},
+
+	{
+		name: "release.address", kind: address, def: releases,
+		doc: "where version --check asks for the newest release: GitHub's API, or what answers as it does",
 	},
 }
 

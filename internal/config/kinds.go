@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -98,6 +99,11 @@ func oneOf(words ...string) kind {
 		},
 	}
 }
+
+var address = kind{forms: "an http or https URL", parse: func(s string, _ place) (any, bool) {
+	u, err := url.Parse(s)
+	return s, s == "" || err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, u.Scheme)
+}}
 
 var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}
 

@@ -70,7 +70,7 @@ func TestProjectMayNot(t *testing.T) {
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
 		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`,
-		"disk.max_size": `"1t"`, "expose": `["a.b"]`,
+		"release.address": `"https://evil.example"`, "disk.max_size": `"1t"`, "expose": `["a.b"]`,
 		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.questions": `11`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
 		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
 	}

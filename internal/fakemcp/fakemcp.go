@@ -51,6 +51,8 @@ type options struct {
 	asCodemode   bool
 	notes        string
 	stripNames   bool
+	http         string
+	token        string
 }
 
 func parse(args []string) (o options, err error) {
@@ -84,6 +86,8 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
 	fs.StringVar(&o.notes, "notes", "", "also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with")
 	fs.BoolVar(&o.stripNames, "strip-names", false, "mind neither case nor white space around the name of a tool that is called")
+	fs.StringVar(&o.http, "http", "", "serve by URL, on a free port, and write http://HOST:PORT to `FILE`: /mcp, /json, /stateless, /sse below it")
+	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
 	err = fs.Parse(args)
 	return o, err
 }
@@ -107,6 +111,13 @@ func Main(args []string) int {
 		forever()
 	}
 	go keepAwake()
+	if o.http != "" {
+		if err := serveHTTP(o); err != nil {
+			fmt.Fprintln(os.Stderr, "fakemcp:", err)
+			return 1
+		}
+		return 0
+	}
 	in, out := io.Pipe()
 	p := &peer{options: o, out: os.Stdout, toSDK: out}
 	go p.read(os.Stdin)

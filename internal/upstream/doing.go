@@ -14,6 +14,9 @@ var fetchers = map[string][]string{
 // doing is what a server's start is about, in words that hold no secret: of its entry, the program's name, and the package's
 // where the program fetches one.
 func (s *server) doing() string {
+	if s.isRemote() {
+		return "connecting"
+	}
 	name := strings.TrimSuffix(filepath.Base(s.config.Command), ".exe")
 	named, fetches := fetchers[strings.TrimSuffix(name, ".cmd")]
 	if !fetches {

@@ -219,7 +219,7 @@ func (f *fixture) waitForCalls(server string, n int) {
 		var live *session
 		f.entry(server).update(func(st *serverState) { live = st.live })
 		if live != nil {
-			live.conn.update(func(st *connState) { ok = len(st.requests) == n })
+			live.calls.update(func(st *callsState) { ok = len(st.requests) == n })
 		}
 		return ok
 	})

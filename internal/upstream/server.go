@@ -136,10 +136,10 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 		return
 	}
 	defer started(nil)()
-	s.log.InfoContext(asked, "server started", "pid", sess.process.Pid())
+	s.log.InfoContext(asked, "server started", sess.conn.place())
 	starting.resolve(sess, nil)
 	select {
-	case <-sess.conn.broken:
+	case <-sess.calls.broken:
 	case <-s.ctx.Done():
 	}
 	end := sess.stop(s.ctx)
@@ -147,7 +147,9 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 		st.live = nil
 		if st.retired == nil {
 			st.failures.lived(time.Since(sess.began))
-			st.failures.add(end, time.Now())
+			if !s.isRemote() { // a connection may end at any time; one that cannot be made again counts
+				st.failures.add(end, time.Now())
+			}
 		}
 	})
 	if s.ctx.Err() == nil {
@@ -172,9 +174,30 @@ func (s *server) start() (*session, *StartError) {
 	s.pool.opts.Progress(s.config.Name, s.doing())
 	defer s.pool.opts.Progress(s.config.Name, "")
 	s.update(func(st *serverState) { st.stale = false })
-	sess, err := startSession(ctx, s, legacyProtocol)
+	if s.isRemote() {
+		return s.startRemote(ctx)
+	}
+	sess, err := startSession(ctx, s, legacyProtocol, false)
 	if err != nil && refusesInitialize(err) {
-		sess, err = startSession(ctx, s, newestProtocol)
+		sess, err = startSession(ctx, s, newestProtocol, false)
+	}
+	return sess, err
+}
+
+// isRemote says whether the server is reached by URL.
+func (s *server) isRemote() bool { return s.config.Command == "" && s.config.URL != "" }
+
+// startRemote tries the transport that the entry says, then the other: many entries do not say which, and clients guess
+// differently. By URL a server that does not know the newest way of beginning says so at once, and the SDK goes on with
+// initialize.
+func (s *server) startRemote(ctx context.Context) (*session, *StartError) {
+	sse := s.config.Transport == config.SSE
+	sess, err := startSession(ctx, s, newestProtocol, sse)
+	var refused *refusedError
+	if err != nil && errors.As(err.Err, &refused) && refused.wrongTransport() {
+		if other, failed := startSession(ctx, s, newestProtocol, !sse); failed == nil {
+			return other, nil
+		}
 	}
 	return sess, err
 }
@@ -223,7 +246,7 @@ func (s *server) list(sess *session, listing *future[[]json.RawMessage]) {
 	defer cancel()
 	tools, err := sess.listTools(ctx)
 	if err != nil {
-		if sess.conn.isLost() {
+		if sess.calls.isLost() {
 			<-sess.ended // run sees to it
 			err = fmt.Errorf("the server ended: %w", sess.end)
 		}
@@ -279,17 +302,29 @@ func (s *server) notifyAll() {
 }
 
 // call calls a tool in the live session. When the session turns out to have ended before the call was
-// sent, the server is started again for it; a call that may have had an effect is never repeated.
+// sent, the server is started again for it; a call that may have had an effect is never repeated, unless the server says of
+// the tool that this changes nothing.
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+	var last error
 	for range 2 {
 		sess, err := s.acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
 		result, err := sess.call(ctx, tool, args)
-		if !errors.Is(err, errNotSent) {
+		if !errors.Is(err, errNotSent) && !(s.isRemote() && isCrash(err) && sess.repeatable(tool)) {
 			return result, err
 		}
+		last = err
+	}
+	if !errors.Is(last, errNotSent) {
+		return nil, last
 	}
 	return nil, &CallError{Server: s.config.Name, Tool: tool, Crashed: true, Err: errNotSent}
+}
+
+// isCrash says whether the server went away during a call.
+func isCrash(err error) bool {
+	var call *CallError
+	return errors.As(err, &call) && call.Crashed
 }

@@ -20,11 +20,20 @@ import (
 	"codemode/internal/redact"
 )
 
-// session is one process of a server and the MCP session with it. The server's run goroutine stops it.
+// connection is one way to a server, as long as it lasts.
+type connection interface {
+	mcp.Transport
+	end(client *mcp.ClientSession, grace time.Duration) // ends it and every goroutine of it; client is nil before there is one
+	exit() error                                        // how it has ended
+	stderr() (text string, cut bool)                    // the last that a process wrote there
+	place() slog.Attr                                   // where the server is, for the log
+}
+
+// session is one connection to a server and the MCP session over it. The server's run goroutine stops it.
 type session struct {
 	server  *server
-	process *proc.Process
-	conn    *conn
+	conn    connection // nil as long as there is none
+	calls   *calls     // on the connection
 	client  *mcp.ClientSession
 	known   *redact.Secrets // what its entry meant when it started; not changed after that
 	secrets *redact.Redactor
@@ -68,26 +77,21 @@ func refusesInitialize(err *StartError) bool {
 	return false
 }
 
-// startSession starts the process, initializes the session and lists the tools.
-func startSession(ctx context.Context, s *server, protocol string) (*session, *StartError) {
+// startSession connects to the server, initializes the session and lists the tools.
+func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ *session, failed *StartError) {
 	sess := &session{server: s, known: s.entrySecrets(s.config), began: time.Now(), ended: make(chan struct{})}
-	spec, err := s.spec(sess.known)
-	sess.secrets = sess.known.Redactor()
-	if err == nil {
-		spec.StderrLine = sess.logStderr
-		sess.process, err = proc.Start(ctx, spec)
-	}
-	if err != nil {
+	if err := sess.open(ctx, protocol, sse); err != nil {
 		return nil, sess.startError(ctx, "starting", err)
 	}
-	sess.conn = newConn(sess.process, s.pool.opts.MaxMessage, s.log, sess.secrets)
-	sess.conn.newest = protocol == newestProtocol
 	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
 		Capabilities:           &mcp.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
 	})
-	step := "initialize"
+	step, err := "initialize", error(nil)
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+	if r, ok := sess.conn.(*remote); ok && err == nil {
+		r.watch(sess.client)
+	}
 	if err == nil {
 		step = "tools/list"
 		sess.tools, err = sess.listTools(ctx)
@@ -96,7 +100,7 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 		err = errSelf
 	}
 	if err != nil {
-		lost := sess.conn.isLost()
+		lost := sess.calls.isLost()
 		sess.shut(brokenGrace)
 		if lost && ctx.Err() == nil {
 			err = sess.ending()
@@ -107,6 +111,33 @@ func startSession(ctx context.Context, s *server, protocol string) (*session, *S
 	return sess, nil
 }
 
+// open makes the connection.
+func (sess *session) open(ctx context.Context, protocol string, sse bool) error {
+	s := sess.server
+	if s.isRemote() {
+		c, err := s.expanded(sess.known)
+		sess.secrets = sess.known.Redactor()
+		sess.calls = newCalls(s.log, sess.secrets, protocol)
+		if err == nil {
+			sess.conn, err = newRemote(c, sse, s.pool.opts, sess.calls)
+		}
+		return err
+	}
+	spec, err := s.spec(sess.known)
+	sess.secrets = sess.known.Redactor()
+	if err != nil {
+		return err
+	}
+	spec.StderrLine = sess.logStderr
+	process, err := proc.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	sess.calls = newCalls(s.log, sess.secrets, protocol)
+	sess.conn = newStdio(process, s.pool.opts.MaxMessage, sess.calls)
+	return nil
+}
+
 // startError is the *StartError of a start, or of a listing, that brought err. The process, if there is one,
 // may still run.
 func (sess *session) startError(ctx context.Context, step string, err error) *StartError {
@@ -114,8 +145,8 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 		err = context.Cause(ctx)
 	}
 	c := sess.server.config
-	e := &StartError{Server: c.Name, Step: step, Err: sess.secrets.Error(err), Walls: c.Sandbox, Source: c.Source}
-	if sess.process != nil {
+	e := &StartError{Server: c.Name, Step: step, Err: sess.secrets.Error(plainly(err)), Walls: c.Sandbox, Source: c.Source}
+	if sess.conn != nil {
 		e.Stderr = sess.stderr()
 	}
 	return e
@@ -133,33 +164,25 @@ func (sess *session) isSelf() bool {
 
 // ending is how the session ended: by what it did wrong, else as its process did, which has ended.
 func (sess *session) ending() error {
-	if fault := sess.conn.fault(); fault != nil {
+	if fault := sess.calls.fault(); fault != nil {
 		return fault
 	}
-	return fmt.Errorf("the server ended: %w", exit(sess.process))
-}
-
-// exit is how an ended process ended, in words even when it ended well.
-func exit(p *proc.Process) error {
-	if err := p.Err(); err != nil {
-		return err
-	}
-	return errors.New("exit status 0")
+	return fmt.Errorf("the server ended: %w", sess.conn.exit())
 }
 
 // stop ends the session: at once for its calls, with the grace it deserves for the process. What it returns is why
 // the server would be left alone for a while.
 func (sess *session) stop(ctx context.Context) *StartError {
 	grace := stopGrace
-	if sess.conn.isBroken() {
+	if sess.calls.isBroken() {
 		grace = brokenGrace
 	}
 	if ctx.Err() != nil {
-		sess.conn.cancelAll(context.Cause(ctx))
+		sess.calls.cancelAll(context.Cause(ctx))
 	}
 	sess.shut(grace)
-	if sess.end = sess.secrets.Error(sess.conn.fault()); sess.end == nil {
-		sess.end = exit(sess.process)
+	if sess.end = sess.secrets.Error(sess.calls.fault()); sess.end == nil {
+		sess.end = sess.conn.exit()
 	}
 	c := sess.server.config
 	return &StartError{Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: c.Sandbox, Source: c.Source}
@@ -167,15 +190,11 @@ func (sess *session) stop(ctx context.Context) *StartError {
 
 // shut ends the process and every goroutine of the session.
 func (sess *session) shut(grace time.Duration) {
-	_ = sess.process.Stop(grace)
-	sess.conn.finish()
-	if sess.client != nil {
-		_ = sess.client.Close()
-	}
+	sess.conn.end(sess.client, grace)
 }
 
 func (sess *session) stderr() string {
-	text, cut := sess.process.Stderr()
+	text, cut := sess.conn.stderr()
 	return sess.secrets.Tail(text, cut)
 }
 
@@ -204,7 +223,7 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	for range maxPages {
 		slot := &slot{}
 		_, err := sess.client.ListTools(withSlot(ctx, slot), params)
-		page, wire := sess.conn.take(slot)
+		page, wire := sess.calls.take(slot)
 		switch {
 		case wire != nil && isMethodNotFound(wire):
 			return tools, nil // a server without tools
@@ -262,9 +281,9 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	for name, value := range sess.server.pool.opts.Meta(ctx) {
 		params.Meta[name] = value
 	}
-	params.SetProgressToken(int(sess.conn.expect(slot)))
+	params.SetProgressToken(int(sess.calls.expect(slot)))
 	_, err := sess.client.CallTool(withSlot(ctx, slot), params)
-	result, refusal := sess.conn.take(slot)
+	result, refusal := sess.calls.take(slot)
 	switch {
 	case result != nil:
 		return result, nil
@@ -274,8 +293,10 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 		return nil, context.Cause(ctx)
 	case isMalformed(err):
 		return nil, sess.callError(tool, errors.New("the arguments are not valid JSON"))
-	case err == nil || !sess.conn.isBroken():
-		return nil, sess.callError(tool, err)
+	case err == nil || !sess.over(err):
+		e := sess.callError(tool, plainly(err))
+		e.Crashed = sess.isRemote() && slot.sent && !isAnswer(err)
+		return nil, e
 	}
 	select {
 	case <-sess.ended:
@@ -285,9 +306,36 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if !slot.sent {
 		return nil, errNotSent
 	}
-	e := sess.callError(tool, fmt.Errorf("the server ended during the call: %w", sess.end))
+	during := "the server ended during the call: %w"
+	if sess.isRemote() {
+		during = "no answer came: %w"
+	}
+	e := sess.callError(tool, fmt.Errorf(during, sess.end))
 	e.Crashed, e.Stderr = true, sess.stderr()
 	return nil, e
+}
+
+// repeatable says whether a call of a tool may be made again when nobody knows what became of it: the server lists it as one
+// that reads, or whose second call with the same arguments changes nothing.
+func (sess *session) repeatable(tool string) bool {
+	return slices.ContainsFunc(sess.tools, func(t json.RawMessage) bool {
+		hints := gjson.GetManyBytes(t, "name", "annotations.readOnlyHint", "annotations.idempotentHint")
+		return hints[0].Str == tool && (hints[1].Bool() || hints[2].Bool())
+	})
+}
+
+// over says whether an error is the session's end.
+func (sess *session) over(err error) bool {
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) {
+		sess.calls.breaks() // which may not have been seen yet
+	}
+	return sess.calls.isBroken()
+}
+
+// isRemote says whether the server is reached by URL.
+func (sess *session) isRemote() bool {
+	_, ok := sess.conn.(*remote)
+	return ok
 }
 
 // isMalformed says whether the arguments were no JSON.

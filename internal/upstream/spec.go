@@ -24,11 +24,8 @@ const MaxDepth = 2
 // spec says how to start the server: its entry, expanded, on top of the base environment. What it
 // expands is secret from then on.
 func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
-	if s.config.URL != "" {
-		return proc.Spec{}, errors.New("it is reached by URL; only stdio servers, those with a command, are supported")
-	}
 	if s.config.Command == "" {
-		return proc.Spec{}, errors.New("its entry has no command")
+		return proc.Spec{}, errors.New("its entry has neither a command nor a URL")
 	}
 	lookup := s.pool.opts.Lookup
 	depth, err := nextDepth(lookup)

@@ -1,0 +1,311 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/tidwall/gjson"
+
+	"codemode/internal/redact"
+)
+
+// calls is what a transport knows of the requests under way on it: the slots their answers go into, what ends them, and
+// whether it still carries anything. Every message of a server passes through [calls.message], whichever the transport.
+type calls struct {
+	log     *slog.Logger
+	secrets *redact.Redactor
+	newest  bool // the session may speak newestProtocol
+
+	broken chan struct{} // closed when nothing can be read or nothing be written any more
+	done   chan struct{} // closed by finish
+
+	mu    sync.Mutex
+	state callsState // only in update
+}
+
+type callsState struct {
+	broken   bool
+	closed   bool  // by the SDK
+	lost     bool  // broken, and not because it was closed
+	cause    error // why no call may begin any more
+	fault    error // what the server did that it was stopped for
+	finished bool
+	requests map[int64]request // sent with a slot, not answered yet
+	slots    map[int64]*slot   // by progress token
+	tokens   int64             // the last one given
+	owed     int               // the server's requests without an answer yet
+	expiry   *time.Timer       // not later than the first end of a slot; nil while no slot has one
+}
+
+// request is a request whose answer belongs in a slot.
+type request struct {
+	id     jsonrpc.ID
+	method string
+	slot   *slot
+}
+
+func newCalls(log *slog.Logger, secrets *redact.Redactor, protocol string) *calls {
+	return &calls{
+		log: log, secrets: secrets, newest: protocol == newestProtocol,
+		broken: make(chan struct{}), done: make(chan struct{}),
+		state: callsState{requests: map[int64]request{}, slots: map[int64]*slot{}},
+	}
+}
+
+func (c *calls) update(f func(*callsState)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.state)
+}
+
+// finish says that nothing is sent any more. It is idempotent.
+func (c *calls) finish() {
+	c.update(func(st *callsState) {
+		if st.finished {
+			return
+		}
+		st.finished = true
+		if st.expiry != nil {
+			st.expiry.Stop()
+		}
+		close(c.done)
+	})
+}
+
+// closes says that the SDK has closed the connection.
+func (c *calls) closes() {
+	c.update(func(st *callsState) { st.closed = true })
+}
+
+// breaks says that the connection carries nothing any more.
+func (c *calls) breaks() {
+	c.update(func(st *callsState) {
+		if !st.broken {
+			st.broken, st.lost = true, !st.closed
+			close(c.broken)
+		}
+	})
+}
+
+// isLost says whether the server ended the connection.
+func (c *calls) isLost() (lost bool) {
+	c.update(func(st *callsState) { lost = st.lost })
+	return lost
+}
+
+// stopFor breaks the connection for what the server did.
+func (c *calls) stopFor(fault error) {
+	c.log.Warn("server is stopped", "error", fault)
+	c.update(func(st *callsState) { st.fault = fault })
+	c.breaks()
+}
+
+func (c *calls) fault() (fault error) {
+	c.update(func(st *callsState) { fault = st.fault })
+	return fault
+}
+
+func (c *calls) isBroken() bool {
+	select {
+	case <-c.broken:
+		return true
+	default:
+		return false
+	}
+}
+
+// cancelAll ends every call, and those that are still to come.
+func (c *calls) cancelAll(cause error) {
+	c.update(func(st *callsState) {
+		st.cause = cause
+		for _, s := range st.slots {
+			s.cancel(cause)
+		}
+	})
+}
+
+// expect gives the slot a progress token.
+func (c *calls) expect(s *slot) (token int64) {
+	c.update(func(st *callsState) {
+		st.tokens++
+		s.token = st.tokens
+		st.slots[s.token] = s
+		if st.cause != nil {
+			s.cancel(st.cause)
+		}
+		if s.timeout > 0 && st.expiry == nil {
+			st.expiry = time.AfterFunc(s.timeout, c.expire)
+		}
+	})
+	return s.token
+}
+
+// expire cancels the calls that have taken too long. One timer serves all calls and is not stopped with them: setting
+// one for each would cost a call that takes microseconds more than anything else here.
+func (c *calls) expire() {
+	c.update(func(st *callsState) {
+		now, next := time.Now(), time.Duration(0)
+		for _, s := range st.slots {
+			left := s.ends.Sub(now)
+			switch {
+			case s.timeout == 0:
+			case left <= 0:
+				s.cancel(&timeoutError{s.what, s.timeout})
+			case next == 0 || left < next:
+				next = left
+			}
+		}
+		st.expiry = nil
+		if next > 0 && !st.finished {
+			st.expiry = time.AfterFunc(next, c.expire)
+		}
+	})
+}
+
+// register notes that the answer to a request goes into a slot.
+func (c *calls) register(r request) {
+	if id, ok := r.id.Raw().(int64); ok {
+		c.update(func(st *callsState) { st.requests[id] = r })
+	}
+}
+
+// take returns what has come for the slot. Nothing comes into it any more.
+func (c *calls) take(s *slot) (result json.RawMessage, err error) {
+	c.update(func(st *callsState) {
+		delete(st.slots, s.token)
+		for id, r := range st.requests {
+			if r.slot == s {
+				delete(st.requests, id)
+			}
+		}
+		result, err = s.result, s.err
+	})
+	return result, err
+}
+
+// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
+const maxOwed = 1000
+
+// owe counts a message that the server wants an answer to. When there are too many, it stops the connection and says so.
+func (c *calls) owe(msg jsonrpc.Message) error {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return nil
+	}
+	enough := true
+	c.update(func(st *callsState) {
+		st.owed++
+		enough = st.owed <= maxOwed
+	})
+	if enough {
+		return nil
+	}
+	err := fmt.Errorf("the server left %d answers unread and kept asking, so it was stopped", maxOwed)
+	c.stopFor(err)
+	return err
+}
+
+// answered counts an answer to the server.
+func (c *calls) answered() {
+	c.update(func(st *callsState) { st.owed-- })
+}
+
+// message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false for
+// what is no message at all.
+func (c *calls) message(text string) (msg jsonrpc.Message, ok bool) {
+	env, err := parseEnvelope(text)
+	if err != nil {
+		if env.id != 0 {
+			return c.fail(env.id, err), false
+		}
+		c.skip(text, err)
+		return nil, false
+	}
+	if env.method == "notifications/progress" {
+		c.progress(gjson.Get(text, "params.progressToken").Int())
+		return nil, true
+	}
+	if env.method == "" {
+		if msg, mine := c.answer(env); mine {
+			return msg, true
+		}
+	}
+	msg, err = jsonrpc.DecodeMessage([]byte(text))
+	if err != nil {
+		c.skip(text, err)
+		return nil, true
+	}
+	return msg, true
+}
+
+// maxSkipped is how many bytes the log has of a line that is no message.
+const maxSkipped = 8 << 10
+
+func (c *calls) skip(line string, err error) {
+	if line == "" || !c.log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	shown := c.secrets.Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped)
+	c.log.Debug("skipping a line that is no message", "line", shown, "error", err)
+}
+
+// standIns are what the SDK gets for an answer that went into a slot.
+var standIns = map[string]json.RawMessage{
+	"tools/call": json.RawMessage(`{"content":[]}`),
+	"tools/list": json.RawMessage(`{"tools":[]}`),
+}
+
+// answer puts an answer into its slot. mine is false when it has none.
+func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
+	if c.newest && gjson.Get(env.result, "resultType").String() == "input_required" {
+		return nil, false // no answer yet: the SDK fulfils the request and asks again
+	}
+	req, ok := c.retire(env.id, func(s *slot) {
+		switch {
+		case env.err != "":
+			s.err = wireError(env.err)
+		case !gjson.Parse(env.result).IsObject():
+			s.err = errors.New("the server's answer is not an object")
+		default:
+			s.result = json.RawMessage(env.result)
+		}
+	})
+	if !ok {
+		return nil, false
+	}
+	return &jsonrpc.Response{ID: req.id, Result: standIns[req.method]}, true
+}
+
+// fail answers a request with an error of this side's making.
+func (c *calls) fail(id int64, err error) jsonrpc.Message {
+	req, ok := c.retire(id, func(s *slot) { s.err = err })
+	if !ok {
+		return nil
+	}
+	return &jsonrpc.Response{ID: req.id, Result: standIns[req.method]}
+}
+
+// retire fills the slot of a request.
+func (c *calls) retire(id int64, fill func(*slot)) (req request, ok bool) {
+	c.update(func(st *callsState) {
+		if req, ok = st.requests[id]; ok {
+			delete(st.requests, id)
+			fill(req.slot)
+		}
+	})
+	return req, ok
+}
+
+func (c *calls) progress(token int64) {
+	c.update(func(st *callsState) {
+		if s, ok := st.slots[token]; ok {
+			s.progress()
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/tidwall/gjson"
+)
+
+// refusedError is what a server by URL said instead of an answer of MCP.
+type refusedError struct {
+	what   string
+	hint   string // empty where there is nothing to do
+	status int    // 0 where it is about more than one answer
+}
+
+func (e *refusedError) Error() string { return e.what }
+
+// Hint is what its user can do.
+func (e *refusedError) Hint() []string {
+	if e.hint == "" {
+		return nil
+	}
+	return []string{e.hint}
+}
+
+// wrongTransport says whether an older server may be behind this: revision 2025-11-25 has a client try HTTP with SSE where its
+// first message is refused so (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports, its section on
+// backwards compatibility, read November 2026).
+func (e *refusedError) wrongTransport() bool {
+	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed
+}
+
+// maxRefusal is how much of a refusal is looked at.
+const maxRefusal = 64 << 10
+
+// refused turns an answer with a status that is no success into an error that says what to do, but for what the SDK
+// understands itself: an error of JSON-RPC, and a session that is no more.
+func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) (*http.Response, error) {
+	if req.Method == http.MethodGet && !r.sse { // an optional stream, which the server need not have
+		return resp, nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	_ = resp.Body.Close()
+	isError := gjson.ValidBytes(body) && gjson.GetBytes(body, "error.message").Exists()
+	switch {
+	case req.Header.Get("Mcp-Session-Id") != "" && lostSession(resp.StatusCode, body):
+		if sent.slot != nil {
+			sent.slot.sent = false
+		}
+		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody // without the error in it, which the SDK would take for the call's
+		return resp, nil
+	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
+		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent.id)))
+		return resp, nil
+	}
+	return nil, statusError(resp, body)
+}
+
+// lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by servers that
+// were made after the example of the TypeScript SDK (npm's server-everything, 2026-11).
+func lostSession(status int, body []byte) bool {
+	return status == http.StatusNotFound ||
+		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
+}
+
+// statusError is a status in words.
+func statusError(resp *http.Response, body []byte) *refusedError {
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	e := &refusedError{status: resp.StatusCode, what: "the server answers " + status}
+	if words := said(resp, body); words != "" {
+		e.what += fmt.Sprintf(" (%q)", words)
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		e.what = "the server wants to know who asks: it answers " + status
+		e.hint = `put a token into its entry, "headers": {"Authorization": "Bearer ${TOKEN}"}, and set that variable`
+	case http.StatusForbidden:
+		e.hint = "what its entry's headers hold does not allow this"
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		e.hint = "the URL of its entry may be another's: MCP servers often are at /mcp or /sse"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if after := resp.Header.Get("Retry-After"); after != "" {
+			e.hint = fmt.Sprintf("it says when to try again: %q", head(after, 40))
+		}
+	}
+	return e
+}
+
+// notMCP is the error for a success that brings no message.
+func (r *remote) notMCP(resp *http.Response) *refusedError {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	_ = resp.Body.Close()
+	e := &refusedError{hint: "the URL of its entry may be a page's: MCP servers often are at /mcp or /sse"}
+	switch kind := mediaType(resp); kind {
+	case "":
+		e.what = fmt.Sprintf("the server answers %d without a message", resp.StatusCode)
+	default:
+		e.what = fmt.Sprintf("the server answers %d with %s instead of JSON", resp.StatusCode, head(kind, 60))
+	}
+	if words := said(resp, body); words != "" {
+		e.what += fmt.Sprintf(" (%q)", words)
+	}
+	return e
+}
+
+var title = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+})
+
+// said are the words of an answer that a person would read: a page's title, an error's message, or a short text.
+func said(resp *http.Response, body []byte) string {
+	words := ""
+	switch kind := mediaType(resp); {
+	case kind == "text/html":
+		if m := title().FindSubmatch(body); m != nil {
+			words = html.UnescapeString(string(m[1]))
+		}
+	case strings.HasSuffix(kind, "json"):
+		for _, path := range []string{"error.message", "error_description", "message", "error", "detail"} {
+			if v := gjson.GetBytes(body, path); v.Type == gjson.String && gjson.ValidBytes(body) {
+				words = v.Str
+				break
+			}
+		}
+	case kind == "text/plain":
+		words = string(body)
+	}
+	return head(strings.Join(strings.Fields(strings.ToValidUTF8(words, "\ufffd")), " "), 200)
+}
+
+// head is the beginning of a text, at most n bytes of it.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// codeRejected is the SDK's own, for what could not be sent (v1.8.0, ErrRejected in internal/jsonrpc2/wire.go): no answer of a
+// server's.
+const codeRejected = -32005
+
+// isAnswer says whether an error is one that the server has given: it knows what has become of the call.
+func isAnswer(err error) bool {
+	var wire *jsonrpc.Error
+	var refused *refusedError
+	return errors.As(err, &wire) && wire.Code != codeRejected ||
+		errors.As(err, &refused) && refused.status < http.StatusInternalServerError
+}
+
+// plainly is an error without what the SDK and the HTTP client put around it: which of their steps failed is nobody's concern.
+func plainly(err error) error {
+	var refused *refusedError
+	var address *url.Error
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &address) && notSent(err):
+		return fmt.Errorf("connecting to the server: %w", address.Err)
+	case errors.As(err, &address):
+		return fmt.Errorf("the connection to the server broke: %w", address.Err)
+	}
+	return err
+}

@@ -1,0 +1,372 @@
+package upstream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"codemode/internal/config"
+)
+
+// remote is the way to a server by URL: the SDK's transport, Streamable HTTP or the older HTTP with SSE, over an HTTP client
+// whose messages pass through here.
+//
+// The SDK does the protocol: sessions, streams and their resumption, its headers. Only here, below it, can an answer be kept
+// as the server sent it: a wrapper around the SDK's connection would hide from the SDK what that connection is (v1.8.0,
+// clientConnection in mcp/transport.go).
+type remote struct {
+	*calls
+	endpoint *url.URL
+	headers  http.Header
+	limit    int  // bytes of one message
+	sse      bool // the older transport, where answers come on a stream of their own
+	inner    mcp.Transport
+	client   *http.Client
+	hangup   context.CancelFunc // ends the streams; set by Connect
+	watched  sync.WaitGroup     // the goroutine that sees the SDK's session end
+	reached  atomic.Bool        // it has answered: a connection refused after that is a server that starts again
+}
+
+// newRemote is the way to a server whose entry's references are replaced.
+func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, error) {
+	endpoint, err := url.Parse(c.URL)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, errors.New(`the "url" of its entry is no http or https URL`)
+	}
+	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
+	for name, value := range c.Headers {
+		if !headerName(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+			return nil, fmt.Errorf("its header %q has characters that no header can have", name)
+		}
+		r.headers.Set(name, value)
+	}
+	if r.headers.Get("User-Agent") == "" {
+		r.headers.Set("User-Agent", "codemode/"+cmp.Or(opts.Version, "unknown"))
+	}
+	transport, err := newHTTPTransport(c, endpoint, opts.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	r.client = &http.Client{Transport: &filter{remote: r, next: transport}, CheckRedirect: r.redirect}
+	if sse {
+		r.inner = &mcp.SSEClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1} // bounded by the filter
+	} else {
+		r.inner = &mcp.StreamableClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1}
+	}
+	return r, nil
+}
+
+// headerName says whether a text is a token, RFC 9110 section 5.6.2.
+func headerName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
+	})
+}
+
+// Connect implements [mcp.Transport]. The context ends with the start; the streams must not.
+func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
+	life, hangup := context.WithCancel(context.WithoutCancel(ctx))
+	r.hangup = hangup
+	stop := context.AfterFunc(ctx, hangup)
+	defer stop()
+	return r.inner.Connect(life)
+}
+
+// watch breaks the connection when the SDK's session has ended.
+func (r *remote) watch(client *mcp.ClientSession) {
+	r.watched.Go(func() {
+		if err := client.Wait(); err != nil {
+			r.update(func(st *callsState) {
+				if st.fault == nil && !st.closed {
+					st.fault = fmt.Errorf("the connection to the server ended: %w", err)
+				}
+			})
+		}
+		r.breaks()
+	})
+}
+
+// end implements [connection]. What the SDK waits for at most is the answer to its DELETE, which the filter bounds.
+func (r *remote) end(client *mcp.ClientSession, _ time.Duration) {
+	r.closes()
+	if client != nil {
+		_ = client.Close()
+	}
+	if r.hangup != nil {
+		r.hangup()
+	}
+	r.finish()
+	r.watched.Wait()
+	r.client.CloseIdleConnections()
+}
+
+// exit implements [connection].
+func (r *remote) exit() error { return errors.New("it was disconnected") }
+
+// stderr implements [connection].
+func (r *remote) stderr() (text string, cut bool) { return "", false }
+
+// place implements [connection].
+func (r *remote) place() slog.Attr { return slog.String("host", r.endpoint.Host) }
+
+// filter is the HTTP client's way out: it adds what the entry says, bounds what comes, and keeps the answers to calls.
+type filter struct {
+	remote *remote
+	next   http.RoundTripper
+}
+
+// CloseIdleConnections lets [http.Client] close them.
+func (f *filter) CloseIdleConnections() {
+	if t, ok := f.next.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
+	r := f.remote
+	if !sameServer(r.endpoint, req.URL) {
+		return nil, &refusedError{what: fmt.Sprintf("the server sends its client to another host, %q; "+
+			"nothing was sent there", req.URL.Host), hint: "if that is right, put that address into its entry"}
+	}
+	req = req.Clone(req.Context())
+	for name, values := range r.headers {
+		req.Header[name] = values
+	}
+	if req.Method == http.MethodDelete { // the end of a session must not wait for a server that does not answer
+		ctx, cancel := context.WithTimeout(req.Context(), stopGrace)
+		defer cancel()
+		return f.next.RoundTrip(req.WithContext(ctx))
+	}
+	sent := r.outgoing(req)
+	resp, err := f.send(req, sent)
+	if err != nil {
+		return nil, err
+	}
+	r.reached.Store(true)
+	if resp.StatusCode >= http.StatusBadRequest {
+		return r.refused(req, resp, sent)
+	}
+	switch kind := mediaType(resp); {
+	case resp.StatusCode >= http.StatusMultipleChoices: // the client decides on a redirect
+	case kind == "application/json":
+		resp.Body = &jsonBody{body: resp.Body, remote: r, id: sent.id}
+		resp.ContentLength = -1
+	case kind == "text/event-stream":
+		resp.Body = newEventBody(resp.Body, r, sent.id)
+		resp.ContentLength = -1
+	case sent.id != 0:
+		return nil, r.notMCP(resp)
+	}
+	return resp, nil
+}
+
+// outgoing is a message on its way to the server, as far as it matters here.
+type outgoing struct {
+	id     int64  // of a request; 0 is none
+	method string // empty for an answer
+	slot   *slot  // that the request's answer goes into; nil is none
+}
+
+// outgoing looks at a request's body, whose beginning has id and method: the SDK writes them in that order.
+func (r *remote) outgoing(req *http.Request) (o outgoing) {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return outgoing{slot: slotOf(req.Context())} // a stream that is resumed is still its call's
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return o
+	}
+	defer body.Close()
+	head, _ := io.ReadAll(io.LimitReader(body, 256))
+	o.id, o.method = gjson.GetBytes(head, "id").Int(), gjson.GetBytes(head, "method").String()
+	switch {
+	case o.method == "":
+		o.id = 0
+		r.answered()
+	case o.id != 0:
+		if o.slot = slotOf(req.Context()); o.slot != nil {
+			id, _ := jsonrpc.MakeID(float64(o.id))
+			r.register(request{id, o.method, o.slot})
+		}
+	}
+	if r.sse {
+		o.id = 0
+	}
+	return o
+}
+
+// send sends a request, again where it is certain that the server has not begun with it.
+func (f *filter) send(req *http.Request, sent outgoing) (*http.Response, error) {
+	for try := 0; ; try++ {
+		if sent.slot != nil {
+			sent.slot.sent = true
+		}
+		resp, err := f.next.RoundTrip(req)
+		pause, again := time.Duration(0), false
+		switch {
+		case err != nil && notSent(err):
+			if sent.slot != nil {
+				sent.slot.sent = false
+			}
+			pause = min(50*time.Millisecond<<min(try, 5), time.Second)
+			again = f.remote.reached.Load() && try < 8
+		case err == nil:
+			pause, again = retryAfter(resp)
+			again = again && try < 3
+		}
+		if !again || !worthWaitingFor(req.Context(), pause) || req.Body != nil && req.GetBody == nil {
+			return resp, err
+		}
+		if resp != nil {
+			f.remote.log.Info("the server wants its client to wait", "status", resp.StatusCode, "for", pause)
+			discard(resp.Body)
+		}
+		if err := sleep(req.Context(), pause); err != nil {
+			return nil, err
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// notSent says whether an error came before anything of a request was.
+func notSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// longestRetryAfter is how long a server may have its client wait before it is told instead.
+const longestRetryAfter = time.Minute
+
+// retryAfter says whether a server wants the same request again, and when.
+func retryAfter(resp *http.Response) (pause time.Duration, again bool) {
+	text := resp.Header.Get("Retry-After")
+	if text == "" || resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	if seconds, err := time.ParseDuration(text + "s"); err == nil {
+		pause = seconds
+	} else if at, err := http.ParseTime(text); err == nil {
+		pause = time.Until(at)
+	} else {
+		return 0, false
+	}
+	return max(pause, 0), pause <= longestRetryAfter
+}
+
+// worthWaitingFor says whether a pause ends before its context does.
+func worthWaitingFor(ctx context.Context, pause time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > pause
+}
+
+// redirect decides on a redirect: only within the server, and only one that repeats the request as it was.
+func (r *remote) redirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > 5:
+		return &refusedError{what: "the server redirects its client on and on"}
+	case !sameServer(r.endpoint, req.URL):
+		return nil // which RoundTrip refuses, in its own words
+	case req.Method != via[0].Method:
+		return &refusedError{
+			what: fmt.Sprintf("the server says that it has moved to %q", req.URL.Redacted()),
+			hint: "put that address into its entry",
+		}
+	}
+	return nil
+}
+
+// sameServer says whether an address is of the server: its host, and never less encryption.
+func sameServer(entry, to *url.URL) bool {
+	upgrade := entry.Scheme == "http" && to.Scheme == "https" && entry.Port() == "" && to.Port() == ""
+	return strings.EqualFold(entry.Hostname(), to.Hostname()) && (upgrade || entry.Scheme == to.Scheme && port(entry) == port(to))
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind
+}
+
+// discard ends an answer that nobody reads.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+	_ = body.Close()
+}
+
+// jsonBody is an answer of one message. It is read when it is first asked for, and the SDK gets what [calls.message] leaves
+// of it.
+type jsonBody struct {
+	body   io.ReadCloser
+	remote *remote
+	id     int64 // of the request it answers
+	out    *bytes.Reader
+}
+
+func (b *jsonBody) Close() error { return b.body.Close() }
+
+func (b *jsonBody) Read(p []byte) (int, error) {
+	if b.out == nil {
+		data, err := io.ReadAll(io.LimitReader(b.body, int64(b.remote.limit)+1))
+		if err != nil {
+			return 0, err
+		}
+		if len(data) > b.remote.limit {
+			data = b.remote.failed(b.id, &longLineError{limit: b.remote.limit})
+		} else {
+			data = b.remote.shown(string(data), b.id)
+		}
+		b.out = bytes.NewReader(data)
+	}
+	return b.out.Read(p)
+}
+
+// shown is what the SDK gets of a message; nothing where the message is none of its business. id is that of the request which
+// it must be the answer to; 0 is none.
+func (r *remote) shown(text string, id int64) []byte {
+	msg, _ := r.message(text)
+	if msg == nil && id != 0 {
+		return r.failed(id, errors.New("the server's answer is no message of MCP"))
+	}
+	if msg == nil || r.owe(msg) != nil {
+		return nil
+	}
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// failed is what the SDK gets of a message that cannot be read.
+func (r *remote) failed(id int64, err error) []byte {
+	msg := r.fail(id, err)
+	if msg == nil {
+		return nil
+	}
+	data, _ := jsonrpc.EncodeMessage(msg)
+	return data
+}

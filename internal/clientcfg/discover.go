@@ -156,7 +156,6 @@ func (m *merger) judge(e *Entry) {
 	default:
 		e.Status, e.Reason = m.opts.unmet(e.Server)
 	}
-	m.remote(e)
 }
 
 // call gives an entry the name it is asked for by.
@@ -198,20 +197,6 @@ func (m *merger) duplicate(e, first *Entry) {
 	if first.Status == Disabled {
 		first.Server.Disabled = false
 		first.Status, first.Reason = m.opts.unmet(first.Server)
-	}
-}
-
-// remote says of entries with a URL that they cannot be used yet; of codemode's own that is a problem.
-func (m *merger) remote(e *Entry) {
-	if e.Server.Command != "" || e.Server.Disabled {
-		return
-	}
-	err := fmt.Errorf("server %q has a %q; only servers with a %q can be used yet", e.Written, "url", "command")
-	if e.Status == Ready || e.Status == NeedsInput {
-		e.Status, e.Reason = Unsupported, `only servers with a "command" can be used yet`
-	}
-	if isOwn(e.Client) {
-		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: err})
 	}
 }
 

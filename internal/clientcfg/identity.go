@@ -35,8 +35,8 @@ func identity(e Entry) (key, unpinned string) {
 	name := withoutVersion(spec)
 	if name == "mcp-remote" {
 		if target, headers, ok := remote(rest); ok {
-			// It is the same as the URL itself, but of the two the one that can be started must not be hidden: drop
-			// the first part when servers with a URL can be.
+			// It is the same as the URL itself, but mcp-remote can sign in where that is needed, and must not be hidden by
+			// an entry with which codemode cannot: drop the first part when it can.
 			key = hash(append([]string{"by command"}, httpParts(s, target, headers)...)...)
 			return key, key
 		}

@@ -80,7 +80,7 @@ func (t *tenancy) discover() {
 		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
 	})
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
-		return s.Disabled || s.Command == "" || !t.config.Servers.Selects(s.Name)
+		return s.Disabled || !t.config.Servers.Selects(s.Name)
 	})
 	for i := range t.usable {
 		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], t.machine())

@@ -27,8 +27,8 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 		Name:      "add",
 		Usage:     "configure a server of your own, as a file in ~/MCPs",
 		ArgsUsage: "NAME URL|-- COMMAND [ARG...]",
-		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}'. A server\n" +
-			"reached by URL is kept, and cannot be called yet.",
+		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}', or for a\n" +
+			"server by URL --header 'Authorization: Bearer ${TOKEN}'.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "`NAME=VALUE` in its environment; can be repeated", Local: true},
 			&cli.StringSliceFlag{Name: "header", Usage: "`NAME: VALUE` sent to its URL; can be repeated", Local: true},
@@ -40,7 +40,7 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 		Metadata: examples(
 			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
 			`codemode servers add notes -e 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp stdio`,
-			`codemode servers add sentry https://mcp.sentry.dev/mcp`,
+			`codemode servers add sentry https://mcp.sentry.dev/mcp --header 'Key: ${KEY}'`,
 			`codemode servers add notes --json '{"command": "notes", "args": ["stdio"]}'`,
 		),
 		Action: func(_ context.Context, cmd *cli.Command) error {

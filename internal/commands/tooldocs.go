@@ -48,7 +48,7 @@ func (e *unusableError) Hint() []string {
 		return []string{"codemode config show mcp"}
 	case clientcfg.Disabled:
 		return []string{"switch it on in " + quote(file)}
-	case clientcfg.Invalid, clientcfg.Unsupported:
+	case clientcfg.Invalid:
 		return []string{"change its entry in " + quote(file)}
 	}
 	return nil

@@ -20,7 +20,7 @@ type Server struct {
 	EnvUnset    []string          // variables of the base environment to leave out
 	EnvFile     string            // file of NAME=VALUE lines, read when the server starts; Env wins over it
 	Cwd         string            // stdio: where it starts; empty is a neutral directory
-	URL         string            // HTTP transports; kept, not served yet
+	URL         string            // HTTP transports
 	Headers     map[string]string
 	HeadersFrom map[string]string // header to the variable that holds its value
 	BearerFrom  string            // variable that holds a bearer token

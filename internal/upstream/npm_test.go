@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,5 +55,51 @@ func TestNPM(t *testing.T) {
 				t.Errorf("the result is %.300s, %v, want %q", raw, err, c.want)
 			}
 		})
+	}
+}
+
+// TestNPMByURL reaches a server that nobody here wrote by URL, and again after it was started anew and has forgotten its session.
+func TestNPMByURL(t *testing.T) {
+	need(t, "npm", "mcp-server-everything")
+	for kind, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
+		t.Run(kind, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			addr := l.Addr().String()
+			l.Close()
+			f := newPool(t, nil, config.Server{Name: "far", URL: "http://" + addr + path})
+			for _, message := range []string{"first", "again"} {
+				stop := startNode(f, addr, "mcp-server-everything", kind)
+				raw, err := f.Call(t.Context(), "far", "echo", json.RawMessage(`{"message":"`+message+`"}`))
+				if err != nil || !strings.Contains(string(raw), message) {
+					t.Errorf("the result is %.300s, %v, want %q", raw, err, message)
+				}
+				stop()
+			}
+		})
+	}
+}
+
+// startNode starts a server that listens at an address.
+func startNode(f *fixture, addr string, command ...string) (stop func()) {
+	f.t.Helper()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.eventually("a server at "+addr, func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
 }

@@ -48,7 +48,10 @@ func (e *StartError) Hint() (hints []string) {
 
 // Way is what its user can do, for whoever can only tell them; empty where nothing is known.
 func (e *StartError) Way() string {
+	var refused *refusedError
 	switch wall := e.SandboxHint(); {
+	case errors.As(e.Err, &refused) && refused.hint != "":
+		return "for the user: " + refused.hint
 	case wall != "":
 		return wall
 	case e.Source == "":

@@ -120,8 +120,8 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 		return "it starts codemode"
 	case clientcfg.StartsOriginal(e.Server):
 		return "it starts the Python original, whose place codemode takes"
-	case e.Server.Command == "":
-		return "it is reached by URL, which codemode cannot do yet"
+	case e.Server.Command == "" && len(e.Server.Headers)+len(e.Server.HeadersFrom) == 0 && e.Server.BearerFrom == "":
+		return "it is reached by URL and has no token in its entry, so " + c.Title + " may be signed in there, which codemode cannot be"
 	}
 	if why := clientcfg.Bound(e); why != "" {
 		return why

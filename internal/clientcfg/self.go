@@ -2,6 +2,7 @@ package clientcfg
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"os"
@@ -82,9 +83,31 @@ func (f *selfFinder) reason(s config.Server) string {
 	return ""
 }
 
-// StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode.
+// StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode. That is of Python, so
+// what npm starts only has its folder for an argument.
 func StartsOriginal(s config.Server) bool {
-	return slices.ContainsFunc(append([]string{s.Command}, s.Args...), isOriginal)
+	words, _ := unwrap(append([]string{s.Command}, s.Args...))
+	family, _, _ := packageOf(words)
+	return family != "npm" && slices.ContainsFunc(words, isOriginal)
+}
+
+// MeansTheSame says of a variable whether codemode takes it as the original did.
+func MeansTheSame(name string) bool {
+	return strings.HasPrefix(name, "MCP_BRIDGE_") || name == "MCP_SERVERS_CONFIG"
+}
+
+// Given is the environment that an entry gives to its program: values, and names of variables that are passed on.
+func Given(s config.Server) (values map[string]string, passed []string) {
+	values = maps.Clone(s.Env)
+	if values == nil {
+		values = map[string]string{}
+	}
+	_, assigned := unwrap(append([]string{s.Command}, s.Args...))
+	for _, text := range assigned {
+		name, value, _ := strings.Cut(text, "=")
+		values[name] = value
+	}
+	return values, s.EnvPass
 }
 
 func (f *selfFinder) servedBy(text string) bool {

@@ -398,9 +398,10 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if err := s.executable(); err != nil {
 		return err
 	}
+	s.in.Replace = s.replacer()
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own, Choose: s.chooser()}
-	} else { // which asks nothing
+	} else {
 		s.ui.working("changing clients' files")
 		defer s.ui.done()
 	}
@@ -457,7 +458,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {
-			if slices.Contains(s.cmd.Args().Slice(), c.ID) || r.Action == install.Removed || !r.Done() && r.Known {
+			if slices.Contains(s.cmd.Args().Slice(), c.ID) || r.Removed() || !r.Done() && r.Known {
 				results = append(results, r)
 			} else {
 				rest = append(rest, r) // of a client that was not asked for by its own name, and of which there is nothing to tell

@@ -28,6 +28,24 @@ func (s *installation) chooseClients(names []string) error {
 	return nil
 }
 
+// replacer asks about each entry that starts the Python original. With nobody to ask, none is replaced.
+func (s *installation) replacer() func(clientcfg.Entry) bool {
+	switch {
+	case s.cmd.Bool("yes"), s.request.DryRun:
+		return func(clientcfg.Entry) bool { return true }
+	case !s.interactive() || s.request.Force:
+		return nil
+	}
+	return func(e clientcfg.Entry) bool {
+		s.ui.done() // the question is the last line
+		where := ""
+		if e.Scope == clientcfg.Local {
+			where = ", which is for " + quote(e.Server.Project) + " alone"
+		}
+		return s.ui.ask(s.env.Stdin, fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original", quote(e.Written), e.Client, where))
+	}
+}
+
 // chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said yes
 // before is not asked.
 func (s *installation) chooser() func(clientcfg.Entry) bool {

@@ -15,17 +15,18 @@ import (
 
 // resultRow is what became of one file in JSON.
 type resultRow struct {
-	Client  string          `json:"client"`
-	Scope   clientcfg.Scope `json:"scope"`
-	File    string          `json:"file,omitempty"`
-	Action  install.Action  `json:"action"`
-	Error   string          `json:"error,omitempty"`
-	Notes   []string        `json:"notes,omitempty"`
-	Backup  string          `json:"backup,omitempty"`
-	Diff    string          `json:"diff,omitempty"`
-	Snippet string          `json:"snippet,omitempty"`
-	Moved   []movedRow      `json:"moved,omitempty"`
-	Stayed  []stayedRow     `json:"stayed,omitempty"`
+	Client   string          `json:"client"`
+	Scope    clientcfg.Scope `json:"scope"`
+	File     string          `json:"file,omitempty"`
+	Action   install.Action  `json:"action"`
+	Error    string          `json:"error,omitempty"`
+	Notes    []string        `json:"notes,omitempty"`
+	Backup   string          `json:"backup,omitempty"`
+	Diff     string          `json:"diff,omitempty"`
+	Snippet  string          `json:"snippet,omitempty"`
+	Moved    []movedRow      `json:"moved,omitempty"`
+	Replaced []string        `json:"replaced,omitempty"` // entries that started the Python original
+	Stayed   []stayedRow     `json:"stayed,omitempty"`
 }
 
 type movedRow struct {
@@ -95,7 +96,11 @@ func (s *installation) rows(results []install.Result, saved *saving) reportRow {
 			row.Error = r.Err.Error()
 		}
 		for _, m := range r.Moved {
-			row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File})
+			if m.Original() {
+				row.Replaced = append(row.Replaced, m.Name)
+			} else {
+				row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File})
+			}
 		}
 		for _, st := range r.Stayed {
 			row.Stayed = append(row.Stayed, stayedRow(st))
@@ -107,7 +112,7 @@ func (s *installation) rows(results []install.Result, saved *saving) reportRow {
 
 func actionColour(a install.Action) string {
 	switch a {
-	case install.Installed, install.Updated, install.Removed:
+	case install.Installed, install.Updated, install.Removed, install.Restored:
 		return green
 	case install.Refused, install.Failed:
 		return red
@@ -139,6 +144,8 @@ func (s *installation) tell(r install.Result) {
 	}
 	for _, m := range r.Moved {
 		switch {
+		case m.Original() && !uninstalls:
+			s.ui.note(r.Client, fmt.Sprintf("codemode %s in the place of %s, which started the Python original", is, quote(m.Name)))
 		case uninstalls && m.Kept:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
 		case uninstalls:
@@ -177,10 +184,16 @@ func (s *installation) tell(r install.Result) {
 // remedy is what to do about a refusal.
 func (s *installation) remedy(r install.Result) []string {
 	var foreign *install.ForeignError
+	var original *install.OriginalError
 	again := "codemode install " + r.Client
+	if r.Scope == clientcfg.Project {
+		again += " --scope project"
+	}
 	switch {
 	case s.cmd.Name == "uninstall":
 		return nil
+	case errors.As(r.Err, &original):
+		return []string{"in its place, with its MCP_BRIDGE_ variables: " + again + " --yes", "beside it: " + again + " --force"}
 	case errors.As(r.Err, &foreign):
 		return []string{"under another name: " + again + " --name codemode-local", "in its place: " + again + " --force"}
 	case errors.Is(r.Err, install.ErrNotFound):
@@ -205,7 +218,7 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 	var moved []string
 	for _, r := range results {
 		for _, m := range r.Moved {
-			if r.Done() && !slices.Contains(moved, m.As) {
+			if r.Done() && !m.Original() && !slices.Contains(moved, m.As) {
 				moved = append(moved, m.As)
 			}
 		}

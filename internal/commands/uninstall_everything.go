@@ -34,7 +34,7 @@ func (s *installation) everything(ctx context.Context) error {
 	var results []install.Result
 	for _, c := range installable() {
 		for _, r := range s.in.Uninstall(interruptible, s.of(c)) {
-			if r.Action == install.Removed || !r.Done() && r.Known {
+			if r.Removed() || !r.Done() && r.Known {
 				results = append(results, r)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,14 +61,14 @@ func client(ctx context.Context, pool *upstream.Pool, e clientcfg.Entry, name, s
 	where := fmt.Sprintf("%q in %q", e.Written, e.Server.Source)
 	install := []string{"codemode install " + e.Client}
 	switch {
+	case clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled:
+		f.Verdict, f.Summary, f.Remedy = Warning, where+" starts the Python original, whose place codemode takes", replacing(e)
+		return f
 	case e.Scope == clientcfg.Project:
 		f.Verdict, f.Summary = Skipped, where+" came with the project, and is not started"
 		return f
 	case e.Server.Disabled:
 		f.Verdict, f.Summary = Skipped, where+" is switched off there"
-		return f
-	case clientcfg.StartsOriginal(e.Server):
-		f.Verdict, f.Summary, f.Remedy = Warning, where+" starts the program that codemode replaces", install
 		return f
 	}
 	began := time.Now()
@@ -88,6 +89,20 @@ func client(ctx context.Context, pool *upstream.Pool, e clientcfg.Entry, name, s
 		}
 	}
 	return f
+}
+
+// replacing is how codemode takes the place of the Python original: in the file of a client that codemode can be put in.
+func replacing(e clientcfg.Entry) []string {
+	all := clientcfg.Clients()
+	n := slices.IndexFunc(all, func(c clientcfg.Client) bool { return c.ID == e.Client })
+	if n < 0 || all[n].Install.None != "" {
+		return []string{fmt.Sprintf("remove it from %q: codemode does not start it, and neither should others", e.Server.Source)}
+	}
+	command := "codemode install " + e.Client
+	if e.Scope == clientcfg.Project {
+		command += " --scope project"
+	}
+	return []string{command + " --yes"}
 }
 
 // answer is empty when print(40+2) printed 42, and else what came instead.

@@ -65,8 +65,11 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 	own := i.Adopt.Own()
 	var files []newFile
 	for _, e := range entries {
+		isReplaced := slices.ContainsFunc(p.moved, func(m Moved) bool {
+			return m.Original() && m.Name == e.Written && slices.Equal(m.Key, localTable(doc, table, e))
+		})
 		switch reason := i.staying(e, t.Client); {
-		case e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope && e.Scope != clientcfg.Local, !listed(e):
+		case isReplaced, e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope && e.Scope != clientcfg.Local, !listed(e):
 		case reason != "":
 			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
 				p.stayed = append(p.stayed, Stayed{e.Written, reason})
@@ -119,7 +122,7 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 	case clientcfg.StartsCodemode(e.Server, i.Env, i.Self):
 		return "it starts codemode"
 	case clientcfg.StartsOriginal(e.Server):
-		return "it starts the Python original, whose place codemode takes"
+		return "it starts the Python original"
 	case e.Server.Command == "" && len(e.Server.Headers)+len(e.Server.HeadersFrom) == 0 && e.Server.BearerFrom == "":
 		return "it is reached by URL and has no token in its entry, so " + c.Title + " may be signed in there, which codemode cannot be"
 	}

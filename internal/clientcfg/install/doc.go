@@ -103,7 +103,7 @@ func formOf(c clientcfg.Client) string {
 }
 
 func passOf(c clientcfg.Client) string {
-	set, err := pass(&c, nil, []string{"NAME"})
+	set, err := pass(&c, nil, []string{"NAME"}, nil)
 	if err != nil {
 		return "none"
 	}

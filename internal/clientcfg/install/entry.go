@@ -1,8 +1,10 @@
 package install
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -148,34 +150,40 @@ func isOff(entry map[string]any) bool {
 	return entry["disabled"] == true || entry["enabled"] == false
 }
 
-// pass adds to an entry what hands variables of the client's environment on to codemode, in the client's own form.
-func pass(c *clientcfg.Client, entry map[string]any, names []string) ([]splice.Member, error) {
-	if len(names) == 0 {
-		return nil, nil
+// pass adds to an entry what hands variables of the client's environment on to codemode, in the client's own form, and values of
+// others that the entry does not have yet.
+func pass(c *clientcfg.Client, entry map[string]any, names []string, values map[string]string) (list []splice.Member, err error) {
+	var env []splice.Member
+	key := cmp.Or(map[clientcfg.Shape]string{clientcfg.Argv: "environment", clientcfg.Goose: "envs"}[c.Entry], "env")
+	had, _ := entry[key].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, is := had[name]; !is {
+			env = append(env, splice.Member{Key: name, Value: values[name]})
+		}
 	}
-	key := map[clientcfg.Shape]string{clientcfg.Codex: "env_vars", clientcfg.Goose: "env_keys"}[c.Entry]
-	if key != "" {
-		all := texts(entry[key])
+	byName := map[clientcfg.Shape]string{clientcfg.Codex: "env_vars", clientcfg.Goose: "env_keys"}[c.Entry]
+	form, ok := references[c.Dialect]
+	switch {
+	case len(names) == 0:
+	case byName != "":
+		all := texts(entry[byName])
 		for _, name := range names {
 			if !slices.Contains(all, name) {
 				all = append(all, name)
 			}
 		}
-		return []splice.Member{{Key: key, Value: all}}, nil
-	}
-	form, ok := references[c.Dialect]
-	if !ok {
+		list = append(list, splice.Member{Key: byName, Value: all})
+	case !ok:
 		return nil, errNoPass
+	default:
+		for _, name := range names {
+			env = append(env, splice.Member{Key: name, Value: form[0] + name + form[1]})
+		}
 	}
-	var env []splice.Member
-	for _, name := range names {
-		env = append(env, splice.Member{Key: name, Value: form[0] + name + form[1]})
+	if len(env) > 0 {
+		list = append(list, splice.Member{Key: key, Value: env})
 	}
-	key = "env"
-	if c.Entry == clientcfg.Argv {
-		key = "environment"
-	}
-	return []splice.Member{{Key: key, Value: env}}, nil
+	return list, nil
 }
 
 // references are how a dialect writes a reference to a variable.
@@ -224,7 +232,7 @@ func (i *Installer) Snippet(req Request, path string) string {
 		}
 	}
 	entry := members(c, req.Name, i.command(req, Target{}), false)
-	if env, err := pass(c, nil, req.Pass); err == nil {
+	if env, err := pass(c, nil, req.Pass, nil); err == nil {
 		entry = append(entry, env...)
 	}
 	doc, err := splice.Parse(nil, formatOf(c, path))

@@ -23,6 +23,9 @@ type Installer struct {
 	Settle time.Duration  // how long clients that write from memory have to undo what was written
 	Adopt  *Adopter       // takes over the other servers of the clients; nil: they stay
 
+	// Replace says whether codemode takes the place of an entry that starts the Python original; nil is a no.
+	Replace func(clientcfg.Entry) bool
+
 	hooks hooks
 }
 
@@ -46,9 +49,10 @@ const (
 	Updated   Action = "updated"
 	Unchanged Action = "unchanged"
 	Removed   Action = "removed"
-	Absent    Action = "absent"  // there was nothing to remove
-	Refused   Action = "refused" // nothing was written, by decision
-	Failed    Action = "failed"  // it was tried
+	Restored  Action = "restored" // servers that went out of the file alone are there again
+	Absent    Action = "absent"   // there was nothing to remove
+	Refused   Action = "refused"  // nothing was written, by decision
+	Failed    Action = "failed"   // it was tried
 )
 
 // A Result is what became of one file of a client.
@@ -70,6 +74,9 @@ type Result struct {
 	key     []string
 	target  *Target
 }
+
+// Removed says whether something of codemode's was taken away.
+func (r Result) Removed() bool { return r.Action == Removed || r.Action == Restored }
 
 // Done says whether all is as it was asked for.
 func (r Result) Done() bool { return r.Action != Refused && r.Action != Failed }

@@ -67,7 +67,7 @@ func BenchmarkPlanLarge(b *testing.B) {
 	text := []byte(largeClaude(40))
 	t := Target{Client: &req.Client, Scope: clientcfg.User, Detected: true, format: formatOf(&req.Client, ".claude.json")}
 	for b.Loop() {
-		if _, err := i.plan(req, t, file{path: "/.claude.json", data: text}, &ledger{}); err != nil {
+		if _, err := i.plan(req, t, file{path: "/.claude.json", data: text}, &ledger{}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -111,6 +111,11 @@ func (i *Installer) readLedger() (*ledger, error) {
 	return l, nil
 }
 
+// noEntry is the name in records of files from which servers went, and which codemode itself was not put in.
+const noEntry = ""
+
+func (r record) name() string { return r.Key[len(r.Key)-1] }
+
 // find is the record of an entry.
 func (l *ledger) find(path string, key []string) *record {
 	for n := range l.Records {

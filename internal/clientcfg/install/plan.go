@@ -25,16 +25,24 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 	if slices.Contains(req.Client.Install.Reserved, req.Name) {
 		return []Result{refused(base, fmt.Errorf("%s keeps the name %q to itself", req.Client.Title, req.Name))}
 	}
-	if _, err := pass(&req.Client, nil, req.Pass); err != nil {
+	if _, err := pass(&req.Client, nil, req.Pass, nil); err != nil {
 		return []Result{refused(base, err)}
 	}
 	targets, err := i.Targets(req)
 	if err != nil {
 		return []Result{refused(base, err)}
 	}
+	originals, notes, err := i.originals(req, targets)
+	if err != nil {
+		base.Path = targets[0].Path
+		return []Result{refused(base, err)}
+	}
 	var results []Result
-	for _, t := range targets {
-		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.plan(req, t, f, l) })
+	for n, t := range targets {
+		if n == 0 {
+			t.Notes = slices.Concat(t.Notes, notes, tellInherited(originals))
+		}
+		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.plan(req, t, f, l, originals) })
 		if !r.Done() {
 			r = refused(Result{Client: r.Client, Scope: r.Scope, Path: r.Path, Notes: r.Notes}, r.Err)
 			if r.Err == errBusy {
@@ -42,12 +50,22 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 			}
 		}
 		results = append(results, r)
+		if !r.Done() {
+			return results // where codemode is not, the original stays
+		}
+	}
+	for _, o := range originals {
+		if moved := replaced(originals, o.target.Path); !slices.ContainsFunc(results, func(r Result) bool { return r.Path == o.target.Path }) {
+			results = append(results, i.change(ctx, o.target, req.DryRun, func(f file, l *ledger) (proposal, error) {
+				return i.planOthers(o.target, moved, f, l)
+			}))
+		}
 	}
 	return results
 }
 
 // plan is what a file becomes with codemode in it.
-func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, err error) {
+func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []takenOver) (p proposal, err error) {
 	if f.missing() && !t.Detected && !req.Force {
 		return p, ErrNotFound
 	}
@@ -62,8 +80,14 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, 
 	value, there := doc.Get(key)
 	entry, isTable := value.(map[string]any)
 	old := l.find(f.path, key)
+	p.moved = replaced(originals, t.Path)
 
 	switch {
+	case slices.ContainsFunc(p.moved, func(m Moved) bool { return slices.Equal(append(slices.Clone(m.Key), m.Name), key) }):
+		if err := doc.take(doc.Remove(key, false)); err != nil {
+			return p, err
+		}
+		there, entry = false, nil
 	case there && !req.Force && (!isTable || old == nil && !i.isOurs(entry)):
 		return p, &ForeignError{req.Name}
 	case there && (!isTable || old == nil && !i.isOurs(entry)):
@@ -78,18 +102,21 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger) (p proposal, 
 			return p, err
 		}
 	}
-	set, args, err := i.entry(req, t, entry, there, len(table) > len(t.Client.Key), p.moved)
+	set, args, err := i.entry(req, t, entry, there, len(table) > len(t.Client.Key), p.moved, originals)
 	if err != nil {
 		return p, err
 	}
 	p.key = key
 	i.tell(&p, req, t, doc.Document, entry)
-	i.tellOriginal(&p, t, f)
 	if err := doc.take(doc.Set(key, set)); err != nil {
 		return p, err
 	}
 	for _, of := range tablesOf(p.moved) {
-		if err := doc.take(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
+		names := slices.DeleteFunc(namesOf(p.moved, of.Key), func(name string) bool { return name == req.Name && slices.Equal(of.Key, table) })
+		if len(names) == 0 {
+			continue
+		}
+		if err := doc.take(doc.RemoveAll(of.Key, names, false)); err != nil {
 			return p, err
 		}
 	}
@@ -133,13 +160,16 @@ func (d *draft) take(data []byte, err error) error {
 }
 
 // entry is what to set of an entry: all of a new one, of an old one its command, and what the request adds.
-func (i *Installer) entry(req Request, t Target, entry map[string]any, there, second bool, moved []Moved) (set []splice.Member, args []string, err error) {
+func (i *Installer) entry(req Request, t Target, entry map[string]any, there, second bool, moved []Moved, originals []takenOver) (
+	set []splice.Member, args []string, err error,
+) {
 	cmd := i.command(req, t)
-	names := slices.Clone(req.Pass)
+	values, passed, _ := inherited(originals)
+	names := append(slices.Clone(req.Pass), passed...)
 	if t.Client.Install.Strips {
 		names = append(names, variables(moved)...)
 	}
-	handed, err := pass(t.Client, entry, names)
+	handed, err := pass(t.Client, entry, names, values)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -213,16 +243,6 @@ func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Documen
 	}
 	for _, where := range i.shadows(req, t, doc) {
 		note("shadowed in %s, which has a server of that name", where)
-	}
-}
-
-// tellOriginal notes that the program which codemode replaces would stand beside it, as a second run_python.
-func (i *Installer) tellOriginal(p *proposal, t Target, f file) {
-	entries, _ := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, i.Env)
-	for _, e := range entries {
-		if clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled {
-			p.notes = append(p.notes, fmt.Sprintf("%q starts the Python original, a second run_python beside codemode's: remove it, and move its MCP_BRIDGE_* variables to codemode's entry, where they mean the same", e.Written))
-		}
 	}
 }
 

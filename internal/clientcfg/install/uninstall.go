@@ -74,7 +74,7 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 	p := proposal{action: Absent, data: f.data}
 	var records []record
 	for _, r := range l.Records {
-		if r.Path == f.path && (req.Name == "" || r.Key[len(r.Key)-1] == req.Name) {
+		if r.Path == f.path && (req.Name == "" || r.name() == req.Name || r.name() == noEntry) {
 			records = append(records, r)
 			p.forget = append(p.forget, r.Key)
 		}
@@ -98,6 +98,9 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 	}
 	if p.remove || string(p.data) != string(f.data) {
 		p.action = Removed
+		if len(records) > 0 && !slices.ContainsFunc(records, func(r record) bool { return r.name() != noEntry }) {
+			p.action = Restored
+		}
 	}
 	i.giveBack(&p, l)
 	return p, nil
@@ -119,7 +122,7 @@ func (i *Installer) takeOut(p *proposal, t Target, r record) error {
 	if err != nil {
 		return err
 	}
-	name := r.Key[len(r.Key)-1]
+	name := r.name()
 	if value, ok := doc.Get(r.Key); ok {
 		if entry, _ := value.(map[string]any); hashOf(doc.Document, r.Key) != r.Entry && !i.isOurs(entry) {
 			p.notes = append(p.notes, fmt.Sprintf("%q starts something else by now, and is left alone", name))
@@ -185,7 +188,7 @@ func value(doc *splice.Document, key []string) (any, bool) {
 // takeOutUnrecorded removes an entry of the usual name that starts codemode, whoever wrote it.
 func (i *Installer) takeOutUnrecorded(p *proposal, req Request, t Target, records []record) error {
 	name := cmp.Or(req.Name, DefaultName)
-	if slices.ContainsFunc(records, func(r record) bool { return r.Key[len(r.Key)-1] == name }) {
+	if slices.ContainsFunc(records, func(r record) bool { return r.name() == name }) {
 		return nil
 	}
 	doc, err := splice.Parse(p.data, t.format)
@@ -211,6 +214,9 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 	p.after = func() (notes []string) {
 		for n := range moved {
 			m := &moved[n]
+			if m.Original() {
+				continue
+			}
 			if !m.Wrote || handOver(l, *m) {
 				m.Kept = true
 				continue

@@ -58,7 +58,7 @@ func TestCallCases(t *testing.T) {
 		},
 		{
 			"case 32 uncaught", "await mcp_fake.fail(message='no good')",
-			"status: error\nexit: 1\nerror:   File \"<run 1>\", line 1\n    await mcp_fake.fail(message='no good')\nmcp.ToolError: fake.fail: no good",
+			"status: error\nexit: 1\nerror:   File \"<run 1>\", line 1\n    await mcp_fake.fail(message='no good')\nmcp.ToolError: fake.fail(message='no good'): no good",
 		},
 		{
 			"case 36 wait_for", "import time\nprint('before')\nbegan = time.monotonic()\ntry:\n    await asyncio.wait_for(mcp_fake.slow(ms=60000), 0.2)\n" +

@@ -16,6 +16,13 @@ var remote = Unusable{Name: "remote", Err: hint.New(`server "remote" cannot be u
 const whyNotRemote = `server "remote" cannot be used (needs-approval): it came with the project; ` +
 	`the user can: codemode servers show remote, codemode servers approve remote`
 
+const (
+	noInstall = "nothing can be installed here: do it with the standard library, " +
+		"or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)"
+	writable = "only /workspace and /tmp can be written, and end with the session; " +
+		"a server's tool may write it: `await runtime.search_tool_docs('write a file')`"
+)
+
 // deadEnds are what code runs into, and the last line of what it is told: each has what to do instead.
 var deadEnds = []struct{ name, code, want string }{
 	{"a server that cannot be used", "await mcp_remote.fetch()", "NameError: name 'mcp_remote' is not defined (" + whyNotRemote + ")"},
@@ -30,22 +37,22 @@ var deadEnds = []struct{ name, code, want string }{
 	{
 		"a package", "import polars",
 		"ModuleNotFoundError: No module named 'polars'; nothing can be installed here: do it with the standard library " +
-			"(csv, sqlite3, statistics), or its user gives the sandbox a Python that has it (sandbox.python, sandbox.image)",
+			"(csv, sqlite3, statistics), or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)",
 	},
 	{
 		"a file of the machine", "open('/home/me/notes.txt')",
 		"FileNotFoundError: [Errno 2] No such file or directory: '/home/me/notes.txt'; no file of this machine is in the sandbox; " +
-			"read it with a server's tool: `await runtime.search_tool_docs('read a file')` finds one",
+			"a server's tool may read it: `await runtime.search_tool_docs('read a file')`",
 	},
 	{
 		"the network", "import urllib.request; urllib.request.urlopen('http://example.com')",
 		"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>; the sandbox has no network; " +
-			"a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it",
+			"a server's tool may have one: `await runtime.search_tool_docs('fetch a page')`",
 	},
 	{
 		"an address", "import socket; socket.create_connection(('192.0.2.1', 80))",
 		"PermissionError: [Errno 13] Permission denied; the sandbox has no network; " +
-			"a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it",
+			"a server's tool may have one: `await runtime.search_tool_docs('fetch a page')`",
 	},
 	{
 		"a server, imported", "import mcp_fake",
@@ -54,9 +61,31 @@ var deadEnds = []struct{ name, code, want string }{
 	},
 	{
 		"an installation", "!pip install pandas",
-		"SyntaxError: invalid syntax; nothing can be installed here: do it with the standard library",
+		"SyntaxError: invalid syntax; " + noInstall,
 	},
-	{"a tool of many", "await asyncio.gather(mcp_fake.echo(message='x'), mcp_fake.fail(message='no such page'))", "mcp.ToolError: fake.fail: no such page"},
+	{
+		"an installation by a program", "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', 'pandas'])",
+		"note: " + noInstall,
+	},
+	{"an installation by a shell", "import os; os.system('pip3 install -q pandas')", "note: " + noInstall},
+	{
+		"a folder of the machine", "open('/work/notes.txt', 'w')",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/work/notes.txt'; " + writable,
+	},
+	{"a folder of the system", "import os; os.mkdir('/work')", "OSError: [Errno 30] Read-only file system: '/work'; " + writable},
+	{
+		"a drive of Windows", `open('C:\\notes.txt', 'w').close()`,
+		`note: what is in /workspace ends with the session, so print what is to be kept: C:\notes.txt`,
+	},
+	{
+		"a member of a result", "(await mcp_fake.structured())['sums']",
+		"KeyError: 'sums' (it has 'age', 'name', 'tags')",
+	},
+	{
+		"a text for a number", "await mcp_fake.add(a='one', b=2)",
+		"TypeError: add() argument 'a' must be a number, not 'one'; it is add(a: float, b: float) -> Any",
+	},
+	{"a tool of many", "await asyncio.gather(mcp_fake.echo(message='x'), mcp_fake.fail(message='no such page'))", "mcp.ToolError: fake.fail(message='no such page'): no such page"},
 	{
 		"the others of many", "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.fail(message='no'))",
 		"note: cancelled task mcp_fake.slow that ran beside the one that failed: asyncio.gather(..., return_exceptions=True) lets them all end",
@@ -69,12 +98,22 @@ var deadEnds = []struct{ name, code, want string }{
 	{"the same, read on", "len(_)", "result: 200"},
 	{
 		"a long output", "for n in range(20000): print('line', n)",
-		" (assign what is large to a variable, and print a part of it) …]",
+		"/stdout; better: assign what is large to a variable, and print a part of it",
 	},
 	{
 		"a server that does not start", "await mcp_broken.fetch()",
 		`mcp.MCPError: server "broken": starting: command "/nowhere/server" does not exist; ` +
 			`the user can change that, or its entry in "/home/me/servers.json"`,
+	},
+	{
+		"the same, again and again", "said = set()\nfor _ in range(4):\n    try: await mcp_broken.fetch()\n" +
+			"    except mcp.MCPError as error: said.add(str(error))\nprint(*said)",
+		`server "broken": starting: command "/nowhere/server" does not exist; ` +
+			`the user can change that, or its entry in "/home/me/servers.json"`,
+	},
+	{
+		"a search beside it", "print(await runtime.search_tool_docs('zzzz'))",
+		`note: the search did not see the tools of server "broken": starting: command "/nowhere/server" does not exist`,
 	},
 	{
 		"a program that is not there", "import subprocess; subprocess.run(['frobnicate'])",
@@ -111,7 +150,12 @@ func deadEndServers() []config.Server {
 	}
 }
 
-func TestDeadEnds(t *testing.T) { checkDeadEnds(t, newKit(t, withRemote, deadEndServers()...)) }
+func TestDeadEnds(t *testing.T) {
+	k := newKit(t, withRemote, deadEndServers()...)
+	checkDeadEnds(t, k)
+	out := k.run(Request{Code: "import tkinter"})
+	contains(t, out.compact(), "No module named 'tkinter'; this Python is built without that part of the standard library")
+}
 
 func TestContainersDeadEnds(t *testing.T) {
 	onEachEngineWith(t, withRemote, checkDeadEnds, deadEndServers()...)

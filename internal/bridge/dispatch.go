@@ -242,9 +242,10 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 	if len(q.Query) > maxQuery {
 		return l.tooLong(m.ID, "search", "query", q.Query, maxQuery)
 	}
-	if late := l.bridge.servers.await(ctx); len(late) > 0 {
-		if r := l.underWay(); r != nil {
-			r.tell("the search did not see the tools of " + strings.Join(late, ", ") + ": not started yet")
+	missed := l.bridge.servers.await(ctx)
+	if r := l.underWay(); r != nil {
+		for _, note := range missed {
+			r.tellOnce(note)
 		}
 	}
 	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.searchFor(q) })

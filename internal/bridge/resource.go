@@ -33,7 +33,7 @@ func (b *Bridge) addResources(s *mcp.Server) {
 		s.AddResource(&mcp.Resource{
 			URI: uri, Name: "capabilities", MIMEType: "text/markdown",
 			Description: "What code in run_python can use, and how to load servers",
-		}, readCapabilities)
+		}, b.readCapabilities)
 	}
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: outputTemplate, Name: "output", MIMEType: "text/plain",
@@ -45,9 +45,9 @@ func (b *Bridge) addResources(s *mcp.Server) {
 	}, b.runs.read)
 }
 
-func readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (b *Bridge) readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
-		URI: req.Params.URI, MIMEType: "text/markdown", Text: capabilities,
+		URI: req.Params.URI, MIMEType: "text/markdown", Text: strings.Replace(capabilities, "standard library", b.libraries(), 1),
 	}}}, nil
 }
 

@@ -169,6 +169,8 @@ func (o Outcome) compact() string {
 	if o.ExitCode != 0 {
 		parts = append(parts, fmt.Sprintf("exit: %d", o.ExitCode))
 	}
+	cut := o.whereCut()
+	parts = append(parts, cut...)
 	if s := o.render("stdout", o.Stdout); s != "" {
 		parts = append(parts, strings.TrimSuffix(s, "\n"))
 	}
@@ -188,6 +190,7 @@ func (o Outcome) compact() string {
 	for _, n := range clipNotes(o.Notes) {
 		parts = append(parts, "note: "+n)
 	}
+	parts = append(parts, cut...)
 	if len(parts) == 0 {
 		return "success"
 	}
@@ -199,22 +202,35 @@ func (o Outcome) render(stream string, t Text) string {
 	if !t.Cut() {
 		return Visible(string(t.Head))
 	}
-	where := ""
-	if uri := o.uri(stream, t); uri != "" {
-		where = "; the whole is the resource " + uri
-		if !o.Lost {
-			where += " (assign what is large to a variable, and print a part of it)"
-		}
-	}
-	if t.Lost > 0 {
-		where += fmt.Sprintf(" (its last %d bytes were not kept)", t.Lost)
-	}
-	gap := fmt.Sprintf("[… %d bytes, %d lines left out%s …]", t.Omitted(), t.Lines, where)
+	gap := fmt.Sprintf("[… %d bytes, %d lines of %s left out …]", t.Omitted(), t.Lines, stream)
 	head := Visible(string(t.Head))
 	if !strings.HasSuffix(head, "\n") {
 		head += "\n"
 	}
 	return head + gap + "\n" + Visible(string(t.Tail))
+}
+
+// whereCut says where the whole of what was cut is. It stands before and behind the output: Codex cuts the middle of a long
+// result once more (about 12,000 bytes are left), OpenCode all but its beginning (2,000 lines); seen in November 2026.
+func (o Outcome) whereCut() (notes []string) {
+	for _, s := range []struct {
+		stream string
+		text   Text
+	}{{"stdout", o.Stdout}, {"stderr", o.Stderr}} {
+		uri := o.uri(s.stream, s.text)
+		if !s.text.Cut() || uri == "" {
+			continue
+		}
+		note := fmt.Sprintf("note: %s is cut; the whole is the resource %s", s.stream, uri)
+		if s.text.Lost > 0 {
+			note += fmt.Sprintf(" (its last %d bytes were not kept)", s.text.Lost)
+		}
+		if !o.Lost {
+			note += "; better: assign what is large to a variable, and print a part of it"
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 func (o Outcome) uri(stream string, t Text) string {

@@ -3,6 +3,7 @@ package bridge
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,11 +79,13 @@ func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
 	out := Outcome{Status: StatusSuccess, Stdout: r.finish(), Session: "default", Run: 3}
 	defer out.Stdout.spill.close()
 	got := out.compact()
-	if !strings.Contains(got, "lines left out; the whole is the resource codemode://output/default/3/stdout (assign what is large to a variable, and print a part of it) …]") {
-		t.Errorf("%s", got)
+	const note = "note: stdout is cut; the whole is the resource codemode://output/default/3/stdout; " +
+		"better: assign what is large to a variable, and print a part of it"
+	if !strings.HasPrefix(got, note+"\n0123456789\n") || !strings.HasSuffix(got, "\n0123456789\n"+note) {
+		t.Errorf("head, tail or the notes around them are missing: %q", got)
 	}
-	if !strings.HasPrefix(got, "0123456789\n") || !strings.HasSuffix(got, "\n0123456789") {
-		t.Errorf("head or tail are missing: %q", got)
+	if !strings.Contains(got, "\n[… 1056 bytes, 96 lines of stdout left out …]\n") {
+		t.Errorf("nothing tells where the gap is: %q", got)
 	}
 }
 
@@ -105,14 +108,19 @@ func TestParse(t *testing.T) {
 		{`{"code":" \n"}`, 0, 0, "code:"},
 		{`{"code":7}`, 0, 0, "code:"},
 		{`{"code":null}`, 0, 0, "code:"},
-		{`{"code":"1","servers":"github"}`, 0, 0, "servers:"},
+		{`{"code":"1","servers":"github"}`, 30 * time.Second, 0, ""},
+		{`{"code":"1","servers":{"name":"github"}}`, 0, 0, "servers:"},
 		{`{"code":"1","servers":[1]}`, 0, 0, "servers:"},
 		{`{"code":"1","timeout":0}`, 0, 0, "timeout:"},
 		{`{"code":"1","timeout":-3}`, 0, 0, "timeout:"},
 		{`{"code":"1","timeout":1.5}`, 0, 0, "timeout:"},
 		{`{"code":"1","timeout":"5"}`, 5 * time.Second, 0, ""},
 		{`{"code":"1","timeout":"five"}`, 0, 0, "timeout:"},
-		{`{"code":"1","timout":5}`, 0, 0, "timout:"},
+		{`{"code":"1","timout":5}`, 0, 0, `timout: there is no such argument; did you mean "timeout"?`},
+		{`{"code":"1","timeout_seconds":5}`, 0, 0, `timeout_seconds: there is no such argument; did you mean "timeout"?`},
+		{`{"code":"1","mcpServer":["x"]}`, 0, 0, `mcpServer: there is no such argument; did you mean "servers"?`},
+		{`{"code":"1","python_code":"2"}`, 0, 0, `python_code: there is no such argument; did you mean "code"?`},
+		{`{"code":"1","language":"py"}`, 0, 0, `language: there is no such argument; there are code, servers, session, timeout`},
 		{`{"code":"1","timeout":true}`, 0, 0, "timeout:"},
 		{`{"code":"1","session":"../x"}`, 0, 0, "session:"},
 		{`{"code":"1","session":""}`, 0, 0, "session:"},
@@ -131,6 +139,9 @@ func TestParse(t *testing.T) {
 		if err != nil || req.Timeout != c.timeout || len(notes) != c.notes {
 			t.Errorf("%s: timeout %v, notes %q, error %v", c.arguments, req.Timeout, notes, err)
 		}
+	}
+	if req, _, _ := b.parse(json.RawMessage(`{"code":"1","servers":"github"}`)); !slices.Equal(req.Servers, []string{"github"}) {
+		t.Errorf("one name alone is %q", req.Servers)
 	}
 	if req, _, _ := b.parse(json.RawMessage(`{"code":"1","servers":[]}`)); req.Servers == nil {
 		t.Error("an empty list of servers means none, not all")

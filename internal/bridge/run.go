@@ -458,7 +458,8 @@ func (s *session) fill(out *Outcome, r *run) {
 	defer r.mu.Unlock()
 	r.over = true
 	out.Run = r.n
-	out.Notes, out.Done = append(r.notes, out.Notes...), r.done
+	told := func(note string) bool { return strings.Contains(out.Error, note) } // of a server that did not start
+	out.Notes, out.Done = append(slices.DeleteFunc(r.notes, told), out.Notes...), r.done
 	out.Images = r.images
 	out.Stdout, out.Stderr = r.stdout.finish(), r.stderr.finish()
 	for stream, t := range map[string]Text{"stdout": out.Stdout, "stderr": out.Stderr} {
@@ -491,6 +492,15 @@ func (r *run) tell(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note("%s", text)
+}
+
+// tellOnce is tell, but of what has not been told.
+func (r *run) tellOnce(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.notes, text) {
+		r.note("%s", text)
+	}
 }
 
 // did notes what the code has brought about.

@@ -36,7 +36,7 @@ func testSavedTool(t *testing.T, k *kit) {
 		"result: (['weekly_report'], 'Make the weekly report of sales.')")
 	k.run(Request{Session: "b", Code: "found = await runtime.search_tool_docs('weekly sales report', limit=1)"})
 	want(t, k.run(Request{Session: "b", Code: "found[0].call"}).compact(),
-		"result: 'from tools import weekly_report; await weekly_report()  # optional: week'")
+		"result: 'from tools import weekly_report; await weekly_report()  # optional: week: int'")
 }
 
 func TestSavedTool(t *testing.T) { testSavedTool(t, saving(t, newKit(t, nil, fake("data")))) }

@@ -48,7 +48,7 @@ func TestServeLargeOutput(t *testing.T) {
 	client := k.serve()
 	text, result := k.call(client, map[string]any{"code": "for i in range(30_000): print('zeile', i, 'é日😀')", "session": "big"})
 	uri := "codemode://output/big/1/stdout"
-	contains(t, text, "zeile 0 é日😀\n", "zeile 29999 é日😀", "the whole is the resource "+uri+" (assign what is large")
+	contains(t, text, "zeile 0 é日😀\n", "zeile 29999 é日😀", "the whole is the resource "+uri+"; better: assign what is large")
 	if len(text) > 33<<10 {
 		t.Errorf("the result has %d bytes", len(text))
 	}

@@ -315,7 +315,7 @@ func TestServeValidation(t *testing.T) {
 		{map[string]any{}, "code: is missing or blank; give Python source"},
 		{map[string]any{"code": " \n\t"}, "code: is missing or blank; give Python source"},
 		{map[string]any{"code": 5}, "code: must be a string of Python source"},
-		{map[string]any{"code": code, "servers": "fake"}, `servers: must be a list of server names, such as ["github"]`},
+		{map[string]any{"code": code, "servers": 7}, `servers: must be a list of server names, such as ["github"]`},
 		{map[string]any{"code": code, "servers": []string{"fkae"}}, "servers: there is no server \"fkae\"\nhint: did you mean \"fake\"?"},
 		{map[string]any{"code": code, "timeout": 0}, "timeout: must be a whole number of seconds from 1 to 300"},
 		{map[string]any{"code": code, "timeout": -1}, "timeout: must be a whole number of seconds from 1 to 300"},

@@ -43,14 +43,6 @@ func (b *Bridge) runPython() *mcp.Tool {
 	}
 }
 
-// libraries is what code can import: the embedded Python has its standard library, another one may have more.
-func (b *Bridge) libraries() string {
-	if b.opts.Config.Sandbox.Python != "" {
-		return "the packages of " + plain(b.opts.Config.Sandbox.Python)
-	}
-	return "standard library only"
-}
-
 // Serve answers MCP over the given streams until the client goes away, which is not an error, or ctx ends.
 // It answers initialize before it does anything else: sandbox and servers start when code needs them.
 func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
@@ -124,6 +116,9 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 	req.Ask, req.Unasked, req.Client, req.Parent = from.ask, from.unasked, from.client, from.parent
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
+	if limit := b.opts.Config.Run.MaxTimeout; out.Status == StatusTimeout && req.Timeout < limit {
+		out.Notes = append(out.Notes, fmt.Sprintf("timeout may be up to %g", limit.Seconds()))
+	}
 	return out
 }
 
@@ -144,8 +139,11 @@ func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, 
 		return req, nil, errors.New("code: is missing or blank; give Python source")
 	}
 	if given(a.Servers) {
+		var one string
 		req.Servers = []string{}
-		if json.Unmarshal(a.Servers, &req.Servers) != nil {
+		if json.Unmarshal(a.Servers, &one) == nil { // models write one name so now and then
+			req.Servers = []string{one}
+		} else if json.Unmarshal(a.Servers, &req.Servers) != nil {
 			return req, nil, errors.New(`servers: must be a list of server names, such as ["github"]`)
 		}
 	}
@@ -171,7 +169,7 @@ func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
 		to, ok := known[name]
 		if !ok {
 			names := slices.Sorted(maps.Keys(known))
-			if near := catalog.Suggest(name, names); near != "" {
+			if near := nearArgument(name, names); near != "" {
 				return fmt.Errorf("%s: there is no such argument; did you mean %q?", plain(clip(name, maxToolName)), near)
 			}
 			return fmt.Errorf("%s: there is no such argument; there are %s", plain(clip(name, maxToolName)), strings.Join(names, ", "))
@@ -179,6 +177,21 @@ func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
 		*to = members[name]
 	}
 	return nil
+}
+
+// nearArgument is the argument that a name was meant to be: one that is written much the same, or that is a part of it, as of
+// timeout_seconds.
+func nearArgument(name string, names []string) string {
+	if near := catalog.Suggest(name, names); near != "" {
+		return near
+	}
+	within := func(known string) bool {
+		return strings.Contains(strings.ToLower(name), strings.TrimSuffix(known, "s"))
+	}
+	if i := slices.IndexFunc(names, within); i >= 0 {
+		return names[i]
+	}
+	return ""
 }
 
 func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -422,15 +423,20 @@ const searchPatience = 10 * time.Second
 
 var errPatience = errors.New("the search did not wait any longer")
 
-// await starts every server that nobody has asked yet. late are those that took too long.
-func (s *servers) await(ctx context.Context) (late []string) {
+// await starts every server that nobody has asked yet. missed says why the tools of some are not known.
+func (s *servers) await(ctx context.Context) (missed []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errPatience)
 	defer cancel()
-	s.loadAll(ctx, s.configured().all) // a server that does not start has no tools to find; its own use says why
-	if ctx.Err() != nil {
-		late = s.unknown()
+	_, failed := s.loadAll(ctx, s.configured().all)
+	for _, err := range failed {
+		if start := new(upstream.StartError); errors.As(err, &start) && ctx.Err() == nil {
+			missed = append(missed, "the search did not see the tools of "+start.Error())
+		}
 	}
-	return late
+	if ctx.Err() != nil {
+		missed = append(missed, "the search did not see the tools of "+strings.Join(s.unknown(), ", ")+": not started yet")
+	}
+	return missed
 }
 
 // unknown names the servers whose tools are not known.

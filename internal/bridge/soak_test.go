@@ -207,7 +207,7 @@ var soakedRuns = []soaked{
 	{share: 50, code: "await runtime.search_tool_docs('echo a message', limit=2)", status: StatusSuccess, says: "echo"},
 	{share: 40, code: "await UP.multi()", status: StatusSuccess, says: "image/png"},
 	{share: 30, code: "raise ValueError('WORD')", status: StatusError, says: "ValueError: WORD"},
-	{share: 30, code: "await UP.fail(message='WORD')", status: StatusError, says: ".fail: WORD"},
+	{share: 30, code: "await UP.fail(message='WORD')", status: StatusError, says: ".fail(message='WORD'): WORD"},
 	{share: 20, code: "import time\ntime.sleep(999)", status: StatusCancelled, says: "cancelled", cancelled: true},
 	{share: 15, code: "await UP.slow(ms=60_000)", status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond},
 	{share: 10, code: "def report(): return 'WORD'\nsave_tool(report, replace=True)", status: StatusSuccess, says: "report"},

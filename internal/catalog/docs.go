@@ -14,6 +14,8 @@ const (
 	maxCall      = 300
 	maxDocstring = 1200
 	maxArgument  = 120 // of the description of one argument
+
+	maxOptionalType = 40 // of the name and the type of an argument that may be left out
 )
 
 // Call is the call to write: await mcp_github.create_issue(owner=..., title=...), and after it the names of the
@@ -23,14 +25,15 @@ func (m Match) Call() string { return Call(m.ServerAlias, m.Tool) }
 // Call is how a tool of the server with this alias is called.
 func Call(serverAlias string, t Tool) string { return call(serverAlias, t, maxCall) }
 
-// call is Call with as much behind it as fits: the members of required arguments, and the names of those that may be left out.
+// call is Call with as much behind it as fits: the types of required arguments that are no texts, and the names of those that
+// may be left out, with theirs.
 func call(serverAlias string, t Tool, most int) string {
 	var required, optional, remarks []string
 	for _, p := range t.Params {
 		if p.Required {
 			required = append(required, p.Name+"=...")
 		} else {
-			optional = append(optional, p.Name)
+			optional = append(optional, typed(p, maxOptionalType))
 		}
 	}
 	caller := t.Caller
@@ -40,9 +43,9 @@ func call(serverAlias string, t Tool, most int) string {
 	text := caller + "(" + strings.Join(required, ", ") + ")"
 	length := len(text)
 	for _, p := range t.Params {
-		if p.Required && strings.Contains(p.Type, "{") && length+len(p.Name)+len(p.Type) <= most {
-			remarks = append(remarks, p.Name+": "+p.Type)
-			length += len(p.Name) + len(p.Type) + len("; : ")
+		if text := typed(p, most-length); p.Required && text != p.Name {
+			remarks = append(remarks, text)
+			length += len(text) + len("; ")
 		}
 	}
 	if names := someOf(optional, most-length); names != "" {
@@ -52,6 +55,15 @@ func call(serverAlias string, t Tool, most int) string {
 		return text
 	}
 	return text + "  # " + strings.Join(remarks, "; ")
+}
+
+// typed is a parameter's name and, where a text would not do and there is room, its type.
+func typed(p Param, room int) string {
+	kind := strings.TrimSuffix(p.Type, " | None")
+	if kind == "str" || kind == "Any" || len(p.Name)+len(kind) > room {
+		return p.Name
+	}
+	return p.Name + ": " + kind
 }
 
 // someOf lists names as far as they fit, and counts the others.

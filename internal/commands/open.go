@@ -95,6 +95,12 @@ func (t *tenancy) discover() {
 	}
 }
 
+// given are the servers that code is given: those that lack a variable or their program would only fail, with each call.
+func (t *tenancy) given() []config.Server {
+	lacking := slices.Concat(t.lacking(clientcfg.NeedsInput), t.lacking(clientcfg.NeedsProgram))
+	return slices.DeleteFunc(slices.Clone(t.usable), func(s config.Server) bool { return slices.Contains(lacking, s.Name) })
+}
+
 func (t *tenancy) home() (string, bool) {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
@@ -242,7 +248,7 @@ func (t *tenancy) ownProblems() []error {
 // askable says why servers that were asked for by name cannot be used, before anything is done for them.
 func (t *tenancy) askable(asked []string) error {
 	for _, name := range asked {
-		known := slices.ContainsFunc(t.usable, func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
+		known := slices.ContainsFunc(t.given(), func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
 		if known {
 			continue
 		}
@@ -257,10 +263,11 @@ func (t *tenancy) askable(asked []string) error {
 
 // unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them by.
 func (t *tenancy) unusable() (list []bridge.Unusable) {
+	given := names(t.given())
 	for _, e := range t.found.Entries {
 		for _, name := range []string{e.Server.Name, e.Written} {
 			known := slices.ContainsFunc(list, func(u bridge.Unusable) bool { return u.Name == name })
-			if !known && !slices.Contains(names(t.usable), name) {
+			if !known && !slices.Contains(given, name) {
 				list = append(list, bridge.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
 			}
 		}

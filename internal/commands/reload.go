@@ -134,7 +134,7 @@ func (r *reloader) apply(t *tenancy) {
 	if t.config.Tenant != r.started.Tenant {
 		return // whose servers are not this one's
 	}
-	if c := r.bridge.Update(t.usable, t.unusable()); !c.None() {
+	if c := r.bridge.Update(t.given(), t.unusable()); !c.None() {
 		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
 	}
 }

@@ -32,7 +32,10 @@ func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int, progres
 		return nil, err
 	}
 	opts := t.bridgeOptions(log)
-	opts.Runtime, opts.Progress = rt, progress
+	opts.Runtime, opts.Progress, opts.Servers = rt, progress, t.given()
+	if t.config.Sandbox.Python != "" {
+		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }
+	}
 	return bridge.New(opts), nil
 }
 

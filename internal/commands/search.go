@@ -67,7 +67,7 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 	defer l.close()
 	only, search := cmd.String("server"), l.bridge.Search
 	if only != "" {
-		s, err := l.server(only)
+		s, err := l.server(ctx, only)
 		if err != nil {
 			return err
 		}
@@ -93,9 +93,18 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 	}
 	if err == nil && len(found) == 0 {
 		ui.note("note", "nothing was found for "+quote(query))
+		ui.hints(l.elsewhere())
 		return exit(exitFailed)
 	}
 	return err
+}
+
+// elsewhere is what to try where nothing was found.
+func (l *listing) elsewhere() []string {
+	if len(l.usable) == 0 {
+		return []string{"no MCP server is configured: codemode servers add"}
+	}
+	return []string{"try the words of a tool's description, or see what a server has: codemode docs " + hint.Word(l.usable[0].Name)}
 }
 
 // policy is what the tenant's policy says of a tool that was found.
@@ -138,6 +147,7 @@ type listing struct {
 	bridge   *bridge.Bridge
 	known    *catalog.Catalog
 	unlisted []string
+	failed   map[string]error // of those that were asked
 }
 
 // openListing takes up what is known of the servers' tools, and asks them first where the user wants that. The caller
@@ -152,7 +162,7 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	}
 	opts := t.bridgeOptions(slog.New(slog.DiscardHandler))
 	opts.Progress = ui.waiting
-	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(opts)}
+	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(opts), failed: map[string]error{}}
 	if cmd.Bool("refresh") {
 		if _, err := l.refresh(ctx, t.ready); err != nil {
 			l.close()
@@ -177,6 +187,7 @@ func (l *listing) refresh(ctx context.Context, servers []string) (failed int, er
 	l.bridge.List(ctx, servers, func(name string, _ int, err error) {
 		if err != nil && ctx.Err() == nil {
 			failed++
+			l.failed[name] = err
 			l.ui.warn(err.Error(), hint.Of(err)...)
 		}
 	})
@@ -185,7 +196,9 @@ func (l *listing) refresh(ctx context.Context, servers []string) (failed int, er
 
 // tellUnlisted says whose tools were not looked at.
 func (l *listing) tellUnlisted() {
-	unlisted := slices.DeleteFunc(slices.Clone(l.unlisted), func(name string) bool { return !slices.Contains(l.ready, name) })
+	unlisted := slices.DeleteFunc(slices.Clone(l.unlisted), func(name string) bool {
+		return !slices.Contains(l.ready, name) || l.failed[name] != nil // which has been told
+	})
 	if len(unlisted) == 0 {
 		return
 	}
@@ -193,21 +206,21 @@ func (l *listing) tellUnlisted() {
 	if n := len(unlisted); n > 5 {
 		some += fmt.Sprintf(" and %d more", n-5)
 	}
-	l.ui.note("note", "nobody has asked yet for the tools of "+some)
+	l.ui.note("note", "not searched, since it is not known what tools they have: "+some)
 	l.ui.hints([]string{"codemode servers refresh"})
 }
 
-// server is one server with its tools, by its name or its alias.
-func (l *listing) server(name string) (catalog.Server, error) {
+// server is one server with its tools, by its name or its alias. It is asked if nobody knows them.
+func (l *listing) server(ctx context.Context, name string) (catalog.Server, error) {
 	if alias, ok := strings.CutPrefix(name, "mcp_"); ok && slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {
 		name = alias // as code calls it
 	}
-	if i := slices.IndexFunc(l.known.Servers(), func(s catalog.Server) bool { return s.Name == name || s.Alias == name }); i >= 0 {
-		return l.known.Servers()[i], nil
+	if s, ok := l.knows(name); ok {
+		return s, nil
 	}
 	for _, s := range l.usable {
 		if s.Name == name || l.aliases[s.Name] == name {
-			return catalog.Server{}, &unlistedError{s.Name}
+			return l.ask(ctx, s.Name)
 		}
 	}
 	entries, err := l.named(name)
@@ -215,4 +228,30 @@ func (l *listing) server(name string) (catalog.Server, error) {
 		return catalog.Server{}, err
 	}
 	return catalog.Server{}, &unusableError{entries[0]}
+}
+
+func (l *listing) knows(name string) (catalog.Server, bool) {
+	for _, s := range l.known.Servers() {
+		if s.Name == name || s.Alias == name {
+			return s, true
+		}
+	}
+	return catalog.Server{}, false
+}
+
+// ask asks a server for its tools. One that has just failed is not asked again.
+func (l *listing) ask(ctx context.Context, name string) (catalog.Server, error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if l.failed[name] != nil { // which has been told
+		return catalog.Server{}, exit(exitFailed)
+	}
+	var err error
+	l.bridge.List(ctx, []string{name}, func(_ string, _ int, failed error) { err = failed })
+	if stopped := interrupted(ctx); stopped != nil {
+		return catalog.Server{}, stopped
+	}
+	l.known, l.unlisted = l.bridge.Known()
+	s, _ := l.knows(name)
+	return s, err
 }

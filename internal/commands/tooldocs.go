@@ -13,18 +13,6 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// unlistedError is about a server whose tools nobody has asked for yet.
-type unlistedError struct{ server string }
-
-func (e *unlistedError) Error() string {
-	return fmt.Sprintf("the tools of server %q are not known: it has not been asked yet", e.server)
-}
-
-// Hint is the command that asks it.
-func (e *unlistedError) Hint() []string {
-	return []string{"codemode servers refresh " + hint.Word(e.server)}
-}
-
 // unusableError is about a server that is there and cannot be used.
 type unusableError struct{ entry clientcfg.Entry }
 
@@ -48,6 +36,10 @@ func (e *unusableError) Hint() []string {
 		return []string{"codemode config show mcp"}
 	case clientcfg.Disabled:
 		return []string{"switch it on in " + quote(file)}
+	case clientcfg.NeedsInput:
+		return []string{"set that where codemode is started, or change its entry in " + quote(file)}
+	case clientcfg.NeedsProgram:
+		return []string{"install that program, or change its entry in " + quote(file)}
 	case clientcfg.Invalid:
 		return []string{"change its entry in " + quote(file)}
 	}
@@ -74,8 +66,8 @@ func docsCommand(env Env, ui *ui) *cli.Command {
 		Name:      "docs",
 		Usage:     "show tools as the Python functions code sees",
 		ArgsUsage: "SERVER [TOOL]",
-		Description: "Without a tool, the signatures of all of them. Nothing is started: it shows what\n" +
-			"the server said when it was last asked; --refresh asks it again.",
+		Description: "Without a tool, the signatures of all of them. It shows what the server said\n" +
+			"when it was last asked; one that never was is asked, and by --refresh all.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "full", Usage: "with the JSON schemas", Local: true},
 			&cli.BoolFlag{Name: "stubs", Usage: "a .pyi file for editors and type checkers", Local: true},
@@ -102,7 +94,7 @@ func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, too
 		return err
 	}
 	defer l.close()
-	s, err := l.server(server)
+	s, err := l.server(ctx, server)
 	if err != nil {
 		return err
 	}

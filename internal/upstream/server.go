@@ -119,6 +119,7 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 	s.update(func(st *serverState) {
 		st.starting = nil
 		switch {
+		case err != nil && err.lacks(): // which costs nothing to try, and is there as soon as its user mends it
 		case err != nil:
 			st.failures.add(err, time.Now())
 		case st.retired == nil:

@@ -56,11 +56,14 @@ func (e *StartError) Way() string {
 		return wall
 	case e.Source == "":
 		return ""
-	case e.Step == "starting" && e.Stderr == "": // it has not come so far
+	case e.lacks():
 		return fmt.Sprintf("the user can change that, or its entry in %q", e.Source)
 	}
 	return "the user can see more with: codemode servers refresh " + hint.Word(e.Server)
 }
+
+// lacks reports whether the server has not come so far as to be started: something that it needs is not there.
+func (e *StartError) lacks() bool { return e.Step == "starting" && e.Stderr == "" }
 
 // ErrNoCommand is why a server does not start whose command is not there.
 var ErrNoCommand = errors.New("no such command")

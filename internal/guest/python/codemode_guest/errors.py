@@ -22,10 +22,10 @@ _HINTS = {
 }
 
 
-def describe(error, suggest, stopped, script=False):
+def describe(error, suggest, stopped, instead=None):
     """Return what RunResult.error says of an exception.
 
-    suggest(name) knows what an undefined name was meant to be. stopped: codemode interrupted the run, which
+    suggest(name) knows what an undefined name was meant to be, instead(error) what to do about a wall. stopped: codemode interrupted the run, which
     shows as a KeyboardInterrupt even where it cancelled an await.
     """
     if stopped:
@@ -37,18 +37,16 @@ def describe(error, suggest, stopped, script=False):
         text = "\n".join([*lines, "KeyboardInterrupt"])
         return {"type": "KeyboardInterrupt", "message": "", "traceback": text}
     lines = _chain(error, suggest, 0, set())
-    instead = _instead(error, script)
-    if instead:
-        lines[-1] += f"; {instead}"
+    way = instead and _way(error, instead)
+    if way:
+        lines[-1] += f"; {way}"
     return {"type": _type(error), "message": _cut(_message(error) or ""), "traceback": "\n".join(lines)}
 
 
-def _instead(error, script):
+def _way(error, instead):
     """What to do instead of what the last of a chain of exceptions tried, or else what brought it about."""
-    from .walls import instead
-
     try:
-        return instead(error, script) or (error.__cause__ and instead(error.__cause__, script))
+        return instead(error) or (error.__cause__ and instead(error.__cause__))
     except Exception:  # of an exception whose attributes are the user's
         return None
 
@@ -152,7 +150,7 @@ def _last_lines(error, suggest):
 
 
 def _with_tool(text, error):
-    """The text of a mcp.ToolError with the tool's name: of many calls side by side nobody would know which it was."""
+    """The text of a mcp.ToolError with the call that it is of."""
     kind = f"{_type(error)}: "
     if kind != "mcp.ToolError: " or not text.startswith(kind):
         return text
@@ -164,6 +162,11 @@ def _hint(error, suggest):
         name = getattr(error, "name", None) or _message(error).partition("'")[2].partition("'")[0]  # 3.9 has no name
         meant = suggest(name) if name else None
         return f" ({meant})" if meant else ""
+    if type(error) is KeyError and hasattr(error, "meant"):  # of a tool's result
+        try:
+            return f" ({error.meant()})".replace(" ()", "")
+        except Exception:  # an exception of the user's
+            return ""
     hint = _HINTS.get(_message(error)) if type(error) is RuntimeError else None
     return f"; {hint}" if hint else ""
 

@@ -67,7 +67,7 @@ class Loops:
     def settle(self):
         """Cancel the tasks that a run left behind, and give them the time to end.
 
-        Return their names, and whether they are what a gather() left that one of them has ended.
+        Return their names, and whether they are what a gather() left that passed on the exception of one of them.
         """
         if self._loop is None or self._loop.is_closed():
             return [], False
@@ -75,7 +75,8 @@ class Loops:
         left = self._asyncio.all_tasks(self._loop)
         if not left:
             return [], False
-        gathered = _failed(main) and all(map(_is_gathered, left))
+        error = _failure(main)
+        gathered = error is not None and all(_is_gathered(task, error) for task in left)
         for task in left:
             task.cancel()
         waiter = self._loop.create_task(self._asyncio.wait(left, timeout=GRACE))
@@ -100,14 +101,22 @@ class Loops:
             loop.default_exception_handler(context)
 
 
-def _failed(task):
-    return (
-        task is not None and task.done() and not task.cancelled() and isinstance(task.exception(), Exception)
-    )
+def _failure(task):
+    """The exception that has ended a task, or None."""
+    if task is None or not task.done() or task.cancelled():
+        return None
+    error = task.exception()
+    return error if isinstance(error, Exception) else None
 
 
-def _is_gathered(task):
-    return any("gather" in getattr(callback[0], "__qualname__", "") for callback in task._callbacks or ())
+def _is_gathered(task, error):
+    """Whether a task is one of a gather() that failed with that exception: its callback holds what gather() returned."""
+    for callback, _ in task._callbacks or ():
+        free = getattr(getattr(callback, "__code__", None), "co_freevars", ())
+        if "gather" in getattr(callback, "__qualname__", "") and "outer" in free:
+            outer = callback.__closure__[free.index("outer")].cell_contents
+            return outer.done() and not outer.cancelled() and outer.exception() is error
+    return False
 
 
 def _name(task):

@@ -69,9 +69,16 @@ class Namespace:
 
     def suggest(self, name):
         """What a misspelt name was meant to be, if a server's."""
-        if self._state is None and not self._updates:
+        if not self._has_news() and not name.startswith("mcp_"):
             return None
         return self._mcp().suggest(name)
+
+    def servers(self):
+        """The names of the servers that this run may call."""
+        return self._mcp().selectable() if self._has_news() else ()
+
+    def _has_news(self):
+        return self._state is not None or bool(self._updates)
 
     def _mcp(self):
         import mcp._state  # each time: code may have taken it out of sys.modules, or been stopped in an import of its own

@@ -7,6 +7,7 @@ import posix
 import sys
 
 from . import compiled, early, frames, leftovers
+from .attempts import Attempts
 from .display import is_plot_part
 
 _excepthook = sys.excepthook
@@ -24,6 +25,7 @@ class Runner:
         self._coroutines = coroutines
         self._leftovers = leftovers.Leftovers()
         self._displays = displays
+        self._attempts = Attempts()
 
     def run(self, params):
         """Execute code; return the RunResult."""
@@ -120,8 +122,13 @@ class Runner:
         from . import errors
 
         stopped = self._stopped(failure)
-        error = errors.describe(failure, self._namespace.suggest, stopped, script)
+        error = errors.describe(failure, self._namespace.suggest, stopped, lambda error: self._instead(error, script))
         return {"status": "interrupted" if stopped else "error", "error": error}
+
+    def _instead(self, error, script):
+        from .walls import Walls
+
+        return Walls(script, self._namespace.servers(), self._attempts.written).instead(error)
 
     def _stopped(self, failure):
         """Whether the host's interrupt is what ended the run."""
@@ -157,6 +164,7 @@ class Runner:
         self._outbox.end(busy, renew)
         notes = self._coroutines.end_run(self._namespace.globals)
         notes += [note for note in self._namespace.end_run() if note not in notes]
+        notes += self._attempts.end_run()
         tasks, gathered = tasks
         if gathered:
             notes.append(
@@ -226,12 +234,16 @@ def _bare(error):
     return {"type": name, "message": "", "traceback": name}
 
 
+def _counted(names):
+    return [(name, names.count(name)) for name in dict.fromkeys(names)]
+
+
 def _few(names):
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _listed(noun, names):
-    shown = _few(names)
+    shown = _few([name if times == 1 else f"{name} × {times}" for name, times in _counted(names)])
     if len(names) == 1:
         return f"{noun} {shown}"
     return f"{len(names)} {noun}{'es' if noun.endswith('s') else 's'} ({shown})"

@@ -8,6 +8,8 @@ from .early import builtins as __builtins__
 import errno
 import sys
 
+from .attempts import NOTHING
+
 _OWN = ("/workspace", "/tmp")  # what code itself has written is there
 
 _INSTEAD = {
@@ -22,50 +24,79 @@ _INSTEAD = {
 }
 _CLIENTS = ("requests", "httpx", "aiohttp", "urllib3")
 
-_NOWHERE = (
-    "the sandbox has no network; a server's tool has: `await runtime.search_tool_docs('what to fetch')` finds it"
-)
-_FILES = "no file of this machine is in the sandbox; "
+_NO_FILE = "no file of this machine is in the sandbox"
+_NO_NETWORK = "the sandbox has no network"
 
 
-def instead(error, script):
-    """Return what to do instead of what an exception says cannot be done, or None where it is about no wall."""
-    kind = type(error).__name__
-    if kind == "ModuleNotFoundError":
-        return _module(error)
-    if isinstance(error, SyntaxError):
-        return _magic(error.text)
-    if not isinstance(error, OSError):
+class Walls:
+    """What an exception is judged by, besides itself. servers are those that the run may call; written is the path that
+    was opened to write most recently."""
+
+    def __init__(self, script=False, servers=(), written=None):
+        self._script = script
+        self._servers = servers
+        self._written = written
+
+    def instead(self, error):
+        """Return what to do instead of what an exception says cannot be done, or None where it is about no wall."""
+        if type(error).__name__ == "ModuleNotFoundError":
+            return self._module(error)
+        if isinstance(error, SyntaxError):
+            return _magic(error.text)
+        if not isinstance(error, OSError):
+            return None
+        if isinstance(error, FileNotFoundError) or error.errno == errno.EROFS:
+            return self._file(error)
+        reason = getattr(error, "reason", None)  # of urllib's URLError
+        cause = reason if isinstance(reason, OSError) else error
+        if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH or _is_socket(cause):
+            return self._network()
         return None
-    if isinstance(error, FileNotFoundError):
-        return _file(error, script)
-    reason = getattr(error, "reason", None)  # of urllib's URLError
-    cause = reason if isinstance(reason, OSError) else error
-    if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH or _is_socket(cause):
-        return _NOWHERE
-    return None
+
+    def _module(self, error):
+        top = (error.name or "").partition(".")[0]
+        if top == "runtime" or top.startswith("mcp_"):
+            return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
+        if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
+            return None
+        if top in getattr(sys, "stdlib_module_names", ()):  # since 3.10
+            return "this Python is built without that part of the standard library"
+        if top in _CLIENTS:
+            return self._network()
+        return NOTHING.replace(" library,", f" library ({_INSTEAD[top]}),") if top in _INSTEAD else NOTHING
+
+    def _network(self):
+        return _NO_NETWORK + self._tool("may have one", "fetch a page")
+
+    def _file(self, error):
+        name = error.filename
+        if isinstance(name, bytes):
+            name = name.decode("utf-8", "replace")
+        if not isinstance(name, str) or name.startswith(_OWN):
+            return None
+        if _in_subprocess(error.__traceback__):
+            or_tool = ", or with a server's tool" if self._servers else ""
+            return f"the sandbox has no program {name!r}: do it in Python{or_tool}"
+        if error.errno == errno.EROFS or name == str(self._written):
+            lasts = "program" if self._script else "session"
+            kept = self._tool("may write it", "write a file") if self._servers else ": print what is to be kept"
+            return f"only /workspace and /tmp can be written, and end with the {lasts}{kept}"
+        if self._script and not self._servers:
+            return f"{_NO_FILE}: give its content on standard input"
+        if self._script:
+            return f"{_NO_FILE}: give its content on standard input, or a server's tool may read it"
+        return _NO_FILE + self._tool("may read it", "read a file")
+
+    def _tool(self, may, search):
+        """That a server's tool may do it: whether one does, only a search can tell."""
+        if not self._servers:
+            return f", and this run has no MCP server that {may}"
+        return f"; a server's tool {may}: `await runtime.search_tool_docs({search!r})`"
 
 
 def _is_socket(error):
     """The sandbox refuses the internet's sockets: no file is named then."""
     return error.errno == errno.EACCES and error.filename is None
-
-
-def _module(error):
-    top = (error.name or "").partition(".")[0]
-    if top == "runtime" or top.startswith("mcp_"):
-        return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
-    if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
-        return None
-    if top in getattr(sys, "stdlib_module_names", ()):  # a part of it that this Python lacks
-        return None
-    if top in _CLIENTS:
-        return _NOWHERE
-    use = f" ({_INSTEAD[top]})" if top in _INSTEAD else ""
-    return (
-        f"nothing can be installed here: do it with the standard library{use}, "
-        "or its user gives the sandbox a Python that has it (sandbox.python, sandbox.image)"
-    )
 
 
 def _magic(line):
@@ -74,23 +105,10 @@ def _magic(line):
     if line[:1] not in ("!", "%"):
         return None
     if "pip" in line.split()[0] or "install" in line.split():
-        return "nothing can be installed here: do it with the standard library"
+        return NOTHING
     if line[0] == "!":
         return "this is no notebook: subprocess.run([...]) runs a program of the sandbox"
     return "this is no notebook: leave the line out"
-
-
-def _file(error, script):
-    name = error.filename
-    if isinstance(name, bytes):
-        name = name.decode("utf-8", "replace")
-    if not isinstance(name, str) or name.startswith(_OWN):
-        return None
-    if _in_subprocess(error.__traceback__):
-        return f"the sandbox has no program {name!r}: do it in Python, or with a server's tool"
-    if script:
-        return _FILES + "give its content on standard input, or read it with a server's tool"
-    return _FILES + "read it with a server's tool: `await runtime.search_tool_docs('read a file')` finds one"
 
 
 def _in_subprocess(traceback):

@@ -45,7 +45,7 @@ def _bound(tool, given, named, first, second):
             arguments[key] = to_json(param["name"], value)
         # Else None means "not given", and the server would refuse null.
     for key, value in arguments.items():
-        problem = not isinstance(value, str) and _members.problem(tool.input_schema, key, value)
+        problem = _members.problem(tool.input_schema, key, value)
         if problem:
             raise _wrong(tool, problem)
     return arguments

@@ -14,6 +14,7 @@ class Calls:
     def __init__(self, catalog):
         self._catalog = catalog
         self._unawaited = {}  # ticket -> (name, reference to the coroutine)
+        self._asked_again = set()  # names of servers
 
     def by_alias(self, name, alias, args, kwargs, finish):
         """Return a coroutine that calls a tool as a function. What is wrong with a call is raised at once, unless
@@ -22,18 +23,38 @@ class Calls:
         label = f"mcp_{server.alias}.{alias}"
         if not server.loaded:
             return self._track(label, self._load_and_call, name, alias, args, kwargs, finish)
-        tool = tool_by_alias(server, alias)
-        return self._track(label, self._call, server, tool, bind(tool, args, kwargs), finish)
+        tool, arguments = self._bound(server, tool_by_alias, alias, bind, args, kwargs)
+        return self._track(label, self._call, server, tool, arguments, finish)
 
     async def by_name(self, server, tool, arguments, finish):
         """Call a tool by the real names, or the aliases; arguments are the schema's."""
         server = await self._catalog.loaded(server)
         if tool not in server.by_name and tool not in server.by_alias:
             server = await self._catalog.relisted_async(server)  # it may be newer than the list
-        tool = tool_by_name(server, tool)
         if arguments is not None and not hasattr(arguments, "items"):
-            raise MCPError(f"arguments must be a dict, not {arguments!r}; {tool.signature}")
-        return await self._send(server, tool, bind_dict(tool, {} if arguments is None else arguments), finish)
+            raise MCPError(f"arguments must be a dict, not {arguments!r}; {tool_by_name(server, tool).signature}")
+        given = {} if arguments is None else arguments
+        tool, arguments = self._bound(server, tool_by_name, tool, bind_dict, given)
+        return await self._send(server, tool, arguments, finish)
+
+    def _bound(self, server, find, name, bind, *given):
+        """Find a tool, and bind what a call gives to it. Where that cannot be, the server is asked once what it takes now:
+        its list may be an earlier process's."""
+        tool = find(server, name)
+        try:
+            return tool, bind(tool, *given)
+        except TypeError:
+            if server.name in self._asked_again:
+                raise
+            self._asked_again.add(server.name)
+            try:
+                server = self._catalog.relisted(server)
+            except MCPError:
+                server = None
+            if server is None:
+                raise
+        tool = find(server, name)
+        return tool, bind(tool, *given)
 
     def _track(self, label, function, *args):
         ticket = object()
@@ -46,8 +67,8 @@ class Calls:
     async def _load_and_call(self, ticket, name, alias, args, kwargs, finish):
         self._unawaited.pop(ticket, None)
         server = await self._catalog.loaded(name)
-        tool = tool_by_alias(server, alias)
-        return await self._send(server, tool, bind(tool, args, kwargs), finish)
+        tool, arguments = self._bound(server, tool_by_alias, alias, bind, args, kwargs)
+        return await self._send(server, tool, arguments, finish)
 
     async def _call(self, ticket, server, tool, arguments, finish):
         self._unawaited.pop(ticket, None)
@@ -58,7 +79,7 @@ class Calls:
         try:
             result = await self._catalog.channel.request("tools/call", params)
         except Exception as error:
-            raise from_remote(error, server.name, tool.name, arguments) or error from None
+            raise from_remote(error, server.name, tool, arguments) or error from None
         return finish(result, server.name, tool, arguments)
 
     def end_run(self):

@@ -87,6 +87,10 @@ class Catalog:
         """What to say of a server that is configured and cannot be used; None where there is none of that name."""
         return next((entry["why"] for entry in self._unusable if name in (entry["name"], entry["alias"])), None)
 
+    def unusable(self):
+        """The names of servers that are configured and cannot be used."""
+        return [entry["name"] for entry in self._unusable]
+
     def servers(self):
         return list(self._servers.values())
 

@@ -4,7 +4,7 @@ from ._values import AttrDict
 
 
 class Found(list):
-    """The documents that a search has found: a list of dicts whose repr is the host's short text about them."""
+    """Documents of tools: a list of dicts whose repr is a short text about them."""
 
     def __init__(self, docs=(), text=None):
         super().__init__(docs)
@@ -15,6 +15,22 @@ class Found(list):
 
     def __reduce__(self):
         return Found, (list(self), self._text)
+
+
+_WHOLE = 20  # tools of a server that are shown with what they do; of the others the names
+
+
+def listing(server, docs):
+    """The documents of a server's tools, whose repr is as a search would show them."""
+    lines = []
+    for tool in server.tools[:_WHOLE]:
+        about = f"{tool.summary} ({tool.policy})" if tool.policy else tool.summary
+        lines.append(tool.call or f"await mcp_{server.alias}.{tool.signature}")
+        lines += [f"    {_visible(about)}"] if about else []
+    more = [tool.alias for tool in server.tools[_WHOLE:]]
+    if more:
+        lines.append(f"more: mcp_{server.alias}: {', '.join(more)}")
+    return Found(docs, "\n".join(lines) or f"server {server.name!r} has no tools")
 
 
 class Described(AttrDict):
@@ -51,6 +67,11 @@ def metadata(server):
     if server.cwd:
         described["cwd"] = server.cwd
     return described
+
+
+def tools_metadata(server):
+    """What list_tools says of a server's tools."""
+    return listing(server, [tool_metadata(tool) for tool in server.tools])
 
 
 def tool_metadata(tool):

@@ -36,7 +36,7 @@ class PolicyError(MCPError):
 
 
 class ToolError(MCPError):
-    """A tool answered with an error; the message is the server's own.
+    """A tool answered with an error; the message is the server's own, and the signature where arguments did not fit.
 
     server, tool, arguments: what was called with what. content: the blocks of the answer. code, data: those
     of a JSON-RPC error, None where the tool itself reported the error.
@@ -54,30 +54,60 @@ class ToolError(MCPError):
         self.data = data
 
     def named(self, text):
-        """A text with the tool's name before it, unless it is in there."""
-        if not self.tool or (self.tool in text and str(self.server) in text):
+        """A text with the call before it: of many side by side nobody would know which it was."""
+        if not self.tool:
             return text
-        return f"{self.server}.{self.tool}: {text}"
+        if self.tool in text and str(self.server) in text:
+            return f"{text} ({_shown(self.arguments)})" if self.arguments else text
+        return f"{self.server}.{self.tool}({_shown(self.arguments)}): {text}"
 
     def __repr__(self):
         return f"ToolError({self.named(str(self))!r})"
 
 
+_MOST_SHOWN = 80  # characters of the arguments in an error
+
+
+def _shown(arguments):
+    """The arguments of a call, as far as they help to tell it from others."""
+    items = arguments.items() if isinstance(arguments, dict) else ()
+    shown = ", ".join(f"{name}={_short(value)}" for name, value in items)
+    return shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "…"
+
+
+def _short(value):
+    if isinstance(value, (dict, list)) and len(value) > 3:
+        return "{…}" if isinstance(value, dict) else "[…]"
+    return repr(value[:_MOST_SHOWN] if isinstance(value, str) else value)
+
+
+_MISFIT = ("-32602", "validation error", "invalid arguments")  # in what a tool says of arguments of another type
+
+
+def with_signature(message, signature, code=None):
+    """What a server says of arguments that do not fit, and what would."""
+    misfit = code == _INVALID_PARAMS or any(words in message[:400].lower() for words in _MISFIT)
+    return f"{message}; it is {signature}" if misfit else message
+
+
 def from_remote(error, server=None, tool=None, arguments=None):
-    """Return the exception for what the channel raised, or None where that is no answer of the host."""
+    """Return the exception for what the channel raised, or None where that is no answer of the host.
+
+    tool is the _catalog.Tool that was called.
+    """
     code = getattr(error, "code", None)
     if not isinstance(code, int):
         return None
     details = error.data if isinstance(error.data, dict) else {}
     message = _text(error.message, details)
     if code == _DENIED:
-        return PolicyError(message, server=server, tool=tool, rule=details.get("rule"))
+        return PolicyError(message, server=server, tool=tool and tool.name, rule=details.get("rule"))
     if tool is None or code in (_UNAVAILABLE, _CANCELLED, _INVALID_PARAMS):
         return MCPError(message)
     return ToolError(
-        message,
+        with_signature(message, tool.signature, details.get("code")),
         server=server,
-        tool=tool,
+        tool=tool.name,
         arguments=arguments,
         code=details.get("code"),
         data=details.get("data"),

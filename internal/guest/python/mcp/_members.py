@@ -1,5 +1,6 @@
 """What is wrong within an argument, told before it is sent: a member that is missing or that nothing knows, a list for
-an object. Of plain values the server has the last word, and so it has of all that a schema says in another way.
+an object, a text that is no number, a word that is not among those a schema lists. Of all else the server has the last
+word: many take 5 for "5", or "yes" for True.
 """
 
 _DEPTH = 12  # of schemas within schemas: they may refer to themselves
@@ -32,9 +33,38 @@ def _find(root, schema, value, where, depth):
         if _excludes(kind, "array"):
             return where, f"must be {_article(kind)}, not a list"
         return _in_list(root, schema, value, where, depth)
-    if value is not None and not isinstance(value, str) and kind in ("object", "array"):  # some servers parse text
-        return where, f"must be {_article(kind)}, not {value!r}"
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        if kind in ("object", "array"):
+            return where, f"must be {_article(kind)}, not {value!r}"
+        return None
+    if kind in ("integer", "number") and not _is_numeric(value):
+        return where, f"must be {_article(kind)}, not {_shown(value)}"
+    words = schema.get("enum")
+    if kind == "string" and isinstance(words, list) and value.lower() not in [str(word).lower() for word in words]:
+        return where, f"must be one of {_listed(words)}, not {_shown(value)}"
     return None
+
+
+def _is_numeric(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+_MOST_WORDS = 12  # of an enumeration, in an error
+
+
+def _listed(words):
+    more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return ", ".join(map(repr, words[:_MOST_WORDS])) + more
+
+
+def _shown(text):
+    return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
 def _in_object(root, schema, value, where, depth):

@@ -143,7 +143,7 @@ def _lister(module):
         server = await module.__context__.catalog.described_async(module.__server__)
         if "list_tools" in server.by_alias:
             return await ToolFunction(module.__context__, module.__server__, "list_tools")(*args, **kwargs)
-        return [_docs.tool_metadata(tool) for tool in server.tools]
+        return _docs.tools_metadata(server)
 
     return list_tools
 
@@ -159,7 +159,7 @@ def _functions(module):
 # Names of a module that are no tool's.
 _CONTENTS = {
     "__all__": lambda module: [*_described(module).by_alias, "TOOLS", "TOOL_MAP"],
-    "TOOLS": lambda module: [_docs.tool_metadata(tool) for tool in _described(module).tools],
+    "TOOLS": lambda module: _docs.tools_metadata(_described(module)),
     "TOOL_MAP": _functions,
 }
 

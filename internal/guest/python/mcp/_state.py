@@ -55,6 +55,11 @@ def end_run():
     return context.calls.end_run()
 
 
+def selectable():
+    """The names of the servers that this run may call."""
+    return tuple(server.name for server in context.catalog.selectable())
+
+
 def loaded_servers():
     return tuple(server.name for server in context.catalog.selectable() if server.loaded)
 
@@ -97,7 +102,7 @@ def suggest(name):
         return why
     if name.startswith("mcp"):
         meant = nearest(name, [*names, "mcp_servers"])
-        return f"did you mean `{meant}`?" if meant else _there_are(names)
+        return f"did you mean `{meant}`?" if meant else _there_are(names) if names else _there_is_none()
     if name in _HELPERS:
         return f"did you mean `runtime.{name}`?"
     for server in servers:
@@ -106,6 +111,13 @@ def suggest(name):
     calls = {tool.alias: server.call_form(tool.alias) for server in servers for tool in server.tools or ()}
     meant = name if name in calls or len(name) < 4 else nearest(name, calls)
     return f"did you mean `{calls[meant]}`?" if meant in calls else None
+
+
+def _there_is_none():
+    cannot = listed(context.catalog.unusable())
+    if cannot:
+        return f"no MCP server can be used; there are {cannot}: `mcp_servers['NAME']` says why"
+    return "no MCP server is configured; the user can: codemode servers add"
 
 
 def _there_are(names):

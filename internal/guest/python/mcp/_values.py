@@ -1,6 +1,8 @@
 """From a CallToolResult to the value that code wants."""
 
-from ._errors import ToolError
+from _functools import partial
+
+from ._errors import ToolError, with_signature
 from ._media import Audio, Image, Resource
 
 
@@ -8,6 +10,11 @@ class AttrDict(dict):
     """A dict whose keys can also be read and set as attributes: issue.title. A dict's own methods come first."""
 
     __slots__ = ()
+
+    def __missing__(self, name):
+        error = KeyError(name)
+        error.meant = partial(_meant, self, name)  # looked for where it is shown: most are caught
+        raise error
 
     def __getattr__(self, name):
         # No key answers for Python's own protocols: copy, pickle and numpy look for such names.
@@ -33,16 +40,20 @@ class AttrDict(dict):
         return AttrDict, (dict(self),)
 
 
-def _no_attribute(value, name):
+def _meant(value, name):
+    """What a key that is not there was meant to be, as a phrase; empty for no idea."""
     from ._names import listed, nearest
 
     meant = nearest(name, [key for key in value if isinstance(key, str)])
     if meant is not None:
-        hint = f"; did you mean {meant!r}?"
-    else:
-        names = listed(map(repr, value))
-        hint = f"; it has {names}" if names else ""
-    error = AttributeError(f"no key or attribute {name!r}{hint}")
+        return f"did you mean {meant!r}?"
+    names = listed(map(repr, value))
+    return f"it has {names}" if names else ""
+
+
+def _no_attribute(value, name):
+    meant = _meant(value, name)
+    error = AttributeError(f"no key or attribute {name!r}" + (f"; {meant}" if meant else ""))
     error.obj = value  # or Python would add a suggestion of its own
     return error
 
@@ -70,6 +81,7 @@ def value_of(result, server, tool, arguments):
     if result.get("isError"):
         message = "\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
         message = message or f"{server}.{tool.name} failed and did not say why"
+        message = with_signature(message, tool.signature)
         raise ToolError(message, server=server, tool=tool.name, arguments=arguments, content=wrap(content))
     structured = result.get("structuredContent")
     if structured is not None:

@@ -1,7 +1,9 @@
-"""Find, describe and call the tools of MCP servers.
+"""Find, describe and call the tools of MCP servers, loaded or not. What ends in _sync works in plain functions, too.
 
-Every helper sees all servers that are configured, loaded or not. Those that end in _sync work in plain
-functions and callbacks, too.
+    await runtime.search_tool_docs("what to do")         tools that fit, as calls to paste
+    await runtime.query_tool_docs("server")              all tools of a server; ("server", "tool", detail="full") one
+    runtime.discovered_servers(), runtime.describe_server("server")
+    await runtime.call_tool("server", "tool", {...})     by real names; else: await mcp_server.tool(...)
 """
 
 from . import _docs
@@ -12,7 +14,6 @@ from ._state import context as _context
 from ._state import save_tool
 
 __all__ = [
-    "MCPError",
     "call_tool",
     "capability_summary",
     "describe_server",
@@ -35,8 +36,8 @@ _catalog = _context.catalog
 
 
 def discovered_servers(detailed=False):
-    """Return the names of all configured servers; detailed: a {"name", "description"} of each."""
-    servers = _catalog.servers()
+    """Return the names of the servers that this run may call; detailed: a {"name", "description"} of each."""
+    servers = _catalog.selectable()
     if not detailed:
         return tuple(server.name for server in servers)
     return tuple(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
@@ -65,7 +66,7 @@ def describe_server(name):
 
 def list_tools_sync(server):
     """Return {"name", "alias", "description", "input_schema"} of each tool of a server."""
-    return [_docs.tool_metadata(tool) for tool in _catalog.described(server).tools]
+    return _docs.tools_metadata(_catalog.described(server))
 
 
 async def list_tools(server):
@@ -80,7 +81,8 @@ def query_tool_docs_sync(server, tool=None, detail="summary"):
     server = _catalog.described(server)
     if tool is not None:
         return _docs.doc(server.name, server.alias, tool_by_name(server, tool), detail)
-    return [_docs.doc(server.name, server.alias, tool, detail) for tool in server.tools]
+    docs = [_docs.doc(server.name, server.alias, tool, detail) for tool in server.tools]
+    return docs if detail == "full" else _docs.listing(server, docs)
 
 
 async def query_tool_docs(server, tool=None, detail="summary"):

@@ -30,6 +30,13 @@ class TestErrors(unittest.TestCase):
     def tearDown(self):
         frames.sources.clear()
 
+    def test_a_key_that_a_result_has_not(self):
+        code = "error = KeyError('titel')\nerror.meant = lambda: MEANT\nraise error"
+        for meant, want in (("did you mean 'title'?", " (did you mean 'title'?)"), ("", "")):
+            shown = text(code.replace("MEANT", repr(meant)))
+            self.assertEqual(shown.splitlines()[-1], f"KeyError: 'titel'{want}")
+        self.assertTrue(text(code).endswith("\nKeyError: 'titel'"), "what is meant raises")
+
     def test_two_lines(self):
         described = errors.describe(raised('x = 1\nraise ValueError("x")'), nothing, False)
         self.assertEqual(

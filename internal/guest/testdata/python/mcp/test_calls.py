@@ -54,7 +54,7 @@ class Binding(unittest.IsolatedAsyncioTestCase):
             with self.subTest(message), self.assertRaises(TypeError) as caught:
                 self.github.create_issue(*args, **kwargs)
             self.assertEqual(str(caught.exception), message + signature)
-        self.assertEqual(self.channel.sent, [])
+        self.assertEqual(self.channel.calls(), [])
 
     async def test_a_tool_that_takes_more_than_it_names(self):
         channel = fake.start(fake.server("s", fake.tool("t", extra=True)))
@@ -100,12 +100,13 @@ class Members(unittest.IsolatedAsyncioTestCase):
                 "relations": {"type": "array", "items": {"$ref": "#/$defs/R"}},
                 "one": {"anyOf": [{"$ref": "#/$defs/R"}, {"type": "null"}]},
                 "loose": {"type": "object"},
+                "how": {"type": "string", "enum": ["read", "write"]},
+                "times": {"type": "integer"},
             },
             "$defs": {"R": RELATION},
         }
-        tool = fake.tool(
-            "relate", fake.param("relations", type_), fake.param("one"), fake.param("loose"), inputSchema=schema
-        )
+        params = [fake.param("relations", type_), *map(fake.param, ("one", "loose", "how", "times"))]
+        tool = fake.tool("relate", *params, inputSchema=schema)
         self.channel = fake.start(fake.server("s", tool))
         self.relate = fake.names()["mcp_s"].relate
 
@@ -123,12 +124,32 @@ class Members(unittest.IsolatedAsyncioTestCase):
             ({"relations": [{**good, "tags": {}}]}, "\"relations[0]['tags']\" must be a list, not an object"),
             ({"one": {"to": "b"}}, "'one' is missing 'from'"),
             ({"loose": []}, "'loose' must be an object, not a list"),
+            ({"how": "reed"}, "'how' must be one of 'read', 'write', not 'reed'"),
+            ({"times": "often"}, "'times' must be an integer, not 'often'"),
         ):
             with self.subTest(message), self.assertRaises(TypeError) as caught:
                 self.relate(**kwargs)
-            signature = "relate(relations: list[{from: str, to: str, tags?: list}] = None, one: str = None, loose: str = None)"
-            self.assertEqual(str(caught.exception), f"relate() argument {message}; it is {signature} -> Any")
-        self.assertEqual(self.channel.sent, [])
+            self.assertTrue(
+                str(caught.exception).startswith(f"relate() argument {message}; it is relate(relations: list[{{"),
+                caught.exception,
+            )
+        self.assertEqual(self.channel.calls(), [])
+
+    async def test_a_server_is_asked_once_what_it_takes_now(self):
+        old = {"type": "object", "properties": {"how": {"type": "string", "enum": ["read"]}}}
+        new = {"type": "object", "properties": {"how": {"type": "string", "enum": ["read", "write"]}}}
+        channel = fake.start(fake.server("s", fake.tool("do", fake.param("how"), inputSchema=old)))
+        channel.servers["s"] = fake.server("s", fake.tool("do", fake.param("how"), inputSchema=new))
+        do = fake.names()["mcp_s"].do
+        self.assertEqual(await do(how="write"), "done")
+        for _ in range(2):
+            with self.assertRaisesRegex(TypeError, "must be one of 'read', 'write', not 'delete'"):
+                do(how="delete")
+        self.assertEqual(len(channel.asked("server")), 1)
+        channel = fake.start(fake.server("s", fake.tool("do", fake.param("how"), inputSchema=old)))
+        channel.servers["s"] = fake.RemoteError(-32001, "it does not start")
+        with self.assertRaisesRegex(TypeError, "must be one of 'read', not 'delete'"):
+            do(how="delete")
 
     async def test_of_all_else_the_server_has_the_last_word(self):
         for kwargs in (
@@ -136,6 +157,9 @@ class Members(unittest.IsolatedAsyncioTestCase):
             {"relations": [{"from": 1, "to": None, "tags": "x"}]},
             {"one": None, "loose": {"any": 1}},
             {"one": {"from": "a", "to": "b"}},
+            {"how": "READ", "times": "5"},
+            {"how": 1, "times": 1.0},
+            {"times": True},
         ):
             self.assertEqual(await self.relate(**kwargs), "done")
 
@@ -291,6 +315,8 @@ class Awaiting(unittest.IsolatedAsyncioTestCase):
 
 
 class Failing(unittest.IsolatedAsyncioTestCase):
+    SIGNATURE = "create_issue(repo: str, title: str, body: str | None = None, per_page: int = 30) -> dict"
+
     async def failure(self, answer, kind):
         fake.start(fake.GITHUB, answers={("github", "create_issue"): answer})
         with self.assertRaises(kind) as caught:
@@ -307,6 +333,23 @@ class Failing(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(error.content[1].text, "really")
         self.assertEqual((error.code, error.data), (None, None))
         self.assertIsInstance(error, RuntimeError)
+
+    async def test_an_error_shows_which_call_it_is_of(self):
+        error = await self.failure({**fake.text("no"), "isError": True}, mcp.ToolError)
+        self.assertEqual(error.named("no"), "github.create_issue(repo='o/r', title='eA=='): no")
+        self.assertEqual(repr(error), "ToolError(\"github.create_issue(repo='o/r', title='eA=='): no\")")
+        self.assertEqual(error.named("github: create_issue: no"), "github: create_issue: no (repo='o/r', title='eA==')")
+        error.arguments = {"repo": "x" * 1000, "labels": ["a"] * 10}
+        self.assertEqual(error.named("no"), f"github.create_issue(repo='{'x' * 74}…): no")
+        error.arguments = {"labels": ["a"] * 10, "by": {"a": 1}}
+        self.assertEqual(error.named("no"), "github.create_issue(labels=[…], by={'a': 1}): no")
+
+    async def test_arguments_that_do_not_fit_show_the_signature(self):
+        for words in ("MCP error -32602: Invalid arguments for tool x", "1 validation error for x"):
+            error = await self.failure({**fake.text(words), "isError": True}, mcp.ToolError)
+            self.assertEqual(str(error), f"{words}; it is {self.SIGNATURE}")
+        answer = fake.RemoteError(-32000, "bad", {"code": -32602})
+        self.assertEqual(str(await self.failure(answer, mcp.ToolError)), f"bad; it is {self.SIGNATURE}")
 
     async def test_is_error_without_a_word(self):
         error = await self.failure({"isError": True}, mcp.ToolError)

@@ -209,8 +209,20 @@ class Names(unittest.TestCase):
         ):
             self.assertEqual(_state.suggest(name), want, name)
 
+    def test_suggest_where_there_is_no_server(self):
+        fake.start()
+        self.assertEqual(
+            _state.suggest("mcp_memory"), "no MCP server is configured; the user can: codemode servers add"
+        )
+        _state.update({"unusable": [{"name": "off", "alias": "off", "why": "it is disabled"}]})
+        self.assertEqual(_state.suggest("mcp_off"), "it is disabled")
+        self.assertEqual(
+            _state.suggest("mcp_memory"),
+            "no MCP server can be used; there are off: `mcp_servers['NAME']` says why",
+        )
+
     def test_helpers_that_are_known_are_all(self):
-        self.assertEqual(_state._HELPERS, set(runtime.__all__) - {"MCPError", "save_tool"})
+        self.assertEqual(_state._HELPERS, set(runtime.__all__) - {"save_tool"})
 
 
 class Runtime(unittest.IsolatedAsyncioTestCase):
@@ -237,11 +249,8 @@ class Runtime(unittest.IsolatedAsyncioTestCase):
     async def test_servers(self):
         other = fake.server("other", fake.tool("t"), cwd="/x")
         fake.start(fake.GITHUB, other, selected=["other"])
-        self.assertEqual(runtime.discovered_servers(), ("github", "other"))
-        self.assertEqual(
-            runtime.discovered_servers(detailed=True),
-            ({"name": "github", "description": "Issues and pull requests"}, {"name": "other", "description": ""}),
-        )
+        self.assertEqual(runtime.discovered_servers(), ("other",))
+        self.assertEqual(runtime.discovered_servers(detailed=True), ({"name": "other", "description": ""},))
         self.assertEqual((await runtime.list_servers(), runtime.list_servers_sync()), (("other",), ("other",)))
         self.assertEqual([s["name"] for s in runtime.list_loaded_server_metadata()], ["other"])
         self.assertEqual(runtime.describe_server("other").cwd, "/x")
@@ -288,6 +297,31 @@ class Runtime(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((str(found), repr(found)), ("await mcp_s.a()\n    About a",) * 2)
         self.assertEqual((found[0], list(found), found + []), ({"tool": "a"}, [{"tool": "a"}], [{"tool": "a"}]))
         self.assertEqual(repr(pickle.loads(pickle.dumps(found))), repr(found))
+
+    async def test_what_a_server_has_is_short_where_it_is_printed(self):
+        asked = fake.tool("ask", call="await mcp_s.ask(what=...)", description="Ask. Once.", summary="Ask.", policy="no")
+        fake.start(fake.server("s", asked, *[fake.tool(f"t{n}", description="") for n in range(21)]))
+        shown = [
+            "await mcp_s.ask(what=...)\n    Ask. (no)",
+            *[f"await mcp_s.t{n}() -> Any" for n in range(19)],
+            "more: mcp_s: t19, t20",
+        ]
+        listings = await runtime.query_tool_docs("s"), await runtime.list_tools("s"), fake.names()["mcp_s"].TOOLS
+        for listing in listings:
+            self.assertEqual(repr(listing), "\n".join(shown))
+            self.assertEqual(len(listing), 22)
+        self.assertEqual([listings[0][0].toolAlias, listings[1][0].alias], ["ask", "ask"])
+        self.assertEqual(repr(await runtime.query_tool_docs("s", detail="full"))[:12], "[{'server': ")
+        fake.start(fake.server("none"))
+        self.assertEqual(repr(await runtime.query_tool_docs("none")), "server 'none' has no tools")
+
+    def test_help_is_short(self):
+        import pydoc
+
+        text = pydoc.plain(pydoc.render_doc(runtime))
+        self.assertIn('await runtime.search_tool_docs("what to do")', text)
+        self.assertLess(len(text), 5000)
+        self.assertNotIn("Methods inherited", text)
 
     async def test_wrong_arguments(self):
         fake.start(fake.GITHUB)

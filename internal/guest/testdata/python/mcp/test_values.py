@@ -134,6 +134,18 @@ class AttrDicts(unittest.TestCase):
             del self.value.nothing
         self.assertFalse(hasattr(AttrDict({"__deepcopy__": 1}), "__deepcopy__"))
 
+    def test_a_missing_key(self):
+        for name, message in (
+            ("titel", "did you mean 'title'?"),
+            ("zzzzz", "it has 'title', 'items', 'user', 'a b', 'class'"),
+            (3, "it has 'title', 'items', 'user', 'a b', 'class'"),
+        ):
+            with self.assertRaises(KeyError) as caught:
+                self.value[name]
+            self.assertEqual(caught.exception.args, (name,))
+            self.assertEqual(pickle.loads(pickle.dumps(caught.exception)).meant(), message)
+        self.assertEqual(AttrDict().get("x", 1), 1)
+
     def test_it_is_a_dict(self):
         plain = json.loads(json.dumps(self.value))
         self.assertEqual(self.value, plain)

@@ -1,0 +1,49 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"codemode/internal/config"
+)
+
+const (
+	maxLibraries     = 100             // bytes of packages' names in the tool's definition, about 30 tokens
+	packagesPatience = 2 * time.Second // an interpreter that nobody has asked yet what it is takes a tenth
+	plainImage       = "python:"       // the beginning of images that have the standard library and nothing else
+)
+
+// libraries is what code can import: the embedded Python has its standard library, another one may have more.
+func (b *Bridge) libraries() string {
+	c := b.opts.Config.Sandbox
+	engine := c.Runtime != config.RuntimeAuto && c.Runtime != config.RuntimeNative && c.Runtime != ""
+	switch {
+	case engine && !strings.HasPrefix(c.Image, plainImage):
+		return "what the image " + plain(c.Image) + " has"
+	case engine || c.Python == "":
+		return "standard library only"
+	case b.opts.Packages == nil:
+		return "the packages of " + plain(c.Python)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), packagesPatience)
+	defer cancel()
+	names, err := b.opts.Packages(ctx)
+	if err != nil {
+		return "the packages of " + plain(c.Python)
+	}
+	return "standard library" + some(names)
+}
+
+// some are packages' names as far as there is room, and the number of the rest.
+func some(names []string) string {
+	text := ""
+	for i, name := range names {
+		if len(text)+len(name) > maxLibraries {
+			return fmt.Sprintf("%s and %d more packages", text, len(names)-i)
+		}
+		text += ", " + plain(name)
+	}
+	return text
+}

@@ -221,7 +221,11 @@ func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
 		return 0, nil, fmt.Errorf("timeout: must be a whole number of seconds from 1 to %g", ceiling)
 	}
 	if n > ceiling {
-		return limits.MaxTimeout, []string{fmt.Sprintf("timeout %g s is more than the limit, so %g s applied", n, ceiling)}, nil
+		limit := "the limit"
+		if name := b.opts.Config.Variables["run.max_timeout"]; name != "" {
+			limit += " of " + name
+		}
+		return limits.MaxTimeout, []string{fmt.Sprintf("timeout %g s is more than %s, so %g s applied", n, limit, ceiling)}, nil
 	}
 	return time.Duration(n) * time.Second, nil, nil
 }

@@ -74,6 +74,7 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	show := newFindings(env, cmd)
 	tell := func(f doctor.Finding) {
 		ui.done()
+		f.Remedy = p.config.Name(f.Remedy)
 		show.add(f)
 	}
 	waiting := func(c doctor.Check) { ui.working("proving " + c.Proves) }
@@ -133,7 +134,7 @@ func newPatient(env Env, ui *ui, cmd *cli.Command) *patient {
 
 // addRuntimes adds those that the settings use, and then the others there are.
 func (p *patient) addRuntimes() {
-	used := p.runtimeNames()
+	used := runtimeNames(p.config.Sandbox)
 	policy := bridge.Policy(p.config.Sandbox)
 	for _, name := range slices.Concat(used, []string{config.RuntimeNative, container.Podman, container.Docker}) {
 		r := &doctor.Runtime{Policy: policy, Used: slices.Contains(used, name)}

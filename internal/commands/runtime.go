@@ -1,8 +1,11 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"path/filepath"
+	"sync"
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
@@ -32,7 +35,7 @@ func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int, progres
 		return nil, err
 	}
 	opts := t.bridgeOptions(log)
-	opts.Runtime, opts.Progress, opts.Servers = rt, progress, t.given()
+	opts.Runtime, opts.Progress, opts.Servers = &named{Runtime: rt, config: t.config, log: engines}, progress, t.given()
 	if t.config.Sandbox.Python != "" {
 		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }
 	}
@@ -45,7 +48,7 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	if t.paths.Cache == "" {
 		return nil, errNoCache
 	}
-	names := t.runtimeNames()
+	names := runtimeNames(t.config.Sandbox)
 	runtimes := make([]sandbox.Runtime, 0, len(names))
 	for _, name := range names {
 		switch name {
@@ -65,9 +68,63 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	return sandbox.NewFirst(runtimes...), nil
 }
 
+// named is a runtime whose errors call settings by the names that their user knows, and which tells where no container is had
+// though a variable asks for one.
+type named struct {
+	sandbox.Runtime
+	config config.Config
+	log    *slog.Logger
+	once   sync.Once
+}
+
+func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	box, err := n.Runtime.Start(ctx, spec)
+	image := n.config.Variables["sandbox.image"]
+	if err == nil && image != "" && len(n.config.Sandbox.Order) > 1 && n.Name() == config.RuntimeNative {
+		n.once.Do(func() {
+			n.log.Warn(image + " does not apply: no engine works here (codemode doctor says why), and the native runtime has no image")
+		})
+	}
+	return box, n.wrap(err)
+}
+
+func (n *named) Probe(ctx context.Context) (sandbox.Report, error) {
+	report, err := n.Runtime.Probe(ctx)
+	return report, n.wrap(err)
+}
+
+func (n *named) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &namedError{err, n.config}
+}
+
+type namedError struct {
+	error
+	config config.Config
+}
+
+func (e *namedError) Unwrap() error  { return e.error }
+func (e *namedError) Hint() []string { return e.config.Name(hint.Of(e.error)) }
+
+// idleSettings are variables of the environment that ask for something of a container where code runs in none.
+func idleSettings(c config.Config) (list []error) {
+	if runtimeNames(c.Sandbox)[0] != config.RuntimeNative {
+		return nil
+	}
+	way := "to use an engine: " + cmp.Or(c.Variables["sandbox.runtime"], "CODEMODE_SANDBOX_RUNTIME") + "=podman"
+	if image := c.Variables["sandbox.image"]; image != "" {
+		list = append(list, hint.New(image+" does not apply: code runs in the native runtime, which has no image", way))
+	}
+	if user := c.Variables["sandbox.user"]; user != "" && c.Sandbox.User != container.Nobody {
+		list = append(list, hint.New(user+" does not apply: code runs in the native runtime, as nobody ("+container.Nobody+")", way))
+	}
+	return list
+}
+
 // runtimeNames are those that are tried, one after the other. Only one is named where the settings leave no choice.
-func (t *tenancy) runtimeNames() []string {
-	c := t.config.Sandbox
+func runtimeNames(c config.Sandbox) []string {
 	switch {
 	case c.Runtime != config.RuntimeAuto:
 		return []string{c.Runtime}
@@ -107,7 +164,7 @@ func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runti
 		Missing:  c.Pull == "missing",
 		Machine:  c.Podman.Machine == "manage",
 		Idle:     c.IdleTimeout,
-		Progress: ui.working,
+		Progress: func(line string) { ui.waiting(filepath.Base(name), line) },
 		LookPath: lookPath(t.env),
 		Lookup:   t.env.Lookup,
 	})

@@ -69,7 +69,7 @@ func warnings(env Env, c config.Config) []error {
 	for _, unknown := range config.UnknownVariables(env.Environ) {
 		list = append(list, unknown)
 	}
-	return list
+	return append(list, idleSettings(c)...)
 }
 
 // untrustedError is all that one project's file says and is not applied.

@@ -31,6 +31,9 @@ type Config struct {
 	Log          Log          `koanf:"log"`
 	Release      Release      `koanf:"release"`
 
+	// Variables are those of the environment that settings are from, by key.
+	Variables map[string]string `koanf:"-"`
+
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
 	// mistake is told, but stops nothing.
 	Problems []error `koanf:"-"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"codemode/internal/hint"
 )
@@ -121,6 +122,9 @@ func (e *CeilingError) Error() string {
 
 // Hint is how to raise the limit.
 func (e *CeilingError) Hint() []string {
+	if strings.HasPrefix(e.CeilingFrom, olderPrefix) || strings.HasPrefix(e.CeilingFrom, ownPrefix) {
+		return []string{"raise the limit: " + e.CeilingFrom}
+	}
 	return []string{"raise the limit with CODEMODE_RUN_MAX_TIMEOUT, or run.max_timeout in config.toml"}
 }
 

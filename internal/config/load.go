@@ -116,7 +116,7 @@ func Explain(src Source) (Explained, error) {
 	m := newMerger()
 	m.errs, m.problems = append(errs, err), problems
 	for _, layer := range [][]setting{
-		defaults(at), user.settings, project.settings, user.tenants[tenant].settings, environment, flags,
+		defaults(at), asOriginal(environment, at), user.settings, project.settings, user.tenants[tenant].settings, environment, flags,
 	} {
 		m.merge(layer)
 	}
@@ -132,6 +132,9 @@ func Explain(src Source) (Explained, error) {
 		return e, err
 	}
 	e.Config.Problems = m.problems
+	if from := m.variablesOf(); len(from) > 0 {
+		e.Config.Variables = from
+	}
 	m.explain(&e, user, project)
 	if set(src.Lookup, olderDir) && !set(src.Lookup, "CODEMODE_MCP_DIR") && paths.Home != "" {
 		e.Config.Servers.Usual = filepath.Join(paths.Home, "MCPs")

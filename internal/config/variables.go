@@ -23,7 +23,10 @@ func UnknownVariables(environ []string) (unknown []*UnknownVariableError) {
 		older = append(older, k.older...)
 	}
 	for _, pair := range environ {
-		name, _, _ := strings.Cut(pair, "=")
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" {
+			continue // as if it were not set
+		}
 		if strings.HasPrefix(name, ownPrefix) && !strings.HasPrefix(name, ownPrefix+"TEST_") && !slices.Contains(known, name) {
 			unknown = append(unknown, &UnknownVariableError{name, known[len(others):]})
 		}

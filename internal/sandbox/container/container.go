@@ -33,7 +33,7 @@ type Options struct {
 	// Missing pulls an image that is not there, as part of the start that needs it, telling Progress.
 	// Otherwise such a start fails with code "image-missing".
 	Missing  bool
-	Progress func(line string)
+	Progress func(line string) // empty at the end
 
 	// Machine allows to make and start a Podman machine where podman needs one that is not running. What was started
 	// here is stopped when no guest has been there for Idle, and by Close; Idle 0 is by Close alone.

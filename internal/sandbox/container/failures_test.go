@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -237,6 +238,25 @@ image) [ -e "${0%/*}/there" ] || { echo "Error: inspecting object: example.org/i
 	}
 	if ok, err := r.Image().Present(t.Context()); !ok || err != nil {
 		t.Errorf("present: %t, %v", ok, err)
+	}
+}
+
+// TestStartPulls has a start fetch the image that is missing, and tell so until it is there.
+func TestStartPulls(t *testing.T) {
+	opts := fakeEngine(t, Podman, podmanVersion+`pull) echo 'Copying 1' >&2; touch "${0%/*}/there" ;;
+run) [ -e "${0%/*}/there" ] && echo 'Error: no space left on device' >&2 || echo 'Error: example.org/image: image not known' >&2; exit 125 ;; esac`)
+	var told []string
+	opts.Progress, opts.Missing = func(l string) { told = append(told, l) }, true
+	r := New(opts)
+	defer r.Close()
+	_, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+	var unavailable *sandbox.UnavailableError
+	if !errors.As(err, &unavailable) || unavailable.Code != "disk-full" {
+		t.Errorf("after the image was fetched: %v", err)
+	}
+	const what = "fetching the image example.org/image"
+	if want := []string{what, what + ": Copying 1", ""}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

@@ -20,10 +20,8 @@ func (r *Runtime) startMachine(ctx context.Context, e *engine, err error) error 
 	if !r.opts.Machine || !errors.As(err, &unavailable) || unavailable.Code != codeMachine {
 		return err
 	}
-	progress := r.opts.Progress
-	if progress == nil {
-		progress = func(string) {}
-	}
+	progress := r.progress()
+	defer progress("")
 	r.log.Info("starting the Podman machine")
 	_, err = e.run(ctx, progress, "machine", "start")
 	if err != nil && strings.Contains(err.Error(), "does not exist") {

@@ -37,7 +37,7 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox
 	means.Isolation = sandbox.IsolationFull // whatever less would have been accepted
 	sb, err := r.launch(ctx, e, spec, means)
 	if r.opts.Missing && isMissing(err) {
-		if err := r.Image().Pull(ctx, r.opts.Progress); err != nil {
+		if err := r.fetch(ctx); err != nil {
 			return nil, err
 		}
 		sb, err = r.launch(ctx, e, spec, means)
@@ -48,6 +48,23 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox
 	sb.counted = true
 	r.log.DebugContext(ctx, "sandbox started", "container", sb.name, "channel", sb.bootArg)
 	return sb, nil
+}
+
+// fetch pulls the image while something waits for it.
+func (r *Runtime) fetch(ctx context.Context) error {
+	tell := r.progress()
+	what := "fetching the image " + r.opts.Image
+	tell(what)
+	defer tell("")
+	return r.Image().Pull(ctx, func(line string) { tell(what + ": " + line) })
+}
+
+// progress is Options.Progress, whether anybody wants it or not.
+func (r *Runtime) progress() func(string) {
+	if r.opts.Progress == nil {
+		return func(string) {}
+	}
+	return r.opts.Progress
 }
 
 func (r *Runtime) check(spec sandbox.Spec) error {

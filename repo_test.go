@@ -113,10 +113,11 @@ var floor = map[string][]string{
 
 // outside are the directories that are not packages of the plan.
 var outside = map[string][]string{
-	"cmd/codemode": {"commands"},
-	".":            {"clientcfg", "commands", "sandbox"},
-	"testscripts":  {"commands"},
-	"chaos":        {"audit", "commands", "toolbox"},
+	"cmd/codemode":  {"commands"},
+	"packaging/npm": nil,
+	".":             {"clientcfg", "commands", "sandbox"},
+	"testscripts":   {"commands"},
+	"chaos":         {"audit", "commands", "toolbox"},
 }
 
 // testOnly are packages for tests, which the tests of whichever package may use.

@@ -26,14 +26,11 @@ func (i *Installer) command(req Request, t Target) command {
 	if req.Scope == clientcfg.Project || exe == "" {
 		exe = "codemode"
 	}
-	args := []string{"serve"}
+	words := slices.Concat(t.prefix, i.words(exe), []string{"serve"})
 	if req.Tenant != "" {
-		args = append(args, "--tenant", req.Tenant)
+		words = append(words, "--tenant", req.Tenant)
 	}
-	if len(t.prefix) > 0 {
-		return command{t.prefix[0], slices.Concat(t.prefix[1:], []string{exe}, args)}
-	}
-	return command{exe, args}
+	return command{words[0], words[1:]}
 }
 
 // members are a whole new entry.

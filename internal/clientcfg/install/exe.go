@@ -20,6 +20,23 @@ var passing = []struct {
 	{regexp.MustCompile(`/\.mount_[^/]+/`), "in the mount of an AppImage"},
 }
 
+// viaNpx is what entries start in place of a path when codemode was started by npx: the package of a platform, as
+// packaging/npm makes it, lies in a cache that npx may empty, and fills again.
+const viaNpx = "npx"
+
+var inNpx = regexp.MustCompile(`/_npx/[^/]+/node_modules/codemode-[a-z0-9]+-[a-z0-9]+/codemode(\.exe)?$`)
+
+// words are how an entry starts exe.
+func (i *Installer) words(exe string) []string {
+	switch {
+	case exe != viaNpx:
+		return []string{exe}
+	case i.Env.OS == "windows": // where npx is a script of the shell's
+		return []string{"cmd", "/c", "npx", "-y", "codemode"}
+	}
+	return []string{"npx", "-y", "codemode"}
+}
+
 // A PassingError is an executable that will not stay where it is.
 type PassingError struct{ Path, Where string }
 
@@ -33,7 +50,7 @@ func (e *PassingError) Hint() []string {
 }
 
 // Executable is the path that entries start: the one by which the shell finds this codemode, which upgrades leave as it is, else
-// its own. The error says that it will not stay.
+// its own, or npx where that has started it. The error says that it will not stay.
 func (i *Installer) Executable() (string, error) {
 	exe := i.Self.Executable
 	if found := i.lookPath("codemode"); found != "" && (exe == "" || sameFile(found, exe)) {
@@ -43,6 +60,9 @@ func (i *Installer) Executable() (string, error) {
 		return "", fmt.Errorf("it cannot be told where this codemode is")
 	}
 	slashed := filepath.ToSlash(exe)
+	if inNpx.MatchString(slashed) {
+		return viaNpx, nil
+	}
 	for _, p := range passing {
 		if p.pattern.MatchString(slashed) {
 			return exe, &PassingError{exe, p.what}

@@ -116,14 +116,15 @@ func TestLauncher(t *testing.T) {
 
 // TestLauncherSignals holds that a signal to the launcher is one to the program, and that both end alike.
 func TestLauncherSignals(t *testing.T) {
+	const caught = "trap 'echo caught; exit 9' "
 	for _, node := range nodes(t) {
 		for _, tt := range []struct {
 			program string
 			send    syscall.Signal
 			want    string
 		}{
-			{`trap 'echo caught; exit 9' TERM; echo up; while :; do read x; done`, syscall.SIGTERM, "up caught exit status 9"},
-			{`trap 'echo caught; exit 9' INT; echo up; while :; do read x; done`, syscall.SIGINT, "up caught exit status 9"},
+			{caught + `TERM; echo up; while :; do read x; done`, syscall.SIGTERM, "up caught exit status 9"},
+			{caught + `INT; echo up; while :; do read x; done`, syscall.SIGINT, "up caught exit status 9"},
 			{`echo up; read x`, syscall.SIGTERM, "up signal: terminated"},
 			{`echo up; read x`, syscall.SIGHUP, "up signal: hangup"},
 			{`echo up; kill -KILL $$`, 0, "up signal: killed"},

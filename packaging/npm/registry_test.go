@@ -131,13 +131,14 @@ func (u user) run(name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestInstalledFromARegistry publishes the packages to a registry on loopback, and has somebody with an empty home install
-// codemode from there, get the first answer of a server, and remove it again.
+// TestInstalledFromARegistry publishes the packages to a registry on loopback, and has somebody with an empty home
+// install codemode from there, get the first answer of a server, and remove it again.
 func TestInstalledFromARegistry(t *testing.T) {
 	url := registry(t)
 	packages := t.TempDir()
 	binary := filepath.Join(packages, "built")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "codemode/cmd/codemode").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "codemode/cmd/codemode")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, p := range platforms { // those of other platforms are never started
@@ -158,10 +159,10 @@ func TestInstalledFromARegistry(t *testing.T) {
 
 	u := newUser(t, url)
 	server := filepath.Join(os.Getenv("CODEMODE_TEST_NPM"), "node_modules", ".bin", "mcp-server-memory")
-	u.write("MCPs/memory.json", fmt.Sprintf(`{"mcpServers": {"memory": {"command": %q, "env": {"MEMORY_FILE_PATH": %q}}}}`,
-		server, filepath.Join(u.home, "graph.json")))
+	const entry = `{"mcpServers": {"memory": {"command": %q, "env": {"MEMORY_FILE_PATH": %q}}}}`
+	u.write("MCPs/memory.json", fmt.Sprintf(entry, server, filepath.Join(u.home, "graph.json")))
 	u.run("npm", "install", "-g", "codemode")
-	installed, _ := filepath.Glob(filepath.Join(u.home, "prefix", "lib", "node_modules", "codemode", "node_modules", "*"))
+	installed, _ := filepath.Glob(filepath.Join(u.home, "prefix/lib/node_modules/codemode/node_modules/*"))
 	if len(installed) != 1 || filepath.Base(installed[0]) != "codemode-linux-x64" {
 		t.Errorf("there are %q", installed)
 	}
@@ -178,17 +179,17 @@ func TestInstalledFromARegistry(t *testing.T) {
 	// One command, and nothing installed before: the entry starts codemode as it was started.
 	u.write(".cursor/mcp.json", "{}\n")
 	u.run("npx", "-y", "codemode", "install", "cursor")
-	var entry struct {
+	var client struct {
 		Servers map[string]struct {
 			Command string
 			Args    []string
 		} `json:"mcpServers"`
 	}
 	text, _ := os.ReadFile(filepath.Join(u.home, ".cursor", "mcp.json"))
-	if err := json.Unmarshal(text, &entry); err != nil {
+	if err := json.Unmarshal(text, &client); err != nil {
 		t.Fatal(err)
 	}
-	e := entry.Servers["codemode"]
+	e := client.Servers["codemode"]
 	if got := e.Command + " " + strings.Join(e.Args, " "); got != "npx -y codemode serve" {
 		t.Errorf("it starts %q", got)
 	}

@@ -60,14 +60,39 @@ var deadEnds = []struct{ name, code, want string }{
 			"`await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`",
 	},
 	{
+		"a server, imported by its name", "import fake",
+		"ModuleNotFoundError: No module named 'fake'; a server needs no import: `await mcp_fake.TOOL(...)`",
+	},
+	{
+		"a server that is not there, imported", "from mcp.servers import fakes",
+		"ImportError: cannot import name 'fakes' from 'mcp.servers' (/codemode/mcp/servers/__init__.py); did you mean `mcp_fake`?",
+	},
+	{
+		"a part of the SDK", "from mcp import ClientSession",
+		"ImportError: cannot import name 'ClientSession' from 'mcp' (/codemode/mcp/__init__.py); " +
+			"this `mcp` is codemode's, whose servers are connected: `await mcp_SERVER.TOOL(...)`",
+	},
+	{
+		"a helper's name", "await runtime.search_tools('read')",
+		"AttributeError: module 'mcp.runtime' has no attribute 'search_tools'; did you mean `runtime.search_tool_docs`?",
+	},
+	{
+		"a variable of the machine", "import os; os.environ['GITHUB_TOKEN']",
+		"KeyError: 'GITHUB_TOKEN'; no variable of this machine is in the sandbox: a server that needs a key has it already",
+	},
+	{
+		"a database of the machine", "import sqlite3; sqlite3.connect('/data/x.db')",
+		"sqlite3.OperationalError: unable to open database file; " + writable,
+	},
+	{
 		"an installation", "!pip install pandas",
 		"SyntaxError: invalid syntax; " + noInstall,
 	},
 	{
-		"an installation by a program", "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', 'pandas'])",
+		"an installation by a program", "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--no-index', 'pandas'])",
 		"note: " + noInstall,
 	},
-	{"an installation by a shell", "import os; os.system('pip3 install -q pandas')", "note: " + noInstall},
+	{"an installation by a shell", "import os; os.system('pip3 install -q --no-index pandas')", "note: " + noInstall},
 	{
 		"a folder of the machine", "open('/work/notes.txt', 'w')",
 		"FileNotFoundError: [Errno 2] No such file or directory: '/work/notes.txt'; " + writable,

@@ -10,6 +10,7 @@ _MAGIC = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+_MOST_WITHIN = 20  # blocks of one result
 _METHODS = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"), ("_repr_svg_", "image/svg+xml"))
 
 
@@ -43,6 +44,13 @@ class Displays:
         if _is_figure(thing):
             _close(thing)
         return True
+
+    def show_within(self, values):
+        """Show the images among what a tool has returned."""
+        if type(values) is list:
+            for value in values[:_MOST_WITHIN]:
+                if type(value).__module__ == "mcp" and str(getattr(value, "mime_type", "")).startswith("image/"):
+                    self.try_show(value)
 
     def show_figures(self):
         """Show the figures that pyplot holds open, and close them; those of earlier runs stay as they are.

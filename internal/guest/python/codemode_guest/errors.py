@@ -39,7 +39,7 @@ def describe(error, suggest, stopped, instead=None):
     lines = _chain(error, suggest, 0, set())
     way = instead and _way(error, instead)
     if way:
-        lines[-1] += f"; {way}"
+        lines[-1] = lines[-1].partition(". Did you mean: ")[0] + f"; {way}"
     return {"type": _type(error), "message": _cut(_message(error) or ""), "traceback": "\n".join(lines)}
 
 

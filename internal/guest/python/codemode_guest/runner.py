@@ -104,6 +104,7 @@ class Runner:
     def _value(self, value):
         if value is None or self._displays.try_show(value):
             return None
+        self._displays.show_within(value)
         if leftovers.is_unawaited(value):
             self._coroutines.add(value)
             value.close()

@@ -24,6 +24,7 @@ _INSTEAD = {
 }
 _CLIENTS = ("requests", "httpx", "aiohttp", "urllib3")
 
+_NO_VARIABLE = "no variable of this machine is in the sandbox: a server that needs a key has it already"
 _NO_FILE = "no file of this machine is in the sandbox"
 _NO_NETWORK = "the sandbox has no network"
 
@@ -41,8 +42,14 @@ class Walls:
         """Return what to do instead of what an exception says cannot be done, or None where it is about no wall."""
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
+        if isinstance(error, (ImportError, AttributeError)):
+            return _not_in_mcp(error)
         if isinstance(error, SyntaxError):
-            return _magic(error.text)
+            return self._syntax(error.msg) or _magic(error.text)
+        if isinstance(error, KeyError):
+            return _NO_VARIABLE if _of_environ(error.__traceback__) else None
+        if str(error) == "unable to open database file":
+            return self._writable()
         if not isinstance(error, OSError):
             return None
         if isinstance(error, FileNotFoundError) or error.errno == errno.EROFS:
@@ -57,6 +64,8 @@ class Walls:
         top = (error.name or "").partition(".")[0]
         if top == "runtime" or top.startswith("mcp_"):
             return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
+        if top in [name.replace("-", "_") for name in self._servers]:
+            return f"a server needs no import: `await mcp_{top}.TOOL(...)`"
         if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
             return None
         if top in getattr(sys, "stdlib_module_names", ()):  # since 3.10
@@ -64,6 +73,13 @@ class Walls:
         if top in _CLIENTS:
             return self._network()
         return NOTHING.replace(" library,", f" library ({_INSTEAD[top]}),") if top in _INSTEAD else NOTHING
+
+    def _syntax(self, message):
+        if message == "'await' outside async function":
+            return "write `async def`, and `await` where it is called"
+        if message == "'return' outside function" and not self._script:
+            return "a last expression's value comes back without it"
+        return None
 
     def _network(self):
         return _NO_NETWORK + self._tool("may have one", "fetch a page")
@@ -78,20 +94,41 @@ class Walls:
             or_tool = ", or with a server's tool" if self._servers else ""
             return f"the sandbox has no program {name!r}: do it in Python{or_tool}"
         if error.errno == errno.EROFS or name == str(self._written):
-            lasts = "program" if self._script else "session"
-            kept = self._tool("may write it", "write a file") if self._servers else ": print what is to be kept"
-            return f"only /workspace and /tmp can be written, and end with the {lasts}{kept}"
+            return self._writable()
         if self._script and not self._servers:
             return f"{_NO_FILE}: give its content on standard input"
         if self._script:
             return f"{_NO_FILE}: give its content on standard input, or a server's tool may read it"
         return _NO_FILE + self._tool("may read it", "read a file")
 
+    def _writable(self):
+        lasts = "program" if self._script else "session"
+        kept = self._tool("may write it", "write a file") if self._servers else ": print what is to be kept"
+        return f"only /workspace and /tmp can be written, and end with the {lasts}{kept}"
+
     def _tool(self, may, search):
         """That a server's tool may do it: whether one does, only a search can tell."""
         if not self._servers:
             return f", and this run has no MCP server that {may}"
         return f"; a server's tool {may}: `await runtime.search_tool_docs({search!r})`"
+
+
+def _not_in_mcp(error):
+    """What a name was meant to be that code looks for in one of codemode's own modules."""
+    if isinstance(error, ImportError):
+        module, name = sys.modules.get(error.name), str(error).partition("'")[2].partition("'")[0]
+    else:
+        module, name = getattr(error, "obj", None), getattr(error, "name", None)  # since 3.10
+    state = sys.modules.get("mcp._state")
+    if state is None or name is None or type(module) is not type(sys):
+        return None
+    return state.instead(module.__name__, name)
+
+
+def _of_environ(traceback):
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback.tb_frame.f_locals.get("self") is sys.modules["os"].environ
 
 
 def _is_socket(error):

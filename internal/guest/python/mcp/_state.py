@@ -113,6 +113,20 @@ def suggest(name):
     return f"did you mean `{calls[meant]}`?" if meant in calls else None
 
 
+def instead(module, name):
+    """Return what to use instead of a name that one of codemode's own modules does not have; None for another module."""
+    if module == "mcp.runtime":
+        meant = nearest(name, _HELPERS)
+        return f"did you mean `runtime.{meant}`?" if meant else "help(runtime) tells what it has"
+    if module == "mcp.servers":
+        return suggest(f"mcp_{name}")
+    if module != "mcp":
+        return None
+    if name in _HELPERS:
+        return f"did you mean `runtime.{name}`?"
+    return "this `mcp` is codemode's, whose servers are connected: `await mcp_SERVER.TOOL(...)`"
+
+
 def _there_is_none():
     cannot = listed(context.catalog.unusable())
     if cannot:

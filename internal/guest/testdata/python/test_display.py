@@ -83,6 +83,16 @@ class TestDisplays(unittest.TestCase):
             self.assertFalse(self.displays.try_show(thing), thing)
         self.assertTrue(self.displays.try_show(picture()))
 
+    def test_images_among_what_a_tool_returned(self):
+        import mcp
+
+        image, sound = mcp.Image(b"png", "image/png"), mcp.Audio(b"wav", "audio/wav")
+        self.displays.show_within(["text", image, sound, mcp.Resource("u", "image/png"), b"\x89PNG\r\n\x1a\n"])
+        self.assertEqual(self.channel.sent, [self.image])
+        self.displays.show_within((image,))
+        self.displays.show_within([image] * 30)
+        self.assertEqual(len(self.channel.sent), 21)
+
     def test_images_of_tools(self):
         image = type("Image", (), {"__module__": "mcp.content", "data": b"x", "mime_type": "image/webp"})()
         self.assertTrue(self.displays.try_show(image))

@@ -221,6 +221,20 @@ class Names(unittest.TestCase):
             "no MCP server can be used; there are off: `mcp_servers['NAME']` says why",
         )
 
+    def test_what_codemodes_modules_do_not_have(self):
+        fake.start(fake.GITHUB)
+        for module, name, want in (
+            ("mcp", "ClientSession", "this `mcp` is codemode's, whose servers are connected: `await mcp_SERVER.TOOL(...)`"),
+            ("mcp", "call_tool", "did you mean `runtime.call_tool`?"),
+            ("mcp.runtime", "search", "did you mean `runtime.search_tool_docs`?"),
+            ("mcp.runtime", "zzzzzz", "help(runtime) tells what it has"),
+            ("mcp.servers", "githup", "did you mean `mcp_github`?"),
+            ("mcp.servers", "slack", "there are mcp_github"),
+            ("json", "loadz", None),
+        ):
+            meant = _state.instead(module, name)
+            self.assertTrue(meant == want or name == "search" and "runtime.search_tool_docs" in meant, meant)
+
     def test_helpers_that_are_known_are_all(self):
         self.assertEqual(_state._HELPERS, set(runtime.__all__) - {"save_tool"})
 

@@ -90,6 +90,9 @@ func setup(env *testscript.Env, cache string) error {
 	env.Setenv("USERPROFILE", home)     // the same, on Windows
 	env.Setenv("XDG_CACHE_HOME", cache) // shared: it only holds what can be made again
 	env.Setenv("TMPDIR", env.WorkDir)   // what is left behind shows
+	if examples, err := filepath.Abs("../examples"); err == nil {
+		env.Setenv("EXAMPLES", examples)
+	}
 	if self, err := exec.LookPath("codemode"); err == nil {
 		env.Setenv("CODEMODE", self) // for scripts that change PATH
 	}

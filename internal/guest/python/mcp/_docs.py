@@ -17,6 +17,21 @@ class Found(list):
         return Found, (list(self), self._text)
 
 
+class One(Found):
+    """The document of one tool: a list of it, as the original had, and that document itself."""
+
+    def __getitem__(self, key):
+        return self[0][key] if isinstance(key, str) else list.__getitem__(self, key)
+
+    def __getattr__(self, name):
+        if name.startswith("_") or not self:  # while it is copied it is empty
+            raise AttributeError(name)
+        return getattr(self[0], name)
+
+    def __reduce__(self):
+        return One, (list(self),)
+
+
 _WHOLE = 20  # tools of a server that are shown with what they do; of the others the names
 
 
@@ -41,12 +56,14 @@ class Described(AttrDict):
     def __missing__(self, name):
         if name == "inputSchema" and "input_schema" in self:
             return self["input_schema"]
-        if name == "cwd" and "tools" in self:
-            return None
         raise KeyError(name)
 
     def __getattr__(self, name):
-        return self[name] if name in ("inputSchema", "cwd") and name not in self else AttrDict.__getattr__(self, name)
+        return self[name] if name == "inputSchema" and name not in self else AttrDict.__getattr__(self, name)
+
+    def __repr__(self):
+        """As the original printed it: a cwd of None is there, and not shown."""
+        return repr({key: value for key, value in self.items() if (key, value) != ("cwd", None)})
 
     def get(self, name, default=None):
         try:
@@ -63,10 +80,8 @@ class Described(AttrDict):
 
 def metadata(server):
     """What list_loaded_server_metadata says of a server."""
-    described = Described(name=server.name, alias=server.alias, tools=[tool_metadata(tool) for tool in server.tools])
-    if server.cwd:
-        described["cwd"] = server.cwd
-    return described
+    tools = [tool_metadata(tool) for tool in server.tools]
+    return Described(name=server.name, alias=server.alias, tools=tools, cwd=server.cwd or None)
 
 
 def tools_metadata(server):

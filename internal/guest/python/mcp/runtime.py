@@ -80,7 +80,7 @@ def query_tool_docs_sync(server, tool=None, detail="summary"):
     _check(detail)
     server = _catalog.described(server)
     if tool is not None:
-        return _docs.doc(server.name, server.alias, tool_by_name(server, tool), detail)
+        return _docs.One([_docs.doc(server.name, server.alias, tool_by_name(server, tool), detail)])
     docs = [_docs.doc(server.name, server.alias, tool, detail) for tool in server.tools]
     return docs if detail == "full" else _docs.listing(server, docs)
 

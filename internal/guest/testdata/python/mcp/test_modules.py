@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import json
 import pickle
 import pydoc
 import sys
@@ -65,7 +66,8 @@ class Modules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(listed[0].get("inputSchema"), listed[0].inputSchema)
         server = runtime.describe_server("github")
         self.assertIsNone(server["cwd"])
-        self.assertIsNone(server.get("cwd", "x"))
+        self.assertIn("cwd", json.loads(json.dumps(server)))
+        self.assertNotIn("cwd", repr(server))
         with self.assertRaises(KeyError):
             server["nothing"]
         self.assertEqual(pickle.loads(pickle.dumps(server)), server)
@@ -284,10 +286,13 @@ class Runtime(unittest.IsolatedAsyncioTestCase):
         summary = {"server": "github", "serverAlias": "github", "tool": "list_issues", "toolAlias": "list_issues"}
         summary["description"] = "The tool list_issues"
         self.assertEqual((await runtime.query_tool_docs("github"))[1], summary)
-        self.assertEqual(runtime.query_tool_docs_sync("github", "list_issues"), summary)
+        one = runtime.query_tool_docs_sync("github", "list_issues")
+        self.assertEqual(one, [summary])
+        self.assertEqual((one["tool"], one.get("x"), one.toolAlias), ("list_issues", None, "list_issues"))
+        self.assertEqual(pickle.loads(pickle.dumps(one)), one)
         full = await runtime.query_tool_docs("github", "list_issues", detail="full")
         more = {"inputSchema": {"type": "object", "properties": {}}, "signature": "list_issues() -> Any"}
-        self.assertEqual(full, {**summary, **more})
+        self.assertEqual(full, [{**summary, **more}])
         self.assertEqual([t["alias"] for t in await runtime.list_tools("github")], ["create_issue", "list_issues"])
         self.assertEqual(runtime.list_tools_sync("github"), await runtime.list_tools("github"))
         self.assertEqual(channel.sent, [("server", {"server": "github", "load": False})])

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxLibraries     = 100             // bytes of packages' names in the tool's definition, about 30 tokens
+	maxLibraries     = 40              // bytes of packages' names in the tool's definition, about 12 tokens
 	packagesPatience = 2 * time.Second // an interpreter that nobody has asked yet what it is takes a tenth
 	plainImage       = "python:"       // the beginning of images that have the standard library and nothing else
 )
@@ -41,7 +41,7 @@ func some(names []string) string {
 	text := ""
 	for i, name := range names {
 		if len(text)+len(name) > maxLibraries {
-			return fmt.Sprintf("%s and %d more packages", text, len(names)-i)
+			return fmt.Sprintf("%s and %d more", text, len(names)-i)
 		}
 		text += ", " + plain(name)
 	}

@@ -117,7 +117,7 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	if limit := b.opts.Config.Run.MaxTimeout; out.Status == StatusTimeout && req.Timeout < limit {
-		out.Notes = append(out.Notes, fmt.Sprintf("timeout may be up to %g", limit.Seconds()))
+		out.Notes = append(out.Notes, fmt.Sprintf("timeout may be up to %g s", limit.Seconds()))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -30,9 +31,10 @@ func (s Source) Packages(ctx context.Context) ([]string, error) {
 			continue // it need not be there
 		}
 		for _, e := range entries {
-			info, ok := strings.CutSuffix(e.Name(), ".dist-info") // NAME-VERSION
-			name, _, _ := strings.Cut(info, "-")
-			if name = strings.ReplaceAll(name, "_", "-"); ok && !slices.Contains(tools, name) {
+			name, _, _ := strings.Cut(e.Name(), "-") // NAME-VERSION.dist-info; Debian's are older, NAME-VERSION.egg-info
+			name = strings.ReplaceAll(name, "_", "-")
+			ext := filepath.Ext(e.Name())
+			if (ext == ".dist-info" || ext == ".egg-info") && !slices.Contains(tools, name) {
 				names = append(names, name)
 			}
 		}

@@ -17,7 +17,7 @@ func TestPackages(t *testing.T) {
 	}
 	sites, _ := filepath.Glob(filepath.Join(venv, "lib", "python3.*", "site-packages"))
 	for _, name := range []string{
-		"pip-26.0.dist-info", "anyio-4.1.0.dist-info", "pandas-3.0.1.dist-info", "python_dateutil-2.9.dist-info",
+		"pip-26.0.dist-info", "anyio-4.1.0.egg-info", "pandas-3.0.1.dist-info", "python_dateutil-2.9.dist-info",
 		"numpy-2.4.dist-info", "pandas", "numpy.libs",
 	} {
 		if err := os.Mkdir(filepath.Join(sites[0], name), 0o755); err != nil {

@@ -218,7 +218,7 @@ func (l *listing) server(ctx context.Context, name string) (catalog.Server, erro
 	if s, ok := l.knows(name); ok {
 		return s, nil
 	}
-	for _, s := range l.usable {
+	for _, s := range l.given() {
 		if s.Name == name || l.aliases[s.Name] == name {
 			return l.ask(ctx, s.Name)
 		}

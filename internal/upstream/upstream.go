@@ -43,6 +43,9 @@ func (e *StartError) Hint() (hints []string) {
 	if wall := e.SandboxHint(); wall != "" {
 		hints = append(hints, wall)
 	}
+	if hints == nil && !e.lacks() {
+		hints = []string{"see what is started: codemode servers show " + hint.Word(e.Server)}
+	}
 	return hints
 }
 

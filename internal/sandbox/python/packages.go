@@ -31,7 +31,7 @@ func (s Source) Packages(ctx context.Context) ([]string, error) {
 			continue // it need not be there
 		}
 		for _, e := range entries {
-			name, _, _ := strings.Cut(e.Name(), "-") // NAME-VERSION.dist-info; Debian's are older, NAME-VERSION.egg-info
+			name, _, _ := strings.Cut(e.Name(), "-") // NAME-VERSION.dist-info, Debian's .egg-info
 			name = strings.ReplaceAll(name, "_", "-")
 			ext := filepath.Ext(e.Name())
 			if (ext == ".dist-info" || ext == ".egg-info") && !slices.Contains(tools, name) {

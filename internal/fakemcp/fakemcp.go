@@ -53,6 +53,9 @@ type options struct {
 	stripNames   bool
 	http         string
 	token        string
+	oauth        bool
+	tokenLife    time.Duration
+	lie          string
 }
 
 func parse(args []string) (o options, err error) {
@@ -88,6 +91,9 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.stripNames, "strip-names", false, "mind neither case nor white space around the name of a tool that is called")
 	fs.StringVar(&o.http, "http", "", "serve by URL, on a free port, and write http://HOST:PORT to `FILE`: /mcp, /json, /stateless, /sse below it")
 	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
+	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
+	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
+	fs.StringVar(&o.lie, "lie", "", "what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration")
 	err = fs.Parse(args)
 	return o, err
 }

@@ -26,6 +26,9 @@ func handler(o options) http.Handler {
 	mux.Handle("/json", mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{JSONResponse: true}))
 	mux.Handle("/stateless", mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Stateless: true}))
 	mux.Handle("/sse", mcp.NewSSEHandler(server, nil))
+	if o.oauth {
+		return newOAuth(o).protect(mux)
+	}
 	if o.token == "" {
 		return mux
 	}

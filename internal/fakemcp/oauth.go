@@ -1,0 +1,196 @@
+package fakemcp
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// oauth is an authorization server for the servers by URL beside it: whoever asks is signed in at once. A refresh token can be
+// used once; a second use ends the sign-in, as it would where one was stolen.
+type oauth struct {
+	options options
+
+	mu      sync.Mutex
+	clients map[string]string     // redirect by client id
+	codes   map[string]url.Values // what was asked for, by code
+	access  map[string]time.Time  // end by access token
+	refresh map[string]bool       // whether a refresh token was used
+}
+
+func newOAuth(o options) *oauth {
+	return &oauth{
+		options: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]time.Time{}, refresh: map[string]bool{},
+	}
+}
+
+// protect lets in who is signed in.
+func (a *oauth) protect(next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/oauth-protected-resource/", a.resource)
+	mux.HandleFunc("/.well-known/oauth-authorization-server", a.metadata)
+	mux.HandleFunc("POST /register", a.register)
+	mux.HandleFunc("GET /authorize", a.authorize)
+	mux.HandleFunc("POST /token", a.token)
+	mux.HandleFunc("POST /revoke", a.revoke)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		end, ok := a.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		a.mu.Unlock()
+		if !ok || time.Now().After(end) {
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+origin(r)+"/.well-known/oauth-protected-resource"+r.URL.Path+`", scope="read"`)
+			http.Error(w, "sign in", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	return mux
+}
+
+func origin(r *http.Request) string { return "http://" + r.Host }
+
+// lies says whether this server tells that lie.
+func (a *oauth) lies(lie string) bool { return a.options.lie == lie }
+
+func (a *oauth) resource(w http.ResponseWriter, r *http.Request) {
+	name := origin(r) + strings.TrimPrefix(r.URL.Path, "/.well-known/oauth-protected-resource")
+	if a.lies("resource") {
+		name = "https://bank.example/mcp"
+	}
+	reply(w, http.StatusOK, map[string]any{"resource": name, "authorization_servers": []string{origin(r)}, "scopes_supported": []string{"read", "write"}})
+}
+
+func (a *oauth) metadata(w http.ResponseWriter, r *http.Request) {
+	m := map[string]any{
+		"issuer": origin(r), "authorization_endpoint": origin(r) + "/authorize", "token_endpoint": origin(r) + "/token",
+		"revocation_endpoint": origin(r) + "/revoke", "registration_endpoint": origin(r) + "/register",
+		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+		"scopes_supported": []string{"read", "write", "offline_access"}, "authorization_response_iss_parameter_supported": true,
+	}
+	switch a.options.lie {
+	case "issuer":
+		m["issuer"] = "https://bank.example"
+	case "no-pkce":
+		m["code_challenge_methods_supported"] = []string{"plain"}
+	case "no-registration":
+		delete(m, "registration_endpoint")
+	case "redirects":
+		http.Redirect(w, r, r.URL.Path+"?again", http.StatusFound)
+		return
+	case "large":
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"issuer":"`)
+		for line := strings.Repeat("x", 64<<10); ; {
+			if _, err := io.WriteString(w, line); err != nil {
+				return
+			}
+		}
+	case "page":
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<title>Welcome</title>")
+		return
+	}
+	reply(w, http.StatusOK, m)
+}
+
+func (a *oauth) register(w http.ResponseWriter, r *http.Request) {
+	var m struct {
+		Redirects []string `json:"redirect_uris"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || len(m.Redirects) != 1 {
+		reply(w, http.StatusBadRequest, map[string]any{"error": "invalid_redirect_uri"})
+		return
+	}
+	id := rand.Text()
+	a.mu.Lock()
+	a.clients[id] = m.Redirects[0]
+	a.mu.Unlock()
+	reply(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"})
+}
+
+func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	redirect, known := a.clients[q.Get("client_id")]
+	if !known || redirect != q.Get("redirect_uri") || q.Get("code_challenge_method") != "S256" || q.Get("resource") == "" {
+		http.Error(w, "this is no request to authorize", http.StatusBadRequest)
+		return
+	}
+	code := rand.Text()
+	a.codes[code] = q
+	answer := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {origin(r)}}
+	switch a.options.lie {
+	case "iss":
+		answer.Set("iss", "https://bank.example")
+	case "no-iss":
+		answer.Del("iss")
+	case "state":
+		answer.Set("state", "of-another")
+	case "denied":
+		answer = url.Values{"error": {"access_denied"}, "error_description": {"not <b>you</b>"}, "state": {q.Get("state")}, "iss": {origin(r)}}
+	}
+	http.Redirect(w, r, redirect+"?"+answer.Encode(), http.StatusFound)
+}
+
+func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	good := r.Form.Get("resource") != ""
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		asked, ok := a.codes[r.Form.Get("code")]
+		delete(a.codes, r.Form.Get("code"))
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		good = good && ok && asked.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) &&
+			asked.Get("client_id") == r.Form.Get("client_id") && asked.Get("redirect_uri") == r.Form.Get("redirect_uri")
+	case "refresh_token":
+		used, ok := a.refresh[r.Form.Get("refresh_token")]
+		if used {
+			clear(a.access)
+			clear(a.refresh)
+		}
+		good = good && ok && !used
+		if good {
+			a.refresh[r.Form.Get("refresh_token")] = true
+		}
+	default:
+		good = false
+	}
+	if !good || a.lies("no-token") {
+		reply(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant", "error_description": "that is over"})
+		return
+	}
+	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
+	life := a.options.tokenLife
+	a.access[access], a.refresh[refresh] = time.Now().Add(life), false
+	kind := "Bearer"
+	if a.lies("mac") {
+		kind = "mac"
+	}
+	reply(w, http.StatusOK, map[string]any{"access_token": access, "token_type": kind, "expires_in": int(life.Seconds()), "refresh_token": refresh})
+}
+
+func (a *oauth) revoke(_ http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.refresh[r.Form.Get("token")]; ok {
+		clear(a.access)
+		clear(a.refresh)
+	}
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,168 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+// authority is where a server has its users sign in.
+type authority struct {
+	resource string // what the server calls itself
+	server   *oauthex.AuthServerMeta
+	scopes   []string // that the server asks for
+}
+
+// ErrNotNeeded is a server that lets codemode in as it is.
+var ErrNotNeeded = errors.New("the server wants no sign-in: it answers without one")
+
+// discover asks a server who lets its users in, and asks that one how
+// (https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization, read November 2026).
+func discover(ctx context.Context, client *http.Client, server string) (*authority, error) {
+	challenges, open, err := challenge(ctx, client, server)
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{resource: server}
+	metadata, err := resourceMetadata(ctx, client, server, challenges)
+	if err != nil {
+		return nil, err
+	}
+	if metadata == nil && open {
+		return nil, ErrNotNeeded
+	}
+	for _, c := range challenges {
+		if c.Scheme == "bearer" && c.Params["scope"] != "" {
+			a.scopes = strings.Fields(c.Params["scope"])
+		}
+	}
+	issuer := origin(server) // before revision 2025-06-18 a server's root was its authorization server
+	if metadata != nil {
+		if len(metadata.AuthorizationServers) == 0 {
+			return nil, errors.New("the server names no authorization server")
+		}
+		a.resource, issuer = metadata.Resource, metadata.AuthorizationServers[0]
+		if a.scopes == nil {
+			a.scopes = metadata.ScopesSupported
+		}
+	}
+	a.server, err = auth.GetAuthServerMetadata(ctx, issuer, client)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("asking the authorization server %q how to sign in: %w", issuer, plainly(err))
+	case a.server == nil && metadata != nil:
+		return nil, fmt.Errorf("the authorization server %q does not say how to sign in", issuer)
+	case a.server == nil:
+		a.server = &oauthex.AuthServerMeta{
+			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token",
+			RegistrationEndpoint: issuer + "/register", CodeChallengeMethodsSupported: []string{"S256"},
+		}
+	}
+	if !slices.Contains(a.server.CodeChallengeMethodsSupported, "S256") {
+		return nil, fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); nothing was sent to it", issuer)
+	}
+	return a, nil
+}
+
+// challenge is what a server says to somebody who is not signed in; open says that it lets them in.
+func challenge(ctx context.Context, client *http.Client, server string) (list []oauthex.Challenge, open bool, err error) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"codemode","version":"0"}}}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader(hello))
+	if err != nil {
+		return nil, false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, false, fmt.Errorf("asking the server: %w", plainly(err))
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	_ = resp.Body.Close()
+	list, err = oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		list = nil // many a server writes it wrongly; where its metadata is can be guessed
+	}
+	return list, resp.StatusCode < http.StatusBadRequest, nil
+}
+
+// resourceMetadata is a server's document about itself (RFC 9728), nil where there is none. One that is about another server is
+// an error: who follows it signs in for somebody else.
+func resourceMetadata(ctx context.Context, client *http.Client, server string, challenges []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	places := []string{origin(server) + wellKnown + strings.TrimRight(u.EscapedPath(), "/"), origin(server) + wellKnown}
+	for _, c := range challenges {
+		if at := c.Params["resource_metadata"]; at != "" {
+			places = []string{at} // it says so itself
+			break
+		}
+	}
+	for _, place := range slices.Compact(places) {
+		status := 0
+		probe := &http.Client{Timeout: client.Timeout, CheckRedirect: client.CheckRedirect, Transport: statusRecorder{client.Transport, &status}}
+		for _, resource := range names(server) {
+			metadata, failed := oauthex.GetProtectedResourceMetadata(ctx, place, resource, probe)
+			if failed == nil {
+				return metadata, nil
+			}
+			if err = failed; status != http.StatusOK {
+				break
+			}
+		}
+		if status == http.StatusOK || status == 0 {
+			return nil, fmt.Errorf("the server's document about itself cannot be used: %w", plainly(err))
+		}
+	}
+	return nil, nil
+}
+
+// names are what a server may call itself: by its URL, or by one that this is below.
+func names(server string) []string {
+	list := []string{server, strings.TrimSuffix(server, "/"), strings.TrimSuffix(server, "/") + "/"}
+	root := origin(server)
+	for path := strings.TrimSuffix(strings.TrimPrefix(server, root), "/"); path != ""; {
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		list = append(list, root+path, root+path+"/")
+	}
+	return list
+}
+
+func origin(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// statusRecorder remembers the status of the last answer, which oauthex does not tell.
+type statusRecorder struct {
+	next   http.RoundTripper
+	status *int
+}
+
+func (s statusRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := s.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	*s.status = 0
+	resp, err := next.RoundTrip(req)
+	if err == nil {
+		*s.status = resp.StatusCode
+	}
+	return resp, err
+}

@@ -1,0 +1,276 @@
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+// A Login is one sign-in at one server.
+type Login struct {
+	Store  *Store
+	Server string   // the URL of its entry
+	Scopes []string // wanted beside those that the server asks for
+	Client Client   // registered by its user; one without an ID is registered by itself
+
+	// Show tells the user where to sign in. The context ends when they have, or will not.
+	Show func(ctx context.Context, address string)
+
+	// Pasted, when set, brings the address that a browser was sent back to, from a user whose browser is elsewhere.
+	Pasted func(ctx context.Context) (string, error)
+}
+
+// Run signs in and keeps what was granted.
+func (l *Login) Run(ctx context.Context) (Grant, error) {
+	at, err := discover(ctx, l.Store.client(), l.Server)
+	if err != nil {
+		return Grant{}, err
+	}
+	before, _ := l.Store.Load(l.Server)
+	if before.Issuer != at.server.Issuer {
+		before = Grant{}
+	}
+	back, err := listen(before.Client.Redirect)
+	if err != nil {
+		return Grant{}, err
+	}
+	defer back.close()
+	g := Grant{
+		Server: l.Server, Resource: at.resource, Issuer: at.server.Issuer,
+		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
+	}
+	if g.Client, err = l.register(ctx, at.server, before.Client, back.address); err != nil {
+		return Grant{}, err
+	}
+	g.Scopes = l.scopes(at, before.Scopes)
+	verifier := rand.Text() + rand.Text()
+	code, err := l.authorize(ctx, at, g, back, verifier)
+	if err != nil {
+		return Grant{}, err
+	}
+	answer, err := g.Client.token(ctx, l.Store.client(), g.TokenURL, url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "code_verifier": {verifier},
+		"redirect_uri": {g.Client.Redirect}, "resource": {g.Resource},
+	})
+	if err != nil {
+		return Grant{}, fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
+	}
+	g.take(answer)
+	lock, err := l.Store.lock(ctx, l.Server)
+	if err != nil {
+		return Grant{}, err
+	}
+	defer lock.Close()
+	return g, l.Store.keep(g)
+}
+
+// scopes are those to ask for: never fewer than were granted.
+func (l *Login) scopes(at *authority, before []string) []string {
+	list := slices.Concat(before, at.scopes, l.Scopes)
+	if slices.Contains(at.server.ScopesSupported, "offline_access") { // without it some give no refresh token
+		list = append(list, "offline_access")
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// register is who codemode is at an authorization server: whom its user has registered, who it was before, or somebody new.
+func (l *Login) register(ctx context.Context, at *oauthex.AuthServerMeta, before Client, redirect string) (Client, error) {
+	switch {
+	case l.Client.ID != "":
+		c := l.Client
+		c.Redirect, c.Method = redirect, "none"
+		if c.Secret != "" {
+			c.Method = secretMethod(at.TokenEndpointAuthMethodsSupported)
+		}
+		return c, nil
+	case before.ID != "" && before.Redirect == redirect:
+		return before, nil
+	case at.RegistrationEndpoint == "":
+		return Client{}, &noRegistrationError{at.Issuer, redirect}
+	}
+	answer, err := oauthex.RegisterClient(ctx, at.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		ClientName: "codemode", RedirectURIs: []string{redirect}, ApplicationType: "native",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		TokenEndpointAuthMethod: "none",
+	}, l.Store.client())
+	if err != nil {
+		return Client{}, fmt.Errorf("registering codemode at %q: %w", at.Issuer, plainly(err))
+	}
+	c := Client{ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.TokenEndpointAuthMethod, Redirect: redirect}
+	if c.Method == "" {
+		c.Method = "none"
+		if c.Secret != "" {
+			c.Method = secretMethod(at.TokenEndpointAuthMethodsSupported)
+		}
+	}
+	return c, nil
+}
+
+// secretMethod is how a client with a secret says who it is; client_secret_basic is RFC 8414's default.
+func secretMethod(supported []string) string {
+	if slices.Contains(supported, "client_secret_post") && !slices.Contains(supported, "client_secret_basic") {
+		return "client_secret_post"
+	}
+	return "client_secret_basic"
+}
+
+// noRegistrationError is an authorization server that wants its clients registered by hand.
+type noRegistrationError struct{ issuer, redirect string }
+
+func (e *noRegistrationError) Error() string {
+	return fmt.Sprintf("the authorization server %q registers no clients by itself", e.issuer)
+}
+
+// Hint is what its user can do.
+func (e *noRegistrationError) Hint() []string {
+	return []string{fmt.Sprintf("register codemode there, with the redirect %s, and give --client-id", e.redirect)}
+}
+
+// authorize has the user sign in, and returns the code that a browser brings back.
+func (l *Login) authorize(ctx context.Context, at *authority, g Grant, back *callback, verifier string) (string, error) {
+	sum := sha256.Sum256([]byte(verifier))
+	state := rand.Text()
+	address, err := url.Parse(at.server.AuthorizationEndpoint)
+	if err != nil {
+		return "", err
+	}
+	query := address.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": g.Client.ID, "redirect_uri": g.Client.Redirect, "state": state,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256",
+		"resource": g.Resource, "scope": strings.Join(g.Scopes, " "),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	address.RawQuery = query.Encode()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	back.serve(state)
+	l.Show(ctx, address.String())
+	answer, err := l.wait(ctx, back)
+	if err != nil {
+		return "", err
+	}
+	return checkAnswer(answer, state, at.server)
+}
+
+// wait waits for the browser, or for what the user pastes.
+func (l *Login) wait(ctx context.Context, back *callback) (url.Values, error) {
+	pasted, failed := make(chan url.Values, 1), make(chan error, 1)
+	if l.Pasted != nil {
+		go func() {
+			text, err := l.Pasted(ctx)
+			u, bad := url.Parse(strings.TrimSpace(text))
+			switch {
+			case err != nil:
+				failed <- err
+			case bad != nil || u.Query().Get("state") == "":
+				failed <- fmt.Errorf("what was pasted is no address that a sign-in ends at: %.80q", text)
+			default:
+				pasted <- u.Query()
+			}
+		}()
+	}
+	select {
+	case answer := <-back.answers:
+		return answer, nil
+	case answer := <-pasted:
+		return answer, nil
+	case err := <-failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// checkAnswer takes the code from what an authorization server sends back, if it is that server and this sign-in.
+func checkAnswer(answer url.Values, state string, at *oauthex.AuthServerMeta) (string, error) {
+	iss := answer.Get("iss")
+	switch {
+	case answer.Get("state") != state:
+		return "", errors.New("what came back is of another sign-in; nothing was done with it")
+	case iss != "" && iss != at.Issuer, iss == "" && at.AuthorizationResponseIssParameterSupported: // RFC 9207
+		return "", fmt.Errorf("the answer is from %.200q and not from %q; nothing was done with it", iss, at.Issuer)
+	case answer.Get("error") != "":
+		return "", fmt.Errorf("the sign-in failed: %w", &oauthError{Code: answer.Get("error"), Description: answer.Get("error_description")})
+	case answer.Get("code") == "":
+		return "", errors.New("the authorization server has sent no code")
+	}
+	return answer.Get("code"), nil
+}
+
+// stopTime is how long the page that a browser comes back to has to be shown.
+const stopTime = time.Second
+
+// callback is where a browser comes back to, on this machine.
+type callback struct {
+	listener net.Listener
+	server   *http.Server
+	address  string
+	answers  chan url.Values
+}
+
+// listen listens where it was listened before, if that is free, else anywhere.
+func listen(before string) (*callback, error) {
+	at := "127.0.0.1:0"
+	if u, err := url.Parse(before); err == nil && u.Host != "" {
+		at = u.Host
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening for the browser: %w", err)
+	}
+	return &callback{listener: l, address: "http://" + l.Addr().String() + "/callback", answers: make(chan url.Values, 1)}, nil
+}
+
+// serve takes the first answer of this sign-in.
+func (c *callback) serve(state string) {
+	c.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/callback" || r.URL.Query().Get("state") != state {
+			http.NotFound(w, r)
+			return
+		}
+		select {
+		case c.answers <- r.URL.Query():
+		default: // it came already
+		}
+		text := "codemode has what it needs. This page can be closed."
+		if why := r.URL.Query().Get("error"); why != "" {
+			text = "The sign-in failed: " + why
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>codemode</title><p>%s</p>\n", html.EscapeString(text))
+	})}
+	go func() { _ = c.server.Serve(c.listener) }()
+}
+
+// close ends it when the page has been shown.
+func (c *callback) close() {
+	if c.server == nil {
+		_ = c.listener.Close()
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	_ = c.server.Shutdown(ctx)
+	_ = c.server.Close()
+}

@@ -1,0 +1,190 @@
+// Package signin is how codemode's user signs in to servers by URL: OAuth 2.1 as revision 2025-11-25 of MCP has it.
+//
+// It owns what authorization servers have granted, a file for each server in a folder of the tenant's, readable by its user
+// alone. It never opens a browser and never asks anybody (commands does), and nothing outside of it sees a refresh token. What a
+// [Store] keeps is shared by all processes of the tenant, under a lock a server, so that one of them refreshes for all.
+package signin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"codemode/internal/filelock"
+)
+
+// A Grant is what an authorization server lets codemode do at one server.
+type Grant struct {
+	Server       string    `json:"server"`   // the URL of its entry
+	Resource     string    `json:"resource"` // what the server calls itself there
+	Issuer       string    `json:"issuer"`
+	TokenURL     string    `json:"tokenURL"`
+	RevokeURL    string    `json:"revokeURL,omitempty"`
+	Client       Client    `json:"client"`
+	Scopes       []string  `json:"scopes,omitempty"`
+	AccessToken  string    `json:"accessToken"`
+	RefreshToken string    `json:"refreshToken,omitempty"`
+	Expires      time.Time `json:"expires,omitzero"` // of the access token; zero where that was not said
+}
+
+// A Client is codemode as an authorization server knows it.
+type Client struct {
+	ID       string `json:"id"`
+	Secret   string `json:"secret,omitempty"`
+	Method   string `json:"method"`             // how it says who it is: none, client_secret_post, client_secret_basic
+	Redirect string `json:"redirect,omitempty"` // where browsers come back to
+}
+
+// ErrSignedOut is a server at which nobody is signed in, or not any more.
+var ErrSignedOut = errors.New("nobody is signed in")
+
+// Store keeps grants in a folder, which is made when the first is kept. The zero value keeps nothing.
+type Store struct {
+	Dir  string
+	HTTP *http.Client // nil is [NewHTTPClient]
+}
+
+// NewHTTPClient is the client for authorization servers: nothing it asks for is large, far away or elsewhere.
+func NewHTTPClient() *http.Client {
+	return &http.Client{
+		Timeout: 30 * time.Second,
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if req.Method != http.MethodGet || len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+				return fmt.Errorf("it redirects to %q, which is not followed", req.URL.Host)
+			}
+			return nil
+		},
+	}
+}
+
+func (s *Store) client() *http.Client {
+	if s.HTTP != nil {
+		return s.HTTP
+	}
+	return NewHTTPClient()
+}
+
+// canonical is a server's URL as a key: what its writing does not change.
+func canonical(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	u.Scheme, u.Host, u.Fragment, u.User = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", nil
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
+func (s *Store) file(server string) string {
+	sum := sha256.Sum256([]byte(canonical(server)))
+	return filepath.Join(s.Dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+// Load returns what is kept for a server; [ErrSignedOut] where that is nothing.
+func (s *Store) Load(server string) (Grant, error) {
+	if s.Dir == "" {
+		return Grant{}, ErrSignedOut
+	}
+	return load(s.file(server))
+}
+
+func load(file string) (g Grant, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return g, ErrSignedOut
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &g)
+	}
+	if err != nil {
+		return Grant{}, fmt.Errorf("reading the sign-in in %q: %w", file, err)
+	}
+	return g, nil
+}
+
+// List returns every grant that is kept and can be read.
+func (s *Store) List() (list []Grant) {
+	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.json"))
+	for _, file := range files {
+		if g, err := load(file); err == nil {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// keep writes a grant, under the lock of its server.
+func (s *Store) keep(g Grant) error {
+	data, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return err
+	}
+	file := s.file(g.Server)
+	f, err := os.CreateTemp(s.Dir, ".new-*") // readable by its user alone
+	if err != nil {
+		return fmt.Errorf("keeping the sign-in: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(data, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the sign-in: %w", err)
+	}
+	return nil
+}
+
+// lock takes the lock of a server's grant.
+func (s *Store) lock(ctx context.Context, server string) (*flock.Flock, error) {
+	if s.Dir == "" {
+		return nil, errors.New("there is no folder for the state of codemode, so no sign-in can be kept")
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keeping the sign-in: %w", err)
+	}
+	return filelock.Take(ctx, strings.TrimSuffix(s.file(server), ".json")+".lock")
+}
+
+// Remove forgets a server's grant, and has its authorization server forget it where that can be done.
+func (s *Store) Remove(ctx context.Context, server string) error {
+	lock, err := s.lock(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	g, err := s.Load(server)
+	if errors.Is(err, ErrSignedOut) {
+		return err
+	}
+	if err := os.Remove(s.file(server)); err != nil {
+		return err
+	}
+	if g.RevokeURL == "" {
+		return nil
+	}
+	token := g.RefreshToken
+	if token == "" {
+		token = g.AccessToken
+	}
+	_, err = g.Client.post(ctx, s.client(), g.RevokeURL, url.Values{"token": {token}})
+	if err != nil {
+		return fmt.Errorf("the sign-in is removed here; telling %q failed: %w", g.Issuer, err)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codemode/internal/fakemcp"
+	"codemode/internal/hint"
+)
+
+// browser is a user who signs in at once: it follows where an address leads.
+func browser(t *testing.T) func(context.Context, string) {
+	return func(ctx context.Context, address string) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go func() {
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		}()
+	}
+}
+
+// site is a server that wants a sign-in.
+func site(t *testing.T, args ...string) string {
+	t.Helper()
+	s := httptest.NewServer(fakemcp.Handler(append([]string{"-oauth"}, args...)...))
+	t.Cleanup(s.Close)
+	return s.URL + "/mcp"
+}
+
+// status is a server's answer to a token.
+func status(t *testing.T, server, token string) int {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, server, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestSignIn(t *testing.T) {
+	server := site(t)
+	store := &Store{Dir: filepath.Join(t.TempDir(), "sign-ins")}
+	if _, err := store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) {
+		t.Errorf("before: %v", err)
+	}
+	login := &Login{Store: store, Server: server, Scopes: []string{"write"}, Show: browser(t)}
+	g, err := login.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(g.Scopes, " "); got != "offline_access read write" {
+		t.Errorf("the scopes are %q", got)
+	}
+	token, err := store.Token(t.Context(), server, "")
+	if err != nil || status(t, server, token) == http.StatusUnauthorized {
+		t.Errorf("the token is %q, %v", token, err)
+	}
+	for _, file := range []string{store.Dir, store.file(server)} {
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v, %v", file, info.Mode(), err)
+		}
+	}
+	// A token that the server refuses is refreshed, once for all who ask.
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			other := &Store{Dir: store.Dir} // as another process
+			if fresh, err := other.Token(t.Context(), server, token); err != nil || fresh == token || status(t, server, fresh) == http.StatusUnauthorized {
+				t.Errorf("the fresh token is %q, %v", fresh, err)
+			}
+		})
+	}
+	all.Wait()
+	if list := store.List(); len(list) != 1 || list[0].Server != server {
+		t.Errorf("the list is %v", list)
+	}
+	again, err := login.Run(t.Context())
+	if err != nil || again.Client.ID != g.Client.ID {
+		t.Errorf("signed in again as %q, who was %q, %v", again.Client.ID, g.Client.ID, err)
+	}
+	if err := store.Remove(t.Context(), server); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) || status(t, server, again.AccessToken) != http.StatusUnauthorized {
+		t.Errorf("after: %v", err)
+	}
+}
+
+// TestExpiry refreshes ahead of a token's end, and says when a sign-in is over.
+func TestExpiry(t *testing.T) {
+	server := site(t, "-token-life", "5s")
+	store := &Store{Dir: t.TempDir()}
+	g, err := (&Login{Store: store, Server: server, Show: browser(t)}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := store.Token(t.Context(), server, "")
+	if err != nil || token == g.AccessToken {
+		t.Errorf("a token that ends in seconds is sent: %v", err)
+	}
+	g.Expires = time.Now().Add(-time.Second) // a refresh token that was used: the authorization server ends it all
+	if err := store.keep(g); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) || !strings.Contains(err.Error(), "that is over") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestLies has an authorization server, or the server, lie: each is refused in plain words, and nothing is kept.
+func TestLies(t *testing.T) {
+	for lie, want := range map[string]string{
+		"issuer":          "does not match issuer",
+		"iss":             `the answer is from "https://bank.example" and not from`,
+		"no-iss":          `the answer is from "" and not from`,
+		"no-pkce":         "does not protect codes (PKCE with S256); nothing was sent to it",
+		"resource":        "the server's document about itself cannot be used",
+		"denied":          `the sign-in failed: it answers "access_denied" ("not <b>you</b>")`,
+		"no-token":        `it answers "invalid_grant" ("that is over")`,
+		"mac":             `its token is of type "mac", and only bearer tokens can be used`,
+		"redirects":       "which is not followed",
+		"large":           "how to sign in",
+		"page":            "how to sign in",
+		"no-registration": "registers no clients by itself",
+	} {
+		t.Run(lie, func(t *testing.T) {
+			store := &Store{Dir: t.TempDir()}
+			_, err := (&Login{Store: store, Server: site(t, "-lie", lie), Show: browser(t)}).Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the error is %v, want %q", err, want)
+			}
+			if lie == "no-registration" && !strings.Contains(strings.Join(hint.Of(err), ""), "--client-id") {
+				t.Errorf("the hints are %q", hint.Of(err))
+			}
+			if list := store.List(); list != nil {
+				t.Errorf("kept: %v", list)
+			}
+		})
+	}
+}
+
+// TestForeignAnswer leaves what a browser brings from another sign-in alone, and goes on waiting.
+func TestForeignAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	shown := make(chan bool, 1)
+	login := &Login{Store: &Store{Dir: t.TempDir()}, Server: site(t, "-lie", "state"), Show: func(ctx context.Context, address string) {
+		browser(t)(ctx, address)
+		shown <- true
+	}}
+	enough := errors.New("enough")
+	go func() { <-shown; cancel(enough) }()
+	if _, err := login.Run(ctx); !errors.Is(err, enough) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestPasted signs in with a browser elsewhere, whose last address its user pastes.
+func TestPasted(t *testing.T) {
+	for text, want := range map[string]string{"": "", "https://example.com/": "no address that a sign-in ends at"} {
+		address := make(chan string, 1)
+		login := &Login{
+			Store: &Store{Dir: t.TempDir()}, Server: site(t),
+			Show: func(_ context.Context, a string) { address <- a },
+			Pasted: func(context.Context) (string, error) {
+				if text != "" {
+					return text, nil
+				}
+				elsewhere := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+				resp, err := elsewhere.Get(<-address)
+				if err != nil {
+					return "", err
+				}
+				defer resp.Body.Close()
+				return " " + resp.Header.Get("Location") + "\n", nil
+			},
+		}
+		if _, err := login.Run(t.Context()); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestNotNeeded(t *testing.T) {
+	s := httptest.NewServer(fakemcp.Handler())
+	defer s.Close()
+	if _, err := (&Login{Store: &Store{Dir: t.TempDir()}, Server: s.URL + "/mcp"}).Run(t.Context()); !errors.Is(err, ErrNotNeeded) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestBroken tells a file that cannot be read, without what is in it.
+func TestBroken(t *testing.T) {
+	store := &Store{Dir: t.TempDir()}
+	if err := os.WriteFile(store.file("https://a.example/mcp"), []byte(`{"accessToken": "s3cret`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.Token(t.Context(), "https://A.example/mcp", "")
+	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "reading the sign-in in") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,166 @@
+package signin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// early is how long before its end an access token is refreshed: a call that takes long must not begin with one that ends.
+const early = time.Minute
+
+// Token returns the access token for a server, refreshed where it is about to end or is the one that the server has refused.
+// However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must sign in.
+func (s *Store) Token(ctx context.Context, server, refused string) (string, error) {
+	g, err := s.Load(server)
+	if err != nil {
+		return "", err
+	}
+	if g.usable(refused) {
+		return g.AccessToken, nil
+	}
+	lock, err := s.lock(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if g, err = s.Load(server); err != nil { // it may be another's by now
+		return "", err
+	}
+	if g.usable(refused) {
+		return g.AccessToken, nil
+	}
+	if g.RefreshToken == "" {
+		return "", fmt.Errorf("the sign-in has ended: %w", ErrSignedOut)
+	}
+	fresh, err := g.Client.token(ctx, s.client(), g.TokenURL, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {g.RefreshToken}, "resource": {g.Resource},
+	})
+	var wire *oauthError
+	if errors.As(err, &wire) && wire.Code == "invalid_grant" {
+		return "", fmt.Errorf("the sign-in has ended (%v): %w", wire, ErrSignedOut)
+	}
+	if err != nil {
+		return "", fmt.Errorf("refreshing the sign-in at %q: %w", g.Issuer, err)
+	}
+	g.take(fresh)
+	return g.AccessToken, s.keep(g)
+}
+
+// usable says whether the access token is worth being sent.
+func (g *Grant) usable(refused string) bool {
+	return g.AccessToken != refused && (g.Expires.IsZero() || time.Until(g.Expires) > early || g.RefreshToken == "" && time.Until(g.Expires) > 0)
+}
+
+// take has the grant be what an authorization server has answered.
+func (g *Grant) take(a tokenAnswer) {
+	g.AccessToken, g.Expires = a.AccessToken, time.Time{}
+	if a.RefreshToken != "" {
+		g.RefreshToken = a.RefreshToken
+	}
+	if a.ExpiresIn > 0 {
+		g.Expires = time.Now().Add(time.Duration(a.ExpiresIn) * time.Second).Truncate(time.Second)
+	}
+	if a.Scope != "" {
+		g.Scopes = strings.Fields(a.Scope)
+	}
+}
+
+// tokenAnswer is a token endpoint's answer, RFC 6749 section 5.1.
+type tokenAnswer struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"` // seconds
+	RefreshToken string `json:"refresh_token"`
+	Scope        string `json:"scope"`
+}
+
+// oauthError is an authorization server's error, RFC 6749 section 5.2.
+type oauthError struct {
+	Code        string `json:"error"`
+	Description string `json:"error_description"`
+	status      int
+}
+
+func (e *oauthError) Error() string {
+	switch {
+	case e.Code == "":
+		return fmt.Sprintf("it answers %d %s", e.status, http.StatusText(e.status))
+	case e.Description == "":
+		return fmt.Sprintf("it answers %.80q", e.Code)
+	}
+	return fmt.Sprintf("it answers %.80q (%.200q)", e.Code, e.Description)
+}
+
+// token asks a token endpoint.
+func (c Client) token(ctx context.Context, client *http.Client, endpoint string, form url.Values) (a tokenAnswer, err error) {
+	body, err := c.post(ctx, client, endpoint, form)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return a, errors.New("its answer is not valid JSON")
+	}
+	switch {
+	case a.AccessToken == "" || strings.ContainsFunc(a.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return a, errors.New("its answer has no access token")
+	case !strings.EqualFold(a.TokenType, "bearer"):
+		return a, fmt.Errorf("its token is of type %.40q, and only bearer tokens can be used", a.TokenType)
+	}
+	return a, nil
+}
+
+// maxAnswer bounds an authorization server's answer.
+const maxAnswer = 1 << 20
+
+// post sends a form as this client.
+func (c Client) post(ctx context.Context, client *http.Client, endpoint string, form url.Values) ([]byte, error) {
+	if c.Method != "client_secret_basic" {
+		form.Set("client_id", c.ID)
+		if c.Secret != "" {
+			form.Set("client_secret", c.Secret)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if c.Method == "client_secret_basic" {
+		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret)) // RFC 6749 section 2.3.1
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, plainly(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > maxAnswer:
+		return nil, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
+	case resp.StatusCode != http.StatusOK:
+		wire := &oauthError{}
+		_ = json.Unmarshal(body, wire) // which need not be one
+		wire.status = resp.StatusCode
+		return nil, wire
+	}
+	return body, nil
+}
+
+// plainly is an error without the address that was asked: in it there may be what is nobody's business.
+func plainly(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

@@ -101,6 +101,7 @@ var floor = map[string][]string{
 	"toon":      nil,
 	"fakemcp":   nil,
 	"picture":   nil,
+	"signin":    {"filelock", "hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},
 	"clientcfg": {"config", "filelock", "hint", "redact"},
@@ -108,7 +109,7 @@ var floor = map[string][]string{
 	"sandbox":   {"hint", "proc"},
 	"bridge":    {"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact", "upstream", "sandbox", "telemetry", "toolbox", "toon"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "hint", "redact", "sandbox", "upstream"},
-	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "sandbox", "telemetry", "toolbox", "upstream"},
+	"commands":  {"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "sandbox", "signin", "telemetry", "toolbox", "upstream"},
 }
 
 // outside are the directories that are not packages of the plan.
@@ -127,7 +128,7 @@ var testOnly = []string{"catalog/catalogtest", "clientcfg/splice/splicetest", "f
 var usedByTests = append([]string{"clientcfg"}, testOnly...)
 
 // sdkUsers are the packages that may speak MCP through the SDK.
-var sdkUsers = []string{"upstream", "bridge", "fakemcp", "testscripts", "chaos", "bench"}
+var sdkUsers = []string{"upstream", "signin", "bridge", "fakemcp", "testscripts", "chaos", "bench"}
 
 const (
 	module = "codemode/internal/"

@@ -31,6 +31,7 @@ var programs = map[string]func(args []string) int{
 	"fakemcp":    fakemcp.Main,
 	"stubmcp":    stubServer,
 	"mcp-call":   mcpCall,
+	"browser":    browser,
 	"model-sees": modelSees,
 	"tty":        tty,
 }

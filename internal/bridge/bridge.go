@@ -34,6 +34,12 @@ type Options struct {
 	Log      *slog.Logger // over LogHandler, so that its lines name their run
 	Version  string
 	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
+	// Token is the access token for a server by URL, see upstream.Options.
+	Token func(ctx context.Context, url, refused string) (string, error)
+
+	// SignInWanted is told whether the server at a URL wants its user to sign in; nil is nobody.
+	SignInWanted func(url string, is bool)
+
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 	// Packages names what the interpreter that sandbox.python names has beside the standard library.
@@ -111,6 +117,8 @@ func New(opts Options) *Bridge {
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
+		Token:          opts.Token,
+		SignInWanted:   opts.SignInWanted,
 		Secrets:        opts.Secrets,
 		AllowSelf:      opts.Config.Servers.AllowSelf,
 		StartTimeout:   opts.Config.Servers.StartTimeout,

@@ -59,6 +59,7 @@ const (
 	Disabled      Status = "disabled"       // switched off where it is configured
 	NeedsInput    Status = "needs-input"    // refers to what is not set
 	NeedsProgram  Status = "needs-program"  // the program that it starts is not there
+	NeedsSignIn   Status = "needs-sign-in"  // its server has answered that its user must sign in, and nobody has
 	NeedsApproval Status = "needs-approval" // came with the project, and the user has not approved it as it is now
 	SelfReference Status = "self-reference" // would start codemode, or the program it replaces, again
 	Duplicate     Status = "duplicate-of"   // another entry starts the same
@@ -134,7 +135,7 @@ func (f Found) Named(name string) (entries []Entry) {
 // Counts says whether the entry can be asked for by name.
 func (e Entry) Counts() bool {
 	switch e.Status {
-	case Ready, Disabled, NeedsInput, NeedsProgram:
+	case Ready, Disabled, NeedsInput, NeedsProgram, NeedsSignIn:
 		return true
 	}
 	return false

@@ -16,6 +16,9 @@ type Options struct {
 
 	// Program says what keeps the program of a server from being started, whose references are replaced; nil does not look.
 	Program func(config.Server) error
+
+	// SignedOut says whether a server by URL, whose references are replaced, wants a sign-in that there is not; nil does not look.
+	SignedOut func(config.Server) bool
 }
 
 // Discover reads every source and says of each entry what becomes of it. The order of precedence is: files

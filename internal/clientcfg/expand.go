@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/redact"
 )
 
@@ -283,5 +284,18 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 			return NeedsProgram, secrets.Redactor().Text(err.Error())
 		}
 	}
+	if o.SignedOut != nil && s.URL != "" && !HasToken(s) && o.SignedOut(s) {
+		return NeedsSignIn, "codemode auth login " + hint.Word(s.Name)
+	}
 	return Ready, ""
+}
+
+// HasToken says whether an entry has what its server is told of who asks.
+func HasToken(s config.Server) bool {
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return s.BearerFrom != "" || s.HeadersFrom["Authorization"] != ""
 }

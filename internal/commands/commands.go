@@ -34,6 +34,7 @@ func table(env Env, ui *ui) *cli.Command {
 			callCommand(env, ui),
 			serveCommand(env, ui),
 			serversCommand(env, ui),
+			authCommand(env, ui),
 			searchCommand(env, ui),
 			docsCommand(env, ui),
 			toolsCommand(env, ui),

@@ -15,6 +15,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/quota"
+	"codemode/internal/signin"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 
@@ -78,6 +79,7 @@ func (t *tenancy) discover() {
 		Approvals: t.approvals,
 		Self:      clientcfg.Self{Executable: t.env.Self},
 		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
+		SignedOut: func(s config.Server) bool { return t.signIns().Wanted(s.URL) },
 	})
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
 		return s.Disabled || !t.config.Servers.Selects(s.Name)
@@ -156,22 +158,24 @@ func readReference(name string) ([]byte, error) {
 // bridgeOptions are those of every bridge of the tenant. The runtime is the caller's to choose.
 func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 	return bridge.Options{
-		Config:     t.config,
-		Servers:    t.usable,
-		Unusable:   t.unusable(),
-		Log:        log,
-		Version:    readVersion().Version,
-		Lookup:     t.env.Lookup,
-		Expand:     t.expand,
-		Secrets:    clientcfg.Secrets,
-		Telemetry:  t.telemetry,
-		Protected:  t.protected(),
-		Homes:      t.homes(),
-		CatalogDir: t.listsDir(),
-		AuditDir:   t.auditDir(),
-		StateDir:   t.outputsDir(),
-		ToolsDir:   t.toolsDir(),
-		Disk:       t.disk(log),
+		Config:       t.config,
+		Servers:      t.usable,
+		Unusable:     t.unusable(),
+		Log:          log,
+		Version:      readVersion().Version,
+		Lookup:       t.env.Lookup,
+		Expand:       t.expand,
+		Token:        t.signIns().Token,
+		SignInWanted: t.signIns().Want,
+		Secrets:      clientcfg.Secrets,
+		Telemetry:    t.telemetry,
+		Protected:    t.protected(),
+		Homes:        t.homes(),
+		CatalogDir:   t.listsDir(),
+		AuditDir:     t.auditDir(),
+		StateDir:     t.outputsDir(),
+		ToolsDir:     t.toolsDir(),
+		Disk:         t.disk(log),
 	}
 }
 
@@ -198,6 +202,11 @@ func (t *tenancy) imagesDir() string { return join(t.paths.TenantState(t.config.
 
 // listsDir is where lists of servers' tools are.
 func (t *tenancy) listsDir() string { return join(t.paths.TenantCache(t.config.Tenant), "tools") }
+
+// signIns are the tenant's sign-ins at servers by URL.
+func (t *tenancy) signIns() *signin.Store {
+	return &signin.Store{Dir: join(t.paths.TenantState(t.config.Tenant), "sign-ins")}
+}
 
 // homes are what no server in a sandbox sees whole, whatever its environment says.
 func (t *tenancy) homes() []string {

@@ -209,7 +209,7 @@ func statusColour(s clientcfg.Status) string {
 	switch s {
 	case clientcfg.Ready:
 		return green
-	case clientcfg.NeedsApproval, clientcfg.NeedsInput, clientcfg.NeedsProgram:
+	case clientcfg.NeedsApproval, clientcfg.NeedsInput, clientcfg.NeedsProgram, clientcfg.NeedsSignIn:
 		return yellow
 	case clientcfg.Invalid, clientcfg.SelfReference:
 		return red

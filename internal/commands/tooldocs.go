@@ -34,6 +34,8 @@ func (e *unusableError) Hint() []string {
 		return []string{"use " + strconv.Quote(e.entry.Of)}
 	case excluded:
 		return []string{"codemode config show mcp"}
+	case clientcfg.NeedsSignIn:
+		return []string{"codemode auth login " + name}
 	case clientcfg.Disabled:
 		return []string{"switch it on in " + quote(file)}
 	case clientcfg.NeedsInput:

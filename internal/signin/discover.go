@@ -67,15 +67,18 @@ func discover(ctx context.Context, client *http.Client, server string) (*authori
 		}
 	}
 	if !slices.Contains(a.server.CodeChallengeMethodsSupported, "S256") {
-		return nil, fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); nothing was sent to it", issuer)
+		return nil, fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); "+
+			"nothing was sent to it", issuer)
 	}
 	return a, nil
 }
 
 // challenge is what a server says to somebody who is not signed in; open says that it lets them in.
-func challenge(ctx context.Context, client *http.Client, server string) (list []oauthex.Challenge, open bool, err error) {
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
-		`"clientInfo":{"name":"codemode","version":"0"}}}`
+func challenge(ctx context.Context, client *http.Client, server string) (
+	list []oauthex.Challenge, open bool, err error,
+) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"codemode","version":"0"}}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader(hello))
 	if err != nil {
 		return nil, false, err
@@ -95,9 +98,11 @@ func challenge(ctx context.Context, client *http.Client, server string) (list []
 	return list, resp.StatusCode < http.StatusBadRequest, nil
 }
 
-// resourceMetadata is a server's document about itself (RFC 9728), nil where there is none. One that is about another server is
-// an error: who follows it signs in for somebody else.
-func resourceMetadata(ctx context.Context, client *http.Client, server string, challenges []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
+// resourceMetadata is a server's document about itself (RFC 9728), nil where there is none. One that is about another
+// server is an error: who follows it signs in for somebody else.
+func resourceMetadata(
+	ctx context.Context, client *http.Client, server string, challenges []oauthex.Challenge,
+) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(server)
 	if err != nil {
 		return nil, err
@@ -112,9 +117,10 @@ func resourceMetadata(ctx context.Context, client *http.Client, server string, c
 	}
 	for _, place := range slices.Compact(places) {
 		status := 0
-		probe := &http.Client{Timeout: client.Timeout, CheckRedirect: client.CheckRedirect, Transport: statusRecorder{client.Transport, &status}}
+		probe := *client
+		probe.Transport = statusRecorder{client.Transport, &status}
 		for _, resource := range names(server) {
-			metadata, failed := oauthex.GetProtectedResourceMetadata(ctx, place, resource, probe)
+			metadata, failed := oauthex.GetProtectedResourceMetadata(ctx, place, resource, &probe)
 			if failed == nil {
 				return metadata, nil
 			}

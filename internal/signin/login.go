@@ -86,8 +86,11 @@ func (l *Login) scopes(at *authority, before []string) []string {
 	return slices.Compact(list)
 }
 
-// register is who codemode is at an authorization server: whom its user has registered, who it was before, or somebody new.
-func (l *Login) register(ctx context.Context, at *oauthex.AuthServerMeta, before Client, redirect string) (Client, error) {
+// register is who codemode is at an authorization server: whom its user has registered, who it was before, or somebody
+// new.
+func (l *Login) register(
+	ctx context.Context, at *oauthex.AuthServerMeta, before Client, redirect string,
+) (Client, error) {
 	switch {
 	case l.Client.ID != "":
 		c := l.Client
@@ -109,7 +112,9 @@ func (l *Login) register(ctx context.Context, at *oauthex.AuthServerMeta, before
 	if err != nil {
 		return Client{}, fmt.Errorf("registering codemode at %q: %w", at.Issuer, plainly(err))
 	}
-	c := Client{ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.TokenEndpointAuthMethod, Redirect: redirect}
+	c := Client{
+		ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.TokenEndpointAuthMethod, Redirect: redirect,
+	}
 	if c.Method == "" {
 		c.Method = "none"
 		if c.Secret != "" {
@@ -140,7 +145,9 @@ func (e *noRegistrationError) Hint() []string {
 }
 
 // authorize has the user sign in, and returns the code that a browser brings back.
-func (l *Login) authorize(ctx context.Context, at *authority, g Grant, back *callback, verifier string) (string, error) {
+func (l *Login) authorize(
+	ctx context.Context, at *authority, g Grant, back *callback, verifier string,
+) (string, error) {
 	sum := sha256.Sum256([]byte(verifier))
 	state := rand.Text()
 	address, err := url.Parse(at.server.AuthorizationEndpoint)
@@ -208,7 +215,8 @@ func checkAnswer(answer url.Values, state string, at *oauthex.AuthServerMeta) (s
 	case iss != "" && iss != at.Issuer, iss == "" && at.AuthorizationResponseIssParameterSupported: // RFC 9207
 		return "", fmt.Errorf("the answer is from %.200q and not from %q; nothing was done with it", iss, at.Issuer)
 	case answer.Get("error") != "":
-		return "", fmt.Errorf("the sign-in failed: %w", &oauthError{Code: answer.Get("error"), Description: answer.Get("error_description")})
+		why := &oauthError{Code: answer.Get("error"), Description: answer.Get("error_description")}
+		return "", fmt.Errorf("the sign-in failed: %w", why)
 	case answer.Get("code") == "":
 		return "", errors.New("the authorization server has sent no code")
 	}
@@ -239,7 +247,8 @@ func listen(before string) (*callback, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for the browser: %w", err)
 	}
-	return &callback{listener: l, address: "http://" + l.Addr().String() + "/callback", answers: make(chan url.Values, 1)}, nil
+	address := "http://" + l.Addr().String() + "/callback"
+	return &callback{listener: l, address: address, answers: make(chan url.Values, 1)}, nil
 }
 
 // serve takes the first answer of this sign-in.

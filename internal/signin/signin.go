@@ -1,8 +1,9 @@
 // Package signin is how codemode's user signs in to servers by URL: OAuth 2.1 as revision 2025-11-25 of MCP has it.
 //
-// It owns what authorization servers have granted, a file for each server in a folder of the tenant's, readable by its user
-// alone. It never opens a browser and never asks anybody (commands does), and nothing outside of it sees a refresh token. What a
-// [Store] keeps is shared by all processes of the tenant, under a lock a server, so that one of them refreshes for all.
+// It owns what authorization servers have granted, a file for each server in a folder of the tenant's, readable by its
+// user alone. It never opens a browser and never asks anybody (commands does), and nothing outside of it sees a refresh
+// token. What a [Store] keeps is shared by all processes of the tenant, under a lock a server, so that one of them
+// refreshes for all.
 package signin
 
 import (
@@ -61,7 +62,8 @@ func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Timeout: 30 * time.Second,
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if req.Method != http.MethodGet || len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+			away := req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme
+			if req.Method != http.MethodGet || len(via) > 3 || away {
 				return fmt.Errorf("it redirects to %q, which is not followed", req.URL.Host)
 			}
 			return nil
@@ -147,7 +149,30 @@ func (s *Store) keep(g Grant) error {
 	if err != nil {
 		return fmt.Errorf("keeping the sign-in: %w", err)
 	}
+	s.Want(g.Server, false)
 	return nil
+}
+
+// Want notes that a server wants a sign-in, or that it answers: lists of servers say so. It is for people alone, so a
+// failure is none.
+func (s *Store) Want(server string, is bool) {
+	switch {
+	case s.Dir == "":
+	case !is:
+		_ = os.Remove(s.wantedFile(server))
+	case os.MkdirAll(s.Dir, 0o700) == nil:
+		_ = os.WriteFile(s.wantedFile(server), nil, 0o600)
+	}
+}
+
+// Wanted says whether a server wants a sign-in that there is not.
+func (s *Store) Wanted(server string) bool {
+	_, err := os.Stat(s.wantedFile(server))
+	return s.Dir != "" && err == nil
+}
+
+func (s *Store) wantedFile(server string) string {
+	return strings.TrimSuffix(s.file(server), ".json") + ".wanted"
 }
 
 // lock takes the lock of a server's grant.

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -87,7 +88,8 @@ func TestSignIn(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			other := &Store{Dir: store.Dir} // as another process
-			if fresh, err := other.Token(t.Context(), server, token); err != nil || fresh == token || status(t, server, fresh) == http.StatusUnauthorized {
+			fresh, err := other.Token(t.Context(), server, token)
+			if err != nil || fresh == token || status(t, server, fresh) == http.StatusUnauthorized {
 				t.Errorf("the fresh token is %q, %v", fresh, err)
 			}
 		})
@@ -103,7 +105,8 @@ func TestSignIn(t *testing.T) {
 	if err := store.Remove(t.Context(), server); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) || status(t, server, again.AccessToken) != http.StatusUnauthorized {
+	_, err = store.Token(t.Context(), server, "")
+	if !errors.Is(err, ErrSignedOut) || status(t, server, again.AccessToken) != http.StatusUnauthorized {
 		t.Errorf("after: %v", err)
 	}
 }
@@ -124,7 +127,8 @@ func TestExpiry(t *testing.T) {
 	if err := store.keep(g); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) || !strings.Contains(err.Error(), "that is over") {
+	_, err = store.Token(t.Context(), server, "")
+	if !errors.Is(err, ErrSignedOut) || !strings.Contains(err.Error(), "that is over") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -165,10 +169,11 @@ func TestLies(t *testing.T) {
 func TestForeignAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	shown := make(chan bool, 1)
-	login := &Login{Store: &Store{Dir: t.TempDir()}, Server: site(t, "-lie", "state"), Show: func(ctx context.Context, address string) {
+	login := &Login{Store: &Store{Dir: t.TempDir()}, Server: site(t, "-lie", "state")}
+	login.Show = func(ctx context.Context, address string) {
 		browser(t)(ctx, address)
 		shown <- true
-	}}
+	}
 	enough := errors.New("enough")
 	go func() { <-shown; cancel(enough) }()
 	if _, err := login.Run(ctx); !errors.Is(err, enough) {
@@ -187,7 +192,8 @@ func TestPasted(t *testing.T) {
 				if text != "" {
 					return text, nil
 				}
-				elsewhere := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+				stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+				elsewhere := &http.Client{CheckRedirect: stay}
 				resp, err := elsewhere.Get(<-address)
 				if err != nil {
 					return "", err
@@ -196,7 +202,8 @@ func TestPasted(t *testing.T) {
 				return " " + resp.Header.Get("Location") + "\n", nil
 			},
 		}
-		if _, err := login.Run(t.Context()); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		_, err := login.Run(t.Context())
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -205,7 +212,8 @@ func TestPasted(t *testing.T) {
 func TestNotNeeded(t *testing.T) {
 	s := httptest.NewServer(fakemcp.Handler())
 	defer s.Close()
-	if _, err := (&Login{Store: &Store{Dir: t.TempDir()}, Server: s.URL + "/mcp"}).Run(t.Context()); !errors.Is(err, ErrNotNeeded) {
+	login := &Login{Store: &Store{Dir: t.TempDir()}, Server: s.URL + "/mcp"}
+	if _, err := login.Run(t.Context()); !errors.Is(err, ErrNotNeeded) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -217,7 +225,7 @@ func TestBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := store.Token(t.Context(), "https://A.example/mcp", "")
-	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "reading the sign-in in") {
+	if text := fmt.Sprint(err); strings.Contains(text, "s3cret") || !strings.Contains(text, "reading the sign-in in") {
 		t.Errorf("the error is %v", err)
 	}
 }

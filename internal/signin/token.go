@@ -12,11 +12,13 @@ import (
 	"time"
 )
 
-// early is how long before its end an access token is refreshed: a call that takes long must not begin with one that ends.
+// early is how long before its end an access token is refreshed: a call that takes long must not begin with one that
+// ends.
 const early = time.Minute
 
-// Token returns the access token for a server, refreshed where it is about to end or is the one that the server has refused.
-// However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must sign in.
+// Token returns the access token for a server, refreshed where it is about to end or is the one that the server has
+// refused. However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must sign
+// in.
 func (s *Store) Token(ctx context.Context, server, refused string) (string, error) {
 	g, err := s.Load(server)
 	if err != nil {
@@ -55,7 +57,11 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 
 // usable says whether the access token is worth being sent.
 func (g *Grant) usable(refused string) bool {
-	return g.AccessToken != refused && (g.Expires.IsZero() || time.Until(g.Expires) > early || g.RefreshToken == "" && time.Until(g.Expires) > 0)
+	need := early
+	if g.RefreshToken == "" {
+		need = 0
+	}
+	return g.AccessToken != refused && (g.Expires.IsZero() || time.Until(g.Expires) > need)
 }
 
 // take has the grant be what an authorization server has answered.
@@ -99,7 +105,9 @@ func (e *oauthError) Error() string {
 }
 
 // token asks a token endpoint.
-func (c Client) token(ctx context.Context, client *http.Client, endpoint string, form url.Values) (a tokenAnswer, err error) {
+func (c Client) token(
+	ctx context.Context, client *http.Client, endpoint string, form url.Values,
+) (a tokenAnswer, err error) {
 	body, err := c.post(ctx, client, endpoint, form)
 	if err != nil {
 		return a, err

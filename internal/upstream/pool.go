@@ -33,6 +33,13 @@ type Options struct {
 	// of none. It is asked about entries before and after Expand.
 	Secrets func(config.Server) []string
 
+	// Token, when set, is the access token for a server by URL whose entry has none: of a sign-in of the user's. refused is one
+	// that the server has refused; empty is none. An error says why there is none.
+	Token func(ctx context.Context, url, refused string) (string, error)
+
+	// SignInWanted, when set, is told whether the server at a URL wants its user to sign in.
+	SignInWanted func(url string, is bool)
+
 	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of what
 	// came of it, and ended, which is nil for one that failed, when the process has ended.
 	OnStart func(ctx context.Context, server string) (started func(error) (ended func()))
@@ -74,6 +81,9 @@ type Pool struct {
 // ErrUnknownServer is a name that is not configured.
 var ErrUnknownServer = errors.New("unknown server")
 
+// errNoToken is no token where nobody can sign in.
+var errNoToken = errors.New("nobody can sign in here")
+
 var errClosed = errors.New("codemode is shutting down")
 
 const defaultMaxMessage = 64 << 20
@@ -94,6 +104,12 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.Progress == nil {
 		opts.Progress = func(string, string) {}
+	}
+	if opts.Token == nil {
+		opts.Token = func(context.Context, string, string) (string, error) { return "", errNoToken }
+	}
+	if opts.SignInWanted == nil {
+		opts.SignInWanted = func(string, bool) {}
 	}
 	if opts.Meta == nil {
 		opts.Meta = func(context.Context) map[string]string { return nil }

@@ -13,7 +13,10 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"github.com/tidwall/gjson"
+
+	"codemode/internal/hint"
 )
 
 // refusedError is what a server by URL said instead of an answer of MCP.
@@ -63,7 +66,7 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent.id)))
 		return resp, nil
 	}
-	return nil, statusError(resp, body)
+	return nil, r.statusError(resp, body)
 }
 
 // lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by servers that
@@ -74,7 +77,7 @@ func lostSession(status int, body []byte) bool {
 }
 
 // statusError is a status in words.
-func statusError(resp *http.Response, body []byte) *refusedError {
+func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	e := &refusedError{status: resp.StatusCode, what: "the server answers " + status}
 	if words := said(resp, body); words != "" {
@@ -83,9 +86,17 @@ func statusError(resp *http.Response, body []byte) *refusedError {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
 		e.what = "the server wants to know who asks: it answers " + status
-		e.hint = `put a token into its entry, "headers": {"Authorization": "Bearer ${TOKEN}"}, and set that variable`
+		e.hint = "codemode auth login " + hint.Word(r.name)
+		if r.headers.Get("Authorization") != "" {
+			e.hint = "the token in its entry's headers is not, or no longer, a good one"
+		} else {
+			r.wanted(true)
+		}
 	case http.StatusForbidden:
-		e.hint = "what its entry's headers hold does not allow this"
+		e.hint = "who asks may not do this"
+		if scope := wantedScope(resp); scope != "" {
+			e.hint = fmt.Sprintf("codemode auth login %s --scope %s", hint.Word(r.name), hint.Word(scope))
+		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		e.hint = "the URL of its entry may be another's: MCP servers often are at /mcp or /sse"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -94,6 +105,20 @@ func statusError(resp *http.Response, body []byte) *refusedError {
 		}
 	}
 	return e
+}
+
+// wantedScope is what a sign-in lacks, by the server's words.
+func wantedScope(resp *http.Response) string {
+	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		return ""
+	}
+	for _, c := range challenges {
+		if c.Params["error"] == "insufficient_scope" {
+			return c.Params["scope"]
+		}
+	}
+	return ""
 }
 
 // notMCP is the error for a success that brings no message.

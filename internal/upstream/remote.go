@@ -34,7 +34,10 @@ type remote struct {
 	*calls
 	endpoint *url.URL
 	headers  http.Header
-	limit    int  // bytes of one message
+	limit    int                                                       // bytes of one message
+	token    func(ctx context.Context, refused string) (string, error) // of a sign-in
+	wanted   func(is bool)                                             // told whether a sign-in is
+	name     string
 	sse      bool // the older transport, where answers come on a stream of their own
 	inner    mcp.Transport
 	client   *http.Client
@@ -50,11 +53,17 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 		return nil, errors.New(`the "url" of its entry is no http or https URL`)
 	}
 	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
+	r.name = c.Name
+	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c.URL, refused) }
+	r.wanted = func(is bool) { opts.SignInWanted(c.URL, is) }
 	for name, value := range c.Headers {
 		if !headerName(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return nil, fmt.Errorf("its header %q has characters that no header can have", name)
 		}
 		r.headers.Set(name, value)
+	}
+	if r.headers.Get("Authorization") != "" {
+		r.token = func(context.Context, string) (string, error) { return "", errNoToken }
 	}
 	if r.headers.Get("User-Agent") == "" {
 		r.headers.Set("User-Agent", "codemode/"+cmp.Or(opts.Version, "unknown"))
@@ -155,7 +164,7 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 		return f.next.RoundTrip(req.WithContext(ctx))
 	}
 	sent := r.outgoing(req)
-	resp, err := f.send(req, sent)
+	resp, err := f.sendSigned(req, sent)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +219,31 @@ func (r *remote) outgoing(req *http.Request) (o outgoing) {
 		o.id = 0
 	}
 	return o
+}
+
+// sendSigned sends a request with the token of a sign-in, if there is one, and once more with a fresh one where it is refused.
+func (f *filter) sendSigned(req *http.Request, sent outgoing) (*http.Response, error) {
+	token, none := f.remote.token(req.Context(), "")
+	if none == nil {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := f.send(req, sent)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || none != nil {
+		return resp, err
+	}
+	fresh, none := f.remote.token(req.Context(), token)
+	if none != nil || req.GetBody == nil && req.Body != nil {
+		return resp, nil
+	}
+	discard(resp.Body)
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+fresh)
+	if req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return f.send(req, sent)
 }
 
 // send sends a request, again where it is certain that the server has not begun with it.

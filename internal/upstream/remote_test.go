@@ -225,7 +225,7 @@ func TestRemoteStart(t *testing.T) {
 		handler    http.Handler
 		want, hint string
 	}{
-		{"token", fakemcp.Handler("-token", "t0ken"), "401 Unauthorized", "put a token into its entry"},
+		{"token", fakemcp.Handler("-token", "t0ken"), "401 Unauthorized", "codemode auth login far"},
 		{"not here", page(http.StatusNotFound, "404 page not found"), `404 Not Found ("404 page not found")`, "at /mcp or /sse"},
 		{"broken", page(http.StatusInternalServerError, ""), "500 Internal Server Error", ""},
 	} {
@@ -379,7 +379,7 @@ func TestRemoteProject(t *testing.T) {
 // TestRemoteCertificate refuses a server whose certificate nobody vouches for.
 func TestRemoteCertificate(t *testing.T) {
 	tls := httptest.NewTLSServer(fakemcp.Handler())
-	defer tls.Close()
+	t.Cleanup(tls.Close)
 	f := newPool(t, nil, config.Server{Name: "far", URL: tls.URL + "/mcp"})
 	if _, err := f.Tools(t.Context(), "far"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("the error is %v", err)

@@ -90,6 +90,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 	step, err := "initialize", error(nil)
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if r, ok := sess.conn.(*remote); ok && err == nil {
+		r.wanted(false)
 		r.watch(sess.client)
 	}
 	if err == nil {
@@ -116,6 +117,9 @@ func (sess *session) open(ctx context.Context, protocol string, sse bool) error 
 	s := sess.server
 	if s.isRemote() {
 		c, err := s.expanded(sess.known)
+		if token, none := s.pool.opts.Token(ctx, c.URL, ""); none == nil {
+			sess.known.Add(token)
+		}
 		sess.secrets = sess.known.Redactor()
 		sess.calls = newCalls(s.log, sess.secrets, protocol)
 		if err == nil {

@@ -1,0 +1,266 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/hint"
+	"codemode/internal/signin"
+
+	"github.com/urfave/cli/v3"
+)
+
+func authCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:  "auth",
+		Usage: "sign in to servers by URL, and out again",
+		Commands: []*cli.Command{
+			loginCommand(env, ui),
+			logoutCommand(env, ui),
+			authStatusCommand(env, ui),
+		},
+		Metadata: examples(`codemode auth login sentry`, `codemode auth status`, `codemode auth logout sentry`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return unknownSubcommand(cmd, cmd.Args().First())
+			}
+			return &usageError{"auth what?", []string{"there are: codemode auth login, logout, status"}}
+		},
+	}
+}
+
+func loginCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "login",
+		Usage:     "sign in to a server by URL, in a browser",
+		ArgsUsage: "SERVER",
+		Description: "The browser may be on another machine: paste the address that it ends at, even if\n" +
+			"it shows an error there.",
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "scope", Usage: "`SCOPE` wanted beside those that the server asks for; can be repeated", Local: true},
+			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode, registered by hand at its authorization server", Local: true},
+			&cli.StringFlag{Name: "client-secret-from", Usage: "`VARIABLE` that holds the secret of that registration", Local: true},
+			&cli.BoolFlag{Name: "no-browser", Usage: "open none: only print the address", Local: true},
+		}, discoveryFlags()...),
+		Metadata: examples(`codemode auth login sentry`, `codemode auth login --no-browser github --scope repo`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			t, server, err := openSignIn(env, cmd)
+			if err != nil {
+				return err
+			}
+			return t.signIn(ctx, ui, cmd, server)
+		},
+	}
+}
+
+// openSignIn is the tenant, and the server that is named, its references replaced.
+func openSignIn(env Env, cmd *cli.Command) (*tenancy, config.Server, error) {
+	name, err := oneName(cmd)
+	if err != nil {
+		return nil, config.Server{}, err
+	}
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, config.Server{}, err
+	}
+	if err := t.askable([]string{name}); err != nil {
+		return nil, config.Server{}, err
+	}
+	i := slices.IndexFunc(t.usable, func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
+	s := t.usable[i]
+	if s.Command != "" {
+		return nil, s, fmt.Errorf("server %q is a program, which signs in by itself; only servers by URL are signed in to here", s.Name)
+	}
+	s, err = t.expand(s, func(string, string) {})
+	if err != nil {
+		return nil, s, fmt.Errorf("server %q: %w", name, err)
+	}
+	return t, s, nil
+}
+
+func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config.Server) error {
+	if clientcfg.HasToken(s) {
+		return fmt.Errorf("server %q has a token in its entry, which is what it is sent; nothing was done", s.Name)
+	}
+	client := signin.Client{ID: cmd.String("client-id")}
+	if name := cmd.String("client-secret-from"); name != "" {
+		secret, ok := t.env.Lookup(name)
+		if !ok {
+			return &usageError{"--client-secret-from: the variable " + quote(name) + " is not set", nil}
+		}
+		client.Secret = secret
+	}
+	login := &signin.Login{
+		Store: t.signIns(), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
+		Show: func(ctx context.Context, address string) {
+			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
+			ui.raw(oneLine(address) + "\n")
+			if !cmd.Bool("no-browser") && openBrowser(ctx, t.env, address) {
+				ui.note("auth", "waiting for the browser")
+			}
+		},
+	}
+	if in := t.env.Stdin; isTerminal(in) || cmd.Bool("no-browser") {
+		login.Pasted = func(ctx context.Context) (string, error) {
+			ui.note("auth", "or paste the address that the browser ends at, and press Enter")
+			text, err := typedLine(ctx, in)
+			if errors.Is(err, io.EOF) && text == "" { // nobody pastes; a browser may still come back
+				<-ctx.Done()
+			}
+			return text, nil
+		}
+	}
+	g, err := login.Run(ctx)
+	if err != nil {
+		return fmt.Errorf("signing in to %q: %w", s.Name, err)
+	}
+	ui.note("auth", fmt.Sprintf("signed in to %q by %s; the token is in a file that only you can read", s.Name, host(g.Issuer)))
+	ui.hints([]string{"codemode docs " + hint.Word(s.Name) + " --refresh"})
+	return nil
+}
+
+// openBrowser opens an address, and says whether it tried: where nothing is shown, nothing is opened.
+func openBrowser(ctx context.Context, env Env, address string) bool {
+	var command []string
+	browser, _ := env.Lookup("BROWSER")
+	_, x := env.Lookup("DISPLAY")
+	_, wayland := env.Lookup("WAYLAND_DISPLAY")
+	switch {
+	case browser != "":
+		command = []string{browser}
+	case runtime.GOOS == "darwin":
+		command = []string{"open"}
+	case runtime.GOOS == "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	case x || wayland:
+		command = []string{"xdg-open"}
+	default:
+		return false
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], address)...)
+	if err := cmd.Start(); err != nil {
+		return false
+	}
+	go func() { _ = cmd.Wait() }()
+	return true
+}
+
+func logoutCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "logout",
+		Usage:     "sign out of a server by URL, and have its authorization server forget it",
+		ArgsUsage: "SERVER",
+		Flags:     discoveryFlags(),
+		Metadata:  examples(`codemode auth logout sentry`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			t, s, err := openSignIn(env, cmd)
+			if err != nil {
+				return err
+			}
+			err = t.signIns().Remove(ctx, s.URL)
+			if errors.Is(err, signin.ErrSignedOut) {
+				ui.note("note", fmt.Sprintf("nobody was signed in to %q", s.Name))
+				return nil
+			}
+			if err == nil {
+				ui.note("auth", fmt.Sprintf("signed out of %q", s.Name))
+			}
+			return err
+		},
+	}
+}
+
+// signInRow is a sign-in, in JSON, too. No token is in it.
+type signInRow struct {
+	Server  string   `json:"server"` // as it is called here; empty where no entry has that URL any more
+	URL     string   `json:"url"`
+	Issuer  string   `json:"issuer"`
+	Scopes  []string `json:"scopes"`
+	Expires string   `json:"expires,omitempty"` // RFC 3339; of the token, which may be refreshed
+	Refresh bool     `json:"refreshes"`
+}
+
+func authStatusCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:     "status",
+		Usage:    "show where you are signed in",
+		Flags:    append([]cli.Flag{jsonFlag()}, discoveryFlags()...),
+		Metadata: examples(`codemode auth status`, `codemode auth status --json`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			rows := t.signedIn()
+			out := newSheet(env)
+			if cmd.Bool("json") {
+				return out.json(rows)
+			}
+			if len(rows) == 0 {
+				ui.note("note", "nobody is signed in anywhere")
+				return nil
+			}
+			table := make([][]cell, 0, len(rows))
+			for _, r := range rows {
+				table = append(table, cells(cmp.Or(r.Server, r.URL), host(r.Issuer), strings.Join(r.Scopes, " "), r.until()))
+			}
+			return out.table([]string{"SERVER", "BY", "SCOPES", "TOKEN"}, table)
+		},
+	}
+}
+
+// signedIn are the tenant's sign-ins, in the order of their servers' names.
+func (t *tenancy) signedIn() []signInRow {
+	named := map[string]string{}
+	for _, s := range t.usable {
+		if s, err := t.expand(s, func(string, string) {}); err == nil && s.URL != "" {
+			named[s.URL] = s.Name
+		}
+	}
+	rows := []signInRow{}
+	for _, g := range t.signIns().List() {
+		r := signInRow{
+			Server: named[g.Server], URL: clientcfg.Masked(config.Server{URL: g.Server}).URL, Issuer: g.Issuer,
+			Scopes: g.Scopes, Refresh: g.RefreshToken != "",
+		}
+		if !g.Expires.IsZero() {
+			r.Expires = g.Expires.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b signInRow) int { return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URL, b.URL)) })
+	return rows
+}
+
+// until says how long a sign-in lasts.
+func (r signInRow) until() string {
+	switch at, err := time.Parse(time.RFC3339, r.Expires); {
+	case r.Refresh:
+		return "renewed when it ends"
+	case err != nil:
+		return "without an end"
+	case time.Now().After(at):
+		return "ended"
+	default:
+		return "until " + at.Local().Format("2006-01-02 15:04")
+	}
+}
+
+// host is an address's host, for people.
+func host(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return oneLine(u.Host)
+	}
+	return oneLine(address)
+}

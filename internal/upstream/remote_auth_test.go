@@ -1,0 +1,66 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"codemode/internal/config"
+	"codemode/internal/fakemcp"
+	"codemode/internal/hint"
+)
+
+// TestRemoteToken sends the token of a sign-in, takes a fresh one where it is refused, and tells who can sign in where there is none.
+func TestRemoteToken(t *testing.T) {
+	site := newSite(t, fakemcp.Handler("-token", "fresh-t0ken")).at("/mcp")
+	var asked, refreshed atomic.Int64
+	signedOut := errors.New("signed out")
+	token := func(_ context.Context, url, refused string) (string, error) {
+		asked.Add(1)
+		switch {
+		case url != site.URL:
+			return "", signedOut
+		case refused == "":
+			return "stale-t0ken", nil
+		}
+		refreshed.Add(1)
+		return "fresh-t0ken", nil
+	}
+	var wanted sync.Map
+	f := newPool(t, func(o *Options) {
+		o.Token = token
+		o.SignInWanted = func(url string, is bool) { wanted.Store(url, is) }
+	}, config.Server{Name: "far", URL: site.URL})
+	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" || refreshed.Load() == 0 {
+		t.Errorf("the answer is %q, after %d fresh tokens", got, refreshed.Load())
+	}
+	if is, _ := wanted.Load(site.URL); is != false {
+		t.Errorf("a sign-in is wanted: %v", is)
+	}
+
+	// An entry with a token of its own is sent that one alone.
+	before := asked.Load()
+	own := newPool(t, func(o *Options) { o.Token = token }, config.Server{
+		Name: "far", URL: site.URL, Headers: map[string]string{"authorization": "Bearer fresh-t0ken"},
+	})
+	own.text("far", "echo", `{"message":"hi"}`)
+	if n := asked.Load() - before; n > 1 { // once for what no text may say
+		t.Errorf("asked for a token %d times", n)
+	}
+
+	// None: the error says what to do.
+	none := newPool(t, func(o *Options) {
+		o.Token = func(context.Context, string, string) (string, error) { return "", signedOut }
+		o.SignInWanted = func(url string, is bool) { wanted.Store(url, is) }
+	}, config.Server{Name: "far off", URL: site.URL})
+	_, err := none.Tools(t.Context(), "far off")
+	if err == nil || strings.Join(hint.Of(err), "") != `codemode auth login 'far off'` {
+		t.Errorf("the error is %v, %q", err, hint.Of(err))
+	}
+	if is, _ := wanted.Load(site.URL); is != true {
+		t.Errorf("a sign-in is wanted: %v", is)
+	}
+}

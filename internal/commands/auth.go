@@ -45,11 +45,11 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 		Name:      "login",
 		Usage:     "sign in to a server by URL, in a browser",
 		ArgsUsage: "SERVER",
-		Description: "The browser may be on another machine: paste the address that it ends at, even if\n" +
-			"it shows an error there.",
+		Description: "The browser may be on another machine: paste the address that it ends at, even\n" +
+			"if it shows an error there.",
 		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "scope", Usage: "`SCOPE` wanted beside those that the server asks for; can be repeated", Local: true},
-			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode, registered by hand at its authorization server", Local: true},
+			&cli.StringSliceFlag{Name: "scope", Usage: "`SCOPE` wanted beside what the server asks for; repeatable", Local: true},
+			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode at its authorization server", Local: true},
 			&cli.StringFlag{Name: "client-secret-from", Usage: "`VARIABLE` that holds the secret of that registration", Local: true},
 			&cli.BoolFlag{Name: "no-browser", Usage: "open none: only print the address", Local: true},
 		}, discoveryFlags()...),
@@ -158,11 +158,12 @@ func openBrowser(ctx context.Context, env Env, address string) bool {
 
 func logoutCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:      "logout",
-		Usage:     "sign out of a server by URL, and have its authorization server forget it",
-		ArgsUsage: "SERVER",
-		Flags:     discoveryFlags(),
-		Metadata:  examples(`codemode auth logout sentry`),
+		Name:        "logout",
+		Usage:       "sign out of a server by URL",
+		Description: "Its authorization server forgets it, too, where it has a way to.",
+		ArgsUsage:   "SERVER",
+		Flags:       discoveryFlags(),
+		Metadata:    examples(`codemode auth logout sentry`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			t, s, err := openSignIn(env, cmd)
 			if err != nil {

@@ -17,8 +17,8 @@ import (
 const early = time.Minute
 
 // Token returns the access token for a server, refreshed where it is about to end or is the one that the server has
-// refused. However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must sign
-// in.
+// refused. However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must
+// sign in.
 func (s *Store) Token(ctx context.Context, server, refused string) (string, error) {
 	g, err := s.Load(server)
 	if err != nil {

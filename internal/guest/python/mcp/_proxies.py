@@ -7,7 +7,7 @@ that a tool could have, too: aliases are lower case, and none begins and ends wi
 import sys
 
 from . import _docs
-from ._calls import no_tool, raw, tool_by_alias, value
+from ._calls import no_tool, raw, tool_by_alias, tool_by_name, value
 
 _Module = type(sys)
 
@@ -109,6 +109,10 @@ class ServerModule(_Module):
         # Of a server that is not loaded, or gone, the call will tell.
         return ToolFunction(self.__context__, self.__server__, name)
 
+    def __getitem__(self, name):
+        """A tool by its real name, which may be no name in Python."""
+        return getattr(self, tool_by_name(_described(self), name).alias)
+
     def __dir__(self):
         return list(_described(self).by_alias)
 
@@ -172,6 +176,14 @@ class Servers:
 
     def __getitem__(self, name):
         return self._context.module(self._context.catalog.find(name))
+
+    def __getattr__(self, name):
+        if name.startswith("_"):  # of Python's protocols, such as copy's
+            raise AttributeError(name)
+        server = self._context.catalog.by_alias(name)
+        if server is None:
+            raise AttributeError(str(self._context.catalog.unavailable(name)))
+        return self._context.module(server)
 
     def __iter__(self):
         return iter([server.name for server in self._context.catalog.servers()])

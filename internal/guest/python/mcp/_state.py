@@ -120,6 +120,8 @@ def instead(module, name):
         return f"did you mean `runtime.{meant}`?" if meant else "help(runtime) tells what it has"
     if module == "mcp.servers":
         return suggest(f"mcp_{name}")
+    if module == "tools":
+        return "dir(tools) names the saved functions"
     if module != "mcp":
         return None
     if name in _HELPERS:

@@ -181,6 +181,17 @@ class Modules(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(mcp.MCPError, "Server 'my-sever' is not available; did you mean 'my-server'"):
             servers["my-sever"]
 
+    def test_servers_and_tools_by_the_other_way(self):
+        fake.start(fake.GITHUB, ODD, fake.server("dashed", fake.tool("get-sum", alias="get_sum")))
+        servers = fake.names()["mcp_servers"]
+        self.assertIs(servers.my_server, servers["my-server"])
+        with self.assertRaisesRegex(AttributeError, "Server 'my_sever' is not available; did you mean 'my-server'"):
+            servers.my_sever
+        self.assertFalse(hasattr(type(servers).__new__(type(servers)), "__deepcopy__"))
+        self.assertEqual(servers.dashed["get-sum"], servers.dashed.get_sum)
+        with self.assertRaisesRegex(mcp.MCPError, "server 'dashed' has no tool 'get-some'; did you mean"):
+            servers.dashed["get-some"]
+
 
 class Names(unittest.TestCase):
     def test_namespace(self):
@@ -232,6 +243,7 @@ class Names(unittest.TestCase):
             ("mcp.runtime", "zzzzzz", "help(runtime) tells what it has"),
             ("mcp.servers", "githup", "did you mean `mcp_github`?"),
             ("mcp.servers", "slack", "there are mcp_github"),
+            ("tools", "report", "dir(tools) names the saved functions"),
             ("json", "loadz", None),
         ):
             meant = _state.instead(module, name)

@@ -48,7 +48,7 @@ var aboutKept = map[string]string{
 	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox", "interpreters": "what other interpreters are",
 	"seccomp": "system call filters for engines", "shares": "folders that containers were seen to read", "tools": "tool lists of servers",
 	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs", "sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
-	"approvals.json": "approvals of projects' servers",
+	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
 }
 
 // kept is what there is, the cache first.

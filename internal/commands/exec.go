@@ -31,10 +31,10 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "m", Usage: "`MODULE` of Python's to run as a script, such as json.tool", Local: true},
 			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
+			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
 		}, settingFlags("timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...), configFlag()),
 		Metadata: examples(
-			`echo '[1,2,3]' | codemode exec script.py --limit 5`,
 			`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`,
 		),
 		StopOnNthArg: &one,
@@ -44,9 +44,25 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				return err
 			}
 			defer p.close()
+			if cmd.Bool("i") {
+				return runInteractive(ctx, env, ui, cmd, p)
+			}
 			return runExec(ctx, env, ui, cmd, p)
 		},
 	}
+}
+
+// runInteractive is exec -i: a program, and then a repl in its session.
+func runInteractive(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
+	switch {
+	case cmd.Bool("json"):
+		return &usageError{"-i and --json do not go together", []string{"see: codemode exec --help"}}
+	case !isTerminal(env.Stdin) || !isTerminal(env.Stdout) || p.owned:
+		return &usageError{"-i needs a terminal, and a program that does not come from it", []string{
+			"without it the program runs and ends",
+		}}
+	}
+	return runREPL(ctx, env, ui, cmd, p)
 }
 
 // runExec runs a program and ends as it does. Errors before that are codemode's own: 125.

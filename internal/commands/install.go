@@ -268,20 +268,6 @@ func (s *installation) ask(ctx context.Context) error {
 	return s.installInto(ctx, s.clients)
 }
 
-// tellNoClient says why there is no client to put codemode into.
-func (s *installation) tellNoClient() {
-	for _, c := range installable() {
-		for _, st := range s.in.Status(s.of(c), false) {
-			if st.State != install.NotDetected {
-				s.ui.note("note", "every client that is here has codemode")
-				return
-			}
-		}
-	}
-	s.ui.note("note", "no client that codemode knows is here")
-	s.ui.hints([]string{"for any other: codemode install --print", "codemode help install"})
-}
-
 // interactive says whether there is somebody to ask.
 func (s *installation) interactive() bool {
 	return isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr) && !s.cmd.Bool("json")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/install"
 )
 
 // chooseClients asks about each client.
@@ -26,6 +27,20 @@ func (s *installation) chooseClients(names []string) error {
 		return exit(exitRefused)
 	}
 	return nil
+}
+
+// tellNoClient says why there is no client to put codemode into.
+func (s *installation) tellNoClient() {
+	for _, c := range installable() {
+		for _, st := range s.in.Status(s.of(c), false) {
+			if st.State != install.NotDetected {
+				s.ui.note("note", "every client that is here has codemode")
+				return
+			}
+		}
+	}
+	s.ui.note("note", "no client that codemode knows is here")
+	s.ui.hints([]string{"for any other: codemode install --print", "codemode help install"})
 }
 
 // replacer asks about each entry that starts the Python original. With nobody to ask, none is replaced.

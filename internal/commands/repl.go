@@ -35,7 +35,7 @@ func replCommand(env Env, ui *ui) *cli.Command {
 			if !isTerminal(env.Stdin) || !isTerminal(env.Stdout) {
 				return &usageError{"repl needs a terminal", []string{"for a program: codemode exec -"}}
 			}
-			return runREPL(ctx, env, ui, cmd)
+			return runREPL(ctx, env, ui, cmd, nil)
 		},
 	}
 }
@@ -51,7 +51,8 @@ type repl struct {
 	req    bridge.Request
 }
 
-func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
+// runREPL lets a person type, after a program where there is one, whose variables are there then.
+func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
 	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return err
@@ -85,8 +86,23 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		io.Writer
 	}{env.Stdin, env.Stdout}, ">>> ")
 	r.lines.AutoCompleteCallback = r.complete
+	r.lines.History = openHistory(t.historyFile())
+	if p != nil {
+		r.req.Argv = p.argv
+		req := r.req
+		req.Code, req.Filename, req.Script, req.Timeout = p.code, p.filename, true, t.config.Exec.Timeout
+		r.run(ctx, req)
+	}
 	err = r.loop(ctx)
 	return errors.Join(err, b.Close())
+}
+
+// historyFile is where lines are kept for the next time; empty where they are not.
+func (t *tenancy) historyFile() string {
+	if !t.config.REPL.History {
+		return ""
+	}
+	return join(t.paths.TenantState(t.config.Tenant), "history")
 }
 
 // loop reads and runs until the end of input.
@@ -104,7 +120,9 @@ func (r *repl) loop(ctx context.Context) error {
 		if name, asked := strings.CutPrefix(strings.TrimSpace(code), "?"); asked {
 			code = "help(" + name + ")"
 		}
-		r.run(ctx, code)
+		req := r.req
+		req.Code = code
+		r.run(ctx, req)
 	}
 }
 
@@ -168,7 +186,7 @@ func openBrackets(text string) (open int) {
 	return open
 }
 
-func (r *repl) run(ctx context.Context, code string) {
+func (r *repl) run(ctx context.Context, req bridge.Request) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.show.cancel = cancel
@@ -184,8 +202,6 @@ func (r *repl) run(ctx context.Context, code string) {
 		case <-ctx.Done():
 		}
 	}()
-	req := r.req
-	req.Code = code
 	out := r.bridge.Run(ctx, req)
 	cancel(nil)
 	<-done
@@ -196,6 +212,8 @@ func (r *repl) run(ctx context.Context, code string) {
 	switch {
 	case out.Err != nil:
 		r.ui.error(out.Err.Error(), hint.Of(out.Err)...)
+	case out.Status != bridge.StatusSuccess && req.Script:
+		r.ui.failure(out)
 	case out.Status != bridge.StatusSuccess:
 		r.ui.raw(strings.TrimRight(out.Error, "\n") + "\n")
 	case out.Repr != "":

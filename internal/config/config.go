@@ -28,6 +28,7 @@ type Config struct {
 	Discovery    Discovery    `koanf:"discovery"`
 	Catalog      Catalog      `koanf:"catalog"`
 	Tools        Tools        `koanf:"tools"`
+	REPL         REPL         `koanf:"repl"`
 	Log          Log          `koanf:"log"`
 	Release      Release      `koanf:"release"`
 
@@ -147,6 +148,11 @@ type Catalog struct {
 // Tools is what may be done with saved tools.
 type Tools struct {
 	Save bool `koanf:"save"` // whether code may save any
+}
+
+// REPL is for lines that a person types.
+type REPL struct {
+	History bool `koanf:"history"` // whether they are kept for the next time
 }
 
 // Log is what goes to stderr.

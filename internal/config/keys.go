@@ -265,6 +265,11 @@ var keys = []key{
 	},
 
 	{
+		name: "repl.history", kind: boolean, def: "true",
+		doc: "keep what is typed into repl, so that the arrows bring it back the next time",
+	},
+
+	{
 		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"}, trust: lower,
 		doc: "how much is logged on stderr: debug, info, warn or error",
 	},

@@ -63,6 +63,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Discovery: Discovery{Sources: []string{"all"}},
 		Catalog:   Catalog{MaxAge: 24 * time.Hour},
 		Tools:     Tools{Save: true},
+		REPL:      REPL{History: true},
 		Log:       Log{Level: "info", Format: "text"},
 	}
 	if !reflect.DeepEqual(c, want) {

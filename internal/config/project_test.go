@@ -69,13 +69,13 @@ func TestProjectMayNot(t *testing.T) {
 		"output.limit": `"1t"`, "output.keep": `"1t"`, "mcp.files": `["evil.json"]`, "mcp.dir": `"."`, "mcp.include": `["x"]`,
 		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
 		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
-		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`,
+		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`, "repl.history": `true`,
 		"release.address": `"https://evil.example"`, "disk.max_size": `"1t"`, "expose": `["a.b"]`,
 		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.questions": `11`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
 		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
 	}
 	// The user's own limits, where the default is none.
-	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\n"+
+	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\nrepl.history = false\n"+
 		"policy = { calls_per_run = 9, calls_per_minute = 9, concurrency = 9 }\n[servers.mine]\ncommand = 'mine'\n")
 	want, err := Load(Source{File: user})
 	if err != nil {

@@ -99,10 +99,13 @@ class Catalog:
         return [server for server in self.servers() if self.selected is None or server.name in self.selected]
 
     def find(self, name):
-        """Return the server of that real name or alias; MCPError if there is none."""
+        """Return the server of that real name or alias, as code calls it, too; MCPError if there is none."""
+        name = getattr(name, "__server__", name)  # of mcp_<alias> itself
         server = self.by_name(name) if isinstance(name, str) else None
         if server is None:
             server = self.by_alias(name)
+        if server is None and isinstance(name, str) and name.startswith("mcp_"):
+            server = self.by_alias(name[len("mcp_") :])
         if server is None:
             raise self.unavailable(name)
         return server

@@ -181,6 +181,14 @@ class Modules(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(mcp.MCPError, "Server 'my-sever' is not available; did you mean 'my-server'"):
             servers["my-sever"]
 
+    def test_servers_are_known_by_what_code_calls_them(self):
+        fake.start(fake.GITHUB, ODD)
+        for name in ("my-server", "my_server", "mcp_my_server", fake.names()["mcp_my_server"]):
+            self.assertEqual(runtime.describe_server(name).name, "my-server")
+        for name in ("mcp_", "mcp_nothing", None, 5):
+            with self.assertRaisesRegex(mcp.MCPError, "is not available"):
+                runtime.describe_server(name)
+
     def test_servers_and_tools_by_the_other_way(self):
         fake.start(fake.GITHUB, ODD, fake.server("dashed", fake.tool("get-sum", alias="get_sum")))
         servers = fake.names()["mcp_servers"]

@@ -160,8 +160,6 @@ func (s *installation) check() error {
 		return &usageError{"--all and the names of clients do not go together", see}
 	case s.cmd.Bool("all") && r.Scope == clientcfg.Project:
 		return &usageError{"--all is for your own files; name the clients of a project", see}
-	case s.cmd.Bool("adopt") && r.Scope == clientcfg.Project:
-		return &usageError{"--adopt is for your own files; a project's servers are not yours alone", see}
 	}
 	for _, name := range s.request.Pass {
 		if !variableName.MatchString(name) {

@@ -69,14 +69,17 @@ func (s *installation) chooser() func(clientcfg.Entry) bool {
 	}
 	said, all := map[string]bool{}, map[string]bool{}
 	return func(e clientcfg.Entry) bool {
-		key := e.Client + "\x00" + e.Server.Project + "\x00" + e.Written
+		key := strings.Join([]string{e.Client, e.Server.Source, e.Server.Project, e.Written}, "\x00")
 		yes, known := said[key]
 		scope := e.Client + " " + string(e.Scope)
 		if known || all[scope] {
 			return yes || all[scope]
 		}
 		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
-		if e.Scope == clientcfg.Local {
+		switch e.Scope {
+		case clientcfg.Project:
+			question = fmt.Sprintf("move %s of the project's file %s, for everybody who works there?", quote(e.Written), quote(e.Server.Source))
+		case clientcfg.Local:
 			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?", quote(e.Written), e.Client, quote(e.Server.Project))
 		}
 		if e.Server.Disabled {

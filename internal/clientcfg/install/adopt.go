@@ -49,7 +49,6 @@ var oddInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 // adopt plans to move the other servers of a file to codemode's own folder.
 func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splice.Document, table []string) error {
 	if t.own {
-		p.notes = append(p.notes, fmt.Sprintf("the other servers of %s are in a list, which codemode does not edit; they stay", t.Client.Title))
 		return nil
 	}
 	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, i.Env)
@@ -74,13 +73,19 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
 				p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			}
+		case i.Adopt.Choose == nil && t.Scope == clientcfg.Project && req.Scope == clientcfg.User:
+			p.stayed = append(p.stayed, Stayed{e.Written, "it came with the project; codemode install " + t.Client.ID +
+				" --scope project --adopt moves it for everybody who works there"})
 		case i.Adopt.Choose != nil && !i.Adopt.Choose(e):
 			p.stayed = append(p.stayed, Stayed{e.Written, "you have chosen that"})
 		default:
 			m := i.place(e, own, files)
 			m.Key, m.Vars = localTable(doc, table, e), clientcfg.Variables(e.Server)
-			if e.Scope == clientcfg.Local {
+			switch {
+			case e.Scope == clientcfg.Local:
 				m.Only = e.Server.Project
+			case t.Scope == clientcfg.Project:
+				m.Only = f.root
 			}
 			if m.Wrote {
 				text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)

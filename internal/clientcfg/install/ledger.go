@@ -30,8 +30,9 @@ type ledger struct {
 type record struct {
 	Client  string          `json:"client"`
 	Scope   clientcfg.Scope `json:"scope"`
-	Path    string          `json:"path"` // with links followed
-	Key     []string        `json:"key"`  // leads to the entry; its last is the name
+	Path    string          `json:"path"`           // with links followed
+	Root    string          `json:"root,omitempty"` // of the project that the file is in
+	Key     []string        `json:"key"`            // leads to the entry; its last is the name
 	Entry   string          `json:"entry"`
 	Args    []string        `json:"args,omitempty"`    // that were written, to know the user's own by
 	File    bool            `json:"file,omitempty"`    // the file was made for it

@@ -51,7 +51,7 @@ func (i *Installer) originals(req Request, targets []Target) (list []takenOver, 
 		for _, o := range i.originalsIn(t, f, doc) {
 			names, err := doc.Entries(o.table)
 			switch {
-			case err != nil || !slices.Contains(names, o.entry.Written):
+			case err != nil || t.apart || !slices.Contains(names, o.entry.Written):
 				notes = append(notes, fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand", o.entry.Written, t.Path))
 			case i.Replace != nil && i.Replace(o.entry):
 				list = append(list, o)
@@ -98,7 +98,10 @@ func (i *Installer) otherFiles(c *clientcfg.Client, targets []Target) (list []Ta
 		}
 		for _, found := range glob(path) {
 			if exists(found) && !known(found) {
-				list = append(list, Target{Client: &of, Scope: clientcfg.User, Path: found, Detected: true, format: formatOf(&of, found)})
+				list = append(list, Target{
+					Client: &of, Scope: clientcfg.User, Path: found, Detected: true, format: formatOf(&of, found),
+					apart: place.Key == nil && !c.List,
+				})
 			}
 		}
 	}
@@ -153,23 +156,4 @@ func tellInherited(list []takenOver) (notes []string) {
 			strings.Join(foreign, ", ")))
 	}
 	return notes
-}
-
-// planOthers takes servers out of a file that codemode itself is not put in.
-func (i *Installer) planOthers(t Target, moved []Moved, f file, l *ledger) (p proposal, err error) {
-	doc, err := parse(f.data, t.format)
-	if err != nil {
-		return p, err
-	}
-	for _, of := range tablesOf(moved) {
-		if err := doc.take(doc.RemoveAll(of.Key, namesOf(moved, of.Key), false)); err != nil {
-			return p, err
-		}
-	}
-	p.action, p.data, p.moved = Updated, doc.data, moved
-	key := append(slices.Clone(keyOf(t.Client, doc.Document)), noEntry)
-	old := l.find(f.path, key)
-	p.record = newRecord(t, f, key, old, old != nil, false)
-	p.record.Adopted = append(p.record.Adopted, moved...)
-	return p, nil
 }

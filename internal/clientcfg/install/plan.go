@@ -54,14 +54,7 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 			return results // where codemode is not, the original stays
 		}
 	}
-	for _, o := range originals {
-		if moved := replaced(originals, o.target.Path); !slices.ContainsFunc(results, func(r Result) bool { return r.Path == o.target.Path }) {
-			results = append(results, i.change(ctx, o.target, req.DryRun, func(f file, l *ledger) (proposal, error) {
-				return i.planOthers(o.target, moved, f, l)
-			}))
-		}
-	}
-	return results
+	return append(results, i.others(ctx, req, targets, originals)...)
 }
 
 // plan is what a file becomes with codemode in it.
@@ -97,7 +90,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		there, entry = false, nil
 		p.notes = append(p.notes, fmt.Sprintf("the server called %q is replaced", req.Name))
 	}
-	if i.Adopt != nil && req.Scope == clientcfg.User {
+	if i.Adopt != nil {
 		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
 			return p, err
 		}
@@ -186,7 +179,7 @@ func keepsArgs(is, want command) bool {
 
 // newRecord is what to keep of an entry that is about to be written.
 func newRecord(t Target, f file, key []string, old *record, there, newTable bool) *record {
-	r := record{Client: t.Client.ID, Scope: t.Scope, Path: f.path, Key: key}
+	r := record{Client: t.Client.ID, Scope: t.Scope, Path: f.path, Root: f.root, Key: key}
 	switch {
 	case old != nil && !f.missing() && sum(f.data) == old.After: // what was recorded is still so
 		r.Before, r.Backup, r.File, r.Folders, r.Table, r.Adopted = old.Before, old.Backup, old.File, old.Folders, old.Table, old.Adopted

@@ -24,6 +24,7 @@ type Target struct {
 
 	format splice.Format
 	own    bool
+	apart  bool     // codemode is not put where this one's servers are used
 	prefix []string // stands before the command: the client runs elsewhere
 	root   string   // of a project: its folder, in which no link is followed
 }

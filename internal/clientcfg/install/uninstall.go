@@ -56,8 +56,10 @@ func (i *Installer) installed(req Request) ([]Target, error) {
 	}
 	for _, r := range l.Records {
 		known := slices.ContainsFunc(targets, func(t Target) bool { f, _ := t.open(); return f.path == r.Path })
-		if r.Client == req.Client.ID && r.Scope == req.Scope && req.Scope == clientcfg.User && !known {
-			targets = append(targets, Target{Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path)})
+		apart := r.Scope == req.Scope || r.name() == noEntry // what has gone from a project's file comes back with the user's
+		if r.Client == req.Client.ID && apart && req.Scope == clientcfg.User && !known {
+			t := Target{Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path), root: r.Root}
+			targets = append(targets, t)
 		}
 	}
 	if len(targets) == 0 {

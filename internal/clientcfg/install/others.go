@@ -1,0 +1,60 @@
+package install
+
+import (
+	"context"
+	"slices"
+
+	"codemode/internal/clientcfg"
+)
+
+// others takes servers out of the files that a client reads and codemode is not put in: what starts the original, and what is
+// adopted. A file of which there is nothing to tell has no result.
+func (i *Installer) others(ctx context.Context, req Request, targets []Target, originals []takenOver) (results []Result) {
+	if req.Scope != clientcfg.User {
+		return nil
+	}
+	files := i.otherFiles(&req.Client, targets)
+	if i.Adopt != nil {
+		asked := req
+		asked.Scope = clientcfg.Project
+		if project, err := i.Targets(asked); err == nil && exists(project[0].Path) {
+			files = append(files, project[0])
+		}
+	}
+	for _, t := range files {
+		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.planOthers(req, t, f, l, originals) })
+		if !r.Done() || len(r.Moved)+len(r.Stayed) > 0 {
+			results = append(results, r)
+		}
+	}
+	return results
+}
+
+func (i *Installer) planOthers(req Request, t Target, f file, l *ledger, originals []takenOver) (p proposal, err error) {
+	doc, err := parse(f.data, t.format)
+	if err != nil {
+		return proposal{action: Unchanged, data: f.data}, nil // that is for its own program to tell
+	}
+	table := keyOf(t.Client, doc.Document)
+	p.moved = replaced(originals, t.Path)
+	if i.Adopt != nil && !t.apart {
+		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
+			return p, err
+		}
+	}
+	for _, of := range tablesOf(p.moved) {
+		if err := doc.take(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
+			return p, err
+		}
+	}
+	p.action, p.data = Unchanged, doc.data
+	if len(p.moved) == 0 {
+		return p, nil
+	}
+	p.action = Updated
+	key := append(slices.Clone(table), noEntry)
+	old := l.find(f.path, key)
+	p.record = newRecord(t, f, key, old, old != nil, false)
+	p.record.Adopted = append(p.record.Adopted, p.moved...)
+	return p, nil
+}

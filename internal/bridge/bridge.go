@@ -37,8 +37,8 @@ type Options struct {
 	// Token is the access token for a server by URL, see upstream.Options.
 	Token func(ctx context.Context, url, refused string) (string, error)
 
-	// SignInWanted is told whether the server at a URL wants its user to sign in; nil is nobody.
-	SignInWanted func(url string, is bool)
+	// SignInWanted is told what the server at a URL says where it wants its user to sign in; nil is nobody.
+	SignInWanted func(url string, challenges []string)
 
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)

@@ -51,6 +51,7 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringSliceFlag{Name: "scope", Usage: "`SCOPE` wanted beside what the server asks for; repeatable", Local: true},
 			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode at its authorization server", Local: true},
 			&cli.StringFlag{Name: "client-secret-from", Usage: "`VARIABLE` that holds the secret of that registration", Local: true},
+			&cli.StringFlag{Name: "client-metadata", Usage: "`URL` of a document about codemode, for an ID", Local: true},
 			&cli.BoolFlag{Name: "no-browser", Usage: "open none: only print the address", Local: true},
 		}, discoveryFlags()...),
 		Metadata: examples(`codemode auth login sentry`, `codemode auth login --no-browser github --scope repo`),
@@ -103,6 +104,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	}
 	login := &signin.Login{
 		Store: t.signIns(), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
+		Metadata: cmd.String("client-metadata"),
 		Show: func(ctx context.Context, address string) {
 			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
 			ui.raw(oneLine(address) + "\n")

@@ -24,12 +24,15 @@ type authority struct {
 // ErrNotNeeded is a server that lets codemode in as it is.
 var ErrNotNeeded = errors.New("the server wants no sign-in: it answers without one")
 
-// discover asks a server who lets its users in, and asks that one how
+// discover asks a server who lets its users in, and asks that one how; said is what it has said already
 // (https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization, read November 2026).
-func discover(ctx context.Context, client *http.Client, server string) (*authority, error) {
-	challenges, open, err := challenge(ctx, client, server)
-	if err != nil {
-		return nil, err
+func discover(ctx context.Context, client *http.Client, server string, said []string) (*authority, error) {
+	challenges, err := oauthex.ParseWWWAuthenticate(said)
+	open := false
+	if len(challenges) == 0 || err != nil {
+		if challenges, open, err = challenge(ctx, client, server); err != nil {
+			return nil, err
+		}
 	}
 	a := &authority{resource: server}
 	metadata, err := resourceMetadata(ctx, client, server, challenges)

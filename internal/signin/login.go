@@ -25,6 +25,10 @@ type Login struct {
 	Scopes []string // wanted beside those that the server asks for
 	Client Client   // registered by its user; one without an ID is registered by itself
 
+	// Metadata is the URL of a document about codemode that its user has published, with the redirect in it; where an
+	// authorization server takes such a one for an ID, none is registered.
+	Metadata string
+
 	// Show tells the user where to sign in. The context ends when they have, or will not.
 	Show func(ctx context.Context, address string)
 
@@ -34,7 +38,7 @@ type Login struct {
 
 // Run signs in and keeps what was granted.
 func (l *Login) Run(ctx context.Context) (Grant, error) {
-	at, err := discover(ctx, l.Store.client(), l.Server)
+	at, err := discover(ctx, l.Store.client(), l.Server, l.Store.challenges(l.Server))
 	if err != nil {
 		return Grant{}, err
 	}
@@ -99,6 +103,8 @@ func (l *Login) register(
 			c.Method = secretMethod(at.TokenEndpointAuthMethodsSupported)
 		}
 		return c, nil
+	case l.Metadata != "" && at.ClientIDMetadataDocumentSupported:
+		return Client{ID: l.Metadata, Method: "none", Redirect: redirect}, nil
 	case before.ID != "" && before.Redirect == redirect:
 		return before, nil
 	case at.RegistrationEndpoint == "":

@@ -149,20 +149,30 @@ func (s *Store) keep(g Grant) error {
 	if err != nil {
 		return fmt.Errorf("keeping the sign-in: %w", err)
 	}
-	s.Want(g.Server, false)
+	s.Want(g.Server, nil)
 	return nil
 }
 
-// Want notes that a server wants a sign-in, or that it answers: lists of servers say so. It is for people alone, so a
-// failure is none.
-func (s *Store) Want(server string, is bool) {
+// Want notes what a server says where it wants a sign-in, its WWW-Authenticate headers; nil notes that it wants none.
+// Lists of servers say so, and the next sign-in asks for what they ask for. Without it both still work, so a failure is
+// none.
+func (s *Store) Want(server string, challenges []string) {
 	switch {
 	case s.Dir == "":
-	case !is:
+	case challenges == nil:
 		_ = os.Remove(s.wantedFile(server))
 	case os.MkdirAll(s.Dir, 0o700) == nil:
-		_ = os.WriteFile(s.wantedFile(server), nil, 0o600)
+		_ = os.WriteFile(s.wantedFile(server), []byte(strings.Join(challenges, "\n")), 0o600)
 	}
+}
+
+// challenges are what a server said when it wanted a sign-in that there is not.
+func (s *Store) challenges(server string) (list []string) {
+	data, err := os.ReadFile(s.wantedFile(server))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(string(data), "\n")
 }
 
 // Wanted says whether a server wants a sign-in that there is not.

@@ -22,6 +22,9 @@ type calls struct {
 	secrets *redact.Redactor
 	newest  bool // the session may speak newestProtocol
 
+	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision 2026-07-28).
+	wholeLists bool
+
 	broken chan struct{} // closed when nothing can be read or nothing be written any more
 	done   chan struct{} // closed by finish
 
@@ -278,6 +281,9 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 	})
 	if !ok {
 		return nil, false
+	}
+	if c.wholeLists && req.method == "tools/list" && env.err == "" {
+		return &jsonrpc.Response{ID: req.id, Result: json.RawMessage(env.result)}, true
 	}
 	return &jsonrpc.Response{ID: req.id, Result: standIns[req.method]}, true
 }

@@ -37,8 +37,9 @@ type Options struct {
 	// that the server has refused; empty is none. An error says why there is none.
 	Token func(ctx context.Context, url, refused string) (string, error)
 
-	// SignInWanted, when set, is told whether the server at a URL wants its user to sign in.
-	SignInWanted func(url string, is bool)
+	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its
+	// WWW-Authenticate headers; nil says that it wants nothing.
+	SignInWanted func(url string, challenges []string)
 
 	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of what
 	// came of it, and ended, which is nil for one that failed, when the process has ended.
@@ -109,7 +110,7 @@ func NewPool(opts Options) *Pool {
 		opts.Token = func(context.Context, string, string) (string, error) { return "", errNoToken }
 	}
 	if opts.SignInWanted == nil {
-		opts.SignInWanted = func(string, bool) {}
+		opts.SignInWanted = func(string, []string) {}
 	}
 	if opts.Meta == nil {
 		opts.Meta = func(context.Context) map[string]string { return nil }

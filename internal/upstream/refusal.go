@@ -85,16 +85,20 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
+		r.denied.Store(e)
 		e.what = "the server wants to know who asks: it answers " + status
 		e.hint = "codemode auth login " + hint.Word(r.name)
 		if r.headers.Get("Authorization") != "" {
 			e.hint = "the token in its entry's headers is not, or no longer, a good one"
 		} else {
-			r.wanted(true)
+			r.wants(resp)
 		}
+
 	case http.StatusForbidden:
+		r.denied.Store(e)
 		e.hint = "who asks may not do this"
 		if scope := wantedScope(resp); scope != "" {
+			r.wants(resp)
 			e.hint = fmt.Sprintf("codemode auth login %s --scope %s", hint.Word(r.name), hint.Word(scope))
 		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -105,6 +109,15 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 		}
 	}
 	return e
+}
+
+// wants tells of a sign-in that the server wants.
+func (r *remote) wants(resp *http.Response) {
+	challenges := resp.Header.Values("WWW-Authenticate")
+	if challenges == nil {
+		challenges = []string{}
+	}
+	r.wanted(challenges)
 }
 
 // wantedScope is what a sign-in lacks, by the server's words.
@@ -194,6 +207,15 @@ func plainly(err error) error {
 		return fmt.Errorf("connecting to the server: %w", address.Err)
 	case errors.As(err, &address):
 		return fmt.Errorf("the connection to the server broke: %w", address.Err)
+	}
+	return err
+}
+
+// withWay is a call's error with what its user can do, for code, which can only tell them.
+func withWay(err error) error {
+	var refused *refusedError
+	if errors.As(err, &refused) && refused.hint != "" {
+		return fmt.Errorf("%w; for the user: %s", err, refused.hint)
 	}
 	return err
 }

@@ -36,7 +36,8 @@ type remote struct {
 	headers  http.Header
 	limit    int                                                       // bytes of one message
 	token    func(ctx context.Context, refused string) (string, error) // of a sign-in
-	wanted   func(is bool)                                             // told whether a sign-in is
+	wanted   func(challenges []string)                                 // told of a sign-in that is; of nil, that none is
+	denied   atomic.Pointer[refusedError]                              // the last answer that wants to know who asks
 	name     string
 	sse      bool // the older transport, where answers come on a stream of their own
 	inner    mcp.Transport
@@ -52,10 +53,11 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New(`the "url" of its entry is no http or https URL`)
 	}
+	calls.wholeLists = true
 	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
 	r.name = c.Name
 	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c.URL, refused) }
-	r.wanted = func(is bool) { opts.SignInWanted(c.URL, is) }
+	r.wanted = func(challenges []string) { opts.SignInWanted(c.URL, challenges) }
 	for name, value := range c.Headers {
 		if !headerName(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return nil, fmt.Errorf("its header %q has characters that no header can have", name)

@@ -32,7 +32,7 @@ func TestRemoteToken(t *testing.T) {
 	var wanted sync.Map
 	f := newPool(t, func(o *Options) {
 		o.Token = token
-		o.SignInWanted = func(url string, is bool) { wanted.Store(url, is) }
+		o.SignInWanted = func(url string, challenges []string) { wanted.Store(url, challenges != nil) }
 	}, config.Server{Name: "far", URL: site.URL})
 	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" || refreshed.Load() == 0 {
 		t.Errorf("the answer is %q, after %d fresh tokens", got, refreshed.Load())
@@ -54,7 +54,7 @@ func TestRemoteToken(t *testing.T) {
 	// None: the error says what to do.
 	none := newPool(t, func(o *Options) {
 		o.Token = func(context.Context, string, string) (string, error) { return "", signedOut }
-		o.SignInWanted = func(url string, is bool) { wanted.Store(url, is) }
+		o.SignInWanted = func(url string, challenges []string) { wanted.Store(url, challenges != nil) }
 	}, config.Server{Name: "far off", URL: site.URL})
 	_, err := none.Tools(t.Context(), "far off")
 	if err == nil || strings.Join(hint.Of(err), "") != `codemode auth login 'far off'` {

@@ -90,7 +90,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 	step, err := "initialize", error(nil)
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if r, ok := sess.conn.(*remote); ok && err == nil {
-		r.wanted(false)
+		r.wanted(nil)
 		r.watch(sess.client)
 	}
 	if err == nil {
@@ -101,6 +101,9 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		err = errSelf
 	}
 	if err != nil {
+		if r, ok := sess.conn.(*remote); ok && r.denied.Load() != nil {
+			err = r.denied.Load() // after which the SDK has tried the older way of beginning
+		}
 		lost := sess.calls.isLost()
 		sess.shut(brokenGrace)
 		if lost && ctx.Err() == nil {
@@ -223,10 +226,10 @@ const (
 func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	tools := []json.RawMessage{}
 	params := &mcp.ListToolsParams{}
-	seen, size := map[string]bool{"": true}, 0
+	cursors, size := map[string]bool{"": true}, 0
 	for range maxPages {
 		slot := &slot{}
-		_, err := sess.client.ListTools(withSlot(ctx, slot), params)
+		seen, err := sess.client.ListTools(withSlot(ctx, slot), params)
 		page, wire := sess.calls.take(slot)
 		switch {
 		case wire != nil && isMethodNotFound(wire):
@@ -244,7 +247,7 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 			return nil, errors.New(`the answer has no list "tools"`)
 		}
 		for _, t := range answer.Get("tools").Array() {
-			if t.IsObject() {
+			if t.IsObject() && callable(t, seen) {
 				tools = append(tools, json.RawMessage(t.Raw))
 			}
 		}
@@ -255,13 +258,23 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 		if next == "" {
 			return tools, nil
 		}
-		if seen[next] {
+		if cursors[next] {
 			return nil, fmt.Errorf("the cursor %.100q comes for the second time", next)
 		}
-		seen[next] = true
+		cursors[next] = true
 		params = &mcp.ListToolsParams{Cursor: next}
 	}
 	return nil, fmt.Errorf("more than %d pages", maxPages)
+}
+
+// callable says whether a tool can be called: the SDK leaves out those whose arguments cannot be made headers of, as it must by
+// revision 2026-07-28 ("clients MUST reject" a definition with an invalid x-mcp-header).
+func callable(tool gjson.Result, seen *mcp.ListToolsResult) bool {
+	if seen == nil || !strings.Contains(tool.Raw, `"x-mcp-header"`) {
+		return true
+	}
+	name := tool.Get("name").String()
+	return slices.ContainsFunc(seen.Tools, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
 func isMethodNotFound(err error) bool {
@@ -298,7 +311,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	case isMalformed(err):
 		return nil, sess.callError(tool, errors.New("the arguments are not valid JSON"))
 	case err == nil || !sess.over(err):
-		e := sess.callError(tool, plainly(err))
+		e := sess.callError(tool, withWay(plainly(err)))
 		e.Crashed = sess.isRemote() && slot.sent && !isAnswer(err)
 		return nil, e
 	}

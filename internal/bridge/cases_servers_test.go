@@ -64,6 +64,7 @@ calls that were sent and not answered, whose outcome is unknown:
 func TestSearchDoesNotWait(t *testing.T) {
 	k := newKit(t, nil, fake("hang", "-hang", "initialize"), fake("good"))
 	k.servers.patience = 300 * time.Millisecond
+	k.text("await mcp_good.echo(message='x')") // on a busy machine its start would take longer than that
 	got := k.text("for _ in range(2): print([d['tool'] for d in await runtime.search_tool_docs('add two numbers', limit=1)])")
 	want(t, got, "['add']\n['add']\nnote: the search did not see the tools of hang: not started yet")
 }

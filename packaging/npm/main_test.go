@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"codemode/internal/require"
+
+	"github.com/creack/pty"
 )
 
 // TestPack holds that what people install has no scripts, and asks for each platform's package of its own version.
@@ -147,6 +149,37 @@ func TestLauncherSignals(t *testing.T) {
 			if got := strings.Join(append(got, cmd.ProcessState.String()), " "); got != tt.want {
 				t.Errorf("%s, %v: %q, want %q", node, tt.send, got, tt.want)
 			}
+		}
+	}
+}
+
+// TestLauncherOnATerminal holds that a key that interrupts does so once: the terminal tells launcher and program alike.
+func TestLauncherOnATerminal(t *testing.T) {
+	const program = `trap 'n=$((n+1)); echo key' INT; trap 'echo "interrupted $n"; exit' TERM
+		echo up; while :; do read x; done`
+	for _, node := range nodes(t) {
+		cmd := launched(t, node, program)
+		cmd.SysProcAttr = nil // of pty.Start
+		terminal, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		pressed := 0
+		for lines := bufio.NewScanner(terminal); lines.Scan(); {
+			got = append(got, lines.Text())
+			switch {
+			case pressed == 10: // a launcher that passes keys on has done so before this
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+			case strings.HasSuffix(lines.Text(), "up"), strings.HasSuffix(lines.Text(), "key"):
+				pressed++
+				_, _ = terminal.WriteString("\x03")
+			}
+		}
+		_ = cmd.Wait()
+		terminal.Close()
+		if last := got[len(got)-1]; last != "interrupted 10" {
+			t.Errorf("%s: %q", node, got)
 		}
 	}
 }

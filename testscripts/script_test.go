@@ -27,13 +27,15 @@ var update = flag.Bool("u", false, "update what the scripts compare with")
 
 // programs are what scripts can exec besides what the system has. The test binary is all of them.
 var programs = map[string]func(args []string) int{
-	"codemode":   codemode,
-	"fakemcp":    fakemcp.Main,
-	"stubmcp":    stubServer,
-	"mcp-call":   mcpCall,
-	"browser":    browser,
-	"model-sees": modelSees,
-	"tty":        tty,
+	"codemode": codemode,
+	"fakemcp":  fakemcp.Main,
+	"stubmcp":  stubServer,
+	"mcp-call": mcpCall,
+	"browser":  browser,
+
+	"conformance-client": conformanceClient,
+	"model-sees":         modelSees,
+	"tty":                tty,
 }
 
 // codemode is the program itself. Its file is that of all the others here, so it does not know itself by that.

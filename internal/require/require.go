@@ -10,6 +10,7 @@
 //	python        python3 with venv in /usr/bin
 //	pandas        that python3 with pandas and matplotlib
 //	npm           node, and real servers and clients in $CODEMODE_TEST_NPM
+//	conformance   the protocol's own suite in its folder tools
 //	registry      verdaccio in its folder tools: a registry for npm on loopback
 //	models        what runs such a client against a model on loopback, beside the repository
 //	mounts        mounting in a namespace of one's own

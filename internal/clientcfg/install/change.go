@@ -126,6 +126,7 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 			if rec.Adopted[n].Backup == "" {
 				rec.Adopted[n].Backup = r.Backup
 			}
+			rec.Adopted[n].Folder = rec.Adopted[n].Folder || l.made(rec.Adopted[n].File)
 		}
 		rec.After, rec.Written = sum(p.data), time.Now().UTC()
 		l.put(rec)

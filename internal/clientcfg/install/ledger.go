@@ -127,6 +127,13 @@ func (l *ledger) find(path string, key []string) *record {
 	return nil
 }
 
+// made says whether the folder of a file of codemode's own was made for one that is there still: who goes last removes it.
+func (l *ledger) made(file string) bool {
+	return file != "" && slices.ContainsFunc(l.Records, func(r record) bool {
+		return slices.ContainsFunc(r.Adopted, func(m Moved) bool { return m.Folder && filepath.Dir(m.File) == filepath.Dir(file) })
+	})
+}
+
 // put replaces the record of an entry.
 func (l *ledger) put(r record) {
 	if old := l.find(r.Path, r.Key); old != nil {

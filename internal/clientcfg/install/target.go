@@ -248,6 +248,8 @@ func formatOf(c *clientcfg.Client, path string) splice.Format {
 		return splice.TOMLArray
 	case ext == ".toml":
 		return splice.TOML
+	case c.List && (ext == ".yaml" || ext == ".yml"):
+		return splice.YAMLList
 	case ext == ".yaml", ext == ".yml":
 		return splice.YAML
 	case c.Strict:

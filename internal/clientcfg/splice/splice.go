@@ -22,6 +22,7 @@ const (
 	TOML      Format = "toml"       // one table an entry: [mcp_servers.NAME]
 	TOMLArray Format = "toml-array" // one item an entry: [[mcp_servers]] with name = "NAME"
 	YAML      Format = "yaml"       // a block mapping of entries
+	YAMLList  Format = "yaml-list"  // a block sequence of entries with name: NAME, which are removed and put back alone
 )
 
 // MaxSize is how large a file may be.
@@ -112,6 +113,8 @@ func parse(text []byte, f Format) (tree, error) {
 		return parseTOML(text, f == TOMLArray)
 	case YAML:
 		return parseYAML(text)
+	case YAMLList:
+		return parseYAMLList(text)
 	}
 	return nil, fmt.Errorf("splice: there is no format %q", f)
 }
@@ -173,7 +176,7 @@ func rawValue(raw []byte, f Format, path []string) (any, error) {
 	switch f {
 	case JSON, JSONC:
 		path = nil
-	case YAML:
+	case YAML, YAMLList:
 		path = path[len(path)-1:]
 	}
 	v, ok := alone.get(path)

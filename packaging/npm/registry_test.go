@@ -25,7 +25,7 @@ auth: {htpasswd: {file: ./htpasswd}}
 packages: {'**': {access: $all, publish: $authenticated}}
 max_body_size: 500mb
 web: {enable: false}
-log: {type: stdout, format: json, level: http}
+log: {type: stdout, format: json, level: warn}
 `
 
 // registry is a verdaccio on loopback that knows of no other: what it does not have, nobody gets.
@@ -58,10 +58,6 @@ func registry(t *testing.T) (url string) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() && !strings.Contains(lines.Text(), "http address") {
 	}
-	go func() {
-		for lines.Scan() {
-		}
-	}()
 	return "http://" + address
 }
 

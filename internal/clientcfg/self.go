@@ -83,8 +83,8 @@ func (f *selfFinder) reason(s config.Server) string {
 	return ""
 }
 
-// StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode. That is of Python, so
-// what npm starts only has its folder for an argument.
+// StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode. That is of
+// Python, so what npm starts only has its folder for an argument.
 func StartsOriginal(s config.Server) bool {
 	words, _ := unwrap(append([]string{s.Command}, s.Args...))
 	family, _, _ := packageOf(words)

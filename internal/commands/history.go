@@ -12,8 +12,8 @@ const (
 	maxHistoryLine = 4 << 10
 )
 
-// history is what was typed into repls, in a file that all of a tenant's append to. Where that cannot be read or written,
-// it is of this one alone.
+// history is what was typed into repls, in a file that all of a tenant's append to. Where that cannot be read or
+// written, it is of this one alone.
 type history struct {
 	path  string   // empty: none is kept
 	lines []string // the oldest first

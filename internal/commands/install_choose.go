@@ -57,12 +57,13 @@ func (s *installation) replacer() func(clientcfg.Entry) bool {
 		if e.Scope == clientcfg.Local {
 			where = ", which is for " + quote(e.Server.Project) + " alone"
 		}
-		return s.ui.ask(s.env.Stdin, fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original", quote(e.Written), e.Client, where))
+		return s.ui.ask(s.env.Stdin, fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original",
+			quote(e.Written), e.Client, where))
 	}
 }
 
-// chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said yes
-// before is not asked.
+// chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said
+// yes before is not asked.
 func (s *installation) chooser() func(clientcfg.Entry) bool {
 	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
 		return nil
@@ -78,9 +79,11 @@ func (s *installation) chooser() func(clientcfg.Entry) bool {
 		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
 		switch e.Scope {
 		case clientcfg.Project:
-			question = fmt.Sprintf("move %s of the project's file %s, for everybody who works there?", quote(e.Written), quote(e.Server.Source))
+			question = fmt.Sprintf("move %s of the project's file %s, for everybody who works there?",
+				quote(e.Written), quote(e.Server.Source))
 		case clientcfg.Local:
-			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?", quote(e.Written), e.Client, quote(e.Server.Project))
+			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?",
+				quote(e.Written), e.Client, quote(e.Server.Project))
 		}
 		if e.Server.Disabled {
 			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"

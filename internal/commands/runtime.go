@@ -29,7 +29,9 @@ func (t *tenancy) execBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
 	return t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting)
 }
 
-func (t *tenancy) newBridge(ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string)) (*bridge.Bridge, error) {
+func (t *tenancy) newBridge(
+	ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string),
+) (*bridge.Bridge, error) {
 	rt, err := t.chooseRuntime(ui, log, engines, pool)
 	if err != nil {
 		return nil, err
@@ -68,8 +70,8 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	return sandbox.NewFirst(runtimes...), nil
 }
 
-// named is a runtime whose errors call settings by the names that their user knows, and which tells where no container is had
-// though a variable asks for one.
+// named is a runtime whose errors call settings by the names that their user knows, and which tells where no container
+// is had though a variable asks for one.
 type named struct {
 	sandbox.Runtime
 	config config.Config
@@ -82,7 +84,8 @@ func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, 
 	image := n.config.Variables["sandbox.image"]
 	if err == nil && image != "" && len(n.config.Sandbox.Order) > 1 && n.Name() == config.RuntimeNative {
 		n.once.Do(func() {
-			n.log.Warn(image + " does not apply: no engine works here (codemode doctor says why), and the native runtime has no image")
+			n.log.Warn(image + " does not apply: no engine works here (codemode doctor says why), " +
+				"and the native runtime has no image")
 		})
 	}
 	return box, n.wrap(err)
@@ -118,7 +121,8 @@ func idleSettings(c config.Config) (list []error) {
 		list = append(list, hint.New(image+" does not apply: code runs in the native runtime, which has no image", way))
 	}
 	if user := c.Variables["sandbox.user"]; user != "" && c.Sandbox.User != container.Nobody {
-		list = append(list, hint.New(user+" does not apply: code runs in the native runtime, as nobody ("+container.Nobody+")", way))
+		list = append(list, hint.New(
+			user+" does not apply: code runs in the native runtime, as nobody ("+container.Nobody+")", way))
 	}
 	return list
 }

@@ -32,8 +32,9 @@ type Config struct {
 	Log          Log          `koanf:"log"`
 	Release      Release      `koanf:"release"`
 
-	// Variables are those of the environment that settings are from, by key.
+	// By key: the variables of the environment that settings are from, and the lines of files, as people say them.
 	Variables map[string]string `koanf:"-"`
+	Lines     map[string]string `koanf:"-"`
 
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
 	// mistake is told, but stops nothing.

@@ -132,9 +132,7 @@ func Explain(src Source) (Explained, error) {
 		return e, err
 	}
 	e.Config.Problems = m.problems
-	if from := m.variablesOf(); len(from) > 0 {
-		e.Config.Variables = from
-	}
+	e.Config.Variables, e.Config.Lines = m.setBy()
 	m.explain(&e, user, project)
 	if set(src.Lookup, olderDir) && !set(src.Lookup, "CODEMODE_MCP_DIR") && paths.Home != "" {
 		e.Config.Servers.Usual = filepath.Join(paths.Home, "MCPs")

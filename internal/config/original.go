@@ -1,12 +1,9 @@
 package config
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
-// asOriginal are settings that the Python original's variables mean besides what they name: it ran code in a container of that
-// image, and fetched an image that was missing. What anybody sets himself wins.
+// asOriginal are settings that the Python original's variables mean besides what they name: it ran code in a
+// container of that image, and fetched an image that was missing. What anybody sets himself wins.
 func asOriginal(environment []setting, at place) []setting {
 	var layer []setting
 	say := func(key, value string, by setting) {
@@ -28,42 +25,53 @@ func asOriginal(environment []setting, at place) []setting {
 	return layer
 }
 
-// variablesOf are the variables of the environment that settings are from.
-func (m *merger) variablesOf() map[string]string {
-	from := map[string]string{}
+// setBy is what settings are from: the variables of the environment, and places in files.
+func (m *merger) setBy() (variables, places map[string]string) {
 	for name, s := range m.origin {
-		if s.layer == Environment {
-			from[name] = s.name
+		switch {
+		case s.layer == Environment:
+			variables = with(variables, name, s.name)
+		case s.file != "":
+			places = with(places, name, s.roughly())
 		}
 	}
-	return from
+	return variables, places
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
 }
 
 var (
 	assigned = regexp.MustCompile(`\b([a-z_.]+\.[a-z_]+) = "?([\w/.:-]+)"?`)
-	named    = regexp.MustCompile(`\b[a-z_]+(?:\.[a-z_]+)+\b`)
+	named    = regexp.MustCompile("(`?)\\b([a-z_]+(?:\\.[a-z_]+)+)\\b(`?)")
 )
 
-// Name gives texts the names that a user knows settings by: a variable of the environment, where that has set one. The key in a
-// file would be set in vain.
+// Name has texts call settings by what has set them: a variable of the environment, or a line of a file. The key
+// elsewhere would be set in vain.
 func (c Config) Name(texts []string) []string {
-	if len(c.Variables) == 0 {
-		return texts
-	}
 	list := make([]string, len(texts))
 	for n, text := range texts {
 		text = assigned.ReplaceAllStringFunc(text, func(found string) string {
 			m := assigned.FindStringSubmatch(found)
 			if name, ok := c.Variables[m[1]]; ok {
-				return name + "=" + strings.Trim(m[2], `"`)
+				return name + "=" + m[2]
 			}
 			return found
 		})
-		list[n] = named.ReplaceAllStringFunc(text, func(key string) string {
-			if name, ok := c.Variables[key]; ok {
-				return name
+		list[n] = named.ReplaceAllStringFunc(text, func(found string) string {
+			m := named.FindStringSubmatch(found)
+			if name, ok := c.Variables[m[2]]; ok {
+				return m[1] + name + m[3]
 			}
-			return key
+			if place, ok := c.Lines[m[2]]; ok && m[1] == m[3] {
+				return found + " (" + place + ")"
+			}
+			return found
 		})
 	}
 	return list

@@ -14,7 +14,8 @@ import (
 type OriginalError struct{ Names []string }
 
 func (e *OriginalError) Error() string {
-	return fmt.Sprintf("%s would stand beside codemode: it starts the Python original, which has a tool run_python, too", quotedNames(e.Names))
+	return quotedNames(e.Names) + " would stand beside codemode: " +
+		"it starts the Python original, which has a tool run_python, too"
 }
 
 func quotedNames(names []string) string {
@@ -32,8 +33,8 @@ type takenOver struct {
 	entry  clientcfg.Entry
 }
 
-// originals are the entries of the original in a client's files that codemode is to replace: those of the targets, and for the
-// user's scope in all files that the client reads. notes tell of those that stay.
+// originals are the entries of the original in a client's files that codemode is to replace: those of the targets, and
+// for the user's scope in all files that the client reads. notes tell of those that stay.
 func (i *Installer) originals(req Request, targets []Target) (list []takenOver, notes []string, err error) {
 	if req.Scope == clientcfg.User {
 		targets = append(slices.Clone(targets), i.otherFiles(&req.Client, targets)...)
@@ -52,7 +53,8 @@ func (i *Installer) originals(req Request, targets []Target) (list []takenOver, 
 			names, err := doc.Entries(o.table)
 			switch {
 			case err != nil || t.apart || !slices.Contains(names, o.entry.Written):
-				notes = append(notes, fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand", o.entry.Written, t.Path))
+				notes = append(notes, fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand",
+					o.entry.Written, t.Path))
 			case i.Replace != nil && i.Replace(o.entry):
 				list = append(list, o)
 			default:
@@ -121,8 +123,8 @@ func replaced(list []takenOver, path string) (moved []Moved) {
 // Original says whether it started the Python original, so that it is behind codemode in no file.
 func (m Moved) Original() bool { return m.File == "" }
 
-// inherited is what the original was given of its environment that means the same to codemode: values, and names of variables
-// of the client's that are passed on. foreign are names of the others.
+// inherited is what the original was given of its environment that means the same to codemode: values, and names of
+// variables of the client's that are passed on. foreign are names of the others.
 func inherited(list []takenOver) (values map[string]string, pass, foreign []string) {
 	values = map[string]string{}
 	for _, o := range list {
@@ -152,8 +154,8 @@ func tellInherited(list []takenOver) (notes []string) {
 		notes = append(notes, "codemode is given what the original was: "+strings.Join(names, ", "))
 	}
 	if len(foreign) > 0 {
-		notes = append(notes, fmt.Sprintf("codemode is not given the original's %s; what a server needs of it belongs into that server's env",
-			strings.Join(foreign, ", ")))
+		notes = append(notes, "codemode is not given the original's "+strings.Join(foreign, ", ")+
+			"; what a server needs of it belongs into that server's env")
 	}
 	return notes
 }

@@ -7,9 +7,11 @@ import (
 	"codemode/internal/clientcfg"
 )
 
-// others takes servers out of the files that a client reads and codemode is not put in: what starts the original, and what is
-// adopted. A file of which there is nothing to tell has no result.
-func (i *Installer) others(ctx context.Context, req Request, targets []Target, originals []takenOver) (results []Result) {
+// others takes servers out of the files that a client reads and codemode is not put in: what starts the original, and
+// what is adopted. A file of which there is nothing to tell has no result.
+func (i *Installer) others(
+	ctx context.Context, req Request, targets []Target, originals []takenOver,
+) (results []Result) {
 	if req.Scope != clientcfg.User {
 		return nil
 	}
@@ -22,7 +24,9 @@ func (i *Installer) others(ctx context.Context, req Request, targets []Target, o
 		}
 	}
 	for _, t := range files {
-		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.planOthers(req, t, f, l, originals) })
+		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) {
+			return i.planOthers(req, t, f, l, originals)
+		})
 		if !r.Done() || len(r.Moved)+len(r.Stayed) > 0 {
 			results = append(results, r)
 		}
@@ -30,7 +34,9 @@ func (i *Installer) others(ctx context.Context, req Request, targets []Target, o
 	return results
 }
 
-func (i *Installer) planOthers(req Request, t Target, f file, l *ledger, originals []takenOver) (p proposal, err error) {
+func (i *Installer) planOthers(
+	req Request, t Target, f file, l *ledger, originals []takenOver,
+) (p proposal, err error) {
 	doc, err := parse(f.data, t.format)
 	if err != nil {
 		return proposal{action: Unchanged, data: f.data}, nil // that is for its own program to tell

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlList is a YAML document whose entries are the items of a block sequence, each with its name in "name". Entries are taken
-// out of it and put back; none is made or changed.
+// yamlList is a YAML document whose entries are the items of a block sequence, each with its name in "name". Entries
+// are taken out of it and put back; none is made or changed.
 type yamlList struct{ *yamlTree }
 
 func parseYAMLList(src []byte) (tree, error) {
@@ -43,7 +43,8 @@ func (y *yamlList) items(path []string) (items []yamlItem, at yamlPair, err erro
 	case v.Kind != yaml.SequenceNode:
 		return nil, at, refuse(y.src, y.offset(v), fmt.Sprintf("the value of %s is not a list", quoted(path)))
 	case v.Style&yaml.FlowStyle != 0:
-		return nil, at, refuse(y.src, y.offset(v), fmt.Sprintf("the list %s is written in brackets; write it on lines of its own", quoted(path)))
+		why := "the list %s is written in brackets; write it on lines of its own"
+		return nil, at, refuse(y.src, y.offset(v), fmt.Sprintf(why, quoted(path)))
 	}
 	if err := y.usable(at, path); err != nil {
 		return nil, at, err
@@ -51,7 +52,8 @@ func (y *yamlList) items(path []string) (items []yamlItem, at yamlPair, err erro
 	for _, n := range at.value.Content {
 		start := y.lineOf(n)
 		if n.Kind != yaml.MappingNode || y.src[firstText(y.src, start)] != '-' {
-			return nil, at, refuse(y.src, y.offset(n), "an item of the list is written in a way that is not edited; change it by hand")
+			const why = "an item of the list is written in a way that is not edited; change it by hand"
+			return nil, at, refuse(y.src, y.offset(n), why)
 		}
 		items = append(items, yamlItem{find(y.pairs(n, 0), "name").text(), span{start, 0}})
 	}

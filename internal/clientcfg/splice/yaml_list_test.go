@@ -33,14 +33,15 @@ func TestYAMLListGivesAndTakes(t *testing.T) {
 mcpServers:
 - name: only
   command: c`
+	without := func(from, to string) string {
+		return strings.Replace(listed, listed[strings.Index(listed, from):strings.Index(listed, to)], "", 1)
+	}
 	for name, c := range map[string]struct {
 		src, want string
 		names     []string
 	}{
-		"first": {listed, strings.Replace(listed, listed[strings.Index(listed, "  - name: one"):strings.Index(listed, "\n  # the second")], "", 1), []string{"one"}},
-		"second": {
-			listed, strings.Replace(listed, listed[strings.Index(listed, "  - command: uvx"):strings.Index(listed, "  - uses")], "", 1), []string{"two"},
-		},
+		"first":   {listed, without("  - name: one", "\n  # the second"), []string{"one"}},
+		"second":  {listed, without("  - command: uvx", "  - uses"), []string{"two"}},
 		"only":    {same, "models:\n- name: x\nmcpServers: []\n", []string{"only"}},
 		"windows": {"a: 1\r\nmcpServers:\r\n  - name: x\r\n", "a: 1\r\nmcpServers: []\r\n", []string{"x"}},
 	} {
@@ -82,7 +83,8 @@ mcpServers:
 
 func TestYAMLListRefuses(t *testing.T) {
 	for _, src := range []string{
-		"mcpServers: [{name: x}]\n", "mcpServers:\n  x: {}\n", "mcpServers: &a\n  - name: x\n", "mcpServers:\n  -\n    name: x\n  - y\n",
+		"mcpServers: [{name: x}]\n", "mcpServers:\n  x: {}\n", "mcpServers: &a\n  - name: x\n",
+		"mcpServers:\n  -\n    name: x\n  - y\n",
 	} {
 		doc, err := Parse([]byte(src), YAMLList)
 		if err != nil {

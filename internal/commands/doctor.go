@@ -37,6 +37,7 @@ func doctorCommand(env Env, ui *ui) *cli.Command {
 			&cli.BoolFlag{Name: "escape", Usage: "also make all attempts to escape, which takes minutes", Local: true},
 			&cli.StringSliceFlag{Name: "attempt", Usage: "`NAME` or group of those attempts that is made alone", Local: true},
 			&cli.BoolFlag{Name: "fix", Usage: "first repair what can be repaired without loss", Local: true},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask before --fix fetches an image", Local: true},
 			&cli.StringFlag{Name: "report", Usage: "`FILE` for a bug report, without secrets; - is stdout", Local: true},
 			jsonFlag(),
 		}, append(settingFlags("servers-file", "tenant", "runtime", "python"), configFlag())...),
@@ -66,7 +67,7 @@ func runDoctor(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	}
 	var pulls []doctor.Check
 	if cmd.Bool("fix") {
-		pulls = p.askPulls(ctx) // ^C ends the question
+		pulls = p.askPulls(ctx, cmd.Bool("yes")) // ^C ends the question
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -267,10 +268,11 @@ func (p *patient) repairs() []doctor.Check {
 	return doctor.Repairs(p.kept(), p.python(p.ui))
 }
 
-// askPulls asks about each image that is missing from a runtime that nothing takes the place of. Without a terminal
-// nobody can say yes.
-func (p *patient) askPulls(ctx context.Context) (checks []doctor.Check) {
-	if !p.ui.live || !isTerminal(p.env.Stdin) {
+// askPulls asks about each image that is missing from a runtime that nothing takes the place of, unless yes was said
+// before.
+// Without a terminal nobody else can say it.
+func (p *patient) askPulls(ctx context.Context, yes bool) (checks []doctor.Check) {
+	if !yes && (!p.ui.live || !isTerminal(p.env.Stdin)) {
 		return nil
 	}
 	for _, r := range p.runtimes {
@@ -280,7 +282,8 @@ func (p *patient) askPulls(ctx context.Context) (checks []doctor.Check) {
 		}
 		image := engine.Image()
 		present, err := image.Present(ctx)
-		if err == nil && !present && p.ui.ask(p.env.Stdin, fmt.Sprintf("fetch the image %q with %s?", image.Name(), r.Name())) {
+		question := fmt.Sprintf("fetch the image %q with %s?", image.Name(), r.Name())
+		if err == nil && !present && (yes || p.ui.ask(p.env.Stdin, question)) {
 			checks = append(checks, doctor.Check{
 				Name: "repair", Proves: "that the image is here",
 				Examine: func(ctx context.Context, found func(doctor.Finding)) {

@@ -269,8 +269,7 @@ func (p *patient) repairs() []doctor.Check {
 }
 
 // askPulls asks about each image that is missing from a runtime that nothing takes the place of, unless yes was said
-// before.
-// Without a terminal nobody else can say it.
+// before. Without a terminal nobody else can say it.
 func (p *patient) askPulls(ctx context.Context, yes bool) (checks []doctor.Check) {
 	if !yes && (!p.ui.live || !isTerminal(p.env.Stdin)) {
 		return nil

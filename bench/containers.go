@@ -37,7 +37,8 @@ func (b *bench) containers(ctx context.Context) error {
 // outer is the environment of whoever measures, which says where engines and images are, without what is codemode's.
 func outer() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "CODEMODE_") || strings.HasPrefix(v, "MCP_") || strings.HasPrefix(v, "XDG_CACHE_HOME=")
+		return strings.HasPrefix(v, "CODEMODE_") || strings.HasPrefix(v, "MCP_") ||
+			strings.HasPrefix(v, "XDG_CACHE_HOME=")
 	})
 }
 

@@ -40,7 +40,12 @@ func (b *bench) searchProcess(context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add(fmt.Sprintf("`codemode search`, whole process, %d tools cached", tools), ms(m), "40 ms", met(m <= 40*time.Millisecond))
+	b.add(
+		fmt.Sprintf("`codemode search`, whole process, %d tools cached", tools),
+		ms(m),
+		"40 ms",
+		met(m <= 40*time.Millisecond),
+	)
 	return nil
 }
 
@@ -103,7 +108,8 @@ var homes = []struct {
 	{
 		files: []string{
 			".claude.json", ".cursor/mcp.json", ".config/Claude/claude_desktop_config.json", ".gemini/settings.json",
-			".codeium/windsurf/mcp_config.json", ".kiro/settings/mcp.json", ".copilot/mcp-config.json", "MCPs/one.json", "MCPs/two.json",
+			".codeium/windsurf/mcp_config.json", ".kiro/settings/mcp.json", ".copilot/mcp-config.json", "MCPs/one.json",
+			"MCPs/two.json",
 		},
 		count: 9, before: `{"mcpServers": {`, each: jsonEntry, between: ",\n", after: "}}\n",
 	},
@@ -135,7 +141,9 @@ func fillHome(home string) error {
 			}
 			path := filepath.Join(home, filepath.FromSlash(name))
 			text := h.before + strings.Join(entries, h.between) + h.after
-			if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			if err := cmp.Or(
+				os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600),
+			); err != nil {
 				return err
 			}
 		}
@@ -163,7 +171,12 @@ func (b *bench) refresh(context.Context) error {
 		}
 	}
 	m := median(took)
-	b.add("`codemode servers refresh`: the tools of 100 servers that take 50 ms to start", ms(m), "1500 ms", met(m <= 1500*time.Millisecond))
+	b.add(
+		"`codemode servers refresh`: the tools of 100 servers that take 50 ms to start",
+		ms(m),
+		"1500 ms",
+		met(m <= 1500*time.Millisecond),
+	)
 	return nil
 }
 

@@ -155,7 +155,9 @@ func met(ok bool) string {
 }
 
 func (b *bench) print() {
-	fmt.Printf("%s, %s/%s, %d CPUs, %s\n\n", kernel(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Printf(
+		"%s, %s/%s, %d CPUs, %s\n\n", kernel(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(),
+	)
 	fmt.Println("| what | measured | target | met |\n|---|---|---|---|")
 	for _, r := range b.rows {
 		fmt.Printf("| %s | %s | %s | %s |\n", r.what, r.figure, r.target, r.met)

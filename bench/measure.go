@@ -71,7 +71,8 @@ func (b *bench) self(args ...string) map[string]any {
 func (b *bench) connect(ctx context.Context, env ...string) (*mcp.ClientSession, *exec.Cmd, error) {
 	cmd := b.command(env, "serve")
 	cmd.Stderr = os.Stderr
-	cs, err := client().Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	opts := &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
+	cs, err := client().Connect(ctx, &mcp.CommandTransport{Command: cmd}, opts)
 	return cs, cmd, err
 }
 
@@ -116,8 +117,18 @@ func (b *bench) serveStart(ctx context.Context) error {
 		cs.Close()
 	}
 	m := median(d)
-	b.add("`serve`: process start to `initialize` answered, 100 servers configured", ms(m), "20 ms", met(m <= 20*time.Millisecond))
-	b.add("`serve` resident, idle, after initialize (largest seen)", fmt.Sprintf("%.1f MB", float64(resident)/1024), "25 MB", met(resident <= 25*1024))
+	b.add(
+		"`serve`: process start to `initialize` answered, 100 servers configured",
+		ms(m),
+		"20 ms",
+		met(m <= 20*time.Millisecond),
+	)
+	b.add(
+		"`serve` resident, idle, after initialize (largest seen)",
+		fmt.Sprintf("%.1f MB", float64(resident)/1024),
+		"25 MB",
+		met(resident <= 25*1024),
+	)
 	return nil
 }
 
@@ -166,11 +177,24 @@ func (b *bench) sequentialCalls(ctx context.Context) error {
 		entry            map[string]any
 		args             map[string]any
 	}
-	peers := []peer{{"a Go server (fakemcp)", "echo", `await mcp_peer.echo(message="hello")`, self, map[string]any{"message": "hello"}}}
+	peers := []peer{
+		{
+			"a Go server (fakemcp)",
+			"echo",
+			`await mcp_peer.echo(message="hello")`,
+			self,
+			map[string]any{"message": "hello"},
+		},
+	}
 	if b.npm != "" {
 		peers = append(peers, peer{
-			"npm server-everything", "echo", `await mcp_peer.echo(message="hello")`,
-			map[string]any{"command": filepath.Join(b.npm, "node_modules/.bin/mcp-server-everything"), "args": []string{"stdio"}},
+			"npm server-everything",
+			"echo",
+			`await mcp_peer.echo(message="hello")`,
+			map[string]any{
+				"command": filepath.Join(b.npm, "node_modules/.bin/mcp-server-everything"),
+				"args":    []string{"stdio"},
+			},
 			map[string]any{"message": "hello"},
 		})
 	}
@@ -212,7 +236,8 @@ func (b *bench) callsThrough(ctx context.Context, call string, env ...string) (t
 
 func callsDirect(ctx context.Context, entry map[string]any, tool string, args map[string]any) (time.Duration, error) {
 	cmd := exec.Command(entry["command"].(string), entry["args"].([]string)...)
-	cs, err := client().Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	opts := &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
+	cs, err := client().Connect(ctx, &mcp.CommandTransport{Command: cmd}, opts)
 	if err != nil {
 		return 0, err
 	}
@@ -242,7 +267,9 @@ func (b *bench) gather(ctx context.Context) error {
 	var d []time.Duration
 	for range max(10, b.n/3) {
 		began := time.Now()
-		if _, err := python(ctx, cs, "_ = await asyncio.gather(*(mcp_peer.slow(ms=50) for _ in range(20)))"); err != nil {
+		if _, err := python(
+			ctx, cs, "_ = await asyncio.gather(*(mcp_peer.slow(ms=50) for _ in range(20)))",
+		); err != nil {
 			return err
 		}
 		d = append(d, time.Since(began))
@@ -271,7 +298,14 @@ func (b *bench) large(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.what, err)
 		}
-		b.add(c.what, fmt.Sprintf("works, %s, reply of %d bytes, host peak %d MB", took.Round(time.Millisecond), len(text), peak/1024), "works, bounded", met(peak < 512<<10))
+		b.add(
+			c.what,
+			fmt.Sprintf(
+				"works, %s, reply of %d bytes, host peak %d MB", took.Round(time.Millisecond), len(text), peak/1024,
+			),
+			"works, bounded",
+			met(peak < 512<<10),
+		)
 	}
 	return nil
 }
@@ -304,7 +338,10 @@ func (b *bench) tokens(ctx context.Context) error {
 		return err
 	}
 	defer cs.Close()
-	res, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x = 1\nraise ValueError(\"x\")"}})
+	res, err := cs.CallTool(
+		ctx,
+		&mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x = 1\nraise ValueError(\"x\")"}},
+	)
 	if err != nil {
 		return err
 	}
@@ -312,8 +349,12 @@ func (b *bench) tokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add("`tools/list` answer, o200k", fmt.Sprintf("%d tokens; the same bytes for 0 and 100 servers: %v", counts[0], lists[0] == lists[1]),
-		"200 tokens, same bytes", met(counts[0] <= 200 && lists[0] == lists[1]))
+	b.add(
+		"`tools/list` answer, o200k",
+		fmt.Sprintf("%d tokens; the same bytes for 0 and 100 servers: %v", counts[0], lists[0] == lists[1]),
+		"200 tokens, same bytes",
+		met(counts[0] <= 200 && lists[0] == lists[1]),
+	)
 	b.add("reply to a two-line script that raises ValueError, o200k", fmt.Sprintf("%d tokens", counts[1]),
 		"35 tokens", met(counts[1] <= 35))
 	return nil

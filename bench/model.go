@@ -16,8 +16,8 @@ type toolCall struct {
 	arguments    map[string]any
 }
 
-// model is a model on loopback that speaks as Anthropic's service does: it makes the calls of one task, turn by turn, and
-// keeps what the client has sent it last.
+// model is a model on loopback that speaks as Anthropic's service does: it makes the calls of one task, turn by turn,
+// and keeps what the client has sent it last.
 type model struct {
 	turns [][]toolCall // those of one turn are made at once
 
@@ -121,7 +121,13 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event("content_block_delta", map[string]any{"index": i, "delta": delta})
 		event("content_block_stop", map[string]any{"index": i})
 	}
-	event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]int{"output_tokens": 5}})
+	event(
+		"message_delta",
+		map[string]any{
+			"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil},
+			"usage": map[string]int{"output_tokens": 5},
+		},
+	)
 	event("message_stop", map[string]any{})
 }
 

@@ -28,10 +28,17 @@ var attacks = []attack{
 	{"arguments of 30 MB to a shared server", `while True: await mcp_peer.echo(message="x" * (30 << 20))`, oneCall, ""},
 	{"arguments of a million lists", `x = [[]] * 1_000_000
 while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
-	{"256 small calls at once", `while True: await asyncio.gather(*(mcp_peer.echo(message="x") for _ in range(256)))`, oneCall, ""},
 	{
-		"slow calls, `policy.concurrency` is 2", `while True: await asyncio.gather(*(mcp_peer.slow(ms=100) for _ in range(50)))`,
-		"await mcp_peer.slow(ms=70)", "CODEMODE_POLICY_CONCURRENCY=2",
+		"256 small calls at once",
+		`while True: await asyncio.gather(*(mcp_peer.echo(message="x") for _ in range(256)))`,
+		oneCall,
+		"",
+	},
+	{
+		"slow calls, `policy.concurrency` is 2",
+		`while True: await asyncio.gather(*(mcp_peer.slow(ms=100) for _ in range(50)))`,
+		"await mcp_peer.slow(ms=70)",
+		"CODEMODE_POLICY_CONCURRENCY=2",
 	},
 	{"60 processes that call sync", fmt.Sprintf(forkMany, "pass", "os.sync()"), oneCall, ""},
 	{"`save_tool` without end", saveMany, saveOne, ""},
@@ -115,8 +122,13 @@ func (b *bench) beside(ctx context.Context, a attack) error {
 	for i, n := range neighbours {
 		p99, beside := quantile(alone[i], 99), quantile(attacked[i], 99)
 		ratio := float64(beside) / float64(p99)
-		b.add(a.what+", "+n.name, fmt.Sprintf("p50 %s against %s, p99 %s against %s: %.1f ×", ms(quantile(attacked[i], 50)),
-			ms(quantile(alone[i], 50)), ms(beside), ms(p99), ratio), "3 ×", met(ratio <= 3))
+		b.add(
+			a.what+", "+n.name,
+			fmt.Sprintf("p50 %s against %s, p99 %s against %s: %.1f ×", ms(quantile(attacked[i], 50)),
+				ms(quantile(alone[i], 50)), ms(beside), ms(p99), ratio),
+			"3 ×",
+			met(ratio <= 3),
+		)
 	}
 	return nil
 }

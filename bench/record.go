@@ -12,18 +12,19 @@ import (
 // recorded is a policy that every call is held against to its last rule, and an audit log.
 var recorded = []string{
 	"CODEMODE_POLICY_ALLOW=peer.*,github.*,*.get_*", "CODEMODE_POLICY_DENY=*.delete_*,*.drop_*,admin.*",
-	"CODEMODE_POLICY_CONFIRM=*.send_*,*.remove_*", "CODEMODE_POLICY_CALLS_PER_RUN=1000000", "CODEMODE_POLICY_CONCURRENCY=64",
+	"CODEMODE_POLICY_CONFIRM=*.send_*,*.remove_*", "CODEMODE_POLICY_CALLS_PER_RUN=1000000",
+	"CODEMODE_POLICY_CONCURRENCY=64",
 }
 
-// instances is how many pairs of sessions are compared: how processes come to lie on processors and in memory makes more
-// difference between one pair and the next than a log does.
+// instances is how many pairs of sessions are compared: how processes come to lie on processors and in memory makes
+// more difference between one pair and the next than a log does.
 const instances = 8
 
 // settles is how long the sync of a run's lines may go on behind its result.
 const settles = 5 * time.Millisecond
 
-// recording compares calls that a policy is asked about and the audit log has with calls that go free and leave nothing.
-// Both sessions of a pair live at the same time, and take turns.
+// recording compares calls that a policy is asked about and the audit log has with calls that go free and leave
+// nothing. Both sessions of a pair live at the same time, and take turns.
 func (b *bench) recording(ctx context.Context) error {
 	const call = `await mcp_peer.echo(message="hello")`
 	for _, c := range []struct {

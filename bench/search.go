@@ -57,7 +57,10 @@ func (b *bench) searchQuality(servers []catalog.Server, questions []catalogtest.
 			}
 		}
 		percent := 100 * float64(found) / float64(max(asked, 1))
-		b.add(kind.what, fmt.Sprintf("%.1f %% of %d", percent, asked), fmt.Sprintf("%.0f %%", kind.target), met(percent >= kind.target))
+		b.add(
+			kind.what, fmt.Sprintf("%.1f %% of %d", percent, asked), fmt.Sprintf("%.0f %%", kind.target),
+			met(percent >= kind.target),
+		)
 	}
 }
 
@@ -92,7 +95,10 @@ func (b *bench) searchSpeed(servers []catalog.Server, questions []catalogtest.Qu
 			}
 		}
 		m := median(took)
-		b.add(fmt.Sprintf("search in memory, %s tools", size.name), fmt.Sprintf("%s; index once %s", ms(m), ms(index)), ms(size.target), met(m <= size.target))
+		b.add(
+			fmt.Sprintf("search in memory, %s tools", size.name), fmt.Sprintf("%s; index once %s", ms(m), ms(index)),
+			ms(size.target), met(m <= size.target),
+		)
 	}
 }
 
@@ -104,7 +110,9 @@ func (b *bench) cacheSpeed(servers []catalog.Server) error {
 	for i, server := range servers {
 		var tools []json.RawMessage
 		for _, t := range server.Tools {
-			raw, err := json.Marshal(map[string]any{"name": t.Name, "description": t.Description, "inputSchema": t.InputSchema})
+			raw, err := json.Marshal(
+				map[string]any{"name": t.Name, "description": t.Description, "inputSchema": t.InputSchema},
+			)
 			if err != nil {
 				return err
 			}
@@ -129,7 +137,10 @@ func (b *bench) cacheSpeed(servers []catalog.Server) error {
 		}
 		described = append(described, time.Since(start))
 	}
-	b.add(fmt.Sprintf("%d tools of %d servers read from the cache", count, len(keys)), ms(median(read))+"; and described "+ms(median(described)), "", "")
+	b.add(
+		fmt.Sprintf("%d tools of %d servers read from the cache", count, len(keys)),
+		ms(median(read))+"; and described "+ms(median(described)), "", "",
+	)
 	return nil
 }
 
@@ -148,7 +159,10 @@ func (b *bench) searchTokens(servers []catalog.Server, questions []catalogtest.Q
 		}
 	}
 	percent := 100 * float64(shown) / float64(len(texts))
-	b.add("search as a model reads it: right tool shown", fmt.Sprintf("%.1f %% of %d questions", percent, len(texts)), "87 %", met(percent >= 87))
+	b.add(
+		"search as a model reads it: right tool shown", fmt.Sprintf("%.1f %% of %d questions", percent, len(texts)),
+		"87 %", met(percent >= 87),
+	)
 	if b.npm == "" {
 		b.add("tokens of a search", "not measured: no -npm", "", "")
 		return nil

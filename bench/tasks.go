@@ -14,8 +14,9 @@ import (
 )
 
 // tasks counts what ten tasks of daily work cost a model through a real client, Claude Code: as the calls it would make
-// directly, and as the code it would write. What is counted is what the client has sent when the task is done: definitions
-// of tools and instructions of servers, calls, results; each once, though a client sends all of it anew with every turn.
+// directly, and as the code it would write. What is counted is what the client has sent when the task is done:
+// definitions of tools and instructions of servers, calls, results; each once, though a client sends all of it anew
+// with every turn.
 func (b *bench) tasks(ctx context.Context) error {
 	client := filepath.Join(b.npm, "node_modules", ".bin", "claude")
 	if _, err := os.Stat(client); b.npm == "" || err != nil {
@@ -33,10 +34,16 @@ func (b *bench) tasks(ctx context.Context) error {
 			return fmt.Errorf("%s, as code: %w", t.name, err)
 		}
 		direct, code = direct+d, code+c
-		b.add("task: "+t.name, fmt.Sprintf("%d tokens directly, %d as code: %.1f %%", d, c, 100*float64(c)/float64(d)), "", "")
+		b.add(
+			"task: "+t.name, fmt.Sprintf("%d tokens directly, %d as code: %.1f %%", d, c, 100*float64(c)/float64(d)),
+			"", "",
+		)
 	}
 	share := 100 * float64(code) / float64(direct)
-	b.add("ten tasks together, o200k", fmt.Sprintf("%d tokens directly, %d as code: %.1f %%", direct, code, share), "10 %", met(share <= 10))
+	b.add(
+		"ten tasks together, o200k", fmt.Sprintf("%d tokens directly, %d as code: %.1f %%", direct, code, share),
+		"10 %", met(share <= 10),
+	)
 	return nil
 }
 
@@ -54,10 +61,22 @@ func (b *bench) task(ctx context.Context, client string, t dailyTask, asCode boo
 	if asCode {
 		file := b.servers(filepath.Base(dir), servers)
 		env := map[string]string{"MCP_SERVERS_CONFIG": file, "XDG_CACHE_HOME": filepath.Join(b.dir, "cache")}
-		servers = map[string]any{"codemode": map[string]any{"command": b.codemode, "args": []string{"serve"}, "env": env}}
+		servers = map[string]any{
+			"codemode": map[string]any{"command": b.codemode, "args": []string{"serve"}, "env": env},
+		}
 		m.turns = [][]toolCall{
-			{{"codemode", "run_python", map[string]any{"code": fmt.Sprintf("print(await runtime.search_tool_docs(%q))", t.search)}}},
-			{{"codemode", "run_python", map[string]any{"code": strings.ReplaceAll(strings.TrimSpace(t.code), "DIR", dir)}}},
+			{
+				{
+					"codemode", "run_python",
+					map[string]any{"code": fmt.Sprintf("print(await runtime.search_tool_docs(%q))", t.search)},
+				},
+			},
+			{
+				{
+					"codemode", "run_python",
+					map[string]any{"code": strings.ReplaceAll(strings.TrimSpace(t.code), "DIR", dir)},
+				},
+			},
 		}
 	}
 	if err := b.claude(ctx, client, dir, servers, m); err != nil {
@@ -77,7 +96,10 @@ func (b *bench) realServers(dir string) map[string]any {
 	return map[string]any{
 		"filesystem": map[string]any{"command": bin("mcp-server-filesystem"), "args": []string{dir}},
 		"memory": map[string]any{
-			"command": bin("mcp-server-memory"), "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
+			"command": bin(
+				"mcp-server-memory",
+			),
+			"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
 		},
 		"everything": map[string]any{"command": bin("mcp-server-everything")},
 	}
@@ -97,8 +119,16 @@ func (b *bench) claude(ctx context.Context, client, dir string, servers map[stri
 		"--allowedTools", "mcp__filesystem,mcp__memory,mcp__everything,mcp__codemode")
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"HOME=" + filepath.Join(b.dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=" + address,
-		"MCP_CONNECTION_NONBLOCKING=0", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"HOME=" + filepath.Join(
+			b.dir, "home",
+		),
+		"PATH=" + os.Getenv("PATH"),
+		"ANTHROPIC_API_KEY=none",
+		"ANTHROPIC_BASE_URL=" + address,
+		"MCP_CONNECTION_NONBLOCKING=0",
+		"DISABLE_TELEMETRY=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1",
 		"ENABLE_TOOL_SEARCH=false", // definitions are sent, as every client does that has no search of its own
 	}
 	out, err := cmd.CombinedOutput()

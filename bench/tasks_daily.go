@@ -58,7 +58,10 @@ var dailyTasks = []dailyTask{
 	{
 		name: "which service logs most errors, over eight logs",
 		turns: func(dir string) [][]toolCall {
-			read := toolCall{"filesystem", "read_multiple_files", map[string]any{"paths": paths(dir, "logs/service-%d.log", countLogs)}}
+			read := toolCall{
+				"filesystem", "read_multiple_files",
+				map[string]any{"paths": paths(dir, "logs/service-%d.log", countLogs)},
+			}
 			return [][]toolCall{fileList(dir + "/logs"), {read}}
 		},
 		search: "read all files of a folder",
@@ -114,7 +117,10 @@ print(len(names), "renamed")`,
 				fileList(dir + "/notes"),
 				{{"filesystem", "read_multiple_files", map[string]any{"paths": notes}}},
 				each(notes, func(_ int, p string) toolCall {
-					return file("edit_file", p, "edits", []any{map[string]string{"oldText": "12 Old Road", "newText": "7 New Street"}})
+					return file(
+						"edit_file", p, "edits",
+						[]any{map[string]string{"oldText": "12 Old Road", "newText": "7 New Street"}},
+					)
 				}),
 			}
 		},
@@ -154,7 +160,10 @@ print(len(names), "titles")`,
 		turns: func(dir string) [][]toolCall {
 			return [][]toolCall{
 				{file("directory_tree", dir+"/tree")},
-				each(paths(dir, "tree/part-%d", 6), func(_ int, p string) toolCall { return file("list_directory_with_sizes", p, "sortBy", "size") }),
+				each(
+					paths(dir, "tree/part-%d", 6),
+					func(_ int, p string) toolCall { return file("list_directory_with_sizes", p, "sortBy", "size") },
+				),
 			}
 		},
 		search: "sizes of files",
@@ -173,8 +182,11 @@ print(sizes[:5])`,
 			var entities []any
 			for i := range countPeers {
 				entities = append(entities, map[string]any{
-					"name": contact(i), "entityType": "person",
-					"observations": []string{fmt.Sprintf("works at Company %d", i%7), fmt.Sprintf("mail %d@example.org", i)},
+					"name":       contact(i),
+					"entityType": "person",
+					"observations": []string{
+						fmt.Sprintf("works at Company %d", i%7), fmt.Sprintf("mail %d@example.org", i),
+					},
 				})
 			}
 			return [][]toolCall{
@@ -208,7 +220,13 @@ print([e.name for e in g.entities if e.entityType == "person" and e.name not in 
 		turns: func(string) [][]toolCall {
 			var deletions []any
 			for i := 0; i < 20; i++ {
-				deletions = append(deletions, map[string]any{"entityName": person(i), "observations": []string{fmt.Sprintf("2024-0%d-01: moved house", i%9+1)}})
+				deletions = append(
+					deletions,
+					map[string]any{
+						"entityName":   person(i),
+						"observations": []string{fmt.Sprintf("2024-0%d-01: moved house", i%9+1)},
+					},
+				)
 			}
 			return [][]toolCall{
 				{graph("read_graph", map[string]any{})},
@@ -229,10 +247,14 @@ print(len(old), "forgot something")`,
 		turns: func(string) [][]toolCall {
 			var weather, sums []toolCall
 			for _, city := range []string{"New York", "Chicago", "Los Angeles"} {
-				weather = append(weather, toolCall{"everything", "get-structured-content", map[string]any{"location": city}})
+				weather = append(
+					weather, toolCall{"everything", "get-structured-content", map[string]any{"location": city}},
+				)
 			}
 			for i := range 11 {
-				sums = append(sums, toolCall{"everything", "get-sum", map[string]any{"a": (i + 1) * (i + 2) / 2, "b": i + 2}})
+				sums = append(
+					sums, toolCall{"everything", "get-sum", map[string]any{"a": (i + 1) * (i + 2) / 2, "b": i + 2}},
+				)
 			}
 			turns := [][]toolCall{weather}
 			for _, s := range sums { // each needs the one before
@@ -262,21 +284,32 @@ func fixture(dir string) error {
 			if n%40 < i {
 				level = "ERROR"
 			}
-			fmt.Fprintf(&log, "2026-03-%02dT10:%02d:00Z %s request %d took %d ms\n", n%28+1, n%60, level, n*31%977, n*7%113)
+			fmt.Fprintf(
+				&log, "2026-03-%02dT10:%02d:00Z %s request %d took %d ms\n", n%28+1, n%60, level, n*31%977, n*7%113,
+			)
 		}
-		files[fmt.Sprintf("logs/service-%d.log", i+1)] = strings.Replace(log.String(), " INFO ", map[bool]string{true: " ERROR ", false: " INFO "}[i == 7], 3)
+		files[fmt.Sprintf("logs/service-%d.log", i+1)] = strings.Replace(
+			log.String(), " INFO ", map[bool]string{true: " ERROR ", false: " INFO "}[i == 7], 3,
+		)
 	}
 	sales := "date,region,units,price\n"
 	for n := range 400 {
-		sales += fmt.Sprintf("2026-%02d-%02d,%s,%d,%d\n", n%12+1, n%28+1, []string{"north", "south", "east", "west"}[n%4], n%9+1, n%5*10+5)
+		sales += fmt.Sprintf(
+			"2026-%02d-%02d,%s,%d,%d\n", n%12+1, n%28+1, []string{"north", "south", "east", "west"}[n%4], n%9+1,
+			n%5*10+5,
+		)
 	}
 	files["sales.csv"] = sales
 	for i := range countScans {
-		files[fmt.Sprintf("scans/scan-%02d.txt", i+1)] = fmt.Sprintf("Date: 2026-%02d-%02d\nA letter.\n", i/12+1, i%12+1)
+		files[fmt.Sprintf("scans/scan-%02d.txt", i+1)] = fmt.Sprintf(
+			"Date: 2026-%02d-%02d\nA letter.\n", i/12+1, i%12+1,
+		)
 	}
 	for i := range countNotes {
 		files[fmt.Sprintf("notes/note-%02d.md", i+1)] = fmt.Sprintf("# Meeting %d about the garden\n\n", i+1) +
-			strings.Repeat("We spoke of roses, of the fence and of who waters what in summer.\n", 8) + "\nWhere: 12 Old Road\n"
+			strings.Repeat(
+				"We spoke of roses, of the fence and of who waters what in summer.\n", 8,
+			) + "\nWhere: 12 Old Road\n"
 	}
 	for part := range 6 {
 		for n := range 10 {
@@ -316,11 +349,21 @@ func remembered() string {
 		line(map[string]any{"type": "entity", "name": person(i), "entityType": "person", "observations": observations})
 	}
 	for i := range 6 {
-		line(map[string]any{"type": "entity", "name": fmt.Sprintf("Project %d", i+1), "entityType": "project", "observations": []string{"active"}})
+		line(
+			map[string]any{
+				"type": "entity", "name": fmt.Sprintf("Project %d", i+1), "entityType": "project",
+				"observations": []string{"active"},
+			},
+		)
 	}
 	for i := range 40 {
 		if i != 19 {
-			line(map[string]any{"type": "relation", "from": person(i), "to": fmt.Sprintf("Project %d", i%6+1), "relationType": "works on"})
+			line(
+				map[string]any{
+					"type": "relation", "from": person(i),
+					"to": fmt.Sprintf("Project %d", i%6+1), "relationType": "works on",
+				},
+			)
 		}
 	}
 	return b.String()

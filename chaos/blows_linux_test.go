@@ -31,7 +31,10 @@ type engine struct {
 // newEngine is an engine that is there, with an image.
 func newEngine(t *testing.T, command, feature string) *engine {
 	t.Helper()
-	e := &engine{command: command, feature: feature, image: cmp.Or(os.Getenv("CODEMODE_TEST_IMAGE"), "localhost/codemode-test:latest")}
+	e := &engine{
+		command: command, feature: feature,
+		image: cmp.Or(os.Getenv("CODEMODE_TEST_IMAGE"), "localhost/codemode-test:latest"),
+	}
 	if out, err := e.ask("image", "inspect", "--format", "{{.Id}}", e.image); err != nil {
 		require.Lacking(t, feature, "%v: %s", err, out)
 	}
@@ -42,8 +45,15 @@ func newEngine(t *testing.T, command, feature string) *engine {
 			t.Fatal(err)
 		}
 		conf := filepath.Join(home, ".config", "containers")
-		e.env = append(e.env, "XDG_DATA_HOME="+filepath.Join(home, ".local", "share"), "XDG_RUNTIME_DIR="+os.Getenv("XDG_RUNTIME_DIR"),
-			"CONTAINERS_CONF="+filepath.Join(conf, "containers.conf"), "CONTAINERS_STORAGE_CONF="+filepath.Join(conf, "storage.conf"))
+		e.env = append(
+			e.env,
+			"XDG_DATA_HOME="+filepath.Join(home, ".local", "share"),
+			"XDG_RUNTIME_DIR="+os.Getenv("XDG_RUNTIME_DIR"),
+			"CONTAINERS_CONF="+filepath.Join(
+				conf, "containers.conf",
+			),
+			"CONTAINERS_STORAGE_CONF="+filepath.Join(conf, "storage.conf"),
+		)
 	}
 	return e
 }
@@ -78,14 +88,17 @@ func (e *engine) has(name string) bool {
 	return err == nil
 }
 
-// containers are those of codemodes, by their numbers. What docker lists, without a name, and does not know by its ID is
-// no container: one that dies while it is removed can come back to the list alone, until the daemon is started again.
+// containers are those of codemodes, by their numbers. What docker lists, without a name, and does not know by its ID
+// is no container: one that dies while it is removed can come back to the list alone, until the daemon is started
+// again.
 func (e *engine) containers(pids []int) (found []string) {
 	label := `{{.Label "codemode.pid"}}`
 	if e.command == "podman" {
 		label = `{{index .Labels "codemode.pid"}}`
 	}
-	text, err := e.ask("ps", "--all", "--filter", "label=codemode.owner", "--format", label+" {{.ID}} {{.Names}} {{.Status}}")
+	text, err := e.ask(
+		"ps", "--all", "--filter", "label=codemode.owner", "--format", label+" {{.ID}} {{.Names}} {{.Status}}",
+	)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -112,28 +125,55 @@ type blow struct {
 func (e *engine) blows() []blow {
 	all := []blow{
 		{name: "its command is killed", strike: func(_ *engine, at target) error { return at.client(syscall.SIGKILL) }},
-		{name: "its command is stopped", hangs: true, strike: func(_ *engine, at target) error { return at.client(syscall.SIGSTOP) }, heal: func(_ *engine, at target) error {
-			_ = at.client(syscall.SIGCONT) // codemode may have ended it
-			return nil
-		}},
+		{
+			name:   "its command is stopped",
+			hangs:  true,
+			strike: func(_ *engine, at target) error { return at.client(syscall.SIGSTOP) },
+			heal: func(_ *engine, at target) error {
+				_ = at.client(syscall.SIGCONT) // codemode may have ended it
+				return nil
+			},
+		},
 		{name: "its container is killed", strike: told("kill")},
 		{name: "its container is removed", strike: told("rm", "--force")},
 		{name: "the process beside its container is killed", strike: (*engine).killMonitor},
 	}
 	if e.canPause() {
-		all = append(all, blow{name: "its container is paused", hangs: true, strike: told("pause"), heal: func(e *engine, at target) error {
-			_, _ = e.ask("unpause", at.name) // codemode may have had it removed
-			return nil
-		}})
+		all = append(
+			all,
+			blow{
+				name:   "its container is paused",
+				hangs:  true,
+				strike: told("pause"),
+				heal: func(e *engine, at target) error {
+					_, _ = e.ask("unpause", at.name) // codemode may have had it removed
+					return nil
+				},
+			},
+		)
 	}
 	if e.command == "docker" {
 		back := func(e *engine, _ target) error { return e.daemon.start(e) }
-		all = append(all,
-			blow{name: "the daemon is killed", all: true, strike: func(e *engine, _ target) error { return e.daemon.end(syscall.SIGKILL) }, heal: back},
-			blow{name: "the daemon is told to end", all: true, strike: func(e *engine, _ target) error { return e.daemon.end(syscall.SIGTERM) }, heal: back},
-			blow{name: "the daemon is stopped", all: true, hangs: true, strike: func(e *engine, _ target) error { return e.daemon.signal(syscall.SIGSTOP) }, heal: func(e *engine, _ target) error {
-				return e.daemon.signal(syscall.SIGCONT)
-			}})
+		all = append(
+			all,
+			blow{
+				name: "the daemon is killed", all: true,
+				strike: func(e *engine, _ target) error { return e.daemon.end(syscall.SIGKILL) }, heal: back,
+			},
+			blow{
+				name: "the daemon is told to end", all: true,
+				strike: func(e *engine, _ target) error { return e.daemon.end(syscall.SIGTERM) }, heal: back,
+			},
+			blow{
+				name:   "the daemon is stopped",
+				all:    true,
+				hangs:  true,
+				strike: func(e *engine, _ target) error { return e.daemon.signal(syscall.SIGSTOP) },
+				heal: func(e *engine, _ target) error {
+					return e.daemon.signal(syscall.SIGCONT)
+				},
+			},
+		)
 	}
 	return all
 }
@@ -204,8 +244,8 @@ func (c *codemode) container(session string) (target, error) {
 	return target{}, fmt.Errorf("no process is in %s", space)
 }
 
-// starting is a container that is being started for a session, or for the pool where the session has one of it; but none
-// of before.
+// starting is a container that is being started for a session, or for the pool where the session has one of it; but
+// none of before.
 func (c *codemode) starting(session string, before []process) (at target, pooled bool) {
 	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); <-time.After(5 * time.Millisecond) {
 		all := slices.DeleteFunc(processes(), func(p process) bool {

@@ -156,7 +156,10 @@ func prepare(t *testing.T) {
 	var why string
 	unpacked.Do(func() {
 		cmd := exec.Command(programs["codemode"], "exec", "--runtime", "native", "-c", "pass")
-		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+t.TempDir(), proctest.Variable+"="+proctest.Mark(t))
+		cmd.Env = append(
+			os.Environ(), "XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+t.TempDir(),
+			proctest.Variable+"="+proctest.Mark(t),
+		)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			why = err.Error() + ": " + string(out)
 		}

@@ -22,16 +22,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A clock is the time of day as one process sees it that asks for it as Go does: the code that the kernel maps into every
-// process, the vDSO. Before the process has run an instruction, that code is written over, in its memory alone: what it starts
-// has the time of all others. The clock owns a handle of that memory; whoever has started the process closes it.
+// A clock is the time of day as one process sees it that asks for it as Go does: the code that the kernel maps into
+// every process, the vDSO. Before the process has run an instruction, that code is written over, in its memory alone:
+// what it starts has the time of all others. The clock owns a handle of that memory; whoever has started the process
+// closes it.
 type clock struct {
 	memory *os.File
 	at     int64 // where the process looks up how many seconds its time of day is ahead
 }
 
-// detours are what clock_gettime is made to be: the system call and, where that was for CLOCK_REALTIME, which is 0, so many
-// more seconds as the word behind the code says.
+// detours are what clock_gettime is made to be: the system call and, where that was for CLOCK_REALTIME, which is 0, so
+// many more seconds as the word behind the code says.
 var detours = map[string]struct {
 	symbol string
 	code   []string
@@ -222,8 +223,9 @@ func (m *machine) command(seed uint64, args ...string) error {
 	return nil
 }
 
-// anyTime is how many seconds the time of day is ahead after a jump. Past 2157 a time of Go's has no clock beside it that
-// nobody can set (package time, its source), so those of broken machines are the last: 1970, and 2106, where 32 bits end.
+// anyTime is how many seconds the time of day is ahead after a jump. Past 2157 a time of Go's has no clock beside it
+// that nobody can set (package time, its source), so those of broken machines are the last: 1970, and 2106, where 32
+// bits end.
 func anyTime(rng *rand.Rand) int64 {
 	switch rng.IntN(6) {
 	case 0:

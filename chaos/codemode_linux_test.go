@@ -130,7 +130,10 @@ func (c *codemode) end() (err error) {
 	if err == nil && status.ExitStatus() != 0 && !status.Signaled() {
 		err = fmt.Errorf("codemode ended with %d:\n%s", status.ExitStatus(), c.tail())
 	}
-	if text, _ := os.ReadFile(c.log); err == nil && (bytes.Contains(text, []byte("\npanic: ")) || bytes.Contains(text, []byte("fatal error: "))) {
+	if text, _ := os.ReadFile(
+		c.log,
+	); err == nil &&
+		(bytes.Contains(text, []byte("\npanic: ")) || bytes.Contains(text, []byte("fatal error: "))) {
 		err = fmt.Errorf("codemode crashed:\n%s", c.tail())
 	}
 	if err == nil {
@@ -210,7 +213,10 @@ func (c *codemode) save(session, name string) result {
 	v.tried++
 	m.tools[name] = v
 	m.mu.Unlock()
-	r := c.run(session, fmt.Sprintf("def %s():\n    return %d\nsave_tool(%s, replace=True)\nprint('kept')", name, v.tried, name), 20)
+	r := c.run(
+		session,
+		fmt.Sprintf("def %s():\n    return %d\nsave_tool(%s, replace=True)\nprint('kept')", name, v.tried, name), 20,
+	)
 	if r.err == nil && !r.failed && strings.HasPrefix(r.text, "kept") {
 		m.mu.Lock()
 		m.tools[name] = version{v.tried, v.tried}
@@ -254,8 +260,8 @@ func (c *codemode) forAll() (end func()) {
 
 var startedGuest = regexp.MustCompile(`msg="sandbox started" pid=(\d+) .*session=(\S+)`)
 
-// guest is the pid of a session's Python, as the log has it. What checks a tool that is saved is started for that session,
-// too, and has ended by then.
+// guest is the pid of a session's Python, as the log has it. What checks a tool that is saved is started for that
+// session, too, and has ended by then.
 func (c *codemode) guest(session string) (pid int) {
 	text, _ := os.ReadFile(c.log)
 	for _, m := range startedGuest.FindAllSubmatch(text, -1) {

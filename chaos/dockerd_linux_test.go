@@ -65,8 +65,11 @@ func (d *daemon) start(e *engine) error {
 	defer log.Close()
 	at := func(name string) string { return filepath.Join(d.dir, name) }
 	// As .ci/engines has it: containers have no network, so the daemon leaves the machine's alone.
-	d.cmd = exec.Command("dockerd", "--data-root", at("data"), "--exec-root", at("run"), "--pidfile", at("pid"), "--host", "unix://"+at("socket"),
-		"--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false")
+	d.cmd = exec.Command(
+		"dockerd", "--data-root", at("data"), "--exec-root", at("run"), "--pidfile", at("pid"), "--host",
+		"unix://"+at("socket"), "--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false",
+		"--ip-masq=false",
+	)
 	if driver := os.Getenv("DOCKER_STORAGE"); driver != "" {
 		d.cmd.Args = append(d.cmd.Args, "--storage-driver", driver)
 	}
@@ -118,7 +121,8 @@ func (d *daemon) end(s syscall.Signal) error {
 	case <-time.After(patience):
 		return errors.Join(d.signal(syscall.SIGKILL), fmt.Errorf("dockerd did not end within %v", patience))
 	}
-	// Its containerd is ours then. The next would take one that has ended for one that lives, as long as nobody waits for it.
+	// Its containerd is ours then. The next would take one that has ended for one that lives, as long as nobody waits
+	// for it.
 	pid, _ := os.ReadFile(filepath.Join(d.dir, "run", "containerd", "containerd.pid"))
 	if !eventually(func() bool {
 		return !slices.ContainsFunc(orphans(), func(o string) bool { return strings.HasPrefix(o, string(pid)+" ") })
@@ -128,8 +132,8 @@ func (d *daemon) end(s syscall.Signal) error {
 	return nil
 }
 
-// forgot tells of an orphan whether it is a shim that docker has forgotten, as one does that was killed while it ended a
-// container: nothing is below it any more.
+// forgot tells of an orphan whether it is a shim that docker has forgotten, as one does that was killed while it ended
+// a container: nothing is below it any more.
 func (d *daemon) forgot(orphan string) bool {
 	if d == nil || !strings.Contains(orphan, "containerd-shim") || !strings.Contains(orphan, d.dir) {
 		return false

@@ -92,7 +92,8 @@ func addResults(t *testing.T, name string) {
 
 // engineStages are what a session may be at when its engine is struck.
 var engineStages = map[string]func(m *machine, c *codemode, b blow) error{
-	"starts": (*machine).fallsInStart, "runs": (*machine).fallsInRun, "idles": (*machine).fallsIdle, "ends": (*machine).fallsAtEnd,
+	"starts": (*machine).fallsInStart, "runs": (*machine).fallsInRun, "idles": (*machine).fallsIdle,
+	"ends": (*machine).fallsAtEnd,
 }
 
 // falls has a blow come at a random moment.
@@ -159,7 +160,9 @@ func (m *machine) fallsInRun(c *codemode, b blow) error {
 	if b.hangs {
 		want, timeout = timeWasOut, 2
 	}
-	code, delay := under[m.rng.IntN(len(under))], time.Duration(50+m.rng.IntN(300))*time.Millisecond // the run has begun by then
+	code, delay := under[m.rng.IntN(len(under))], time.Duration(
+		50+m.rng.IntN(300),
+	)*time.Millisecond // the run has begun by then
 	struck := make(chan error, 1)
 	time.AfterFunc(delay, func() { struck <- b.strike(m.engine, at) })
 	got := c.run("victim", code, timeout)
@@ -223,8 +226,8 @@ func (m *machine) fallsAtEnd(c *codemode, b blow) error {
 	return errors.Join(c.ends(), m.overcomes(c, b, at))
 }
 
-// overcomes has an engine that was struck work again, and sees to it that nothing is left of what has died with it. Until
-// then no run hangs.
+// overcomes has an engine that was struck work again, and sees to it that nothing is left of what has died with it.
+// Until then no run hangs.
 func (m *machine) overcomes(c *codemode, b blow, at target) (err error) {
 	if b.all && !c.over() {
 		if got := c.run("other", "1", 4); got.err != nil || got.failed {

@@ -23,21 +23,39 @@ var injections = map[string]injection{
 	"upstream dies at initialize":     raises("dies_initialize.echo(message='x')", "exit status 3"),
 	"upstream dies before tools/list": raises("dies_list.echo(message='x')", "exit status 3"),
 	"upstream dies before a call":     raises("dies_listed.echo(message='x')", "ended"),
-	"upstream dies in a call":         both(raises("wrong.crash()", "exit status 3"), answers("wrong.echo(message='again')", "again")),
-	"upstream dies after a call":      both(answers("dies_answered.echo(message='one')", "one"), answers("dies_answered.echo(message='two')", "two")),
-	"upstream hangs at initialize":    raises("hangs_initialize.echo(message='x')", "starting the server took longer than"),
-	"upstream hangs at tools/list":    raises("hangs_list.echo(message='x')", "starting the server took longer than"),
-	"upstream hangs in a call":        timesOut("hangs_call.echo(message='x')"),
-	"upstream hangs at its end":       both(answers("stubborn.echo(message='x')", "x"), leaves),
-	"upstream floods stderr":          both(answers("noisy.echo(message='x')", "x"), leaves),
-	"upstream floods stdout":          both(raises("wrong.flood()", "without a line end"), answers("wrong.echo(message='again')", "again")),
-	"upstream answers twice":          both(answers("wrong.twice()", "twice"), answers("wrong.echo(message='again')", "again")),
-	"upstream answers another id":     timesOut("wrong.wrong_id()"),
-	"upstream answers an id as text":  timesOut("wrong.text_id()"),
-	"upstream answers a list":         both(raises("wrong.list_result()", "not an object"), answers("wrong.echo(message='again')", "again")),
-	"upstream answers 100 MB":         both(raises("wrong.big(n=100 << 20)", "longer than"), answers("wrong.echo(message='again')", "again")),
-	"upstream dies in an answer":      both(raises("wrong.half()", "exit status 3"), answers("wrong.echo(message='again')", "again")),
-	"upstream closes stdout":          both(raises("wrong.eof()", "ended"), answers("wrong.echo(message='again')", "again")),
+	"upstream dies in a call": both(
+		raises("wrong.crash()", "exit status 3"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream dies after a call": both(
+		answers("dies_answered.echo(message='one')", "one"), answers("dies_answered.echo(message='two')", "two"),
+	),
+	"upstream hangs at initialize": raises(
+		"hangs_initialize.echo(message='x')", "starting the server took longer than",
+	),
+	"upstream hangs at tools/list": raises("hangs_list.echo(message='x')", "starting the server took longer than"),
+	"upstream hangs in a call":     timesOut("hangs_call.echo(message='x')"),
+	"upstream hangs at its end":    both(answers("stubborn.echo(message='x')", "x"), leaves),
+	"upstream floods stderr":       both(answers("noisy.echo(message='x')", "x"), leaves),
+	"upstream floods stdout": both(
+		raises("wrong.flood()", "without a line end"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream answers twice": both(
+		answers("wrong.twice()", "twice"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream answers another id":    timesOut("wrong.wrong_id()"),
+	"upstream answers an id as text": timesOut("wrong.text_id()"),
+	"upstream answers a list": both(
+		raises("wrong.list_result()", "not an object"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream answers 100 MB": both(
+		raises("wrong.big(n=100 << 20)", "longer than"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream dies in an answer": both(
+		raises("wrong.half()", "exit status 3"), answers("wrong.echo(message='again')", "again"),
+	),
+	"upstream closes stdout": both(
+		raises("wrong.eof()", "ended"), answers("wrong.echo(message='again')", "again"),
+	),
 
 	"guest killed":        strikes(syscall.SIGKILL, "killed by signal 9", 30),
 	"guest stopped":       strikes(syscall.SIGSTOP, "timeout", 2),
@@ -76,8 +94,8 @@ func (c *codemode) does(code string, timeout int, failed bool, want string) erro
 	return nil
 }
 
-// patiently calls a server again that is left alone for a while, since it has failed for other faults' sake, unless its error
-// is the one that is wanted.
+// patiently calls a server again that is left alone for a while, since it has failed for other faults' sake, unless its
+// error is the one that is wanted.
 func patiently(call, want string) string {
 	return fmt.Sprintf(`import re
 while True:
@@ -90,7 +108,8 @@ while True:
 }
 
 func raises(call, want string) injection {
-	return func(c *codemode) error { return c.does(patiently(call, want), 110, true, want) } // 100 MB take a while under the race detector
+	// 100 MB take a while under the race detector.
+	return func(c *codemode) error { return c.does(patiently(call, want), 110, true, want) }
 }
 
 // answers gives a server that is ending the time to end.
@@ -134,7 +153,9 @@ func strikes(s syscall.Signal, want string, timeout int) injection {
 		if pid == 0 {
 			return fmt.Errorf("the log names no guest of the session:\n%s", c.tail())
 		}
-		code, delay := under[c.m.rng.IntN(len(under))], time.Duration(50+c.m.rng.IntN(300))*time.Millisecond // the run has begun by then
+		code, delay := under[c.m.rng.IntN(len(under))], time.Duration(
+			50+c.m.rng.IntN(300),
+		)*time.Millisecond // the run has begun by then
 		time.AfterFunc(delay, func() { _ = unix.Kill(pid, s) })
 		return c.does(code, timeout, true, want)
 	}
@@ -171,14 +192,20 @@ func fills(dir string) injection {
 			return err
 		}
 		defer empty()
-		if got := c.save("victim", "victim"); got.err != nil || got.failed && (dir != "state" || !strings.Contains(got.text, "no space left")) {
+		if got := c.save(
+			"victim", "victim",
+		); got.err != nil ||
+			got.failed && (dir != "state" || !strings.Contains(got.text, "no space left")) {
 			return got.wrong()
 		}
 		if err := c.does("print('line\\n' * 20_000)", 30, false, "line"); err != nil {
 			return err
 		}
 		for _, session := range []string{"victim", fmt.Sprintf("new%d", c.m.rng.IntN(8))} {
-			if got := c.run(session, "for i in range(20): print(await mcp_steady.echo(message=str(i)))", 30); got.err != nil || got.failed {
+			if got := c.run(
+				session, "for i in range(20): print(await mcp_steady.echo(message=str(i)))", 30,
+			); got.err != nil ||
+				got.failed {
 				return got.wrong()
 			}
 		}
@@ -316,10 +343,18 @@ func readsNothing(c *codemode) error {
 		return err
 	}
 	c = m.start(m.path("cache"))
-	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprintln(
+		c.in,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+	)
 	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	for n := range 8 {
-		fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_python","arguments":{"code":"print('x' * 30_000)","session":"s%d"}}}`+"\n", n+2, n)
+		fmt.Fprintf(
+			c.in,
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_python","arguments":{"code":"print('x' * 30_000)","session":"s%d"}}}`+"\n",
+			n+2,
+			n,
+		)
 	}
 	<-time.After(time.Duration(m.rng.IntN(3000)) * time.Millisecond)
 	if m.rng.IntN(2) == 0 {
@@ -339,7 +374,8 @@ func jumpsAtWork(c *codemode) error {
 	return errors.Join(c.clock.jumping(c.m.rng.Uint64(), c.onTime), c.m.works())
 }
 
-// jumpsBetween has it jump from one codemode to the next: that finds files from its future, and such as are of another age.
+// jumpsBetween has it jump from one codemode to the next: that finds files from its future, and such as are of another
+// age.
 func jumpsBetween(c *codemode) error {
 	m := c.m
 	defer m.jump(0)
@@ -355,7 +391,9 @@ func jumpsBetween(c *codemode) error {
 	if is, err := os.ReadFile(m.path(cursorFile)); string(is) != cursor {
 		return fmt.Errorf("installed and uninstalled, the client's file is %q (%w)", is, errors.Join(err, errAsShown))
 	}
-	if err := os.RemoveAll(m.path("cache/codemode/guest")); err != nil { // which is written anew, while the time of day jumps
+	if err := os.RemoveAll(
+		m.path("cache/codemode/guest"),
+	); err != nil { // which is written anew, while the time of day jumps
 		return err
 	}
 	c, err := m.alive()
@@ -368,8 +406,8 @@ func jumpsBetween(c *codemode) error {
 	return m.rest()
 }
 
-// onTime has runs and calls end by their deadlines, or well before them, and on neither side of that: all at once, each in
-// a session of its own.
+// onTime has runs and calls end by their deadlines, or well before them, and on neither side of that: all at once, each
+// in a session of its own.
 func (c *codemode) onTime() error {
 	errs, seed := make(chan error), c.m.rng.Uint64()
 	go func() { errs <- c.m.command(seed, "exec", "--config", c.m.path(limitedFile), "-c", sixCalls) }()
@@ -378,7 +416,8 @@ func (c *codemode) onTime() error {
 			began := time.Now()
 			got := c.run(fmt.Sprintf("clock%d", i), d.code, d.timeout)
 			took := time.Since(began)
-			if got.err != nil || !regexp.MustCompile(d.want).MatchString(got.text) || took < d.least || took > d.least+slack {
+			if got.err != nil || !regexp.MustCompile(d.want).MatchString(got.text) || took < d.least ||
+				took > d.least+slack {
 				errs <- fmt.Errorf("%q after %v, want %q after %v: %w", d.code, took, d.want, d.least, got.wrong())
 				return
 			}

@@ -106,8 +106,8 @@ var upstreams = map[string][]string{
 func newMachine(t *testing.T, rng *rand.Rand, busy int, e *engine) *machine {
 	t.Helper()
 	m := &machine{
-		t: t, rng: rng, engine: e, busy: busy, pause: 100 * time.Millisecond, pace: 1, dir: t.TempDir(), mark: proctest.Mark(t),
-		tools: map[string]version{}, runs: map[string]receipt{},
+		t: t, rng: rng, engine: e, busy: busy, pause: 100 * time.Millisecond, pace: 1, dir: t.TempDir(),
+		mark: proctest.Mark(t), tools: map[string]version{}, runs: map[string]receipt{},
 	}
 	runtime := "native"
 	if e != nil {
@@ -115,13 +115,21 @@ func newMachine(t *testing.T, rng *rand.Rand, busy int, e *engine) *machine {
 	}
 	servers := map[string]any{}
 	for name, args := range upstreams {
-		servers[name] = map[string]any{"command": programs["fakemcp"], "args": args, "env": map[string]string{proctest.Variable: m.mark, "GORACE": "atexit_sleep_ms=0"}}
+		servers[name] = map[string]any{
+			"command": programs["fakemcp"], "args": args,
+			"env": map[string]string{proctest.Variable: m.mark, "GORACE": "atexit_sleep_ms=0"},
+		}
 	}
 	servers["hasty"].(map[string]any)["timeout"] = 2000 // of a call
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	conf := fmt.Sprintf(config, runtime)
-	for name, content := range map[string]string{"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": conf, cursorFile: cursor, limitedFile: conf + limit} {
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(m.path(name)), 0o700), os.WriteFile(m.path(name), []byte(content), 0o600))
+	for name, content := range map[string]string{
+		"home/MCPs/servers.json": string(text), "home/.config/codemode/config.toml": conf, cursorFile: cursor,
+		limitedFile: conf + limit,
+	} {
+		err = errors.Join(
+			err, os.MkdirAll(filepath.Dir(m.path(name)), 0o700), os.WriteFile(m.path(name), []byte(content), 0o600),
+		)
 	}
 	for _, name := range []string{"state", "cache/codemode/python", "tmp"} {
 		err = errors.Join(err, os.MkdirAll(m.path(name), 0o755))
@@ -135,8 +143,8 @@ func newMachine(t *testing.T, rng *rand.Rand, busy int, e *engine) *machine {
 
 func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// mountDisks gives state, cache and tmp a file system each, small enough to be filled. Only root may, and only in mounts of
-// this process's own.
+// mountDisks gives state, cache and tmp a file system each, small enough to be filled. Only root may, and only in
+// mounts of this process's own.
 func (m *machine) mountDisks() {
 	if m.disks = m.engine == nil && ownMounts(); m.disks {
 		for name, size := range map[string]string{"state": "24m", "cache": "24m", "tmp": "4m"} {
@@ -170,7 +178,8 @@ func (m *machine) pythonFrom(cache string) {
 		m.mount(shared, filepath.Join(cache, "codemode", "python"), "", unix.MS_BIND, "")
 		return
 	}
-	if out, err := exec.Command("cp", "-a", shared+"/.", filepath.Join(cache, "codemode", "python")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", "-a", shared+"/.", filepath.Join(cache, "codemode", "python")).
+		CombinedOutput(); err != nil {
 		m.t.Fatalf("%v: %s", err, out)
 	}
 }
@@ -178,8 +187,15 @@ func (m *machine) pythonFrom(cache string) {
 // environment is all that a codemode of this machine inherits.
 func (m *machine) environment(cache string) []string {
 	env := []string{
-		"HOME=" + m.path("home"), "XDG_STATE_HOME=" + m.path("state"), "XDG_CACHE_HOME=" + cache, "TMPDIR=" + m.path("tmp"),
-		"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", proctest.Variable + "=" + m.mark,
+		"HOME=" + m.path(
+			"home",
+		),
+		"XDG_STATE_HOME=" + m.path("state"),
+		"XDG_CACHE_HOME=" + cache,
+		"TMPDIR=" + m.path("tmp"),
+		"PATH=" + os.Getenv("PATH"),
+		"GORACE=atexit_sleep_ms=0",
+		proctest.Variable + "=" + m.mark,
 	}
 	if m.engine != nil {
 		env = append(env, m.engine.env...)
@@ -318,7 +334,11 @@ func (m *machine) halfDone() error {
 			if err == nil && e.IsDir() && name == "python" {
 				return filepath.SkipDir // is not this machine's alone
 			}
-			if err == nil && slices.ContainsFunc([]string{".tmp-", ".new-", ".temp-", "output-", "audit.key."}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			if err == nil &&
+				slices.ContainsFunc(
+					[]string{".tmp-", ".new-", ".temp-", "output-", "audit.key."},
+					func(p string) bool { return strings.HasPrefix(name, p) },
+				) {
 				found = append(found, path)
 			}
 			return nil
@@ -383,7 +403,8 @@ func (m *machine) kept() error {
 		}
 	})
 	for run, said := range m.runs {
-		if l := found[run]; l == nil || l.began != 1 || l.ended != 1 || l.late || said.calls >= 0 && l.called != said.calls {
+		if l := found[run]; l == nil || l.began != 1 || l.ended != 1 || l.late ||
+			said.calls >= 0 && l.called != said.calls {
 			lost = append(lost, fmt.Sprintf("audit lines of run %s: %+v of %d calls", run, l, said.calls))
 		}
 	}

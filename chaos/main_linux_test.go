@@ -33,8 +33,8 @@ var (
 // ownMountsVariable says that this process was started in mounts of its own.
 const ownMountsVariable = "CODEMODE_TEST_OWN_MOUNTS"
 
-// ownMounts tells whether file systems can be mounted that nobody else sees, and that end with this process. Another user's
-// process may have been started by one that can.
+// ownMounts tells whether file systems can be mounted that nobody else sees, and that end with this process. Another
+// user's process may have been started by one that can.
 func ownMounts() bool { return os.Geteuid() == 0 && os.Getenv(ownMountsVariable) != "" }
 
 func TestMain(m *testing.M) {
@@ -137,8 +137,8 @@ func waitChild(cmd *exec.Cmd, then func()) error {
 	return err
 }
 
-// orphans are the processes that codemodes have left to us: each was below one that has ended. Those that have ended, too,
-// are taken off.
+// orphans are the processes that codemodes have left to us: each was below one that has ended. Those that have ended,
+// too, are taken off.
 func orphans() (left []string) {
 	children.Lock()
 	defer children.Unlock()

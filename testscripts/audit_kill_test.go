@@ -17,8 +17,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestAuditSurvivesKill holds that a call whose result a client has seen is in the log, whatever becomes of codemode the
-// moment after, and that the log of many such ends can be read.
+// TestAuditSurvivesKill holds that a call whose result a client has seen is in the log, whatever becomes of codemode
+// the moment after, and that the log of many such ends can be read.
 func TestAuditSurvivesKill(t *testing.T) {
 	cache := scriptCache(t)
 	native, _ := condition(t, cache)("native")
@@ -31,7 +31,10 @@ func TestAuditSurvivesKill(t *testing.T) {
 		times = 50
 	}
 	home := t.TempDir()
-	env := append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+cache, "CODEMODE_AUDIT_MAX_SIZE=64k", "CODEMODE_AUDIT_KEEP=100")
+	env := append(
+		os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+cache,
+		"CODEMODE_AUDIT_MAX_SIZE=64k", "CODEMODE_AUDIT_KEEP=100",
+	)
 	write(t, filepath.Join(home, "MCPs", "fake.json"), `{"mcpServers": {"fake": {"command": "fakemcp"}}}`)
 	made := map[string]int{} // acknowledged calls, by run
 	for n := range times {
@@ -91,7 +94,9 @@ func callAndKill(t *testing.T, env []string, calls int) (run string, acknowledge
 		t.Fatal(err)
 	}
 	code := "for n in range(" + string(rune('0'+calls)) + "): await mcp_fake.echo(message=str(n))"
-	result, err := client.CallTool(context.Background(), &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": code}})
+	result, err := client.CallTool(
+		context.Background(), &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": code}},
+	)
 	if err != nil || result.IsError {
 		t.Fatal(err, result)
 	}

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// browser opens an address and goes where it is sent, as a browser whose user clicks on what there is: BROWSER=browser. With -end
-// it goes nowhere on this machine, and prints where it would.
+// browser opens an address and goes where it is sent, as a browser whose user clicks on what there is: BROWSER=browser.
+// With -end it goes nowhere on this machine, and prints where it would.
 func browser(args []string) int {
 	client, address := &http.Client{}, args[len(args)-1]
 	if args[0] == "-end" {

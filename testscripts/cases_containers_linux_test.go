@@ -76,7 +76,8 @@ func (p program) command(args ...string) *exec.Cmd {
 // containers lists those of a codemode by its pid.
 func (p program) containers(t *testing.T, pid int) []string {
 	t.Helper()
-	out, err := exec.Command(p.engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").Output()
+	out, err := exec.Command(p.engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").
+		Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,8 @@ func (p program) containers(t *testing.T, pid int) []string {
 // connect starts codemode serve and a client for it.
 func connect(t *testing.T, cmd *exec.Cmd) *mcp.ClientSession {
 	t.Helper()
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,12 +205,18 @@ func TestContainersOddPlaces(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p = p.with("XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "TMPDIR="+filepath.Join(dir, "tmp"))
+		p = p.with(
+			"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+			"TMPDIR="+filepath.Join(dir, "tmp"),
+		)
 		cmd := exec.Command("sh", "-c", "umask 077; exec codemode serve")
 		cmd.Env = p.env
 		cs := connect(t, cmd)
 		// More than a reply takes: the rest is kept in the state folder, and can be read.
-		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": `print("x" * 300000 + "end")`}})
+		res, err := cs.CallTool(
+			t.Context(),
+			&mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": `print("x" * 300000 + "end")`}},
+		)
 		if err != nil || res.IsError {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -231,7 +239,10 @@ func TestContainersOddPlaces(t *testing.T) {
 // TestContainersChatter is case 53: what the engine says is not the run's.
 func TestContainersChatter(t *testing.T) {
 	eachEngine(t, func(t *testing.T, p program) {
-		p = p.behind(t, `echo 'Trying to pull example.org/image...' >&2; echo 'WARN[0000] The cgroupv2 manager is set to systemd' >&2`)
+		p = p.behind(
+			t,
+			`echo 'Trying to pull example.org/image...' >&2; echo 'WARN[0000] The cgroupv2 manager is set to systemd' >&2`,
+		)
 		for _, code := range []string{
 			`import sys; print("out"); print("err", file=sys.stderr)`,
 			`import os; os.write(1, b"out\n"); os.write(2, b"err\n"); os.kill(os.getpid(), 9)`, // what is left is read at the end
@@ -253,8 +264,8 @@ func TestContainersChatter(t *testing.T) {
 	})
 }
 
-// TestContainersPull is case 57: an image that is missing is told at once, and pulled when that is wanted, in time that is
-// not the run's.
+// TestContainersPull is case 57: an image that is missing is told at once, and pulled when that is wanted, in time that
+// is not the run's.
 func TestContainersPull(t *testing.T) {
 	eachEngine(t, func(t *testing.T, p program) {
 		there := filepath.Join(t.TempDir(), "there")
@@ -264,7 +275,8 @@ pull) sleep 3; touch "$there"; exit 0 ;;
 run|image) [ -e "$there" ] || { echo "Error: No such image: image not known" >&2; exit 125; } ;;
 esac`)
 		out, err := p.command("exec", "--timeout", "1s", "-c", "print(1)").CombinedOutput()
-		if exit := (&exec.ExitError{}); !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(string(out), "codemode image pull") {
+		if exit := (&exec.ExitError{}); !errors.As(err, &exit) || exit.ExitCode() != 125 ||
+			!strings.Contains(string(out), "codemode image pull") {
 			t.Errorf("without the image: %v: %s", err, out)
 		}
 		cmd := p.command("exec", "--pull", "missing", "--timeout", "1s", "-c", "print(1)")

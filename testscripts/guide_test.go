@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestGuide runs the examples of the guide: what stands behind a $ is a command, what follows is what it prints, where …
-// is anything. Every page has one.
+// TestGuide runs the examples of the guide: what stands behind a $ is a command, what follows is what it prints, where
+// … is anything. Every page has one.
 func TestGuide(t *testing.T) {
 	pages, err := filepath.Glob("../docs/guide/*.md")
 	if err != nil || len(pages) < 5 {
@@ -29,7 +29,9 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%s has no example", page)
 		}
 		name := strings.TrimSuffix(filepath.Base(page), ".md") + ".txtar"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("[!native] skip 'needs a sandbox'\n"+script), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(dir, name), []byte("[!native] skip 'needs a sandbox'\n"+script), 0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

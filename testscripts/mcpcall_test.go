@@ -30,18 +30,24 @@ type caller struct {
 }
 
 // mcpCall is a real MCP client: it starts codemode serve, calls run_python once for each file, prints
-// the results as they come, and goes away. It ends with 1 when a result was an error, with 3 when serve did not end well.
+// the results as they come, and goes away. It ends with 1 when a result was an error, with 3 when serve did not end
+// well.
 func mcpCall(args []string) int {
 	var c caller
 	fs := flag.NewFlagSet("mcp-call", flag.ContinueOnError)
 	fs.StringVar(&c.serve, "serve", "", "flags of codemode serve, separated by blanks")
 	fs.StringVar(&c.arguments, "args", "{}", "more arguments of every call, as JSON")
-	fs.BoolVar(&c.structured, "structured", false, "have results with structuredContent, and print that, one line a call")
+	fs.BoolVar(
+		&c.structured, "structured", false, "have results with structuredContent, and print that, one line a call",
+	)
 	fs.BoolVar(&c.parallel, "parallel", false, "make all calls at once; results are printed in order")
 	fs.BoolVar(&c.list, "list", false, "print the answer to tools/list first")
 	fs.BoolVar(&c.instructed, "instructions", false, "print what the server says of itself first")
 	fs.StringVar(&c.read, "read", "", "print a resource last")
-	fs.StringVar(&c.answers, "elicit", "", "offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never")
+	fs.StringVar(
+		&c.answers, "elicit", "",
+		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never",
+	)
 	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
 	if fs.Parse(args) != nil {
 		return 2
@@ -155,8 +161,8 @@ func (c caller) report(result *mcp.CallToolResult) (failed bool) {
 	return result.IsError
 }
 
-// call makes one call, or waits for a file where the name says so. A file that begins with a line "# args: {…}" has arguments of its own; one called
-// "none" has no code.
+// call makes one call, or waits for a file where the name says so. A file that begins with a line "# args: {…}" has
+// arguments of its own; one called "none" has no code.
 func (c caller) call(ctx context.Context, session *mcp.ClientSession, name string) (*mcp.CallToolResult, error) {
 	if awaited, ok := strings.CutPrefix(name, "await:"); ok {
 		if !poll(func() bool { _, err := os.Stat(awaited); return err == nil }) {

@@ -62,7 +62,10 @@ func modelSeesOf(args []string, servers string) (text string, err error) {
 		return "", err
 	}
 	text = seen(args[0], bytes.TrimSuffix(out, []byte("\n")))
-	if sent, err := os.ReadFile(log); err == nil && args[0] == "opencode" && bytes.Contains(sent, []byte(`"image_url"`)) {
+	if sent, err := os.ReadFile(
+		log,
+	); err == nil && args[0] == "opencode" &&
+		bytes.Contains(sent, []byte(`"image_url"`)) {
 		text += "\n[image]" // in a message of its own
 	}
 	return text, nil
@@ -82,8 +85,8 @@ func codemodeWith(dir, servers string) (string, error) {
 	return name, os.WriteFile(name, []byte(script), 0o755)
 }
 
-// keepLog makes dir a place to start the script from whose model's log stays there, and whose OpenCode believes that its
-// model reads images.
+// keepLog makes dir a place to start the script from whose model's log stays there, and whose OpenCode believes that
+// its model reads images.
 func keepLog(dir string) (log string, err error) {
 	see := os.Getenv("SEE")
 	script, err := os.ReadFile(see)
@@ -93,7 +96,9 @@ func keepLog(dir string) (log string, err error) {
 	const blind, seeing = `{"m":{"name":"m"}}`, `{"m":{"name":"m","attachment":true,"modalities":{"input":["text","image"],"output":["text"]}}}`
 	script = bytes.ReplaceAll(script, []byte(blind), []byte(seeing))
 	log = filepath.Join(dir, "log")
-	model := fmt.Sprintf("#!/bin/sh\nln -s '%s' \"$3\"\nexec '%s' \"$@\"\n", log, filepath.Join(filepath.Dir(see), "fakemodel"))
+	model := fmt.Sprintf(
+		"#!/bin/sh\nln -s '%s' \"$3\"\nexec '%s' \"$@\"\n", log, filepath.Join(filepath.Dir(see), "fakemodel"),
+	)
 	return log, errors.Join(
 		os.WriteFile(log, nil, 0o600),
 		os.WriteFile(filepath.Join(dir, "fakemodel"), []byte(model), 0o755),

@@ -43,7 +43,10 @@ func orphans(work string, keep map[int]bool) (left []string) {
 			continue // another script's command
 		}
 		cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		left = append(left, fmt.Sprintf("%d %s", pid, strings.TrimSpace(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))))
+		left = append(
+			left,
+			fmt.Sprintf("%d %s", pid, strings.TrimSpace(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))),
+		)
 	}
 	return left
 }

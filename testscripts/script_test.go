@@ -114,15 +114,19 @@ func setup(env *testscript.Env, cache string) error {
 // withoutClients leaves real servers and clients out of a PATH: install finds those that are there.
 func withoutClients(path string) string {
 	clients := filepath.Join(npmPrefix(), "node_modules", ".bin")
-	folders := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return filepath.Clean(dir) == clients })
+	folders := slices.DeleteFunc(
+		filepath.SplitList(path), func(dir string) bool { return filepath.Clean(dir) == clients },
+	)
 	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.
 func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 
-// condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may mount; [pandas], with pandas and matplotlib; [npm], real
-// servers and clients are there; [models], and what shows what their models see; and [escapes] and [soak], CODEMODE_REQUIRE names them. One that CODEMODE_REQUIRE names and that does not hold fails the test.
+// condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may
+// mount; [pandas], with pandas and matplotlib; [npm], real servers and clients are there; [models], and what shows what
+// their models see; and [escapes] and [soak], CODEMODE_REQUIRE names them. One that CODEMODE_REQUIRE names and that
+// does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
 	holds := map[string]func() bool{
 		"native": sync.OnceValue(func() bool {
@@ -135,7 +139,9 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 			return err == nil
 		}),
 		"python": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "pass").Run() == nil }),
-		"pandas": sync.OnceValue(func() bool { return exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").Run() == nil }),
+		"pandas": sync.OnceValue(
+			func() bool { return exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").Run() == nil },
+		),
 		"mounts": sync.OnceValue(func() bool {
 			return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
 		}),

@@ -24,8 +24,8 @@ const ttyTime = 3 * time.Minute
 var askedFor = regexp.MustCompile(`Type ([a-z]+) to allow it`)
 
 // tty runs a command on a terminal of its own, 24 by 80, prints all it shows, and ends as it does. Each
-// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys, and WORD is the
-// word that was asked for last.
+// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys, and WORD
+// is the word that was asked for last.
 func tty(args []string) int {
 	var script []typing
 	fs := flag.NewFlagSet("tty", flag.ContinueOnError)
@@ -34,7 +34,13 @@ func tty(args []string) int {
 		if !ok {
 			return errors.New("want SEEN=TEXT")
 		}
-		script = append(script, typing{seen, strings.NewReplacer("^C", "\x03", "^D", "\x04", "^P", "\x10", `^\`, "\x1c", `\n`, "\n").Replace(text)})
+		script = append(
+			script,
+			typing{
+				seen,
+				strings.NewReplacer("^C", "\x03", "^D", "\x04", "^P", "\x10", `^\`, "\x1c", `\n`, "\n").Replace(text),
+			},
+		)
 		return nil
 	})
 	if fs.Parse(args) != nil || fs.NArg() == 0 {

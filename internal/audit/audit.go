@@ -1,7 +1,7 @@
 // Package audit is the record of what a tenant's code did: one JSON object a line, in files of the tenant's own.
 //
-// It owns the files, their rotation and the key that arguments are hashed with; nothing is opened before the first line.
-// It never decides what is worth a line, and never changes one. Whoever made a Log closes it.
+// It owns the files, their rotation and the key that arguments are hashed with; nothing is opened before the first
+// line. It never decides what is worth a line, and never changes one. Whoever made a Log closes it.
 package audit
 
 import (
@@ -189,8 +189,8 @@ func (l *Log) Lines() int {
 // EarlierWriteError is a failure that cost lines of others, who had gone on before it was known.
 type EarlierWriteError struct{ error }
 
-// Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is known
-// to be lost, and as EarlierWriteError where another is: of a sync that fails, who asks next is told.
+// Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is
+// known to be lost, and as EarlierWriteError where another is: of a sync that fails, who asks next is told.
 func (l *Log) Settle(since int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -120,7 +120,9 @@ func TestClockJumps(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 2 {
 		name := time.Date(2999, 1, 1, 0, 0, n, 0, time.UTC).Format(rotated)
-		if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, "{\"event\":\"call\",\"run\":\"before %d\"}\n", n), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(dir, name), fmt.Appendf(nil, "{\"event\":\"call\",\"run\":\"before %d\"}\n", n), 0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +138,9 @@ func TestClockJumps(t *testing.T) {
 // TestHalfALine is what a killed process or a full disk leaves: it costs that line alone.
 func TestHalfALine(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, current), []byte("{\"event\":\"call\",\"run\":\"a\"}\n{\"event\":\"ca"), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, current), []byte("{\"event\":\"call\",\"run\":\"a\"}\n{\"event\":\"ca"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	l := open(t, Options{dir, 1 << 20, 2})
@@ -151,7 +155,9 @@ func TestHalfALine(t *testing.T) {
 
 // TestOverlongLine holds that what is no line of ours hides none that is.
 func TestOverlongLine(t *testing.T) {
-	text := "{\"event\":\"call\",\"run\":\"a\"}\n" + strings.Repeat("x", 3*maxLine) + "\n{\"event\":\"call\",\"run\":\"b\"}"
+	text := "{\"event\":\"call\",\"run\":\"a\"}\n" + strings.Repeat(
+		"x", 3*maxLine,
+	) + "\n{\"event\":\"call\",\"run\":\"b\"}"
 	var runs string
 	skipped, err := scan(strings.NewReader(text), func(r Record, _ []byte) { runs += r.Run })
 	if skipped != 1 || err != nil || runs != "ab" {
@@ -204,8 +210,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestPutAwayByAnother holds that a writer who has been idle while others have filled the log does not write into a file
-// that is gone.
+// TestPutAwayByAnother holds that a writer who has been idle while others have filled the log does not write into a
+// file that is gone.
 func TestPutAwayByAnother(t *testing.T) {
 	dir := t.TempDir()
 	idle, busy := open(t, Options{dir, 200, 3}), open(t, Options{dir, 200, 3})
@@ -315,7 +321,10 @@ func TestFailedLater(t *testing.T) {
 	l.mu.Lock()
 	l.told = 0
 	l.mu.Unlock()
-	if err := l.Settle(l.Lines()); !errors.As(err, new(EarlierWriteError)) || !strings.Contains(err.Error(), "writing the audit log: ") {
+	if err := l.Settle(
+		l.Lines(),
+	); !errors.As(err, new(EarlierWriteError)) ||
+		!strings.Contains(err.Error(), "writing the audit log: ") {
 		t.Errorf("the next is not told: %v", err)
 	}
 	if err := l.Settle(l.Lines()); err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// appendLine appends a record's line. It writes what encoding/json would: every call waits for its line, and reflection is
-// half of what making one takes.
+// appendLine appends a record's line. It writes what encoding/json would: every call waits for its line, and reflection
+// is half of what making one takes.
 func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.Time.AppendFormat(b, time.RFC3339Nano)

@@ -114,7 +114,8 @@ type permit struct {
 }
 
 // admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
-// offer the tool, the server must list it, and the policy must let it pass, or else the user. There is no other way to a tool.
+// offer the tool, the server must list it, and the policy must let it pass, or else the user. There is no other way to
+// a tool.
 func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	r, ok := l.mayCall(c.Server)
 	if !ok {
@@ -124,7 +125,10 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	server, _ := l.bridge.servers.find(c.Server)
 	data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
 	if !offers(server, c.Tool) {
-		return permit{}, &refusal{guest.CodeToolFailed, fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data}
+		return permit{}, &refusal{
+			guest.CodeToolFailed,
+			fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data,
+		}
 	}
 	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
 	if err != nil {
@@ -152,6 +156,8 @@ func (l *live) checkResultSize(c guest.ToolCall, size int) *refusal {
 	if !d.Denied {
 		return nil
 	}
-	message := fmt.Sprintf("policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d))
+	message := fmt.Sprintf(
+		"policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d),
+	)
 	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}}
 }

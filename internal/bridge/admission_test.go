@@ -8,8 +8,8 @@ import (
 	"codemode/internal/policy"
 )
 
-// TestClockJumps holds that the limit of calls in a minute counts by a clock that nobody can set: each time it keeps has a
-// reading of that, which comparisons use (package time, "Monotonic Clocks").
+// TestClockJumps holds that the limit of calls in a minute counts by a clock that nobody can set: each time it keeps
+// has a reading of that, which comparisons use (package time, "Monotonic Clocks").
 func TestClockJumps(t *testing.T) {
 	a := newAdmission(config.Policy{Rules: policy.Rules{CallsPerMinute: 2}})
 	for range 2 {

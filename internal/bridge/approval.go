@@ -100,12 +100,15 @@ var (
 	errStopping   = errors.New("the user is not asked because the run is being stopped")
 )
 
-// approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the call is
-// not approved.
+// approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the
+// call is not approved.
 func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, why string) error {
 	q := question{c.Server, c.Tool, epoch}
 	if r.req.Ask == nil {
-		return fmt.Errorf("%s; the user can allow it: policy.approved = [%s] in config.toml", r.req.Unasked, strconv.Quote(policy.Name(c.Server, c.Tool)))
+		return fmt.Errorf(
+			"%s; the user can allow it: policy.approved = [%s] in config.toml", r.req.Unasked,
+			strconv.Quote(policy.Name(c.Server, c.Tool)),
+		)
 	}
 	if !r.clock.hold() {
 		return errStopping
@@ -146,8 +149,13 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
-		Server: showName(c.Server), Tool: showName(c.Tool), Arguments: showJSON(c.Arguments, maxAskedArguments), Why: plain(why),
-		Exposed: r.req.Session == exposedSession && r.req.Code == "",
+		Server: showName(
+			c.Server,
+		),
+		Tool:      showName(c.Tool),
+		Arguments: showJSON(c.Arguments, maxAskedArguments),
+		Why:       plain(why),
+		Exposed:   r.req.Session == exposedSession && r.req.Code == "",
 	})
 	if err != nil {
 		return No, causeOf(ctx, err)

@@ -68,8 +68,8 @@ func TestClockCounts(t *testing.T) {
 	}
 }
 
-// TestClockWaitsForStarts is about a run of ten seconds that needs two servers, each of which may take four to start, one of
-// them again and again.
+// TestClockWaitsForStarts is about a run of ten seconds that needs two servers, each of which may take four to start,
+// one of them again and again.
 func TestClockWaitsForStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -99,7 +99,10 @@ func TestSlowStart(t *testing.T) {
 			out := k.run(Request{Code: "await mcp_slow.echo(message='up')", Servers: servers, Timeout: time.Second})
 			want(t, out.compact(), "result: 'up'")
 			if out.Receipt.StartMS < 1900 || out.Receipt.PythonMS > 1900 {
-				t.Errorf("the receipt says that starting took %d ms, and Python %d ms", out.Receipt.StartMS, out.Receipt.PythonMS)
+				t.Errorf(
+					"the receipt says that starting took %d ms, and Python %d ms", out.Receipt.StartMS,
+					out.Receipt.PythonMS,
+				)
 			}
 		})
 	}
@@ -107,7 +110,10 @@ func TestSlowStart(t *testing.T) {
 
 // TestSpinWhileAsked is about a run that goes on while its user is asked.
 func TestSpinWhileAsked(t *testing.T) {
-	k := newKit(t, func(o *Options) { o.Config.Policy.Confirm = []string{"*.delete_*"} }, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes")))
+	k := newKit(
+		t, func(o *Options) { o.Config.Policy.Confirm = []string{"*.delete_*"} },
+		fake("notes", "-notes", filepath.Join(t.TempDir(), "notes")),
+	)
 	out := k.run(Request{
 		Timeout: time.Second, Code: "import threading\ndef spin():\n    while True: pass\n" +
 			"threading.Thread(target=spin, daemon=True).start()\nawait mcp_notes.delete_note(message='x')",
@@ -132,7 +138,10 @@ func TestTooManyQuestions(t *testing.T) {
 		Ask:  func(context.Context, Question) (Answer, error) { asked++; return No, nil },
 	})
 	text := out.compact()
-	if n := strings.Count(text, "and the run has asked its user 3 times, and policy.questions is 3"); asked != 3 || n != 5 {
+	if n := strings.Count(
+		text, "and the run has asked its user 3 times, and policy.questions is 3",
+	); asked != 3 ||
+		n != 5 {
 		t.Errorf("asked %d times, %d refusals: %s", asked, n, text)
 	}
 }
@@ -209,24 +218,29 @@ func TestAnswersHold(t *testing.T) {
 	}
 }
 
-// TestCancelledWhileAsked has a client cancel a run while its user thinks: the question is taken back, the call is not made,
-// and the session lives.
+// TestCancelledWhileAsked has a client cancel a run while its user thinks: the question is taken back, the call is not
+// made, and the session lives.
 func TestCancelledWhileAsked(t *testing.T) {
 	called := filepath.Join(t.TempDir(), "called")
 	k := newKit(t, func(o *Options) {
 		o.Config.Policy.Confirm = []string{"*.delete_*"}
 	}, fake("notes", "-notes", called))
 	asked, takenBack := make(chan struct{}), make(chan error, 1)
-	client := k.serveClient(&mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		close(asked)
-		select {
-		case <-ctx.Done():
-			takenBack <- nil
-		case <-time.After(patience):
-			takenBack <- errors.New("the question still stands")
-		}
-		return nil, ctx.Err()
-	}}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	client := k.serveClient(
+		&mcp.ClientOptions{
+			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				close(asked)
+				select {
+				case <-ctx.Done():
+					takenBack <- nil
+				case <-time.After(patience):
+					takenBack <- errors.New("the question still stands")
+				}
+				return nil, ctx.Err()
+			},
+		},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"},
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

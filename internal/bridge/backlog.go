@@ -33,7 +33,11 @@ type backlog struct {
 
 func newBacklog() *backlog {
 	return &backlog{
-		atWork: make(chan struct{}, maxAtWork), describing: make(chan struct{}, maxDescribing), room: make(chan struct{}),
+		atWork: make(
+			chan struct{}, maxAtWork,
+		),
+		describing: make(chan struct{}, maxDescribing),
+		room:       make(chan struct{}),
 	}
 }
 
@@ -88,7 +92,10 @@ func (t *task) hold(size int) error {
 	defer b.mu.Unlock()
 	b.expected = min(max(size, b.expected-b.expected/8), maxExpected)
 	if b.held > 0 && b.held+size > hardBacklog {
-		return fmt.Errorf("an answer of %d bytes was dropped: %d bytes of answers wait to be read; make fewer calls at once", size, b.held)
+		return fmt.Errorf(
+			"an answer of %d bytes was dropped: %d bytes of answers wait to be read; make fewer calls at once", size,
+			b.held,
+		)
 	}
 	b.bytes += size - t.bytes
 	b.held += size - t.held

@@ -49,8 +49,8 @@ type Options struct {
 
 	Telemetry *telemetry.Telemetry // nil is none
 
-	// Progress, when set, is told what takes time: of the server that subject names, or of the sandbox where that is empty.
-	// An empty text is its end. It is called from any goroutine.
+	// Progress, when set, is told what takes time: of the server that subject names, or of the sandbox where that is
+	// empty. An empty text is its end. It is called from any goroutine.
 	Progress func(subject, text string)
 
 	// Protected are files and folders that no server in a sandbox may change.
@@ -102,7 +102,10 @@ func New(opts Options) *Bridge {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bridge{opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns(), exposedAnswers: newAnswers()}
+	b := &Bridge{
+		opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns(),
+		exposedAnswers: newAnswers(),
+	}
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
 	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
 	b.closing, b.end = context.WithCancelCause(context.Background())

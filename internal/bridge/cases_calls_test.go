@@ -102,7 +102,8 @@ func TestCallCases(t *testing.T) {
 		got := k.run(Request{Code: "tools = await runtime.list_tools('odd')\nassert len({t['alias'] for t in tools}) == len(tools)\n" +
 			"import keyword\nfor t in tools:\n    a = t['alias']\n    assert a.isidentifier() and not keyword.iskeyword(a), a\n" +
 			"    print(str(await getattr(mcp_odd, a)()).partition(' {')[0])\n" +
-			"    assert await runtime.call_tool('odd', t['name']) == await getattr(mcp_odd, a)()"}).compact()
+			"    assert await runtime.call_tool('odd', t['name']) == await getattr(mcp_odd, a)()"}).
+			compact()
 		var names []string
 		for _, name := range fakemcp.OddNames() {
 			names = append(names, fmt.Sprintf("%q", name))
@@ -115,13 +116,27 @@ func TestCallCases(t *testing.T) {
 func TestWaitForCancelsUpstream(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
 	k.text("await mcp_fake.echo(message='up')") // what waits for the server's start alone never reaches it
-	want(t, k.text("try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 0.1)\nexcept TimeoutError: print('timed out')"),
-		"timed out\ncalls that were sent and not answered, whose outcome is unknown:\n  fake.slow {\"ms\":60000}")
+	want(
+		t, k.text("try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 0.1)\nexcept TimeoutError: print('timed out')"),
+		"timed out\ncalls that were sent and not answered, whose outcome is unknown:\n  fake.slow {\"ms\":60000}",
+	)
 	k.waitForLog("fakemcp: slow was cancelled")
 	// The same when the run ends before its call does.
-	out := k.run(Request{Code: "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.complain(message='second'))", Timeout: 500 * time.Millisecond})
-	contains(t, out.compact(), "status: timeout\nexit: 124\nerror: timeout after 0.5 s; the session's variables are still there\n", "await asyncio.gather(", "KeyboardInterrupt")
-	k.eventually("the second call is cancelled", func() bool { return strings.Count(k.log.String(), "fakemcp: slow was cancelled") == 2 })
+	out := k.run(
+		Request{
+			Code:    "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.complain(message='second'))",
+			Timeout: 500 * time.Millisecond,
+		},
+	)
+	contains(
+		t, out.compact(),
+		"status: timeout\nexit: 124\nerror: timeout after 0.5 s; the session's variables are still there\n",
+		"await asyncio.gather(", "KeyboardInterrupt",
+	)
+	k.eventually(
+		"the second call is cancelled",
+		func() bool { return strings.Count(k.log.String(), "fakemcp: slow was cancelled") == 2 },
+	)
 }
 
 // case 5: code that cleans up after its interrupt may call tools; what then holds up the end is ended in time.
@@ -131,14 +146,22 @@ func TestCleanupCallsTools(t *testing.T) {
 	out := k.run(Request{Timeout: 200 * time.Millisecond, Code: "" +
 		"try: await mcp_fake.slow(ms=60000)\n" +
 		"finally:\n    print(await mcp_fake.echo(message='cleaned up'))\n    await mcp_fake.slow(ms=60000)"})
-	contains(t, out.compact(), "status: timeout\nexit: 124\ncleaned up\nerror: timeout after 0.2 s; the session's variables are still there")
+	contains(
+		t, out.compact(),
+		"status: timeout\nexit: 124\ncleaned up\nerror: timeout after 0.2 s; the session's variables are still there",
+	)
 }
 
 // Calls that one run makes at once do not get each other's answers.
 func TestManyCallsAtOnce(t *testing.T) {
 	k := newKit(t, nil, fake("a"), fake("b"))
-	want(t, k.text("answers = await asyncio.gather(*((mcp_a, mcp_b)[i % 2].echo(message=str(i)) for i in range(1000)))\nanswers == [str(i) for i in range(1000)]"),
-		"result: True")
+	want(
+		t,
+		k.text(
+			"answers = await asyncio.gather(*((mcp_a, mcp_b)[i % 2].echo(message=str(i)) for i in range(1000)))\nanswers == [str(i) for i in range(1000)]",
+		),
+		"result: True",
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if out := k.Run(ctx, Request{Code: "1"}); out.Status != StatusCancelled {
@@ -173,9 +196,19 @@ func TestCallHoldsUpNothing(t *testing.T) {
 // Far more calls than are worked on at once: those that wait are cancelled at once, and the rest is side by side.
 func TestMoreCallsThanAreWorkedOn(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
-	want(t, k.text("import time\nbegan = time.monotonic()\nawait asyncio.gather(*(mcp_fake.slow(ms=50) for _ in range(1000)))\ntime.monotonic() - began < 40"),
-		"result: True") // one after the other they take 50 s
-	contains(t, k.text("async def impatient():\n    try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 1)\n    except TimeoutError: return 1\n"+
-		"began = time.monotonic()\nn = sum(await asyncio.gather(*(impatient() for _ in range(600))))\nn, time.monotonic() - began < 100, await mcp_fake.echo(message='after')"),
-		"result: (600, True, 'after')")
+	want(
+		t,
+		k.text(
+			"import time\nbegan = time.monotonic()\nawait asyncio.gather(*(mcp_fake.slow(ms=50) for _ in range(1000)))\ntime.monotonic() - began < 40",
+		),
+		"result: True",
+	) // one after the other they take 50 s
+	contains(
+		t,
+		k.text(
+			"async def impatient():\n    try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 1)\n    except TimeoutError: return 1\n"+
+				"began = time.monotonic()\nn = sum(await asyncio.gather(*(impatient() for _ in range(600))))\nn, time.monotonic() - began < 100, await mcp_fake.echo(message='after')",
+		),
+		"result: (600, True, 'after')",
+	)
 }

@@ -76,7 +76,11 @@ func TestCancelledRun(t *testing.T) {
 	k.waitForLog("fakemcp: slow is under way")
 	cancel()
 	out := <-ended
-	contains(t, out.compact(), "status: cancelled\nexit: 130\ncalling\nerror: cancelled; the session's variables are still there\n", "KeyboardInterrupt")
+	contains(
+		t, out.compact(),
+		"status: cancelled\nexit: 130\ncalling\nerror: cancelled; the session's variables are still there\n",
+		"KeyboardInterrupt",
+	)
 	k.waitForLog("fakemcp: slow was cancelled")
 	want(t, k.text("x, await mcp_fake.echo(message='again')"), "result: (41, 'again')")
 }
@@ -153,7 +157,9 @@ func TestLeftoverCases(t *testing.T) {
 				t.Errorf("notes %q: %s", out.Notes, out.compact())
 			}
 			for i := range 3 {
-				out := k.run(Request{Session: t.Name(), Code: fmt.Sprintf("import time; time.sleep(0.03); print(%d)", i)})
+				out := k.run(
+					Request{Session: t.Name(), Code: fmt.Sprintf("import time; time.sleep(0.03); print(%d)", i)},
+				)
 				want(t, out.compact(), fmt.Sprint(i))
 			}
 		})
@@ -176,10 +182,16 @@ func TestClientVanishes(t *testing.T) {
 	defer serverIn.Close()
 	served := make(chan error, 1)
 	go func() { served <- k.Serve(t.Context(), serverIn, serverOut) }()
-	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprintln(
+		clientOut,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+	)
 	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":`+
-		`"import subprocess\nsubprocess.Popen(['sleep', '999'])\nawait mcp_fake.complain(message='in the call')\nawait mcp_fake.slow(ms=100000)"}}}`)
+	fmt.Fprintln(
+		clientOut,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":`+
+			`"import subprocess\nsubprocess.Popen(['sleep', '999'])\nawait mcp_fake.complain(message='in the call')\nawait mcp_fake.slow(ms=100000)"}}}`,
+	)
 	k.waitForLog("in the call")
 	clientOut.Close()
 	select {
@@ -237,7 +249,10 @@ func TestClientReadsNothing(t *testing.T) {
 			defer stop()
 			served := make(chan error, 1)
 			go func() { served <- b.Serve(ctx, serverIn, serverOut) }()
-			fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+			fmt.Fprintln(
+				clientOut,
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+			)
 			if _, err := clientIn.Read(make([]byte, 1)); err != nil { // the answer is under way, and stuck from here on
 				t.Fatal(err)
 			}
@@ -276,7 +291,10 @@ func TestToldToEndInACall(t *testing.T) {
 			called := make(chan struct{})
 			go func() {
 				defer close(called)
-				_, _ = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x", "timeout": 60}})
+				_, _ = client.CallTool(
+					t.Context(),
+					&mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x", "timeout": 60}},
+				)
 			}()
 			<-running
 			stop()

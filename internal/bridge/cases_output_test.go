@@ -52,7 +52,10 @@ func TestOutputCases(t *testing.T) {
 			if len(reply) > 33<<10 {
 				t.Errorf("the reply has %d bytes", len(reply))
 			}
-			contains(t, reply, fmt.Sprintf("[… %d bytes, ", o.Omitted()), " lines of stdout left out …]\n", "\nnote: stdout is cut; the whole is the resource codemode://output/default/")
+			contains(
+				t, reply, fmt.Sprintf("[… %d bytes, ", o.Omitted()), " lines of stdout left out …]\n",
+				"\nnote: stdout is cut; the whole is the resource codemode://output/default/",
+			)
 		})
 	}
 }

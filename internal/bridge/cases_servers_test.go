@@ -15,8 +15,12 @@ import (
 // case 33: a server that dies in a call is told with its last words, and the next call starts it again.
 func TestServerCrash(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
-	got := k.text("import mcp\ntry: await mcp_fake.crash()\nexcept mcp.ToolError as e: print(e)\nprint(await mcp_fake.echo(message='again'))")
-	contains(t, got, "fakemcp: crashing as told", "exit status 3", "\nagain\n", "whose outcome is unknown:\n  fake.crash {}")
+	got := k.text(
+		"import mcp\ntry: await mcp_fake.crash()\nexcept mcp.ToolError as e: print(e)\nprint(await mcp_fake.echo(message='again'))",
+	)
+	contains(
+		t, got, "fakemcp: crashing as told", "exit status 3", "\nagain\n", "whose outcome is unknown:\n  fake.crash {}",
+	)
 	// Calls under way end with it, also those of other sessions.
 	waiting := make(chan string, 1)
 	go func() {
@@ -65,7 +69,9 @@ func TestSearchDoesNotWait(t *testing.T) {
 	k := newKit(t, nil, fake("hang", "-hang", "initialize"), fake("good"))
 	k.servers.patience = 300 * time.Millisecond
 	k.text("await mcp_good.echo(message='x')") // on a busy machine its start would take longer than that
-	got := k.text("for _ in range(2): print([d['tool'] for d in await runtime.search_tool_docs('add two numbers', limit=1)])")
+	got := k.text(
+		"for _ in range(2): print([d['tool'] for d in await runtime.search_tool_docs('add two numbers', limit=1)])",
+	)
 	want(t, got, "['add']\n['add']\nnote: the search did not see the tools of hang: not started yet")
 }
 
@@ -125,7 +131,10 @@ func TestUnavailableServers(t *testing.T) {
 func TestServerDoesNotStart(t *testing.T) {
 	nowhere := fake("nowhere")
 	nowhere.Cwd = "/no/such/folder"
-	k := newKit(t, nil, fake("exits", "-exit-at-start", "7"), config.Server{Name: "missing", Command: "no-such-program"}, nowhere)
+	k := newKit(
+		t, nil, fake("exits", "-exit-at-start", "7"), config.Server{Name: "missing", Command: "no-such-program"},
+		nowhere,
+	)
 	for _, c := range []struct{ name, reason, more string }{
 		{"exits", "exit status 7", "fakemcp: cannot start"},
 		{"missing", `"no-such-program"`, "PATH"},
@@ -208,7 +217,10 @@ func TestSecretsStayOutside(t *testing.T) {
 	t.Setenv("CODEMODE_TEST_SECRET", "own-s3cret")
 	t.Setenv("HTTPS_PROXY", "http://user:proxy-s3cret@proxy.example")
 	t.Setenv("EXPANDED", "expanded-s3cret")
-	k := newKit(t, nil, with(with(fake("fake", "-say", "hello $TOKEN and $MORE"), "TOKEN", "entry-s3cret"), "MORE", "${EXPANDED}"))
+	k := newKit(
+		t, nil,
+		with(with(fake("fake", "-say", "hello $TOKEN and $MORE"), "TOKEN", "entry-s3cret"), "MORE", "${EXPANDED}"),
+	)
 	got := k.text(`
 import glob, os, sys
 await mcp_fake.echo(message="up")

@@ -22,8 +22,9 @@ const checkPatience = time.Minute
 
 var errCheckLate = errors.New("reading it took Python too long")
 
-// check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says that
-// wants a function kept proves nothing, for the code that runs there may have changed anything in it. Sessions take turns.
+// check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says
+// that wants a function kept proves nothing, for the code that runs there may have changed anything in it. Sessions
+// take turns.
 func (b *Bridge) check(ctx context.Context, session, source string) (checked guest.Checked, err error) {
 	if b.saved.box == nil {
 		return checked, errNoToolbox
@@ -88,7 +89,10 @@ func plainText(source string) (string, error) {
 		case unicode.IsControl(r):
 			return "", fmt.Errorf("line %d: there is the control character %U; write it as an escape", line, r)
 		case unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
-			return "", fmt.Errorf("line %d: there is the character %U, which makes code read otherwise than it runs; write it as an escape", line, r)
+			return "", fmt.Errorf(
+				"line %d: there is the character %U, which makes code read otherwise than it runs; write it as an escape",
+				line, r,
+			)
 		}
 	}
 	return source, nil

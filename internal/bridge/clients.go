@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// wrapsErrors are the clients, by the beginning of clientInfo.name, that hand their model a result with isError inside a
-// text of their own, with the whole call and the whole result as JSON: gemini-cli 0.4x, seen in November 2026
+// wrapsErrors are the clients, by the beginning of clientInfo.name, that hand their model a result with isError inside
+// a text of their own, with the whole call and the whole result as JSON: gemini-cli 0.4x, seen in November 2026
 // (packages/core/src/tools/mcp-tool.ts). Their model reads the same text better without the mark.
 var wrapsErrors = []string{"gemini-cli-mcp-client"}
 

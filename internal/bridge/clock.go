@@ -14,9 +14,9 @@ const (
 	unseen time.Duration = -1
 )
 
-// clock is a run's deadline. While its user is asked, or a server starts that it needs, it stands still, but for what the
-// run goes on to do meanwhile: the processor time of its sandbox and the time with calls of tools under way, whichever is
-// more. For either reason it stands still no longer than that may pause.
+// clock is a run's deadline. While its user is asked, or a server starts that it needs, it stands still, but for what
+// the run goes on to do meanwhile: the processor time of its sandbox and the time with calls of tools under way,
+// whichever is more. For either reason it stands still no longer than that may pause.
 type clock struct {
 	used []func() time.Duration // what the run has used so far, by each measure; or unseen
 
@@ -41,7 +41,10 @@ type pause struct {
 }
 
 func newClock(limit, asks time.Duration, used ...func() time.Duration) *clock {
-	c := &clock{asks: pause{limit: asks}, waited: map[string]bool{}, used: used, before: make([]time.Duration, len(used)), since: time.Now()}
+	c := &clock{
+		asks: pause{limit: asks}, waited: map[string]bool{}, used: used, before: make([]time.Duration, len(used)),
+		since: time.Now(),
+	}
 	if limit > 0 {
 		c.up, c.left = make(chan struct{}), limit
 		c.timer = time.AfterFunc(limit, c.tick)
@@ -119,7 +122,8 @@ func (c *clock) tick() {
 	close(c.up)
 }
 
-// hold makes it stand still while its user is asked, until as many releases. It reports false when the run is being stopped.
+// hold makes it stand still while its user is asked, until as many releases. It reports false when the run is being
+// stopped.
 func (c *clock) hold() bool { return c.change(func() { c.asks.holds++ }) }
 
 func (c *clock) release() { c.change(func() { c.asks.holds-- }) }

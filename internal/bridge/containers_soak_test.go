@@ -25,8 +25,8 @@ const beSoaker = "CODEMODE_TEST_SOAK"
 // soakAtOnce is how many sessions of a codemode run side by side.
 const soakAtOnce = 2
 
-// TestContainersSoak is a hundred sessions of codemodes that share an engine, with timeouts, cancellations and crashes, and
-// codemodes that are killed in their midst. After the next start no container is left.
+// TestContainersSoak is a hundred sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
+// and codemodes that are killed in their midst. After the next start no container is left.
 func TestContainersSoak(t *testing.T) {
 	codemodes, each, own := 2, 5, 10 // of which all but the last are killed
 	if require.Named("soak") {
@@ -65,7 +65,9 @@ func TestContainersSoak(t *testing.T) {
 }
 
 func soakRuntime(engine, cache string, pool int) sandbox.Runtime {
-	rt := sandbox.Runtime(container.New(container.Options{Engine: engine, Image: pandasImage, CacheDir: cache, Lookup: os.LookupEnv}))
+	rt := sandbox.Runtime(
+		container.New(container.Options{Engine: engine, Image: pandasImage, CacheDir: cache, Lookup: os.LookupEnv}),
+	)
 	if pool > 0 {
 		rt = sandbox.NewPool(rt, pool, 0, nil)
 	}
@@ -117,7 +119,10 @@ func soak(b *Bridge, sessions int, tell func(session int, err error)) {
 		all.Go(func() {
 			defer func() { <-turns }()
 			err := endings[i%len(endings)](b, strconv.Itoa(i))
-			if unavailable := (*sandbox.UnavailableError)(nil); errors.As(err, &unavailable) && unavailable.Code == "no-answer" {
+			if unavailable := (*sandbox.UnavailableError)(
+				nil,
+			); errors.As(err, &unavailable) &&
+				unavailable.Code == "no-answer" {
 				err = nil // so busy is the machine; what was begun must not be left either
 			}
 			telling.Lock()
@@ -149,7 +154,9 @@ while True:
 // timesOut has the session go on, with its variables unless they are said to be lost: on a busy machine that may be so
 // of any code.
 func timesOut(b *Bridge, session, code string) error {
-	if o := b.Run(context.Background(), Request{Session: session, Code: "x = 1", Timeout: patience}); o.Status != StatusSuccess {
+	if o := b.Run(
+		context.Background(), Request{Session: session, Code: "x = 1", Timeout: patience},
+	); o.Status != StatusSuccess {
 		return errors.Join(fmt.Errorf("before the timeout: %+v", o), o.Err)
 	}
 	out := b.Run(context.Background(), Request{Session: session, Code: code, Timeout: 300 * time.Millisecond})
@@ -164,14 +171,18 @@ func timesOut(b *Bridge, session, code string) error {
 func isCancelled(b *Bridge, session string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(600))*time.Millisecond)
 	defer cancel()
-	if o := b.Run(ctx, Request{Session: session, Code: "import time\ntime.sleep(999)", Timeout: patience}); o.Status != StatusCancelled {
+	if o := b.Run(
+		ctx, Request{Session: session, Code: "import time\ntime.sleep(999)", Timeout: patience},
+	); o.Status != StatusCancelled {
 		return errors.Join(fmt.Errorf("cancelled: %+v", o), o.Err)
 	}
 	return nil
 }
 
 func crashes(b *Bridge, session string) error {
-	if o := b.Run(context.Background(), Request{Session: session, Code: "import os\nos.kill(os.getpid(), 9)", Timeout: patience}); o.ExitCode != 137 {
+	if o := b.Run(
+		context.Background(), Request{Session: session, Code: "import os\nos.kill(os.getpid(), 9)", Timeout: patience},
+	); o.ExitCode != 137 {
 		return errors.Join(fmt.Errorf("killed by itself: %+v", o), o.Err)
 	}
 	return nil
@@ -181,7 +192,8 @@ func crashes(b *Bridge, session string) error {
 func containersOf(t *testing.T, engine string, pids []int) (left []string) {
 	t.Helper()
 	for _, pid := range pids {
-		out, err := exec.Command(engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").CombinedOutput()
+		out, err := exec.Command(engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").
+			CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

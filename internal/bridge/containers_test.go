@@ -81,7 +81,12 @@ func TestContainersInput(t *testing.T) {
 			w.Close()
 			done <- err
 		}()
-		o := k.run(Request{Session: "a", Stdin: r, Script: true, Code: "import sys, subprocess\nprint(sys.stdin.readline())\nprint(len(sys.stdin.read()))"})
+		o := k.run(
+			Request{
+				Session: "a", Stdin: r, Script: true,
+				Code: "import sys, subprocess\nprint(sys.stdin.readline())\nprint(len(sys.stdin.read()))",
+			},
+		)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}

@@ -10,8 +10,11 @@ import (
 )
 
 // remote is a server that is configured and that code cannot be given.
-var remote = Unusable{Name: "remote", Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project`,
-	"codemode servers show remote", "codemode servers approve remote")}
+var remote = Unusable{
+	Name: "remote",
+	Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project`,
+		"codemode servers show remote", "codemode servers approve remote"),
+}
 
 const whyNotRemote = `server "remote" cannot be used (needs-approval): it came with the project; ` +
 	`the user can: codemode servers show remote, codemode servers approve remote`
@@ -25,9 +28,15 @@ const (
 
 // deadEnds are what code runs into, and the last line of what it is told: each has what to do instead.
 var deadEnds = []struct{ name, code, want string }{
-	{"a server that cannot be used", "await mcp_remote.fetch()", "NameError: name 'mcp_remote' is not defined (" + whyNotRemote + ")"},
+	{
+		"a server that cannot be used", "await mcp_remote.fetch()",
+		"NameError: name 'mcp_remote' is not defined (" + whyNotRemote + ")",
+	},
 	{"the same by its real name", "mcp_servers['remote']", "mcp.ServerError: " + whyNotRemote},
-	{"the same, imported", "from mcp.servers.remote import *", "ModuleNotFoundError: No module named 'mcp.servers.remote'; " + whyNotRemote},
+	{
+		"the same, imported", "from mcp.servers.remote import *",
+		"ModuleNotFoundError: No module named 'mcp.servers.remote'; " + whyNotRemote,
+	},
 	{"the same, by call_tool", "await runtime.call_tool('remote', 'fetch')", "mcp.ServerError: " + whyNotRemote},
 	{
 		"a member is missing", "await mcp_zoo.relate([{'from': 'a', 'target': 'b'}])",
@@ -35,17 +44,20 @@ var deadEnds = []struct{ name, code, want string }{
 			"it is relate(relations: list[{from: str, to: str, note?: str}]) -> Any",
 	},
 	{
-		"a package", "import polars",
+		"a package",
+		"import polars",
 		"ModuleNotFoundError: No module named 'polars'; nothing can be installed here: do it with the standard library " +
 			"(csv, sqlite3, statistics), or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)",
 	},
 	{
-		"a file of the machine", "open('/home/me/notes.txt')",
+		"a file of the machine",
+		"open('/home/me/notes.txt')",
 		"FileNotFoundError: [Errno 2] No such file or directory: '/home/me/notes.txt'; no file of this machine is in the sandbox; " +
 			"a server's tool may read it: `await runtime.search_tool_docs('read a file')`",
 	},
 	{
-		"the network", "import urllib.request; urllib.request.urlopen('http://example.com')",
+		"the network",
+		"import urllib.request; urllib.request.urlopen('http://example.com')",
 		"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>; the sandbox has no network; " +
 			"a server's tool may have one: `await runtime.search_tool_docs('fetch a page')`",
 	},
@@ -64,7 +76,8 @@ var deadEnds = []struct{ name, code, want string }{
 		"ModuleNotFoundError: No module named 'fake'; a server needs no import: `await mcp_fake.TOOL(...)`",
 	},
 	{
-		"a server that is not there, imported", "from mcp.servers import fakes",
+		"a server that is not there, imported",
+		"from mcp.servers import fakes",
 		"ImportError: cannot import name 'fakes' from 'mcp.servers' (/codemode/mcp/servers/__init__.py); did you mean `mcp_fake`?",
 	},
 	{
@@ -73,11 +86,13 @@ var deadEnds = []struct{ name, code, want string }{
 			"this `mcp` is codemode's, whose servers are connected: `await mcp_SERVER.TOOL(...)`",
 	},
 	{
-		"a helper's name", "await runtime.search_tools('read')",
+		"a helper's name",
+		"await runtime.search_tools('read')",
 		"AttributeError: module 'mcp.runtime' has no attribute 'search_tools'; did you mean `runtime.search_tool_docs`?",
 	},
 	{
-		"a variable of the machine", "import os; os.environ['GITHUB_TOKEN']",
+		"a variable of the machine",
+		"import os; os.environ['GITHUB_TOKEN']",
 		"KeyError: 'GITHUB_TOKEN'; no variable of this machine is in the sandbox: a server that needs a key has it already",
 	},
 	{
@@ -89,7 +104,8 @@ var deadEnds = []struct{ name, code, want string }{
 		"SyntaxError: invalid syntax; " + noInstall,
 	},
 	{
-		"an installation by a program", "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--no-index', 'pandas'])",
+		"an installation by a program",
+		"import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--no-index', 'pandas'])",
 		"note: " + noInstall,
 	},
 	{"an installation by a shell", "import os; os.system('pip3 install -q --no-index pandas')", "note: " + noInstall},
@@ -97,7 +113,10 @@ var deadEnds = []struct{ name, code, want string }{
 		"a folder of the machine", "open('/work/notes.txt', 'w')",
 		"FileNotFoundError: [Errno 2] No such file or directory: '/work/notes.txt'; " + writable,
 	},
-	{"a folder of the system", "import os; os.mkdir('/work')", "OSError: [Errno 30] Read-only file system: '/work'; " + writable},
+	{
+		"a folder of the system", "import os; os.mkdir('/work')",
+		"OSError: [Errno 30] Read-only file system: '/work'; " + writable,
+	},
 	{
 		"a drive of Windows", `open('C:\\notes.txt', 'w').close()`,
 		`note: what is in /workspace ends with the session, so print what is to be kept: C:\notes.txt`,
@@ -110,13 +129,18 @@ var deadEnds = []struct{ name, code, want string }{
 		"a text for a number", "await mcp_fake.add(a='one', b=2)",
 		"TypeError: add() argument 'a' must be a number, not 'one'; it is add(a: float, b: float) -> Any",
 	},
-	{"a tool of many", "await asyncio.gather(mcp_fake.echo(message='x'), mcp_fake.fail(message='no such page'))", "mcp.ToolError: fake.fail(message='no such page'): no such page"},
 	{
-		"the others of many", "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.fail(message='no'))",
+		"a tool of many", "await asyncio.gather(mcp_fake.echo(message='x'), mcp_fake.fail(message='no such page'))",
+		"mcp.ToolError: fake.fail(message='no such page'): no such page",
+	},
+	{
+		"the others of many",
+		"await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.fail(message='no'))",
 		"note: cancelled task mcp_fake.slow that ran beside the one that failed: asyncio.gather(..., return_exceptions=True) lets them all end",
 	},
 	{
-		"a search that finds nothing", "print(await runtime.search_tool_docs('zzzz qqqq'))",
+		"a search that finds nothing",
+		"print(await runtime.search_tool_docs('zzzz qqqq'))",
 		"nothing found for 'zzzz qqqq': try the words of a tool's description, or `await runtime.query_tool_docs('<server>')`; servers: fake, zoo",
 	},
 	{"a long value", "['x' * 100] * 200", "`_` is the whole value)"},
@@ -141,7 +165,8 @@ var deadEnds = []struct{ name, code, want string }{
 		`note: the search did not see the tools of server "broken": starting: command "/nowhere/server" does not exist`,
 	},
 	{
-		"a program that is not there", "import subprocess; subprocess.run(['frobnicate'])",
+		"a program that is not there",
+		"import subprocess; subprocess.run(['frobnicate'])",
 		"FileNotFoundError: [Errno 2] No such file or directory: 'frobnicate'; the sandbox has no program 'frobnicate': " +
 			"do it in Python, or with a server's tool",
 	},
@@ -152,15 +177,20 @@ func checkDeadEnds(t *testing.T, k *kit) {
 		out := k.run(Request{Session: "dead ends", Code: d.code})
 		lines := strings.Split(out.compact(), "\n")
 		told := slices.ContainsFunc(lines, func(line string) bool {
-			return line == d.want || line == "error: "+d.want || strings.HasPrefix(d.name, "a long") && strings.HasSuffix(line, d.want)
+			return line == d.want || line == "error: "+d.want ||
+				strings.HasPrefix(d.name, "a long") && strings.HasSuffix(line, d.want)
 		})
 		if !told {
 			t.Errorf("%s: got\n%s\nwithout the line\n%s", d.name, out.compact(), d.want)
 		}
 	}
 	out := k.run(Request{Code: "1", Servers: []string{"remote"}})
-	want(t, out.compact(), "status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project\n"+
-		"hint: codemode servers show remote\nhint: codemode servers approve remote")
+	want(
+		t,
+		out.compact(),
+		"status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project\n"+
+			"hint: codemode servers show remote\nhint: codemode servers approve remote",
+	)
 	k.Update(k.servers.configured().all, nil)
 	out = k.run(Request{Session: "dead ends", Code: "await mcp_remote.fetch()"})
 	contains(t, out.compact(), "NameError: name 'mcp_remote' is not defined (there are mcp_fake, mcp_zoo, mcp_broken)")
@@ -179,7 +209,9 @@ func TestDeadEnds(t *testing.T) {
 	k := newKit(t, withRemote, deadEndServers()...)
 	checkDeadEnds(t, k)
 	out := k.run(Request{Code: "import tkinter"})
-	contains(t, out.compact(), "No module named 'tkinter'; this Python is built without that part of the standard library")
+	contains(
+		t, out.compact(), "No module named 'tkinter'; this Python is built without that part of the standard library",
+	)
 }
 
 func TestContainersDeadEnds(t *testing.T) {

@@ -87,7 +87,9 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 }
 
 // answerCall is the answer to a call that was made.
-func (l *live) answerCall(ctx context.Context, t *task, id int64, c guest.ToolCall, result json.RawMessage, err error) func() error {
+func (l *live) answerCall(
+	ctx context.Context, t *task, id int64, c guest.ToolCall, result json.RawMessage, err error,
+) func() error {
 	if err == nil {
 		if no := l.checkResultSize(c, len(result)); no != nil {
 			return l.refuse(id, no.code, no.message, no.data)
@@ -120,7 +122,8 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	rec := p.run.recordedCall(c.Server, c.Tool, c.Arguments)
 	done()
 	rec.Rule = p.rule
-	if required := l.bridge.opts.Config.Audit.Required; required || !p.reads { // known even if codemode dies before there is an answer
+	if required := l.bridge.opts.Config.Audit.Required; required ||
+		!p.reads { // known even if codemode dies before there is an answer
 		sending := rec
 		sending.Event = audit.Sending
 		if !p.run.record(sending) && required {
@@ -147,7 +150,9 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 
 // unrecorded is why a call is not made that must be in the audit log and cannot.
 func unrecorded(c guest.ToolCall) *refusal {
-	message := fmt.Sprintf("policy denies %s.%s: the audit log cannot be written, and audit.required is set", c.Server, c.Tool)
+	message := fmt.Sprintf(
+		"policy denies %s.%s: the audit log cannot be written, and audit.required is set", c.Server, c.Tool,
+	)
 	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: "audit.required"}}
 }
 
@@ -254,8 +259,8 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 // maxInput bounds one piece of the caller's input.
 const maxInput = 32 << 10
 
-// stdin answers with the next piece of the caller's input. It waits for one as long as the guest lives: what is read for
-// a run that has ended is the next one's.
+// stdin answers with the next piece of the caller's input. It waits for one as long as the guest lives: what is read
+// for a run that has ended is the next one's.
 func (l *live) stdin(m guest.Message) func() error {
 	in := l.box.Input()
 	if in == nil {

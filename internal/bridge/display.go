@@ -73,7 +73,8 @@ func hidden(r rune) bool {
 		return false
 	case r < 0x7f:
 		return r < 0x20
-	case r == 0x200c || r == 0x200d || r >= 0xfe00 && r <= 0xfe0f || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+	case r == 0x200c || r == 0x200d || r >= 0xfe00 && r <= 0xfe0f,
+		unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return false
 	}
 	return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || ignorable(r)
@@ -85,7 +86,9 @@ func ignorable(r rune) bool {
 }
 
 // blank are characters that are drawn as nothing though no property of Unicode says so.
-var blank = map[rune]bool{'\u2800': true, '\U00013441': true, '\U00013442': true, '\U00016fe4': true, '\U0001d159': true}
+var blank = map[rune]bool{
+	'\u2800': true, '\U00013441': true, '\U00013442': true, '\U00016fe4': true, '\U0001d159': true,
+}
 
 // maxMarks is how many marks a letter may have. Tibetan stacks need four.
 const maxMarks = 4

@@ -21,8 +21,10 @@ func elicitation(q Question) *mcp.ElicitParams {
 		who = "The model"
 	}
 	return &mcp.ElicitParams{
-		Mode:            "form",
-		Message:         fmt.Sprintf("%s wants to call %s.%s with %s\nYou are asked because %s.", who, q.Server, q.Tool, q.Arguments, q.Why),
+		Mode: "form",
+		Message: fmt.Sprintf(
+			"%s wants to call %s.%s with %s\nYou are asked because %s.", who, q.Server, q.Tool, q.Arguments, q.Why,
+		),
 		RequestedSchema: decisions,
 	}
 }

@@ -32,8 +32,8 @@ const (
 	maxExposedName = 64        // what models' services take
 )
 
-// exposedTools are those that the patterns of expose name, policy lets pass and their servers list. Servers are started for it, and
-// waited for as in a search.
+// exposedTools are those that the patterns of expose name, policy lets pass and their servers list. Servers are started
+// for it, and waited for as in a search.
 func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 	patterns := b.opts.Config.Expose
 	if len(patterns) == 0 {
@@ -42,7 +42,9 @@ func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.servers.patience, errPatience)
 	defer cancel()
 	set := b.servers.configured()
-	wanted := slices.DeleteFunc(slices.Clone(set.all), func(c config.Server) bool { return !slices.ContainsFunc(patterns, serverOf(c.Name)) })
+	wanted := slices.DeleteFunc(
+		slices.Clone(set.all), func(c config.Server) bool { return !slices.ContainsFunc(patterns, serverOf(c.Name)) },
+	)
 	slices.SortFunc(wanted, func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) })
 	b.servers.loadAll(ctx, wanted)
 	taken := map[string]bool{b.runPython().Name: true}
@@ -51,12 +53,15 @@ func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 		k := b.servers.known[c.Name]
 		b.servers.mu.Unlock()
 		if k == nil {
-			b.log.WarnContext(ctx, "tools are not exposed: their server does not start, or not in time", "server", c.Name)
+			b.log.WarnContext(
+				ctx, "tools are not exposed: their server does not start, or not in time", "server", c.Name,
+			)
 			continue
 		}
 		for _, t := range k.docs.Tools {
 			call := k.calls[t.Name]
-			if name := set.alias[c.Name] + "_" + t.Alias; call.Matches(patterns) && !b.admission.rules.Decide(call).Denied {
+			if name := set.alias[c.Name] + "_" + t.Alias; call.Matches(patterns) &&
+				!b.admission.rules.Decide(call).Denied {
 				if name = freeName(name, taken); name != "" {
 					list = append(list, exposed{name, c, t.Name, renamed(k.list, t.Name, name)})
 				}
@@ -110,9 +115,14 @@ func (b *Bridge) addExposed(ctx context.Context, s *mcp.Server, calls *rounds) {
 			if call, ok := req.(*mcp.CallToolRequest); ok && call.Params.Name != b.runPython().Name {
 				all := b.exposedTools(run)
 				if i := slices.IndexFunc(all, func(e exposed) bool { return e.name == call.Params.Name }); i >= 0 {
-					return calls.handle(ctx, run, call, func(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result {
-						return b.callExposed(ctx, all[i], arguments, from)
-					}), nil
+					return calls.handle(
+						ctx,
+						run,
+						call,
+						func(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result {
+							return b.callExposed(ctx, all[i], arguments, from)
+						},
+					), nil
 				}
 			}
 			result, err := next(run, method, req)
@@ -155,8 +165,8 @@ type verbatim struct {
 
 func (v *verbatim) MarshalJSON() ([]byte, error) { return v.raw, nil }
 
-// callExposed is one call by the client itself. It is a run without code: policy, questions, lanes, audit log and telemetry
-// are those of every call.
+// callExposed is one call by the client itself. It is a run without code: policy, questions, lanes, audit log and
+// telemetry are those of every call.
 func (b *Bridge) callExposed(ctx context.Context, e exposed, arguments json.RawMessage, from caller) mcp.Result {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -209,9 +219,16 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 func (b *Bridge) exposedRun(from caller) *run {
 	calls := newLedger()
 	r := &run{
-		req:    Request{Session: exposedSession, Ask: from.ask, Unasked: from.unasked, Client: from.client, Parent: from.parent},
-		ledger: calls, said: map[question]Answer{}, clock: newClock(0, b.admission.patience, calls.busySoFar),
-		answers: b.exposedAnswers, id: strings.ToLower(rand.Text()[:runIDLength]), tenant: b.opts.Config.Tenant, log: b.audit,
+		req: Request{
+			Session: exposedSession, Ask: from.ask, Unasked: from.unasked, Client: from.client, Parent: from.parent,
+		},
+		ledger:  calls,
+		said:    map[question]Answer{},
+		clock:   newClock(0, b.admission.patience, calls.busySoFar),
+		answers: b.exposedAnswers,
+		id:      strings.ToLower(rand.Text()[:runIDLength]),
+		tenant:  b.opts.Config.Tenant,
+		log:     b.audit,
 	}
 	if b.opts.Config.Audit.Arguments == "full" {
 		r.shown = b.shownArguments

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestExposed holds that exposed tools are listed as their servers describe them, answer as they do, and are under the same
-// policy, approval and audit as calls of code.
+// TestExposed holds that exposed tools are listed as their servers describe them, answer as they do, and are under the
+// same policy, approval and audit as calls of code.
 func TestExposed(t *testing.T) {
 	dir := t.TempDir()
 	k := newKit(t, func(o *Options) {
@@ -38,13 +38,18 @@ func TestExposed(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); !strings.HasPrefix(got, "fake_echo fake_image notes_") || strings.Contains(got, "delete_note") ||
-		!strings.HasSuffix(got, " run_python") || strings.Contains(got, "other") {
+	if got := strings.Join(
+		names, " ",
+	); !strings.HasPrefix(got, "fake_echo fake_image notes_") || strings.Contains(got, "delete_note") ||
+		!strings.HasSuffix(got, " run_python") ||
+		strings.Contains(got, "other") {
 		t.Errorf("tools %s", got)
 	}
 	call := func(name, arguments string) string {
 		t.Helper()
-		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
+		result, err := client.CallTool(
+			t.Context(), &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)},
+		)
 		if err != nil {
 			return err.Error()
 		}
@@ -70,7 +75,9 @@ func TestExposed(t *testing.T) {
 // TestExposedNames holds that no exposed tool takes the name of another, or one that a model's service refuses.
 func TestExposedNames(t *testing.T) {
 	taken := map[string]bool{"run_python": true}
-	for _, tt := range [][2]string{{"a_b_c", "a_b_c"}, {"a_b_c", "a_b_c_2"}, {"run_python", "run_python_2"}, {strings.Repeat("x", 65), ""}} {
+	for _, tt := range [][2]string{
+		{"a_b_c", "a_b_c"}, {"a_b_c", "a_b_c_2"}, {"run_python", "run_python_2"}, {strings.Repeat("x", 65), ""},
+	} {
 		if got := freeName(tt[0], taken); got != tt[1] {
 			t.Errorf("%s is called %q, want %q", tt[0], got, tt[1])
 		}

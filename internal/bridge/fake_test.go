@@ -129,7 +129,10 @@ func (g *scriptedGuest) drain() { io.Copy(io.Discard, g.lines) }
 
 func testConfig() config.Config {
 	return config.Config{
-		Sandbox:      config.Sandbox{Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: "full", IdleTimeout: time.Minute},
+		Sandbox: config.Sandbox{
+			Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20, Isolation: "full",
+			IdleTimeout: time.Minute,
+		},
 		Run:          config.Run{Timeout: patience, MaxTimeout: 5 * time.Minute, Grace: 300 * time.Millisecond},
 		Output:       config.Output{Mode: "compact", Limit: 32 << 10, Keep: 64 << 20},
 		Policy:       config.Policy{ConfirmTimeout: patience},
@@ -140,7 +143,12 @@ func testConfig() config.Config {
 
 func scriptedBridge(t *testing.T, script func(*scriptedGuest)) (*Bridge, *scripted) {
 	rt := &scripted{t: t, script: script}
-	b := New(Options{Config: testConfig(), Runtime: rt, StateDir: t.TempDir(), Lookup: func(string) (string, bool) { return "", false }})
+	b := New(
+		Options{
+			Config: testConfig(), Runtime: rt, StateDir: t.TempDir(),
+			Lookup: func(string) (string, bool) { return "", false },
+		},
+	)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the bridge: %v", err)

@@ -47,7 +47,8 @@ func FuzzChannel(f *testing.F) {
 			<-g.box.done
 		}}
 		b := New(Options{
-			Config: c, Runtime: rt, StateDir: t.TempDir(), ToolsDir: t.TempDir(), Lookup: func(string) (string, bool) { return "", false },
+			Config: c, Runtime: rt, StateDir: t.TempDir(), ToolsDir: t.TempDir(),
+			Lookup:  func(string) (string, bool) { return "", false },
 			Servers: []config.Server{{Name: "gone", Command: "/nonexistent"}},
 		})
 		defer b.Close()

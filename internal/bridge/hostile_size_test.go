@@ -115,7 +115,9 @@ func TestGuestThatDoesNotRead(t *testing.T) {
 				close(sent)
 				<-g.box.done
 			}}
-			k := newKitOn(t, rt, func(o *Options) { o.Config.Run.MaxTimeout = time.Hour }, fake("fake", "-tools", tools))
+			k := newKitOn(
+				t, rt, func(o *Options) { o.Config.Run.MaxTimeout = time.Hour }, fake("fake", "-tools", tools),
+			)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan Outcome, 1)
@@ -165,7 +167,11 @@ func TestOverlongRequests(t *testing.T) {
 				}
 				g.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":`+params+`}`, method, strings.Repeat("x", 8<<20))
 				refused := g.next()["error"].(map[string]any)
-				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, id, fmt.Sprint(refused["code"], " ", refused["message"]))
+				g.send(
+					`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`,
+					id,
+					fmt.Sprint(refused["code"], " ", refused["message"]),
+				)
 				g.drain()
 			})
 			out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
@@ -194,7 +200,11 @@ func TestDeepValue(t *testing.T) {
 	for depth, kept := range map[int]bool{maxDepth: true, maxDepth + 1: false, 5_000: false} {
 		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
 			if id, _, ok := g.run(); ok {
-				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"its repr","json":%s}}}`, id, nested(depth))
+				g.send(
+					`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"its repr","json":%s}}}`,
+					id,
+					nested(depth),
+				)
 				g.drain()
 			}
 		})

@@ -94,15 +94,17 @@ func TestHostileGuest(t *testing.T) {
 			if c.status == StatusSuccess {
 				return // the session lives on with a script that has nothing more to say
 			}
-			if out := b.Run(t.Context(), Request{Code: "x", Timeout: patience, Session: "another"}); out.Repr != "fine" {
+			if out := b.Run(
+				t.Context(), Request{Code: "x", Timeout: patience, Session: "another"},
+			); out.Repr != "fine" {
 				t.Errorf("the next run: %s", out.compact())
 			}
 		})
 	}
 }
 
-// TestLostWithItsEngine: a guest's channel has ended, and its sandbox has to be killed. That is the code's doing, unless the
-// sandbox lost what it is ended by, too.
+// TestLostWithItsEngine: a guest's channel has ended, and its sandbox has to be killed. That is the code's doing,
+// unless the sandbox lost what it is ended by, too.
 func TestLostWithItsEngine(t *testing.T) {
 	for want, lost := range map[string]error{
 		"exit: 1\nerror: the code closed codemode's channel": nil,
@@ -133,8 +135,9 @@ func TestGuestThatDoesNotStop(t *testing.T) {
 		"reads nothing": func(g *scriptedGuest) { <-g.box.done },
 		"floods": func(g *scriptedGuest) {
 			g.run()
+			line := `{"jsonrpc":"2.0","method":"output","params":{"run":1,"stream":"stdout","text":"flood\n"}}` + "\n"
 			for {
-				if _, err := g.conn.Write([]byte(`{"jsonrpc":"2.0","method":"output","params":{"run":1,"stream":"stdout","text":"flood\n"}}` + "\n")); err != nil {
+				if _, err := g.conn.Write([]byte(line)); err != nil {
 					return
 				}
 			}

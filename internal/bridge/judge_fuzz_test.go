@@ -29,8 +29,9 @@ var judged = []policy.Rules{
 	{Confirm: []string{"odd.*"}, Allow: []string{"odd.[a-z]*", "odd."}},
 }
 
-// FuzzJudge holds that what is asked, what the log has and what the server gets of a call are the same, that no other tool than
-// a listed one is asked about or called, none that policy denies, and nothing of which two readers make different things.
+// FuzzJudge holds that what is asked, what the log has and what the server gets of a call are the same, that no other
+// tool than a listed one is asked about or called, none that policy denies, and nothing of which two readers make
+// different things.
 func FuzzJudge(f *testing.F) {
 	bench := make([]*judgeBench, len(judged))
 	for i, rules := range judged {
@@ -41,7 +42,8 @@ func FuzzJudge(f *testing.F) {
 		f.Add(uint8(i), randomName(random), randomObject(random, 0))
 	}
 	f.Fuzz(func(t *testing.T, which uint8, name string, arguments string) {
-		if !utf8.ValidString(name) || !utf8.ValidString(arguments) || !json.Valid([]byte(arguments)) || strings.ContainsAny(arguments, "\r\n") ||
+		if !utf8.ValidString(name) || !utf8.ValidString(arguments) || !json.Valid([]byte(arguments)) ||
+			strings.ContainsAny(arguments, "\r\n") ||
 			len(arguments) > 16<<10 {
 			t.Skip() // the channel's business
 		}
@@ -69,15 +71,19 @@ func newJudgeBench(f *testing.F, rules policy.Rules) *judgeBench {
 				return
 			}
 			quoted, _ := json.Marshal(b.name)
-			g.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"server":"odd","tool":%s,"arguments":%s}}`, quoted, b.raw)
+			g.send(
+				`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"server":"odd","tool":%s,"arguments":%s}}`,
+				quoted,
+				b.raw,
+			)
 			answer, _ := json.Marshal(g.next())
 			repr, _ := json.Marshal(string(answer))
 			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%s,"json":%s}}}`, id, "\"\"", repr)
 		}
 	}}
 	b.Bridge = New(Options{
-		Config: c, Runtime: rt, StateDir: f.TempDir(), AuditDir: b.dir, Lookup: func(string) (string, bool) { return "", false },
-		Servers: []config.Server{fake("odd", "-odd-names")},
+		Config: c, Runtime: rt, StateDir: f.TempDir(), AuditDir: b.dir,
+		Lookup: func(string) (string, bool) { return "", false }, Servers: []config.Server{fake("odd", "-odd-names")},
 	})
 	f.Cleanup(func() { b.Close() })
 	return b
@@ -86,10 +92,13 @@ func newJudgeBench(f *testing.F, rules policy.Rules) *judgeBench {
 func (b *judgeBench) check(t *testing.T, name, arguments string) {
 	b.name, b.raw = name, arguments
 	var asked []Question
-	out := b.Run(t.Context(), Request{Session: "s", Code: "x", Timeout: patience, Ask: func(_ context.Context, q Question) (Answer, error) {
-		asked = append(asked, q)
-		return Once, nil
-	}})
+	out := b.Run(
+		t.Context(),
+		Request{Session: "s", Code: "x", Timeout: patience, Ask: func(_ context.Context, q Question) (Answer, error) {
+			asked = append(asked, q)
+			return Once, nil
+		}},
+	)
 	if out.Status != StatusSuccess {
 		t.Fatalf("%+v", out)
 	}
@@ -112,7 +121,8 @@ func (b *judgeBench) check(t *testing.T, name, arguments string) {
 	if ambiguous(json.NewDecoder(strings.NewReader(arguments))) {
 		t.Errorf("%s was sent", values)
 	}
-	if len(asked) != 1 || asked[0].Tool != showName(name) || !strings.Contains(asked[0].Arguments, " bytes not shown>") && !same(asked[0].Arguments, values) {
+	if len(asked) != 1 || asked[0].Tool != showName(name) ||
+		!strings.Contains(asked[0].Arguments, " bytes not shown>") && !same(asked[0].Arguments, values) {
 		t.Errorf("%q: the user saw %+v, the server got %s", name, asked, values)
 	}
 	if !same(arguments, values) {
@@ -197,10 +207,34 @@ func randomName(r *rand.Rand) string {
 
 // randomObject is an object with what readers of JSON differ about.
 func randomObject(r *rand.Rand, depth int) string {
-	names := []string{`"path"`, `"p\u0061th"`, `"Path"`, `"\u202ex"`, `""`, `"a\u034fb"`, `"\ud800"`, `"x"`, `"y"`, `"z"`}
+	names := []string{
+		`"path"`,
+		`"p\u0061th"`,
+		`"Path"`,
+		`"\u202ex"`,
+		`""`,
+		`"a\u034fb"`,
+		`"\ud800"`,
+		`"x"`,
+		`"y"`,
+		`"z"`,
+	}
 	values := []string{
-		`"\u002f\u0065tc"`, `"` + "\u2800\u17b4" + `"`, `1`, `1.0`, `-0`, `9007199254740993`, `1e400`, `null`, `true`, `"\ud83d\ude00"`, `"\ud83d"`,
-		`"\u0000"`, `"` + strings.Repeat(`\u0041`, 300) + `"`, `[1, "a" ]`, `"<&>"`,
+		`"\u002f\u0065tc"`,
+		`"` + "\u2800\u17b4" + `"`,
+		`1`,
+		`1.0`,
+		`-0`,
+		`9007199254740993`,
+		`1e400`,
+		`null`,
+		`true`,
+		`"\ud83d\ude00"`,
+		`"\ud83d"`,
+		`"\u0000"`,
+		`"` + strings.Repeat(`\u0041`, 300) + `"`,
+		`[1, "a" ]`,
+		`"<&>"`,
 	}
 	members := map[string]string{}
 	for range r.IntN(4) {

@@ -21,17 +21,19 @@ async def raw(tool, arguments=None):
         print(error, (error.data or {}).get("hint", ""))
 `
 
-// TestOnlyListedNames is about a server that minds neither case nor white space, and a policy that goes by names: no name but
-// one that the server lists is called, asked about or taken for another.
+// TestOnlyListedNames is about a server that minds neither case nor white space, and a policy that goes by names: no
+// name but one that the server lists is called, asked about or taken for another.
 func TestOnlyListedNames(t *testing.T) {
 	called := filepath.Join(t.TempDir(), "called")
 	for _, rule := range []string{"deny", "confirm"} {
 		k := newKit(t, func(o *Options) {
-			*map[string]*[]string{"deny": &o.Config.Policy.Deny, "confirm": &o.Config.Policy.Confirm}[rule] = []string{"notes.delete_note"}
+			*map[string]*[]string{"deny": &o.Config.Policy.Deny, "confirm": &o.Config.Policy.Confirm}[rule] = []string{
+				"notes.delete_note",
+			}
 		}, fake("notes", "-notes", called, "-strip-names"))
 		names := []string{
-			"\x1fdelete_note", "delete_note\x1c", "\ufeffdelete_note", " delete_note\n", "DELETE_NOTE", "delete_note\x00",
-			"delete\u200b_note", "delete_note; it is fine", "",
+			"\x1fdelete_note", "delete_note\x1c", "\ufeffdelete_note", " delete_note\n", "DELETE_NOTE",
+			"delete_note\x00", "delete\u200b_note", "delete_note; it is fine", "",
 		}
 		list, err := json.Marshal(names)
 		if err != nil {
@@ -43,7 +45,11 @@ func TestOnlyListedNames(t *testing.T) {
 			Ask:  func(context.Context, Question) (Answer, error) { asked++; return Once, nil },
 		})
 		text := out.compact()
-		if n := strings.Count(text, `server "notes" has no tool "`); n != len(names) || out.Status != StatusSuccess || asked != 0 {
+		if n := strings.Count(
+			text,
+			`server "notes" has no tool "`,
+		); n != len(names) || out.Status != StatusSuccess ||
+			asked != 0 {
 			t.Errorf("%s: %d refusals, asked %d times: %s", rule, n, asked, text)
 		}
 		contains(t, text, `has no tool "\x1fdelete_note" ; did you mean "delete_note"?`)
@@ -53,15 +59,23 @@ func TestOnlyListedNames(t *testing.T) {
 	}
 }
 
-// TestListIsTheServers is about a tool that its server has added without a word, and one that it has taken away since its list was kept.
+// TestListIsTheServers is about a tool that its server has added without a word, and one that it has taken away since
+// its list was kept.
 func TestListIsTheServers(t *testing.T) {
 	dir := t.TempDir()
 	k := keeping(t, dir, fake("notes", "-strip-names"))
 	c, _ := k.servers.find("notes")
 	k.servers.lists.save(c, []json.RawMessage{
-		json.RawMessage(`{"name":" add","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`),
+		json.RawMessage(
+			`{"name":" add","inputSchema":{"type":"object"}}`,
+		),
+		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`),
 	})
-	want(t, k.text(raw+"await raw(' add', {'a': 1, 'b': 2})"), `server "notes" has no tool " add" ; did you mean "add"?`)
+	want(
+		t,
+		k.text(raw+"await raw(' add', {'a': 1, 'b': 2})"),
+		`server "notes" has no tool " add" ; did you mean "add"?`,
+	)
 	contains(t, k.text("(await raw('add', {'a': 1, 'b': 2}))['content'][0]['text']"), "result: '3'")
 	contains(t, k.text("await raw('grow')\n(await raw('grown_1'))['content'][0]['text']"), "result: 'grown_1'")
 }

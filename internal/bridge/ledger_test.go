@@ -51,7 +51,10 @@ func TestLedgerIsBounded(t *testing.T) {
 		t.Errorf("%d calls of %d tools, %d bytes", out.Receipt.Calls, len(out.Receipt.ByTool), out.Receipt.KeptBytes)
 	}
 	lines := out.Effects.Lines()
-	if text := strings.Join(lines, "\n"); len(lines) != 2*(maxEffects+2) || len(text) > 32<<10 || text != Visible(text) {
+	if text := strings.Join(
+		lines, "\n",
+	); len(lines) != 2*(maxEffects+2) || len(text) > 32<<10 ||
+		text != Visible(text) {
 		t.Errorf("%d lines of %d bytes: %.2000s", len(lines), len(text), text)
 	}
 	if last := lines[len(lines)-1]; last != "  … and 646 more" {
@@ -63,8 +66,8 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 }
 
-// TestEffectsOfSuccess holds that nobody is warned of what a run has done that did all it wanted, unless nobody knows whether it
-// was done.
+// TestEffectsOfSuccess holds that nobody is warned of what a run has done that did all it wanted, unless nobody knows
+// whether it was done.
 func TestEffectsOfSuccess(t *testing.T) {
 	l := newLedger()
 	l.end(l.begin("s", "t", nil, false), callOK, 1)

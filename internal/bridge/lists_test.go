@@ -14,7 +14,8 @@ import (
 	"codemode/internal/proc/proctest"
 )
 
-// keeping is a kit that keeps lists of tools in a folder. The tests' own mark does not count as the server's definition.
+// keeping is a kit that keeps lists of tools in a folder. The tests' own mark does not count as the server's
+// definition.
 func keeping(t *testing.T, dir string, s config.Server) *kit {
 	t.Helper()
 	k := newKit(t, func(o *Options) { o.CatalogDir = dir }, s)

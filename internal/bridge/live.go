@@ -120,8 +120,8 @@ func (l *live) close() {
 	l.bridge.log.InfoContext(l.ctx, "session ended")
 }
 
-// request sends a request and returns where its answer will arrive. It waits for nothing: a guest that reads nothing must
-// not hold up a deadline.
+// request sends a request and returns where its answer will arrive. It waits for nothing: a guest that reads nothing
+// must not hold up a deadline.
 func (l *live) request(method string, params any) (answer <-chan guest.Message) {
 	id := l.ids.Add(1)
 	c := make(chan guest.Message, 1)
@@ -183,7 +183,12 @@ func (l *live) handle(m guest.Message) error {
 			l.cancel(c.ID)
 		}
 		return nil
-	case guest.MethodToolCall, guest.MethodServer, guest.MethodSearch, guest.MethodStdin, guest.MethodSave, guest.MethodSaved:
+	case guest.MethodToolCall,
+		guest.MethodServer,
+		guest.MethodSearch,
+		guest.MethodStdin,
+		guest.MethodSave,
+		guest.MethodSaved:
 		return l.serve(m)
 	}
 	if m.IsRequest() {
@@ -195,8 +200,8 @@ func (l *live) handle(m guest.Message) error {
 // longText is how many bytes keep a processor busy for longer than it takes to have a turn at that.
 const longText = 64 << 10
 
-// decode waits for the guest's turn to have so many bytes be read, where they are many: sessions take turns at that, and
-// one processor is left to all else. Whoever has the turn waits for nothing until done.
+// decode waits for the guest's turn to have so many bytes be read, where they are many: sessions take turns at that,
+// and one processor is left to all else. Whoever has the turn waits for nothing until done.
 func (l *live) decode(size int) (done func()) {
 	if size <= longText {
 		return func() {}

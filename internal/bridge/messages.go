@@ -13,8 +13,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// messageReader is a client's stream without the lines that are no JSON-RPC message: the SDK ends a session over one, and
-// a banner of some wrapper script would cost a user all sessions. What can be answered is answered, the rest is logged.
+// messageReader is a client's stream without the lines that are no JSON-RPC message: the SDK ends a session over one,
+// and a banner of some wrapper script would cost a user all sessions. What can be answered is answered, the rest is
+// logged.
 type messageReader struct {
 	io.Closer
 	lines   *bufio.Reader

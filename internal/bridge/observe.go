@@ -13,7 +13,8 @@ import (
 	"codemode/internal/upstream"
 )
 
-// beginRun begins what is told of a run, in the log and in a trace: what is done for it is done in the context returned.
+// beginRun begins what is told of a run, in the log and in a trace: what is done for it is done in the context
+// returned.
 func (b *Bridge) beginRun(ctx context.Context, id string, req Request) (context.Context, *telemetry.Span) {
 	ctx, span := b.opts.Telemetry.Run(withLogged(ctx, id, req.Session), telemetry.Run{
 		ID: id, Session: req.Session, Tenant: b.opts.Config.Tenant, Program: req.Script, Parent: req.Parent,
@@ -25,7 +26,8 @@ func (b *Bridge) beginRun(ctx context.Context, id string, req Request) (context.
 // endRun tells what came of a run. The program's own words are not codemode's to log.
 func (b *Bridge) endRun(ctx context.Context, span *telemetry.Span, out Outcome, took time.Duration) {
 	class := map[Status]string{
-		StatusError: "tool_error", StatusTimeout: "timeout", StatusCancelled: "cancelled", StatusValidationError: "invalid",
+		StatusError: "tool_error", StatusTimeout: "timeout", StatusCancelled: "cancelled",
+		StatusValidationError: "invalid",
 	}[out.Status]
 	span.End(string(out.Status), class)
 	attrs := []any{"outcome", out.Status, "calls", out.Receipt.Calls, "ms", ms(took)}
@@ -37,14 +39,19 @@ func (b *Bridge) endRun(ctx context.Context, span *telemetry.Span, out Outcome, 
 }
 
 // endCall tells what came of a call.
-func (l *live) endCall(ctx context.Context, span *telemetry.Span, c guest.ToolCall, how ending, err error, took time.Duration) {
+func (l *live) endCall(
+	ctx context.Context, span *telemetry.Span, c guest.ToolCall, how ending, err error, took time.Duration,
+) {
 	span.End(string(how), errorType(how, err))
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
-		l.bridge.log.DebugContext(ctx, "call", "server", c.Server, "tool", showName(c.Tool), "outcome", how, "ms", ms(took))
+		l.bridge.log.DebugContext(
+			ctx, "call", "server", c.Server, "tool", showName(c.Tool), "outcome", how, "ms", ms(took),
+		)
 	}
 }
 
-// errorType is the class of what went wrong in a call, as the conventions of OpenTelemetry have it; empty where nothing did.
+// errorType is the class of what went wrong in a call, as the conventions of OpenTelemetry have it; empty where nothing
+// did.
 func errorType(how ending, err error) string {
 	var call *upstream.CallError
 	var start *upstream.StartError
@@ -67,7 +74,8 @@ func errorType(how ending, err error) string {
 	return "_OTHER"
 }
 
-// codeClass is the class of an error's code: JSON-RPC's own, or that it is another, of which a server may have any number.
+// codeClass is the class of an error's code: JSON-RPC's own, or that it is another, of which a server may have any
+// number.
 func codeClass(code int64) string {
 	switch code {
 	case -32700, -32600, -32601, -32602, -32603:
@@ -109,7 +117,9 @@ func (l *live) denied(ctx context.Context, r *run, c guest.ToolCall, rule string
 		t.Denied(ctx, server, l.bridge.servers.metricName(c.Server, c.Tool))
 	}
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
-		l.bridge.log.DebugContext(ctx, "call denied", "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule)
+		l.bridge.log.DebugContext(
+			ctx, "call denied", "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule,
+		)
 	}
 }
 

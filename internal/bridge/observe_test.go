@@ -36,9 +36,11 @@ func collected(t *testing.T) (tel *telemetry.Telemetry, got func() string) {
 		w.Header().Set("Connection", "close") // so that no connection's goroutine is left
 	}))
 	t.Cleanup(server.Close)
-	tel = telemetry.New(telemetry.Options{Warn: func(text string) { t.Error(text) }, Lookup: func(name string) (string, bool) {
-		return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL}[name], true
-	}})
+	tel = telemetry.New(
+		telemetry.Options{Warn: func(text string) { t.Error(text) }, Lookup: func(name string) (string, bool) {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL}[name], true
+		}},
+	)
 	var once sync.Once
 	t.Cleanup(func() { once.Do(tel.Close) })
 	return tel, func() string {
@@ -91,12 +93,16 @@ meta`},
 	all := got()
 	spans := spansOf(all)
 	run := spans["tools/call run_python"]
-	for name, want := range map[string]string{"parentSpanId": "00f067aa0ba902b7", "traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "kind": "2"} {
+	for name, want := range map[string]string{
+		"parentSpanId": "00f067aa0ba902b7", "traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "kind": "2",
+	} {
 		if got := run.Get(name).String(); got != want {
 			t.Errorf("%s of the run is %q", name, got)
 		}
 	}
-	for _, child := range []string{"sandbox start", "tools/call echo", "tools/call fail", "tools/call refuse", "tools/call meta"} {
+	for _, child := range []string{
+		"sandbox start", "tools/call echo", "tools/call fail", "tools/call refuse", "tools/call meta",
+	} {
 		if s := spans[child]; s.Get("parentSpanId").String() != run.Get("spanId").String() || !s.Exists() {
 			t.Errorf("%s is no child of the run: %s", child, s)
 		}
@@ -105,7 +111,8 @@ meta`},
 		t.Errorf("the server's start is not in the trace: %s", s)
 	}
 	for name, want := range map[string]string{"echo": "", "fail": "tool_error", "refuse": "server_error"} {
-		if got := spans["tools/call "+name].Get(`attributes.#(key=="error.type").value.stringValue`).String(); got != want {
+		if got := spans["tools/call "+name].Get(`attributes.#(key=="error.type").value.stringValue`).
+			String(); got != want {
 			t.Errorf("error.type of %s is %q", name, got)
 		}
 	}
@@ -153,7 +160,12 @@ func TestRunInLog(t *testing.T) {
 		}
 	}
 	_ = k.Close()
-	contains(t, k.log.String(), `level=INFO msg="session ended" session=work`, `level=INFO msg="server ended" server=fake`)
+	contains(
+		t,
+		k.log.String(),
+		`level=INFO msg="session ended" session=work`,
+		`level=INFO msg="server ended" server=fake`,
+	)
 }
 
 // TestLogHandler holds that what a logger has of its own stays with it.
@@ -163,7 +175,9 @@ func TestLogHandler(t *testing.T) {
 	log.InfoContext(withLogged(t.Context(), "r1", "s1"), "a")
 	log.InfoContext(withLogged(t.Context(), "", "s1"), "b")
 	log.Info("c")
-	for _, want := range []string{"msg=a server=x run=r1 session=s1\n", "msg=b server=x session=s1\n", "msg=c server=x\n"} {
+	for _, want := range []string{
+		"msg=a server=x run=r1 session=s1\n", "msg=b server=x session=s1\n", "msg=c server=x\n",
+	} {
 		contains(t, text.String(), want)
 	}
 }
@@ -186,7 +200,10 @@ func TestAuditRequired(t *testing.T) {
 			t.Errorf("required=%v: %s", required, out.compact())
 		}
 		if required {
-			contains(t, out.compact(), "PolicyError: policy denies fake.echo: the audit log cannot be written, and audit.required is set")
+			contains(
+				t, out.compact(),
+				"PolicyError: policy denies fake.echo: the audit log cannot be written, and audit.required is set",
+			)
 			if n := out.Receipt.ByTool["fake.echo"]; n.Denied != 1 || n.OK != 0 {
 				t.Errorf("%+v", out.Receipt)
 			}
@@ -194,8 +211,8 @@ func TestAuditRequired(t *testing.T) {
 	}
 }
 
-// TestAuditUnsynced holds that of lines which may not be on disk the next result tells, or with audit.required their own:
-// nothing can be synced to /dev/null.
+// TestAuditUnsynced holds that of lines which may not be on disk the next result tells, or with audit.required their
+// own: nothing can be synced to /dev/null.
 func TestAuditUnsynced(t *testing.T) {
 	for _, required := range []bool{false, true} {
 		dir := t.TempDir()
@@ -224,7 +241,9 @@ func TestAuditUnsynced(t *testing.T) {
 
 // TestCodeClass holds that no server can make as many series as it has numbers.
 func TestCodeClass(t *testing.T) {
-	for code, want := range map[int64]string{-32700: "-32700", -32602: "-32602", -32000: "server_error", -32604: "server_error", 1: "server_error"} {
+	for code, want := range map[int64]string{
+		-32700: "-32700", -32602: "-32602", -32000: "server_error", -32604: "server_error", 1: "server_error",
+	} {
 		err := fmt.Errorf("a call: %w", &upstream.CallError{Code: code, Err: errRefused})
 		if got := errorType(callFailed, err); got != want {
 			t.Errorf("%d: %q, want %q", code, got, want)

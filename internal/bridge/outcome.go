@@ -67,18 +67,19 @@ type Image struct {
 
 // Receipt says what a run did.
 type Receipt struct {
-	Run           string           `json:"run,omitempty"` // as the audit log calls it
-	Runtime       string           `json:"runtime,omitempty"`
-	Isolation     string           `json:"isolation,omitempty"` // only when it is not full
-	Gaps          []string         `json:"gaps,omitempty"`      // limits the user agreed to do without
-	StartMS       int64            `json:"startMs,omitempty"`   // starts: of the sandbox, and of servers
-	PythonMS      int64            `json:"pythonMs"`            // without the next two
-	ToolsMS       int64            `json:"toolsMs,omitempty"`   // while some call was under way
-	AskedMS       int64            `json:"askedMs,omitempty"`   // while the user was asked
-	Calls         int              `json:"calls,omitempty"`
-	ByTool        map[string]Tally `json:"byTool,omitempty"`
-	KeptBytes     int64            `json:"keptBytes,omitempty"` // of tools' results, which Python got
-	ReturnedBytes int64            `json:"returnedBytes"`       // of output, value, error and images, which went to the client
+	Run       string           `json:"run,omitempty"` // as the audit log calls it
+	Runtime   string           `json:"runtime,omitempty"`
+	Isolation string           `json:"isolation,omitempty"` // only when it is not full
+	Gaps      []string         `json:"gaps,omitempty"`      // limits the user agreed to do without
+	StartMS   int64            `json:"startMs,omitempty"`   // starts: of the sandbox, and of servers
+	PythonMS  int64            `json:"pythonMs"`            // without the next two
+	ToolsMS   int64            `json:"toolsMs,omitempty"`   // while some call was under way
+	AskedMS   int64            `json:"askedMs,omitempty"`   // while the user was asked
+	Calls     int              `json:"calls,omitempty"`
+	ByTool    map[string]Tally `json:"byTool,omitempty"`
+	KeptBytes int64            `json:"keptBytes,omitempty"` // of tools' results, which Python got
+	// Of output, value, error and images, which went to the client.
+	ReturnedBytes int64 `json:"returnedBytes"`
 }
 
 func receiptFor(e sandbox.Enforcement) Receipt {
@@ -109,10 +110,14 @@ func died(e sandbox.Exit, memory int64) Outcome {
 		out.Error = fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
 	case e.Cause == sandbox.ExitPipes:
 		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf("too many pipes (limit %d, less while others use up what the user may have)", sandbox.MaxPipes)
+		out.Error = fmt.Sprintf(
+			"too many pipes (limit %d, less while others use up what the user may have)", sandbox.MaxPipes,
+		)
 	case e.Cause == sandbox.ExitWatches:
 		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf("too many epoll entries (limit %d, less while others use up what the user may have)", sandbox.MaxWatches)
+		out.Error = fmt.Sprintf(
+			"too many epoll entries (limit %d, less while others use up what the user may have)", sandbox.MaxWatches,
+		)
 	case e.Signal != 0:
 		out.Ended, out.Signal, out.ExitCode = EndSignal, e.Signal, 128+e.Signal
 		out.Error = fmt.Sprintf("Python was killed by signal %d%s", e.Signal, signalWord(e.Signal))

@@ -43,14 +43,22 @@ func TestRecorderCutsLargeOutput(t *testing.T) {
 			t.Fatalf("size %d: cut %v, total %d, lost %d", size, text.Cut(), text.Total, text.Lost)
 		}
 		if !bytes.HasPrefix(whole.Bytes(), text.Head) || !bytes.HasSuffix(whole.Bytes(), text.Tail) {
-			t.Fatalf("size %d: head %q… or tail …%q are not its ends", size, text.Head[:20], text.Tail[len(text.Tail)-20:])
+			t.Fatalf(
+				"size %d: head %q… or tail …%q are not its ends", size, text.Head[:20], text.Tail[len(text.Tail)-20:],
+			)
 		}
 		if len(text.Head) < 400 || len(text.Tail) < 400 || len(text.Head)+len(text.Tail) > 1024 {
 			t.Errorf("size %d: head %d, tail %d bytes", size, len(text.Head), len(text.Tail))
 		}
 		between := whole.Bytes()[len(text.Head) : whole.Len()-len(text.Tail)]
-		if want := int64(bytes.Count(between, []byte{'\n'})); text.Lines != want || text.Omitted() != int64(len(between)) {
-			t.Errorf("size %d: %d lines, %d bytes left out, want %d, %d", size, text.Lines, text.Omitted(), want, len(between))
+		if want := int64(
+			bytes.Count(between, []byte{'\n'}),
+		); text.Lines != want ||
+			text.Omitted() != int64(len(between)) {
+			t.Errorf(
+				"size %d: %d lines, %d bytes left out, want %d, %d", size, text.Lines, text.Omitted(), want,
+				len(between),
+			)
 		}
 		all, err := text.spill.page(0, 1<<20)
 		if err != nil || !bytes.Equal(all, whole.Bytes()) {
@@ -118,7 +126,9 @@ func testOutputs(t *testing.T) *outputs {
 func outputsIn(t *testing.T, dir string, max int64) *outputs {
 	t.Helper()
 	base := filepath.Join(dir, "outputs")
-	disk := quota.New(filepath.Join(dir, "lock"), max, slog.New(slog.DiscardHandler), quota.Folder{Path: base, Open: true})
+	disk := quota.New(
+		filepath.Join(dir, "lock"), max, slog.New(slog.DiscardHandler), quota.Folder{Path: base, Open: true},
+	)
 	o := &outputs{base: base, budget: disk}
 	t.Cleanup(func() {
 		if err := o.close(); err != nil {
@@ -159,8 +169,8 @@ func TestOutputsOfTheKilled(t *testing.T) {
 	}
 }
 
-// TestOutputsShareABudget has two processes write more than they may keep together: the oldest output goes, also while it
-// is written, and never are there more bytes on the disk.
+// TestOutputsShareABudget has two processes write more than they may keep together: the oldest output goes, also while
+// it is written, and never are there more bytes on the disk.
 func TestOutputsShareABudget(t *testing.T) {
 	const most = 1 << 20
 	dir := t.TempDir()

@@ -66,8 +66,8 @@ func (r *run) recordBegin() {
 	}
 }
 
-// recordEnd has the lines of a run be synced while its result is on its way, or before where the log is required. Where a line
-// is lost, a result says so: the run's own, or the next when the disk says it too late.
+// recordEnd has the lines of a run be synced while its result is on its way, or before where the log is required. Where
+// a line is lost, a result says so: the run's own, or the next when the disk says it too late.
 func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 	if r.log == nil {
 		return
@@ -91,7 +91,9 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 
 // recordedCall is the beginning of a call's lines.
 func (r *run) recordedCall(server, tool string, arguments json.RawMessage) audit.Record {
-	rec := audit.Record{Event: audit.Called, Call: int(r.calls.Add(1)), Server: server, Tool: tool, Sent: len(arguments)}
+	rec := audit.Record{
+		Event: audit.Called, Call: int(r.calls.Add(1)), Server: server, Tool: tool, Sent: len(arguments),
+	}
 	if r.log == nil {
 		return rec
 	}
@@ -111,7 +113,11 @@ func (r *run) recordDenial(server, tool, rule string) {
 	case n < maxDenials:
 		r.record(audit.Record{Event: audit.Called, Server: server, Tool: tool, Rule: rule, Outcome: string(callDenied)})
 	case n == maxDenials:
-		r.record(audit.Record{Event: audit.Called, Outcome: string(callDenied), Note: "further denials of this run have no lines"})
+		r.record(
+			audit.Record{
+				Event: audit.Called, Outcome: string(callDenied), Note: "further denials of this run have no lines",
+			},
+		)
 	}
 }
 

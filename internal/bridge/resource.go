@@ -46,9 +46,12 @@ func (b *Bridge) addResources(s *mcp.Server) {
 }
 
 func (b *Bridge) readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
-		URI: req.Params.URI, MIMEType: "text/markdown", Text: strings.Replace(capabilities, "standard library", b.libraries(), 1),
-	}}}, nil
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+		{
+			URI: req.Params.URI, MIMEType: "text/markdown",
+			Text: strings.Replace(capabilities, "standard library", b.libraries(), 1),
+		},
+	}}, nil
 }
 
 // readOutput returns one page of a kept output; its _meta says where the next one begins.

@@ -112,7 +112,8 @@ func (o Outcome) payload() payload {
 	}{{"stdout", o.Stdout}, {"stderr", o.Stderr}} {
 		if t.text.Cut() {
 			p.Truncated = append(p.Truncated, truncated{
-				Stream: t.stream, Bytes: t.text.Total, LeftOut: t.text.Omitted(), Lost: t.text.Lost, URI: o.uri(t.stream, t.text),
+				Stream: t.stream, Bytes: t.text.Total, LeftOut: t.text.Omitted(), Lost: t.text.Lost,
+				URI: o.uri(t.stream, t.text),
 			})
 		}
 	}
@@ -210,8 +211,9 @@ func (o Outcome) render(stream string, t Text) string {
 	return head + gap + "\n" + Visible(string(t.Tail))
 }
 
-// whereCut says where the whole of what was cut is. It stands before and behind the output: Codex cuts the middle of a long
-// result once more (about 12,000 bytes are left), OpenCode all but its beginning (2,000 lines); seen in November 2026.
+// whereCut says where the whole of what was cut is. It stands before and behind the output: Codex cuts the middle of a
+// long result once more (about 12,000 bytes are left), OpenCode all but its beginning (2,000 lines); seen in November
+// 2026.
 func (o Outcome) whereCut() (notes []string) {
 	for _, s := range []struct {
 		stream string

@@ -90,7 +90,9 @@ func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	b := &Bridge{opts: Options{Config: config.Config{Run: config.Run{Timeout: 30 * time.Second, MaxTimeout: 120 * time.Second}}}}
+	b := &Bridge{
+		opts: Options{Config: config.Config{Run: config.Run{Timeout: 30 * time.Second, MaxTimeout: 120 * time.Second}}},
+	}
 	for _, c := range []struct {
 		arguments string
 		timeout   time.Duration
@@ -140,7 +142,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: timeout %v, notes %q, error %v", c.arguments, req.Timeout, notes, err)
 		}
 	}
-	if req, _, _ := b.parse(json.RawMessage(`{"code":"1","servers":"github"}`)); !slices.Equal(req.Servers, []string{"github"}) {
+	if req, _, _ := b.parse(
+		json.RawMessage(`{"code":"1","servers":"github"}`),
+	); !slices.Equal(
+		req.Servers, []string{"github"},
+	) {
 		t.Errorf("one name alone is %q", req.Servers)
 	}
 	if req, _, _ := b.parse(json.RawMessage(`{"code":"1","servers":[]}`)); req.Servers == nil {

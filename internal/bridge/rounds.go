@@ -96,7 +96,9 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 	default:
 		v := r.resume(req.Params)
 		if v == nil && req.Params.RequestState != "" {
-			return invalid("requestState: no run waits for this answer any more").CallToolResult(r.bridge.form(caller.client))
+			return invalid(
+				"requestState: no run waits for this answer any more",
+			).CallToolResult(r.bridge.form(caller.client))
 		}
 		if v == nil {
 			v = r.begin(req.Params.Arguments, caller, do)

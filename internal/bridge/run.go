@@ -102,7 +102,10 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	s, err := b.turn(ctx, req.Session)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return Outcome{Status: StatusCancelled, ExitCode: 130, Session: req.Session, Error: "cancelled before it began: an earlier run of this session was still under way"}
+		return Outcome{
+			Status: StatusCancelled, ExitCode: 130, Session: req.Session,
+			Error: "cancelled before it began: an earlier run of this session was still under way",
+		}
 	case err != nil:
 		return notRun(err)
 	}
@@ -117,8 +120,8 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	return out
 }
 
-// turn returns the session of that name when it is the caller's turn to run there. One that was pushed out before the turn
-// came is made again.
+// turn returns the session of that name when it is the caller's turn to run there. One that was pushed out before the
+// turn came is made again.
 func (b *Bridge) turn(ctx context.Context, name string) (*session, error) {
 	for {
 		s, err := b.session(name)
@@ -249,7 +252,9 @@ func names(list []config.Server) []string {
 
 // prepare brings up the sandbox and the named servers side by side; the run's deadline has not begun. A server that
 // does not start costs a note; its calls will say why.
-func (s *session) prepare(ctx context.Context, req Request, selected []config.Server) (notes []string, l *live, err error) {
+func (s *session) prepare(
+	ctx context.Context, req Request, selected []config.Server,
+) (notes []string, l *live, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.bridge.closing, func() { cancel(errClosed) })()
@@ -357,7 +362,9 @@ func (s *session) interrupt(l *live, r *run, answer <-chan guest.Message, reason
 	case <-grace.C:
 		l.kill(errRunOver)
 		<-l.gone
-		out.Error += fmt.Sprintf("; the code did not stop within %s, so Python was killed", seconds(s.bridge.opts.Config.Run.Grace))
+		out.Error += fmt.Sprintf(
+			"; the code did not stop within %s, so Python was killed", seconds(s.bridge.opts.Config.Run.Grace),
+		)
 	}
 	out.Lost = true
 	<-l.box.Done()
@@ -418,7 +425,10 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 	broken := l.broken
 	l.mu.Unlock()
 	if errors.Is(context.Cause(l.ctx), errClosed) {
-		return Outcome{Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled: " + errClosed.Error(), Lost: true}
+		return Outcome{
+			Status: StatusCancelled, Ended: EndStopped, ExitCode: 130, Error: "cancelled: " + errClosed.Error(),
+			Lost: true,
+		}
 	}
 	exit := l.box.Exit()
 	lostEngine := exit.Cause == sandbox.ExitKilled && exit.Err != nil // it was killed because its channel had ended

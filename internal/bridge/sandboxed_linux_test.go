@@ -37,8 +37,12 @@ type walledPool struct {
 func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *walledPool {
 	t.Helper()
 	base := t.TempDir()
-	p := &walledPool{t: t, home: base + "/home", key: base + "/home/.ssh/key", dir: base + "/dir", changed: make(chan string, 10)}
-	err := errors.Join(os.MkdirAll(filepath.Dir(p.key), 0o700), os.Mkdir(p.dir, 0o700), os.WriteFile(p.key, []byte("the key"), 0o600))
+	p := &walledPool{
+		t: t, home: base + "/home", key: base + "/home/.ssh/key", dir: base + "/dir", changed: make(chan string, 10),
+	}
+	err := errors.Join(
+		os.MkdirAll(filepath.Dir(p.key), 0o700), os.Mkdir(p.dir, 0o700), os.WriteFile(p.key, []byte("the key"), 0o600),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +67,9 @@ func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *w
 	p.Pool = upstream.NewPool(upstream.Options{
 		Servers: list, Lookup: lookup, StartTimeout: patience, CallTimeout: patience,
 		Expand: func(s config.Server, resolved func(variable, value string)) (config.Server, error) {
-			return clientcfg.Expand(s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved})
+			return clientcfg.Expand(
+				s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved},
+			)
 		},
 		Sandbox:        startWalled([]string{p.home + "/.config/codemode"}, []string{p.home}, nil),
 		OnToolsChanged: func(server string) { p.changed <- server },
@@ -106,7 +112,9 @@ func (p *walledPool) call(server, tool, args string) string {
 // eachUser runs a test as root and as an ordinary user, and proves that nothing is left.
 func eachUser(t *testing.T, test func(t *testing.T)) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
-		p, err := proc.Start(t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil, nil)(config.Walls{})})
+		p, err := proc.Start(
+			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil, nil)(config.Walls{})},
+		)
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {
 			require.Lacking(t, "native", "%v", err)
@@ -188,11 +196,15 @@ func TestSandboxedPython(t *testing.T) {
 		require.Lacking(t, "python", "%v", err)
 	}
 	eachUser(t, func(t *testing.T) {
-		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the web") }))
+		web := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the web") }),
+		)
 		defer web.Close()
 		p := newWalledPool(t, func(p *walledPool) []config.Server {
 			server := func(name string, walls *config.Walls) config.Server {
-				return config.Server{Name: name, Command: "python3", Args: []string{p.dir + "/server.py"}, Sandbox: walls}
+				return config.Server{
+					Name: name, Command: "python3", Args: []string{p.dir + "/server.py"}, Sandbox: walls,
+				}
 			}
 			return []config.Server{
 				server("off", &config.Walls{Read: []string{p.dir}}),
@@ -207,12 +219,18 @@ func TestSandboxedPython(t *testing.T) {
 		contains(t, p.call("off", "get", `{"url":"`+web.URL+`"}`), "Permission denied")
 		contains(t, p.call("off", "read", `{"path":"`+p.dir+`/server.py"}`), "import json")
 		contains(t, p.call("off", "read", `{"path":"`+p.key+`"}`), "No such file or directory")
-		contains(t, p.call("blind", "read", `{}`), "can't open file", "No such file or directory", "what sandbox_read and sandbox_write name")
+		contains(
+			t,
+			p.call("blind", "read", `{}`),
+			"can't open file",
+			"No such file or directory",
+			"what sandbox_read and sandbox_write name",
+		)
 	})
 }
 
-// TestSandboxedNPM runs servers that nobody here wrote: a folder that one is told to allow is refused by its sandbox all the
-// same, and what the other keeps stays in the folder that it may write to.
+// TestSandboxedNPM runs servers that nobody here wrote: a folder that one is told to allow is refused by its sandbox
+// all the same, and what the other keeps stays in the folder that it may write to.
 func TestSandboxedNPM(t *testing.T) {
 	var command [2]string
 	for i, name := range []string{"mcp-server-filesystem", "mcp-server-memory"} {
@@ -227,8 +245,15 @@ func TestSandboxedNPM(t *testing.T) {
 			walls := &config.Walls{Write: []string{p.dir}}
 			return []config.Server{
 				{Name: "files", Command: command[0], Args: []string{p.dir, p.home + "/.ssh"}, Sandbox: walls},
-				{Name: "memory", Command: command[1], Env: map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"}, Sandbox: walls},
-				{Name: "nowhere", Command: command[1], Env: map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"}, Sandbox: &config.Walls{Read: []string{p.dir}}},
+				{
+					Name: "memory", Command: command[1],
+					Env: map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"}, Sandbox: walls,
+				},
+				{
+					Name: "nowhere", Command: command[1],
+					Env:     map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"},
+					Sandbox: &config.Walls{Read: []string{p.dir}},
+				},
 			}
 		}
 		p := newWalledPool(t, start)
@@ -244,7 +269,10 @@ func TestSandboxedNPM(t *testing.T) {
 			{"nowhere", "read_graph", `{}`, "Ada"},
 			{"nowhere", "create_entities", `{"entities":[{"name":"Eve","entityType":"person","observations":[]}]}`, "EROFS"},
 		} {
-			if got := p.call(c.server, c.tool, c.args); !strings.Contains(got, c.want) || strings.Contains(got, "the key") {
+			if got := p.call(
+				c.server, c.tool, c.args,
+			); !strings.Contains(got, c.want) ||
+				strings.Contains(got, "the key") {
 				t.Errorf("%s.%s: %s, want %q", c.server, c.tool, got, c.want)
 			}
 		}

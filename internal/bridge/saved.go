@@ -47,8 +47,11 @@ type Kept struct {
 	Err    error // it was not saved
 }
 
-// SaveTools saves every function at the top of a source that can be, and says what else is in it. None of it is executed.
-func (b *Bridge) SaveTools(ctx context.Context, source string, replace bool) (all []Kept, rest []guest.Rest, err error) {
+// SaveTools saves every function at the top of a source that can be, and says what else is in it. None of it is
+// executed.
+func (b *Bridge) SaveTools(
+	ctx context.Context, source string, replace bool,
+) (all []Kept, rest []guest.Rest, err error) {
 	checked, err := b.check(ctx, "", source)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +78,9 @@ func count(functions []guest.Function, name string) (n int) {
 }
 
 // keep saves a function that has been checked; beside are those that are saved with it, and ask is as uses has it.
-func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Function, replace bool, ask func(config.Server)) (toolbox.Change, error) {
+func (b *Bridge) keep(
+	ctx context.Context, f guest.Function, beside []guest.Function, replace bool, ask func(config.Server),
+) (toolbox.Change, error) {
 	if f.Problem != "" {
 		return "", fmt.Errorf("%q cannot be kept: %s", f.Name, f.Problem)
 	}
@@ -91,7 +96,10 @@ func (b *Bridge) keep(ctx context.Context, f guest.Function, beside []guest.Func
 	}
 	if len(undefined) > 0 {
 		list := strings.Join(undefined[:min(len(undefined), 10)], ", ")
-		return "", fmt.Errorf("%q uses %s of its session, which a later one does not have: import or define that in its body, or pass it as an argument", f.Name, list)
+		return "", fmt.Errorf(
+			"%q uses %s of its session, which a later one does not have: import or define that in its body, or pass it as an argument",
+			f.Name, list,
+		)
 	}
 	t := toolbox.Tool{
 		Name: f.Name, Source: f.Source, Async: f.Async, Signature: f.Signature, Doc: f.Doc,
@@ -137,7 +145,9 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 }
 
 // saveOne saves the one function that a source must be.
-func (b *Bridge) saveOne(ctx context.Context, session string, q guest.SaveTool, ask func(config.Server)) (f guest.Function, change toolbox.Change, err error) {
+func (b *Bridge) saveOne(
+	ctx context.Context, session string, q guest.SaveTool, ask func(config.Server),
+) (f guest.Function, change toolbox.Change, err error) {
 	if len(q.Source) > toolbox.MaxSource {
 		return f, "", fmt.Errorf("the function has %d bytes; at most %d are kept", len(q.Source), toolbox.MaxSource)
 	}
@@ -153,8 +163,8 @@ func (b *Bridge) saveOne(ctx context.Context, session string, q guest.SaveTool, 
 	return f, change, err
 }
 
-// savedTools answers with the saved tools: the names of all, or one with its source. A run is told what is to be said of
-// one that it takes.
+// savedTools answers with the saved tools: the names of all, or one with its source. A run is told what is to be said
+// of one that it takes.
 func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) func() error {
 	var q guest.SavedQuery
 	if err := json.Unmarshal(m.Params, &q); err != nil {
@@ -173,7 +183,9 @@ func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) func() 
 	case err != nil:
 		return l.refuse(m.ID, -32602, err.Error(), guest.ErrorData{})
 	default:
-		answer.Tools = append(answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs})
+		answer.Tools = append(
+			answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs},
+		)
 		if r := l.underWay(); r != nil {
 			for _, remark := range l.bridge.Remarks(tool) {
 				r.tell(fmt.Sprintf("the saved tool %q: %s", tool.Name, remark))
@@ -205,21 +217,23 @@ func (b *Bridge) Search(query string, limit int) []catalog.Match {
 
 // searchFor answers a guest's search.
 func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
-	found := b.saved.beside(b.servers.snapshot()).Answer(q.Query, min(max(q.Limit, 0), 20), func(m catalog.Match) string {
-		return b.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
-	})
+	found := b.saved.beside(b.servers.snapshot()).
+		Answer(q.Query, min(max(q.Limit, 0), 20), func(m catalog.Match) string {
+			return b.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
+		})
 	result.Text = Visible(found.Text)
 	result.Matches = make([]guest.Match, 0, len(found.Matches))
 	for _, m := range found.Matches {
 		result.Matches = append(result.Matches, guest.Match{
-			Server: m.Server, ServerAlias: m.ServerAlias, Tool: b.servers.judged(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
+			Server: m.Server, ServerAlias: m.ServerAlias,
+			Tool: b.servers.judged(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
 		})
 	}
 	return result
 }
 
-// beside is a catalog with the saved tools added. It is kept until either has changed: its index takes longer to make than
-// to ask.
+// beside is a catalog with the saved tools added. It is kept until either has changed: its index takes longer to make
+// than to ask.
 func (s *saved) beside(base *catalog.Catalog) *catalog.Catalog {
 	if s.box == nil {
 		return base

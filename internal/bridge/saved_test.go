@@ -30,8 +30,17 @@ print(await weekly_report(2))
 
 // What is saved in one session is there in the next, and is found and documented.
 func testSavedTool(t *testing.T, k *kit) {
-	contains(t, k.run(Request{Session: "a", Code: saveReport}).compact(), "week 2", `saved the tool "weekly_report" for later sessions`)
-	want(t, k.run(Request{Session: "b", Code: "from tools import weekly_report\nprint(await weekly_report(3))"}).compact(), "week 3")
+	contains(
+		t,
+		k.run(Request{Session: "a", Code: saveReport}).compact(),
+		"week 2",
+		`saved the tool "weekly_report" for later sessions`,
+	)
+	want(
+		t,
+		k.run(Request{Session: "b", Code: "from tools import weekly_report\nprint(await weekly_report(3))"}).compact(),
+		"week 3",
+	)
 	want(t, k.run(Request{Session: "b", Code: "import tools\ndir(tools), tools.weekly_report.__doc__"}).compact(),
 		"result: (['weekly_report'], 'Make the weekly report of sales.')")
 	k.run(Request{Session: "b", Code: "found = await runtime.search_tool_docs('weekly sales report', limit=1)"})
@@ -70,7 +79,10 @@ var hostile = []struct{ source, why string }{
 	{`"def f(): # \u202e"`, "reads otherwise than it runs|makes code read otherwise"},
 	{`"def f(): return " + "(" * 30000 + ")" * 30000`, "cannot read it|too many nested parentheses"},
 	{`"def f(): return " + "[" * 190 + "f(" * 190`, "line 1"},
-	{`"def f():\n" + "".join(" " * i + "if 1:\n" for i in range(1, 200))`, "line 101: too many levels|line 200|indentation"},
+	{
+		`"def f():\n" + "".join(" " * i + "if 1:\n" for i in range(1, 200))`,
+		"line 101: too many levels|line 200|indentation",
+	},
 	{`"def f(): '" + "x" * 70000 + "'"`, "at most 65536 are kept"},
 	{`"x" * (20 << 20)`, "at most 65536 are kept"},
 	{`5`, "tools/save"},
@@ -96,9 +108,15 @@ def send(source):
 		}
 	}
 	// Deep enough for Python's compiler to give up, or not: then it is a function like any other.
-	for _, deep := range []string{`"-" * 30000 + "1"`, `"+".join("1" * 30000)`, `"x" + ".a" * 30000`, `"not " * 15000 + "x"`, `"lambda: " * 8000 + "1"`} {
+	for _, deep := range []string{
+		`"-" * 30000 + "1"`, `"+".join("1" * 30000)`, `"x" + ".a" * 30000`, `"not " * 15000 + "x"`,
+		`"lambda: " * 8000 + "1"`,
+	} {
 		k.text(`print(send("def f(x): return " + ` + deep + `))`)
-		contains(t, k.text("import tools\ntry:\n    tools.f\nexcept (AttributeError, mcp.MCPError): pass\nprint('alive')"), "alive")
+		contains(
+			t, k.text("import tools\ntry:\n    tools.f\nexcept (AttributeError, mcp.MCPError): pass\nprint('alive')"),
+			"alive",
+		)
 	}
 	for _, name := range []string{"../x", "/etc/passwd", "f\\0", "", "__class__"} {
 		k.text(fmt.Sprintf(`print(_saved._ask("tools/saved", {"name": "%s"}))`, name))
@@ -194,12 +212,17 @@ func TestSavedToolsChangeBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, k.text("from tools import f"), "ImportError")
-	other := toolbox.Tool{Name: "count_sales", Source: "def count_sales(): return 7\n", Doc: "Count the sales of a week."}
+	other := toolbox.Tool{
+		Name: "count_sales", Source: "def count_sales(): return 7\n", Doc: "Count the sales of a week.",
+	}
 	if _, err := k.saved.box.Save(t.Context(), other, false); err != nil {
 		t.Fatal(err)
 	}
 	want(t, k.text("from tools import count_sales\ncount_sales()"), "result: 7")
-	if found := k.Search("count the sales", 1); len(found) != 1 || found[0].Call() != "from tools import count_sales; count_sales()" {
+	if found := k.Search(
+		"count the sales", 1,
+	); len(found) != 1 ||
+		found[0].Call() != "from tools import count_sales; count_sales()" {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -212,19 +235,33 @@ func TestChangedSchema(t *testing.T) {
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"integer"}}}}`),
 		json.RawMessage(`{"name":"gone","inputSchema":{"type":"object"}}`),
 	})
-	k.text("async def f():\n    await mcp_fake.gone()\n    await mcp_fake.add(a=1, b=2)\n    return await mcp_fake.echo(message='x')\nsave_tool(f)")
-	if out := k.run(Request{Code: "from tools import f"}); len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "fake.add, which the server does not have") {
+	k.text(
+		"async def f():\n    await mcp_fake.gone()\n    await mcp_fake.add(a=1, b=2)\n    return await mcp_fake.echo(message='x')\nsave_tool(f)",
+	)
+	if out := k.run(
+		Request{Code: "from tools import f"},
+	); len(out.Notes) != 1 ||
+		!strings.Contains(out.Notes[0], "fake.add, which the server does not have") {
 		t.Errorf("before: %q", out.Notes)
 	}
 	k.text("await mcp_fake.echo(message='x')") // which asks the server what it has now
 	out := k.run(Request{Code: "from tools import f"})
 	notes := strings.Join(out.Notes, "\n")
-	contains(t, notes, `the saved tool "f": fake.echo has changed since it was saved; it is now echo(message: str)`, "fake.gone, which the server does not have")
+	contains(
+		t,
+		notes,
+		`the saved tool "f": fake.echo has changed since it was saved; it is now echo(message: str)`,
+		"fake.gone, which the server does not have",
+	)
 	if len(out.Notes) != 2 {
 		t.Errorf("after: %q", out.Notes)
 	}
 	k.Update(nil, nil)
-	contains(t, strings.Join(k.run(Request{Code: "from tools import f"}).Notes, "\n"), `it uses the server "fake", which is not there now`)
+	contains(
+		t,
+		strings.Join(k.run(Request{Code: "from tools import f"}).Notes, "\n"),
+		`it uses the server "fake", which is not there now`,
+	)
 }
 
 // The server of a tool that is saved is asked what the tool takes, if nobody has asked it before.

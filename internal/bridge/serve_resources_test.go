@@ -46,9 +46,13 @@ func TestServeCapabilities(t *testing.T) {
 func TestServeLargeOutput(t *testing.T) {
 	k := newKit(t, structured)
 	client := k.serve()
-	text, result := k.call(client, map[string]any{"code": "for i in range(30_000): print('zeile', i, 'é日😀')", "session": "big"})
+	text, result := k.call(
+		client, map[string]any{"code": "for i in range(30_000): print('zeile', i, 'é日😀')", "session": "big"},
+	)
 	uri := "codemode://output/big/1/stdout"
-	contains(t, text, "zeile 0 é日😀\n", "zeile 29999 é日😀", "the whole is the resource "+uri+"; better: assign what is large")
+	contains(
+		t, text, "zeile 0 é日😀\n", "zeile 29999 é日😀", "the whole is the resource "+uri+"; better: assign what is large",
+	)
 	if len(text) > 33<<10 {
 		t.Errorf("the result has %d bytes", len(text))
 	}
@@ -75,7 +79,10 @@ func TestServeLargeOutput(t *testing.T) {
 	for _, wrong := range []string{
 		"codemode://output/big/2/stdout", "codemode://output/big/1/stderr", "codemode://output/other/1/stdout", uri + "?offset=-1",
 	} {
-		if _, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: wrong}); err == nil || !strings.Contains(err.Error(), "not found") {
+		if _, err := client.ReadResource(
+			t.Context(), &mcp.ReadResourceParams{URI: wrong},
+		); err == nil ||
+			!strings.Contains(err.Error(), "not found") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -85,11 +92,21 @@ func TestServeLargeOutput(t *testing.T) {
 func TestServeImages(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
 	client := k.serve()
-	pixel, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
+	pixel, err := base64.StdEncoding.DecodeString(
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, result := k.call(client, map[string]any{"code": fmt.Sprintf("png = bytes.fromhex('%x')\ndisplay(png)\nprint('and a last expression')\nawait mcp_fake.image()", pixel)})
+	text, result := k.call(
+		client,
+		map[string]any{
+			"code": fmt.Sprintf(
+				"png = bytes.fromhex('%x')\ndisplay(png)\nprint('and a last expression')\nawait mcp_fake.image()",
+				pixel,
+			),
+		},
+	)
 	want(t, text, "and a last expression")
 	if len(result.Content) != 3 {
 		t.Fatalf("%d blocks", len(result.Content))
@@ -117,7 +134,11 @@ func TestServeHiddenCharacters(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	content := result.StructuredContent.(map[string]any)
-	if stdout := fmt.Sprint(content["stdout"]); strings.ContainsAny(stdout+fmt.Sprint(content["error"]), "\x00\x1b\r\x07\u2028\u202e") {
+	if stdout := fmt.Sprint(
+		content["stdout"],
+	); strings.ContainsAny(
+		stdout+fmt.Sprint(content["error"]), "\x00\x1b\r\x07\u2028\u202e",
+	) {
 		t.Errorf("%q", stdout)
 	}
 }

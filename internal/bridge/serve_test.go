@@ -28,7 +28,9 @@ func (k *kit) serveClient(client *mcp.ClientOptions, session *mcp.ClientSessionO
 	served := make(chan error, 1)
 	go func() { served <- k.Serve(context.Background(), serverIn, serverOut) }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, client)
-	connected, err := c.Connect(k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, session)
+	connected, err := c.Connect(
+		k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, session,
+	)
 	if err != nil {
 		k.t.Fatalf("connecting: %v", err)
 	}
@@ -79,8 +81,8 @@ func TestToolListIsConstant(t *testing.T) {
 // structured has results carry structuredContent, too.
 func structured(o *Options) { o.Config.Output.Structured = true }
 
-// A result is its text: clients that find structuredContent hand their model that, and drop the text. What a program may
-// want to know is in _meta, and at a resource.
+// A result is its text: clients that find structuredContent hand their model that, and drop the text. What a program
+// may want to know is in _meta, and at a resource.
 func TestServeText(t *testing.T) {
 	k := newKit(t, nil, fake("fake"))
 	client := k.serve()
@@ -101,7 +103,8 @@ func TestServeText(t *testing.T) {
 	}
 }
 
-// Gemini CLI wraps a result that is marked as an error into the whole call as JSON; other clients do well with the mark.
+// Gemini CLI wraps a result that is marked as an error into the whole call as JSON; other clients do well with the
+// mark.
 func TestServeErrorsByClient(t *testing.T) {
 	for name, marked := range map[string]bool{"gemini-cli-mcp-client": false, "claude-code": true, "": true} {
 		k := newKit(t, nil)
@@ -127,7 +130,8 @@ func TestServeInstructions(t *testing.T) {
 	}
 	k := newKit(t, nil, crowd(70)...)
 	told := k.serve().InitializeResult().Instructions
-	if !strings.HasPrefix(told, "MCP servers in run_python, as mcp_NAME: server_0, server_1, server_10, ") || len(told) > 200 {
+	if !strings.HasPrefix(told, "MCP servers in run_python, as mcp_NAME: server_0, server_1, server_10, ") ||
+		len(told) > 200 {
 		t.Errorf("%d bytes: %s", len(told), told)
 	}
 	named := strings.Count(told, "server_")
@@ -157,16 +161,29 @@ func TestServeAgainAndAgain(t *testing.T) {
 			t.Errorf("call %d: isError", i)
 		}
 	}
-	text, _ := k.call(client, map[string]any{"servers": []string{"fake"}, "code": "await runtime.call_tool('other', 'echo', {'message': 'x'})"})
+	text, _ := k.call(
+		client,
+		map[string]any{
+			"servers": []string{"fake"}, "code": "await runtime.call_tool('other', 'echo', {'message': 'x'})",
+		},
+	)
 	contains(t, text, "Server 'other' is not available")
 	// The same session, another choice: what is loaded follows the call.
-	text, _ = k.call(client, map[string]any{"servers": []string{"other"}, "code": "LOADED_MCP_SERVERS, await mcp_other.echo(message='x')"})
+	text, _ = k.call(
+		client,
+		map[string]any{"servers": []string{"other"}, "code": "LOADED_MCP_SERVERS, await mcp_other.echo(message='x')"},
+	)
 	want(t, text, "result: (('other',), 'x')")
 	// None named: loaded on first use.
-	text, _ = k.call(client, map[string]any{"code": "await mcp_fake.echo(message='x') + await mcp_servers['other'].echo(message='y')"})
+	text, _ = k.call(
+		client,
+		map[string]any{"code": "await mcp_fake.echo(message='x') + await mcp_servers['other'].echo(message='y')"},
+	)
 	want(t, text, "result: 'xy'")
 	// An empty list is none.
-	text, _ = k.call(client, map[string]any{"servers": []string{}, "code": "await mcp_servers['fake'].echo(message='x')"})
+	text, _ = k.call(
+		client, map[string]any{"servers": []string{}, "code": "await mcp_servers['fake'].echo(message='x')"},
+	)
 	contains(t, text, "Server 'fake' is not available")
 }
 
@@ -179,7 +196,9 @@ func TestServeOneSessionAtOnce(t *testing.T) {
 	for i := range 8 {
 		calls.Go(func() {
 			text, _ := k.call(client, map[string]any{"code": fmt.Sprintf(
-				"assert not busy\nbusy = 1\nfor _ in range(20):\n    print(%d)\n    await mcp_fake.slow(ms=1)\nbusy = 0", i)})
+				"assert not busy\nbusy = 1\nfor _ in range(20):\n    print(%d)\n    await mcp_fake.slow(ms=1)\nbusy = 0",
+				i,
+			)})
 			want(t, text, strings.TrimSuffix(strings.Repeat(fmt.Sprintln(i), 20), "\n"))
 		})
 	}
@@ -195,7 +214,10 @@ func TestServeSessionsSideBySide(t *testing.T) {
 	var calls sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		calls.Go(func() {
-			text, _ := k.call(client, map[string]any{"session": name, "code": fmt.Sprintf("before, me = %s, %q\n%s", before, name, code)})
+			text, _ := k.call(
+				client,
+				map[string]any{"session": name, "code": fmt.Sprintf("before, me = %s, %q\n%s", before, name, code)},
+			)
 			want(t, text, name)
 		})
 	}
@@ -227,7 +249,8 @@ func TestServeCancelledByClient(t *testing.T) {
 	want(t, text, "result: 41")
 }
 
-// What a client sends that is no message costs it nothing but that: the session goes on, and what has an id is answered.
+// What a client sends that is no message costs it nothing but that: the session goes on, and what has an id is
+// answered.
 func TestServeSkipsGarbage(t *testing.T) {
 	k := newKit(t, nil)
 	in, client := io.Pipe()
@@ -263,7 +286,9 @@ func TestServeSkipsGarbage(t *testing.T) {
 	next(`"serverInfo"`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	say(`{"jsonrpc":"2.0","id":99,"result":{}}`)
-	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":"print(6*7)"}}}`)
+	say(
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":"print(6*7)"}}}`,
+	)
 	next(`"text":"42"`)
 	say("[]")
 	say("null")
@@ -273,7 +298,10 @@ func TestServeSkipsGarbage(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(k.log.String(), `level=WARN msg="client sent something that is not JSON-RPC, which was skipped"`); n != 10 {
+	if n := strings.Count(
+		k.log.String(),
+		`level=WARN msg="client sent something that is not JSON-RPC, which was skipped"`,
+	); n != 10 {
 		t.Errorf("%d lines were logged:\n%s", n, k.log.String())
 	}
 }
@@ -359,10 +387,14 @@ func TestServeSeed(t *testing.T) {
 		}
 		want(t, lines[0], "Discovered: ('stub',)")
 		want(t, lines[2], "Selectable via RPC: ('stub',)")
-		if !strings.HasPrefix(lines[1], "Loaded metadata: ({'name': 'stub', 'alias': 'stub', 'tools': [{'name': '") || !strings.HasSuffix(lines[1], "}]},)") {
+		if !strings.HasPrefix(lines[1], "Loaded metadata: ({'name': 'stub', 'alias': 'stub', 'tools': [{'name': '") ||
+			!strings.HasSuffix(lines[1], "}]},)") {
 			t.Errorf("%s", lines[1])
 		}
-		contains(t, lines[1], "{'name': 'echo', 'alias': 'echo', 'description': 'Echo the provided message', 'input_schema': {")
+		contains(
+			t, lines[1],
+			"{'name': 'echo', 'alias': 'echo', 'description': 'Echo the provided message', 'input_schema': {",
+		)
 	}
 }
 

@@ -65,8 +65,13 @@ const codeRefused = -32000
 
 // Refuse answers whatever a client asks with why, until it goes away or ctx ends: a server that just ended would leave
 // its user to guess.
-func Refuse(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version string, why error, log *slog.Logger) error {
-	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: version}, &mcp.ServerOptions{Logger: slog.New(demoteInfoHandler{log.Handler()})})
+func Refuse(
+	ctx context.Context, in io.ReadCloser, out io.WriteCloser, version string, why error, log *slog.Logger,
+) error {
+	s := mcp.NewServer(
+		&mcp.Implementation{Name: "codemode", Version: version},
+		&mcp.ServerOptions{Logger: slog.New(demoteInfoHandler{log.Handler()})},
+	)
 	s.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
 		return func(context.Context, string, mcp.Request) (mcp.Result, error) {
 			return nil, &jsonrpc.Error{Code: codeRefused, Message: why.Error()}
@@ -149,14 +154,17 @@ func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, 
 	}
 	if given(a.Session) {
 		if json.Unmarshal(a.Session, &req.Session) != nil || !sessionName(req.Session) {
-			return req, nil, errors.New("session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash")
+			return req, nil, errors.New(
+				"session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash",
+			)
 		}
 	}
 	req.Timeout, notes, err = b.timeout(a.Timeout)
 	return req, notes, err
 }
 
-// fields splits an object into its members. One that is not known is refused: ignored, a misspelt one would seem to work.
+// fields splits an object into its members. One that is not known is refused: ignored, a misspelt one would seem to
+// work.
 func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
 	if len(object) == 0 {
 		return nil
@@ -170,17 +178,22 @@ func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
 		if !ok {
 			names := slices.Sorted(maps.Keys(known))
 			if near := nearArgument(name, names); near != "" {
-				return fmt.Errorf("%s: there is no such argument; did you mean %q?", plain(clip(name, maxToolName)), near)
+				return fmt.Errorf(
+					"%s: there is no such argument; did you mean %q?", plain(clip(name, maxToolName)), near,
+				)
 			}
-			return fmt.Errorf("%s: there is no such argument; there are %s", plain(clip(name, maxToolName)), strings.Join(names, ", "))
+			return fmt.Errorf(
+				"%s: there is no such argument; there are %s", plain(clip(name, maxToolName)),
+				strings.Join(names, ", "),
+			)
 		}
 		*to = members[name]
 	}
 	return nil
 }
 
-// nearArgument is the argument that a name was meant to be: one that is written much the same, or that is a part of it, as of
-// timeout_seconds.
+// nearArgument is the argument that a name was meant to be: one that is written much the same, or that is a part of it,
+// as of timeout_seconds.
 func nearArgument(name string, names []string) string {
 	if near := catalog.Suggest(name, names); near != "" {
 		return near
@@ -201,7 +214,8 @@ func sessionName(s string) bool {
 		return false
 	}
 	return !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !(letter || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
 	})
 }
 
@@ -225,7 +239,9 @@ func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
 		if name := b.opts.Config.Variables["run.max_timeout"]; name != "" {
 			limit += " of " + name
 		}
-		return limits.MaxTimeout, []string{fmt.Sprintf("timeout %g s is more than %s, so %g s applied", n, limit, ceiling)}, nil
+		return limits.MaxTimeout, []string{
+			fmt.Sprintf("timeout %g s is more than %s, so %g s applied", n, limit, ceiling),
+		}, nil
 	}
 	return time.Duration(n) * time.Second, nil, nil
 }

@@ -39,8 +39,8 @@ type servers struct {
 	epoch    map[string]int // grows when a server's tools change, so that a listing that began before is not kept
 }
 
-// A server that has listed the same tools askedInVain times, one after the other, is not asked again for names that it does
-// not list for as long as nothingNew.
+// A server that has listed the same tools askedInVain times, one after the other, is not asked again for names that it
+// does not list for as long as nothingNew.
 const (
 	askedInVain = 3
 	nothingNew  = 5 * time.Second
@@ -61,8 +61,8 @@ type known struct {
 
 func newServers(set *serverSet, lists *lists, admission *admission, changed func(string)) *servers {
 	return &servers{
-		admission: admission, set: set, changed: changed, patience: searchPatience,
-		lists: lists, known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
+		admission: admission, set: set, changed: changed, patience: searchPatience, lists: lists,
+		known: map[string]*known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
 	}
 }
 
@@ -180,7 +180,8 @@ func (s *servers) learn(c config.Server, k *known, epoch int) *known {
 	return k
 }
 
-// current is what a server says of its tools, not what an earlier process has kept of that. The server is started for it.
+// current is what a server says of its tools, not what an earlier process has kept of that. The server is started for
+// it.
 func (s *servers) current(ctx context.Context, c config.Server) (*known, error) {
 	k, err := s.know(ctx, c)
 	if err != nil {
@@ -290,8 +291,8 @@ func (e *noToolError) hint() string {
 	return fmt.Sprintf("; did you mean %+q?", e.nearest)
 }
 
-// callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for byte, and only
-// if the server lists it now. It is asked once more for a name that it has not listed yet.
+// callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for
+// byte, and only if the server lists it now. It is asked once more for a name that it has not listed yet.
 func (s *servers) callable(ctx context.Context, c config.Server, tool string) (call policy.Call, epoch int, err error) {
 	for _, ask := range []func(context.Context, config.Server) (*known, error){s.current, s.again} {
 		k, err := ask(ctx, c)
@@ -324,7 +325,9 @@ func sameJSON(known, sent json.RawMessage) bool {
 // describe makes both forms of a server's documentation from the tool definitions it sent.
 func (s *servers) describe(c config.Server, raw []json.RawMessage, shapes map[string]*catalog.Shape) *known {
 	e, list := s.configured().entry(c), raw
-	raw = slices.DeleteFunc(slices.Clone(raw), func(t json.RawMessage) bool { return !offers(c, gjson.GetBytes(t, "name").String()) })
+	raw = slices.DeleteFunc(
+		slices.Clone(raw), func(t json.RawMessage) bool { return !offers(c, gjson.GetBytes(t, "name").String()) },
+	)
 	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
@@ -434,7 +437,9 @@ func (s *servers) await(ctx context.Context) (missed []string) {
 		}
 	}
 	if ctx.Err() != nil {
-		missed = append(missed, "the search did not see the tools of "+strings.Join(s.unknown(), ", ")+": not started yet")
+		missed = append(
+			missed, "the search did not see the tools of "+strings.Join(s.unknown(), ", ")+": not started yet",
+		)
 	}
 	return missed
 }
@@ -470,7 +475,11 @@ func (s *servers) snapshot() *catalog.Catalog {
 
 // unavailable is the answer to a call for a server this run cannot use.
 func unavailable(server, hint string) (int, string, guest.ErrorData) {
-	return guest.CodeUnavailable, fmt.Sprintf("Server '%s' is not available", server), guest.ErrorData{Server: server, Hint: hint}
+	return guest.CodeUnavailable, fmt.Sprintf(
+		"Server '%s' is not available", server,
+	), guest.ErrorData{
+		Server: server, Hint: hint,
+	}
 }
 
 // explain turns an upstream's failure into the error the guest gets.

@@ -8,7 +8,10 @@ import (
 
 // TestShownArguments holds that the log has what was sent, but for secrets however they are written.
 func TestShownArguments(t *testing.T) {
-	k := newKitOn(t, &scripted{t: t}, nil, config.Server{Name: "idle", Command: "none", Env: map[string]string{"KEY": "1234567hush"}})
+	k := newKitOn(
+		t, &scripted{t: t}, nil,
+		config.Server{Name: "idle", Command: "none", Env: map[string]string{"KEY": "1234567hush"}},
+	)
 	for _, c := range []struct{ sent, text, note string }{
 		{` { "b" : [1, 2.50, true, null, {}], "a": "<\u0041>" } `, `{"b":[1,2.50,true,null,{}],"a":"<A>"}`, ""},
 		{`{"c":"evil","c":"fine"}`, "", `arguments that are not canonical are left out: the member "c" is there twice`},

@@ -59,7 +59,8 @@ func TestManyRuns(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, uint64(from<<8|w)))
 				s := streak{}
 				for n := range next {
-					if s.left--; s.left < 0 { // a session costs the start of a Python, where there are more than are kept
+					if s.left--; s.left < 0 {
+						// a session costs the start of a Python, where there are more than are kept
 						s = streak{session: "s" + strconv.Itoa(r.IntN(sessions)), left: r.IntN(30)}
 					}
 					if err := s.one(k.Bridge, r); err != nil {
@@ -104,12 +105,15 @@ func TestManyRuns(t *testing.T) {
 // resources are what a codemode holds while nothing runs.
 type resources struct{ goroutines, descriptors, memory, files, processes int }
 
-// inUse brings the bridge into a state that it has been in before, with as many sessions, servers and large outputs as it
-// ever keeps, and looks.
+// inUse brings the bridge into a state that it has been in before, with as many sessions, servers and large outputs as
+// it ever keeps, and looks.
 func (k *kit) inUse() resources {
 	k.t.Helper()
 	for i := range maxSessions {
-		req := Request{Session: "idle" + strconv.Itoa(i), Code: "await mcp_servers['up" + strconv.Itoa(i%10) + "'].echo(message='x')"}
+		req := Request{
+			Session: "idle" + strconv.Itoa(i),
+			Code:    "await mcp_servers['up" + strconv.Itoa(i%10) + "'].echo(message='x')",
+		}
 		if out := k.run(req); out.Status != StatusSuccess {
 			k.t.Errorf("%s: %s", req.Session, out.compact())
 		}
@@ -200,7 +204,11 @@ type soaked struct {
 
 var soakedRuns = []soaked{
 	{share: 400, code: "print(await UP.echo(message='WORD'))", status: StatusSuccess, says: "WORD"},
-	{share: 150, code: "sum(map(len, await asyncio.gather(*(mcp_servers[f'up{i}'].big(n=1000) for i in range(10)))))", status: StatusSuccess, says: "result: 10000"},
+	{
+		share:  150,
+		code:   "sum(map(len, await asyncio.gather(*(mcp_servers[f'up{i}'].big(n=1000) for i in range(10)))))",
+		status: StatusSuccess, says: "result: 10000",
+	},
 	{share: 100, code: "kept = 'WORD'; kept", status: StatusSuccess, says: "WORD"},
 	{share: 80, code: "len(await UP.big(n=1 << 20))", status: StatusSuccess, says: "result: 1048576"},
 	{share: 60, code: "print('WORD' * 50_000)", status: StatusSuccess, says: "WORDWORD"},
@@ -209,12 +217,27 @@ var soakedRuns = []soaked{
 	{share: 30, code: "raise ValueError('WORD')", status: StatusError, says: "ValueError: WORD"},
 	{share: 30, code: "await UP.fail(message='WORD')", status: StatusError, says: ".fail(message='WORD'): WORD"},
 	{share: 20, code: "import time\ntime.sleep(999)", status: StatusCancelled, says: "cancelled", cancelled: true},
-	{share: 15, code: "await UP.slow(ms=60_000)", status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond},
-	{share: 10, code: "def report(): return 'WORD'\nsave_tool(report, replace=True)", status: StatusSuccess, says: "report"},
+	{
+		share: 15, code: "await UP.slow(ms=60_000)", status: StatusTimeout, says: "timeout after",
+		timeout: 50 * time.Millisecond,
+	},
+	{
+		share: 10, code: "def report(): return 'WORD'\nsave_tool(report, replace=True)", status: StatusSuccess,
+		says: "report",
+	},
 	{share: 7, code: "import os\nos._exit(4)", status: StatusError, says: "exit: 4"},
-	{share: 4, code: "import subprocess\nsubprocess.Popen(['sleep', '999'], process_group=0).pid > 0", status: StatusSuccess, says: "True"},
-	{share: 3, code: "while True:\n    try: asyncio.current_task\n    except BaseException: pass", status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond},
-	{share: 1, code: "try: await mcp_doomed.crash()\nexcept mcp.MCPError as e: print('it has gone')", status: StatusSuccess, says: "it has gone"},
+	{
+		share: 4, code: "import subprocess\nsubprocess.Popen(['sleep', '999'], process_group=0).pid > 0",
+		status: StatusSuccess, says: "True",
+	},
+	{
+		share: 3, code: "while True:\n    try: asyncio.current_task\n    except BaseException: pass",
+		status: StatusTimeout, says: "timeout after", timeout: 50 * time.Millisecond,
+	},
+	{
+		share: 1, code: "try: await mcp_doomed.crash()\nexcept mcp.MCPError as e: print('it has gone')",
+		status: StatusSuccess, says: "it has gone",
+	},
 }
 
 // soakedAt is the run at a place in a thousand.

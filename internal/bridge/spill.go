@@ -50,7 +50,9 @@ func (o *outputs) folder() (string, error) {
 			return "", fmt.Errorf("making output folder: %w", err)
 		}
 		o.dir = dir
-		o.budget = quota.New(filepath.Join(dir, lockName), o.max, slog.New(slog.DiscardHandler), quota.Folder{Path: dir, Open: true})
+		o.budget = quota.New(
+			filepath.Join(dir, lockName), o.max, slog.New(slog.DiscardHandler), quota.Folder{Path: dir, Open: true},
+		)
 		return o.dir, nil
 	}
 	// Nobody removes the folder between its making and its locking: who does has the budget's lock, too.

@@ -114,8 +114,8 @@ func entering(t *testing.T, l *lanes, session string, size int) (entered func() 
 	}
 }
 
-// TestConcurrencyBySession is policy.concurrency with one session that always wants more: another waits for one call of it,
-// and from then on finds its part free.
+// TestConcurrencyBySession is policy.concurrency with one session that always wants more: another waits for one call of
+// it, and from then on finds its part free.
 func TestConcurrencyBySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(2)
@@ -232,7 +232,11 @@ func TestDecodingTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Config: testConfig()})
 		defer b.Close()
-		one, two := &live{bridge: b, session: "one", ctx: t.Context()}, &live{bridge: b, session: "two", ctx: t.Context()}
+		one, two := &live{
+			bridge: b, session: "one", ctx: t.Context(),
+		}, &live{
+			bridge: b, session: "two", ctx: t.Context(),
+		}
 		var held []func()
 		reading := 0
 		for range 64 { // more than there are processors

@@ -11,8 +11,8 @@ import (
 	"codemode/internal/config"
 )
 
-// TestSentAndNotAwaited is about a run that sends twenty calls and ends: whatever came of them, the text, the receipt and the
-// log say that each was sent and not answered.
+// TestSentAndNotAwaited is about a run that sends twenty calls and ends: whatever came of them, the text, the receipt
+// and the log say that each was sent and not answered.
 func TestSentAndNotAwaited(t *testing.T) {
 	dir := t.TempDir()
 	k := newKit(t, func(o *Options) {

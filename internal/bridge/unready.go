@@ -13,13 +13,14 @@ import (
 	"codemode/internal/hint"
 )
 
-// Unready is what a codemode serves that cannot run code as it is configured: a client shows its user what a server says, and
-// nothing of one that ended. Every call is answered with what is wrong, until there is a bridge.
+// Unready is what a codemode serves that cannot run code as it is configured: a client shows its user what a server
+// says, and nothing of one that ended. Every call is answered with what is wrong, until there is a bridge.
 type Unready struct {
 	Version string
 	Log     *slog.Logger
-	Why     func() error                                // what is wrong now
-	Mend    func(ctx context.Context) (*Bridge, func()) // waits until there is a bridge, or ctx ends; closing what it returns ends both
+	Why     func() error // what is wrong now
+	// Waits until there is a bridge, or ctx ends; closing what it returns ends both.
+	Mend func(ctx context.Context) (*Bridge, func())
 }
 
 // Serve is Bridge.Serve, with a bridge as soon as there is one.
@@ -27,8 +28,11 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
 	stand := &Bridge{opts: Options{Config: defaults}}
 	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: u.Version}, &mcp.ServerOptions{
-		Logger: slog.New(demoteInfoHandler{u.Log.Handler()}), Instructions: "codemode cannot run code: " + u.says(),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{}},
+		Logger:       slog.New(demoteInfoHandler{u.Log.Handler()}),
+		Instructions: "codemode cannot run code: " + u.says(),
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
+		},
 	})
 	var ready atomic.Pointer[rounds]
 	handle := func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -50,7 +50,8 @@ func (set *serverSet) unusableNamed(name string) (Unusable, bool) {
 	return Unusable{}, false
 }
 
-// unusableEntries are these servers as the guest knows them. The list is never nil: an empty one takes back what was told.
+// unusableEntries are these servers as the guest knows them. The list is never nil: an empty one takes back what was
+// told.
 func (set *serverSet) unusableEntries() []guest.Unusable {
 	entries := make([]guest.Unusable, 0, len(set.unusable))
 	for _, u := range set.unusable {

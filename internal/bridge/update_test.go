@@ -78,7 +78,9 @@ print(await slow)
 		calls := l.run.ledger
 		calls.mu.Lock()
 		defer calls.mu.Unlock()
-		slow := slices.ContainsFunc(slices.Collect(maps.Keys(calls.underWay)), func(e *entry) bool { return e.name == "gone.slow" })
+		slow := slices.ContainsFunc(
+			slices.Collect(maps.Keys(calls.underWay)), func(e *entry) bool { return e.name == "gone.slow" },
+		)
 		return slow && calls.byTool["changed.pid"].OK > 1
 	})
 	k.update(fake("changed", "-tools", "1"))
@@ -114,7 +116,9 @@ func TestUpdatesBesideRuns(t *testing.T) {
 	}
 	for i := range 10 {
 		k.update(fake("stub", "-tools", fmt.Sprint(i%2)), fake(fmt.Sprint("other", i)))
-		contains(t, k.run(Request{Session: "third", Code: fmt.Sprintf("await mcp_other%d.pid()", i)}).compact(), "result: ")
+		contains(
+			t, k.run(Request{Session: "third", Code: fmt.Sprintf("await mcp_other%d.pid()", i)}).compact(), "result: ",
+		)
 	}
 	work.Wait()
 }

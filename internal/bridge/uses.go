@@ -74,7 +74,10 @@ func (b *Bridge) Remarks(t toolbox.Tool) (remarks []string) {
 		case !found:
 			add("it uses %s.%s, which the server does not have", u.Server, u.Tool)
 		case u.Schema != "" && u.Schema != schemaHash(tool):
-			add("%s.%s has changed since it was saved; it is now %s", u.Server, u.Tool, clip(tool.Signature, maxToolName))
+			add(
+				"%s.%s has changed since it was saved; it is now %s", u.Server, u.Tool,
+				clip(tool.Signature, maxToolName),
+			)
 		}
 	}
 	return clipNotes(remarks)

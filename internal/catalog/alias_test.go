@@ -61,7 +61,8 @@ var legalName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 func TestAliasesGiveWay(t *testing.T) {
 	got := Aliases([]string{"memory", "x_2"}, "Memory", "MEMORY", "X", "x", "other", "memory")
 	want := map[string]string{
-		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x", "x": "x_3", "other": "other",
+		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x", "x": "x_3",
+		"other": "other",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -225,8 +225,8 @@ func (c *converter) object(schema gjson.Result, depth int) union {
 	return union{"dict"}
 }
 
-// inline is a class hook that shows an object's members where they stand: {from: str, note?: str}. Those with a question
-// mark may be left out.
+// inline is a class hook that shows an object's members where they stand: {from: str, note?: str}. Those with a
+// question mark may be left out.
 func inline(c *converter, schema gjson.Result, depth int) string {
 	properties := member(schema, "properties")
 	if depth <= 0 || !properties.IsObject() {

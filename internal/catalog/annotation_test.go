@@ -55,9 +55,11 @@ func TestAnnotation(t *testing.T) {
 		{`{"$ref":"https://example.com/schema"}`, "Any"},
 		{`{"$ref":"#/$defs/Color","nullable":true}`, `Literal["red"] | None`},
 	} {
-		root := gjson.Parse(`{"$defs":{"Color":{"enum":["red"]},"a/b c":{"type":"integer"},"Loop":{"$ref":"#/$defs/Loop"},
+		root := gjson.Parse(
+			`{"$defs":{"Color":{"enum":["red"]},"a/b c":{"type":"integer"},"Loop":{"$ref":"#/$defs/Loop"},
 			"Tree":{"type":"object","properties":{"kids":{"items":{"$ref":"#/$defs/Tree"}}}},
-			"Json":{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#/$defs/Json"}},{"type":"null"}]}}}`)
+			"Json":{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#/$defs/Json"}},{"type":"null"}]}}}`,
+		)
 		if got := annotate(root, gjson.Parse(test.schema)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.schema, got, test.want)
 		}
@@ -65,8 +67,16 @@ func TestAnnotation(t *testing.T) {
 }
 
 func TestAnnotationStaysReadable(t *testing.T) {
-	deep := strings.Repeat(`{"type":"object","additionalProperties":`, 50) + `{"type":"string"}` + strings.Repeat("}", 50)
-	if got := annotate(gjson.Result{}, gjson.Parse(deep)); len(got) > maxAnnotation || !strings.HasPrefix(got, "dict[str, dict[") {
+	deep := strings.Repeat(
+		`{"type":"object","additionalProperties":`,
+		50,
+	) + `{"type":"string"}` + strings.Repeat(
+		"}", 50,
+	)
+	if got := annotate(
+		gjson.Result{}, gjson.Parse(deep),
+	); len(got) > maxAnnotation ||
+		!strings.HasPrefix(got, "dict[str, dict[") {
 		t.Errorf("deep schema: %s", got)
 	}
 	var wide []string
@@ -82,14 +92,23 @@ func TestAnnotationStaysReadable(t *testing.T) {
 func FuzzSchema(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":["string","null"]},"b":{"enum":["x\"",1,null]}},"required":["a"]}`)
 	f.Add(`{"$ref":"#/$defs/A","$defs":{"A":{"anyOf":[{"$ref":"#/$defs/A"},{"$ref":"#"}],"properties":{"a-b":true}}}}`)
-	f.Add(`{"properties":{"x":{"type":"array","items":{"additionalProperties":{"nullable":true,"type":"null"}}}},"additionalProperties":true}`)
+	f.Add(
+		`{"properties":{"x":{"type":"array","items":{"additionalProperties":{"nullable":true,"type":"null"}}}},"additionalProperties":true}`,
+	)
 	f.Add(`[{"properties":"{\"a\":1}"}]`)
 	f.Add(`{"properties":{"a":{"default":{"k":[1e400,-0,"\ud800"]},"const":1.5}}}`)
 	f.Fuzz(func(t *testing.T, schema string) {
 		if !gjson.Valid(schema) || len(schema) > 10_000 {
 			return
 		}
-		s := NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `,"outputSchema":` + schema + `}`)})
+		s := NewServer(
+			"s",
+			"s",
+			"",
+			[]json.RawMessage{
+				json.RawMessage(`{"name":"t","inputSchema":` + schema + `,"outputSchema":` + schema + `}`),
+			},
+		)
 		for _, p := range s.Tools[0].Params {
 			if !legalName.MatchString(p.Name) || keywords[p.Name] {
 				t.Errorf("parameter name %q", p.Name)

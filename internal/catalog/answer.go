@@ -23,8 +23,8 @@ type Answer struct {
 	Text    string
 }
 
-// Answer searches for a model. Whole entries are as many as asked for; 0 is as many as usual, within a budget of tokens.
-// The names of the next best follow, by server. note is what the policy says of a tool.
+// Answer searches for a model. Whole entries are as many as asked for; 0 is as many as usual, within a budget of
+// tokens. The names of the next best follow, by server. note is what the policy says of a tool.
 func (c *Catalog) Answer(query string, limit int, note func(Match) string) Answer {
 	whole, asked := wholeMatches, limit > 0
 	if asked {
@@ -112,8 +112,10 @@ func (w *answerWriter) names(found []Match) {
 
 // nothing says what to try where nothing was found.
 func (c *Catalog) nothing(query string) string {
-	text := fmt.Sprintf("nothing found for %s: try the words of a tool's description, or `await runtime.query_tool_docs('<server>')`",
-		"'"+strings.Map(printable, cut(oneLine(query), maxAsked))+"'")
+	text := fmt.Sprintf(
+		"nothing found for %s: try the words of a tool's description, or `await runtime.query_tool_docs('<server>')`",
+		"'"+strings.Map(printable, cut(oneLine(query), maxAsked))+"'",
+	)
 	var names []string
 	for _, s := range c.servers {
 		names = append(names, s.Alias)

@@ -47,8 +47,12 @@ func TestAnswer(t *testing.T) {
 		return json.RawMessage(`{"name":"` + name + `","description":"` + about + `","inputSchema":` + schema + `}`)
 	}
 	notes := []json.RawMessage{
-		tool("create_notes", "Create notes. They stay.", `{"type":"object","properties":{"notes":{"type":"array","items":{"type":"object",`+
-			`"properties":{"from":{"type":"string"},"text":{"type":"string"}},"required":["from"]}},"dry":{}},"required":["notes"]}`),
+		tool(
+			"create_notes",
+			"Create notes. They stay.",
+			`{"type":"object","properties":{"notes":{"type":"array","items":{"type":"object",`+
+				`"properties":{"from":{"type":"string"},"text":{"type":"string"}},"required":["from"]}},"dry":{}},"required":["notes"]}`,
+		),
 		tool("delete_notes", "Delete notes", `{"type":"object"}`),
 		tool("read_notes", "Read notes", `{"type":"object"}`),
 		tool("list-notes", "List notes", `{"type":"object"}`),
@@ -56,7 +60,12 @@ func TestAnswer(t *testing.T) {
 	c := catalog.New([]catalog.Server{
 		catalog.NewServer("memory", "memory", "", notes),
 		catalog.NewServer("memory@claude-code", "memory_claude_code", "", notes),
-		catalog.NewServer("paper", "paper", "", []json.RawMessage{tool("note_paper", "Buy paper for notes", `{"type":"object"}`)}),
+		catalog.NewServer(
+			"paper",
+			"paper",
+			"",
+			[]json.RawMessage{tool("note_paper", "Buy paper for notes", `{"type":"object"}`)},
+		),
 	})
 	denied := func(m catalog.Match) string {
 		if m.Tool.Name == "delete_notes" {
@@ -81,7 +90,9 @@ more: mcp_memory: list_notes; mcp_paper: note_paper`
 	if a = c.Answer("create notes", 1, denied); len(a.Matches) != 1 || strings.Count(a.Text, "await ") != 1 {
 		t.Errorf("with a limit of one: %d matches\n%s", len(a.Matches), a.Text)
 	}
-	if got := c.Answer("zzzz", 0, denied).Text; got != "nothing found for 'zzzz': try the words of a tool's description, or "+
+	if got := c.Answer(
+		"zzzz", 0, denied,
+	).Text; got != "nothing found for 'zzzz': try the words of a tool's description, or "+
 		"`await runtime.query_tool_docs('<server>')`; servers: memory, memory_claude_code, paper" {
 		t.Errorf("of nothing: %s", got)
 	}

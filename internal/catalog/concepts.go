@@ -192,8 +192,8 @@ survey dataset data statistics
 encyclopedia wikipedia wiki article
 `
 
-// chinese is for tools that describe themselves in it: a line gives a word's English ones. Words of more than two characters
-// are found by the pairs they are made of.
+// chinese is for tools that describe themselves in it: a line gives a word's English ones. Words of more than two
+// characters are found by the pairs they are made of.
 const chinese = `
 查看 显示 show view get
 查询 查找 检索 搜索 query find search lookup get

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// What documentation may be long, in bytes. A search answer of five tools and the document of one then cost a model at most
-// 900 tokens.
+// What documentation may be long, in bytes. A search answer of five tools and the document of one then cost a model at
+// most 900 tokens.
 const (
 	maxSummary   = 120
 	maxCall      = 300
@@ -25,8 +25,8 @@ func (m Match) Call() string { return Call(m.ServerAlias, m.Tool) }
 // Call is how a tool of the server with this alias is called.
 func Call(serverAlias string, t Tool) string { return call(serverAlias, t, maxCall) }
 
-// call is Call with as much behind it as fits: the types of required arguments that are no texts, and the names of those that
-// may be left out, with theirs.
+// call is Call with as much behind it as fits: the types of required arguments that are no texts, and the names of
+// those that may be left out, with theirs.
 func call(serverAlias string, t Tool, most int) string {
 	var required, optional, remarks []string
 	for _, p := range t.Params {
@@ -165,7 +165,11 @@ func cut(text string, most int) string {
 		return ""
 	}
 	text = text[:most-len("…")]
-	for r, size := utf8.DecodeLastRuneInString(text); r == utf8.RuneError && size == 1; r, size = utf8.DecodeLastRuneInString(text) {
+	for {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if r != utf8.RuneError || size != 1 {
+			break
+		}
 		text = text[:len(text)-1]
 	}
 	if i := strings.LastIndexAny(text, " \n"); i > len(text)/2 {

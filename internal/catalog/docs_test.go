@@ -15,7 +15,12 @@ func TestCall(t *testing.T) {
 		`{"properties":{"body":{},"from":{}},"required":["from"]}`:                                        "await mcp_git.t(from_=...)  # optional: body",
 		`{"properties":{"a":{},"b":{}}}`:                                                                  "await mcp_git.t()  # optional: a, b",
 	} {
-		s := NewServer("git", "git", "", []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `}`)})
+		s := NewServer(
+			"git",
+			"git",
+			"",
+			[]json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `}`)},
+		)
 		m := Match{Server: "git", ServerAlias: "git", Tool: s.Tools[0]}
 		if got := m.Call(); got != want {
 			t.Errorf("%s: %s, want %s", schema, got, want)
@@ -26,10 +31,18 @@ func TestCall(t *testing.T) {
 func TestDocumentationIsBounded(t *testing.T) {
 	var properties []string
 	for i := range 100 {
-		properties = append(properties, fmt.Sprintf(`"parameter_%d":{"description":"%s"}`, i, strings.Repeat("много ", 50)))
+		properties = append(
+			properties,
+			fmt.Sprintf(`"parameter_%d":{"description":"%s"}`, i, strings.Repeat("много ", 50)),
+		)
 	}
-	s := NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","description":"` + strings.Repeat("слово ", 2000) +
-		`","inputSchema":{"properties":{` + strings.Join(properties, ",") + `}}}`)})
+	s := NewServer(
+		"s",
+		"s",
+		"",
+		[]json.RawMessage{json.RawMessage(`{"name":"t","description":"` + strings.Repeat("слово ", 2000) +
+			`","inputSchema":{"properties":{` + strings.Join(properties, ",") + `}}}`)},
+	)
 	tool := s.Tools[0]
 	for what, text := range map[string]struct {
 		text string

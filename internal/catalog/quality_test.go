@@ -89,7 +89,10 @@ func TestQuality(t *testing.T) {
 		percent := 100 * float64(s.found) / float64(s.asked)
 		t.Logf("%s: a right tool in the first 5 for %d of %d questions (%.1f %%)", group, s.found, s.asked, percent)
 		if percent < least {
-			t.Errorf("%s: %.1f %% of questions find a right tool in the first 5, want at least %.0f %%", group, percent, least)
+			t.Errorf(
+				"%s: %.1f %% of questions find a right tool in the first 5, want at least %.0f %%", group, percent,
+				least,
+			)
 		}
 	}
 }

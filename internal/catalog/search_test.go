@@ -49,7 +49,9 @@ func readShared(t testing.TB, name string, into any) {
 func TestSearch(t *testing.T) {
 	catalog := New([]Server{
 		NewServer("github", "github", "Issues and pull requests", []json.RawMessage{
-			json.RawMessage(`{"name":"createIssue","description":"Open a new issue","inputSchema":{"properties":{"title":{"description":"headline"}}}}`),
+			json.RawMessage(
+				`{"name":"createIssue","description":"Open a new issue","inputSchema":{"properties":{"title":{"description":"headline"}}}}`,
+			),
 			json.RawMessage(`{"name":"list_issues","description":"All issues of a repository"}`),
 			json.RawMessage(`{"name":"merge","description":"Merge a pull request"}`),
 		}),

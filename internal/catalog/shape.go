@@ -144,7 +144,9 @@ func either(a, b *Shape) *Shape {
 	case !slices.Contains(b.Types, "object"):
 		j.Required = a.Required
 	default:
-		j.Required = slices.DeleteFunc(slices.Clone(a.Required), func(n string) bool { return !slices.Contains(b.Required, n) })
+		j.Required = slices.DeleteFunc(
+			slices.Clone(a.Required), func(n string) bool { return !slices.Contains(b.Required, n) },
+		)
 	}
 	if len(j.Properties) > shapeMembers {
 		j.tabulate()

@@ -58,7 +58,12 @@ func TestSeenIsBounded(t *testing.T) {
 			t.Errorf("a shape of %d parts", n)
 		}
 	}
-	if slashed, _ := Seen(nil, []byte(`{"token":"sk-secret","list":["sk-secret"],"sk-secret-0123456789":1}`)); strings.Contains(string(slashed.schema().Raw), "secret") {
+	if slashed, _ := Seen(
+		nil,
+		[]byte(`{"token":"sk-secret","list":["sk-secret"],"sk-secret-0123456789":1}`),
+	); strings.Contains(
+		string(slashed.schema().Raw), "secret",
+	) {
 		t.Errorf("a value is kept: %s", slashed.schema().Raw)
 	}
 }

@@ -11,13 +11,19 @@ import (
 
 func TestStub(t *testing.T) {
 	s := NewServer("my \n\"server", "my_server", "", []json.RawMessage{
-		json.RawMessage(`{"name":"create-issue","description":"Open an issue.\n\n   Say \"\"\" and \\ as you like.","inputSchema":{"properties":{
+		json.RawMessage(
+			`{"name":"create-issue","description":"Open an issue.\n\n   Say \"\"\" and \\ as you like.","inputSchema":{"properties":{
 			"title":{"type":"string","description":"headline"},"where":{"type":"object","properties":{"from":{"type":"string"},"x-y":{"type":"integer"}},"required":["from"]}},
 			"required":["title"],"additionalProperties":{"type":"string"}},
 			"outputSchema":{"$ref":"#/$defs/Issue","$defs":{"Issue":{"type":"object","properties":{"id":{"type":"integer"},
-				"parents":{"type":"array","items":{"$ref":"#/$defs/Issue"}},"state":{"enum":["open","closed"]}},"required":["id"]}}}}`),
-		json.RawMessage(`{"name":"any","inputSchema":{"properties":{"a":{"$ref":"#/$defs/any"}},"$defs":{"any":{"properties":{}}}}}`),
-		json.RawMessage(`{"name":"count","outputSchema":{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}}`),
+				"parents":{"type":"array","items":{"$ref":"#/$defs/Issue"}},"state":{"enum":["open","closed"]}},"required":["id"]}}}}`,
+		),
+		json.RawMessage(
+			`{"name":"any","inputSchema":{"properties":{"a":{"$ref":"#/$defs/any"}},"$defs":{"any":{"properties":{}}}}}`,
+		),
+		json.RawMessage(
+			`{"name":"count","outputSchema":{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}}`,
+		),
 		json.RawMessage(`{"name":"list_users"}`),
 	})
 	users, _ := Seen(nil, []byte(`[{"name":"Ann","age":7},{"name":"Bo"}]`))

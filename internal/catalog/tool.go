@@ -24,23 +24,27 @@ type Tool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Params       []Param         `json:"params"`             // in schema order, required ones first
-	Extra        bool            `json:"extra,omitempty"`    // the schema allows properties it does not name
-	Returns      string          `json:"returns"`            // Python annotation of the result, "Any" when unknown
-	Wrapped      bool            `json:"wrapped,omitempty"`  // structuredContent is {"result": X} around a primitive
-	Observed     *Shape          `json:"observed,omitempty"` // what results have looked like, where the server does not say
-	Signature    string          `json:"signature"`          // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
-	Caller       string          `json:"-"`                  // what a call begins with, of a tool that is no server's
-	ReadOnly     bool            `json:"-"`                  // by its annotations, or where there are none by MCP's defaults
-	Destructive  bool            `json:"-"`
-	OpenWorld    bool            `json:"-"`
+	Params       []Param         `json:"params"`            // in schema order, required ones first
+	Extra        bool            `json:"extra,omitempty"`   // the schema allows properties it does not name
+	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
+	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
+	// What results have looked like, where the server does not say.
+	Observed *Shape `json:"observed,omitempty"`
+	// "create_issue(repo: str, title: str, body: str | None = None) -> dict".
+	Signature string `json:"signature"`
+	Caller    string `json:"-"` // what a call begins with, of a tool that is no server's
+	// By its annotations, or where there are none by MCP's defaults.
+	ReadOnly    bool `json:"-"`
+	Destructive bool `json:"-"`
+	OpenWorld   bool `json:"-"`
 }
 
 // Param is one parameter of a tool.
 type Param struct {
-	Name        string          `json:"name"` // legal Python name
-	Key         string          `json:"key"`  // property name in the schema
-	Type        string          `json:"type"` // Python annotation; one that accepts null is "Any", "None" or ends with "| None"
+	Name string `json:"name"` // legal Python name
+	Key  string `json:"key"`  // property name in the schema
+	// Python annotation; one that accepts null is "Any", "None" or ends with "| None".
+	Type        string          `json:"type"`
 	Required    bool            `json:"required"`
 	Default     json.RawMessage `json:"default,omitempty"`
 	Description string          `json:"description,omitempty"`
@@ -71,7 +75,8 @@ func NewServer(name, alias, description string, tools []json.RawMessage) Server 
 	return s
 }
 
-// plainName reports whether a name is one text for everybody: half a surrogate was read as U+FFFD, and some end a text at a zero.
+// plainName reports whether a name is one text for everybody: half a surrogate was read as U+FFFD, and some end a text
+// at a zero.
 func plainName(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsAny(name, "\ufffd\x00")
 }

@@ -61,7 +61,12 @@ func TestSignature(t *testing.T) {
 		},
 	} {
 		t.Run(test.title, func(t *testing.T) {
-			tools := NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + test.schema + `}`)}).Tools
+			tools := NewServer(
+				"s",
+				"s",
+				"",
+				[]json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + test.schema + `}`)},
+			).Tools
 			if len(tools) != 1 {
 				t.Fatalf("%d tools, want 1", len(tools))
 			}
@@ -90,7 +95,10 @@ func TestReturns(t *testing.T) {
 	} {
 		tool := NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","outputSchema":` + test.schema + `}`)}).Tools[0]
 		if tool.Returns != test.want || tool.Wrapped != test.wrapped {
-			t.Errorf("%s: returns %q, wrapped %v; want %q, %v", test.schema, tool.Returns, tool.Wrapped, test.want, test.wrapped)
+			t.Errorf(
+				"%s: returns %q, wrapped %v; want %q, %v", test.schema, tool.Returns, tool.Wrapped, test.want,
+				test.wrapped,
+			)
 		}
 	}
 }

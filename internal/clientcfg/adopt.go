@@ -83,7 +83,9 @@ func Bound(e Entry) string {
 		}
 	}
 	relative := func(path string) bool {
-		return path != "" && !strings.HasPrefix(path, "~") && !strings.ContainsAny(path, "${%") && !filepath.IsAbs(path) && !drive.MatchString(path)
+		return path != "" && !strings.HasPrefix(path, "~") && !strings.ContainsAny(path, "${%") &&
+			!filepath.IsAbs(path) &&
+			!drive.MatchString(path)
 	}
 	switch {
 	case relative(e.envFile):

@@ -69,11 +69,16 @@ func (a *Approvals) knew(e Entry) bool {
 // Approve pins the entry as it is now, and forgets what it said before.
 func (a *Approvals) Approve(e Entry) error {
 	if e.Scope != Project || e.Status == Invalid {
-		return fmt.Errorf("approving server %q: its entry in %q is not one that approval is for", e.Written, e.Server.Source)
+		return fmt.Errorf(
+			"approving server %q: its entry in %q is not one that approval is for", e.Written, e.Server.Source,
+		)
 	}
 	p := pin(e)
 	if p.Hash == "" {
-		return fmt.Errorf("approving server %q: its file of variables %q is not a plain file within the project", e.Written, e.Server.EnvFile)
+		return fmt.Errorf(
+			"approving server %q: its file of variables %q is not a plain file within the project", e.Written,
+			e.Server.EnvFile,
+		)
 	}
 	return a.change(e, func(list []approval) []approval { return append(list, p) })
 }
@@ -84,14 +89,16 @@ var ErrNotApproved = hint.New("it was not approved", "there are: codemode server
 // Revoke forgets the entry, whatever it said when it was approved.
 func (a *Approvals) Revoke(e Entry) error {
 	if !a.knew(e) {
-		return fmt.Errorf("taking back the approval of server %q from %q: %w", e.Written, e.Server.Source, ErrNotApproved)
+		return fmt.Errorf(
+			"taking back the approval of server %q from %q: %w", e.Written, e.Server.Source, ErrNotApproved,
+		)
 	}
 	return a.change(e, func(list []approval) []approval { return list })
 }
 
 // pin is for the project's folder as it is typed, by its fingerprint, and for the place that it leads to: one that is
-// replaced by a link is another. Its hash is empty where what the entry would start with cannot be told, which nobody can
-// agree to.
+// replaced by a link is another. Its hash is empty where what the entry would start with cannot be told, which nobody
+// can agree to.
 func pin(e Entry) approval {
 	hash := fingerprint(e.Server)
 	switch {
@@ -108,9 +115,9 @@ func pin(e Entry) approval {
 	return approval{project, e.Server.Source, e.Written, hash}
 }
 
-// hashEnvFile hashes a project's file of variables, whose content decides what is started as much as the entry does: PATH,
-// NODE_OPTIONS. It must be within the project, for its user can only agree to what came with that: else the hash is empty.
-// It is read this once; the server's start compares what it reads with the hash.
+// hashEnvFile hashes a project's file of variables, whose content decides what is started as much as the entry does:
+// PATH, NODE_OPTIONS. It must be within the project, for its user can only agree to what came with that: else the hash
+// is empty. It is read this once; the server's start compares what it reads with the hash.
 func hashEnvFile(s config.Server) string {
 	path := strings.ReplaceAll(s.EnvFile, "${workspaceFolder}", s.Project)
 	if !filepath.IsAbs(path) {

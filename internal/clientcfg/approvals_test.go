@@ -17,8 +17,12 @@ import (
 
 func projectEntry(name, command string) Entry {
 	return Entry{
-		Server:  config.Server{Name: name, Command: command, Env: map[string]string{"TOKEN": "s3cret"}, Project: "/p", Source: "/p/.mcp.json"},
-		Written: name, Scope: Project,
+		Server: config.Server{
+			Name: name, Command: command, Env: map[string]string{"TOKEN": "s3cret"}, Project: "/p",
+			Source: "/p/.mcp.json",
+		},
+		Written: name,
+		Scope:   Project,
 	}
 }
 
@@ -98,10 +102,16 @@ func TestApprovals(t *testing.T) {
 // approval is for and what a start is compared with.
 func TestApprovalOfVariables(t *testing.T) {
 	project := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(project, ".vscode"), 0o700), os.Mkdir(filepath.Join(project, ".git"), 0o700)); err != nil {
+	if err := errors.Join(
+		os.Mkdir(filepath.Join(project, ".vscode"), 0o700), os.Mkdir(filepath.Join(project, ".git"), 0o700),
+	); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(project, ".vscode", "mcp.json"), `{"servers": {"build": {"command": "x", "envFile": "${workspaceFolder}/.env"}}}`)
+	write(
+		t,
+		filepath.Join(project, ".vscode", "mcp.json"),
+		`{"servers": {"build": {"command": "x", "envFile": "${workspaceFolder}/.env"}}}`,
+	)
 	approvals := loadApprovals(t, filepath.Join(t.TempDir(), "approvals.json"))
 	look := func(text string) Entry {
 		t.Helper()
@@ -110,8 +120,12 @@ func TestApprovalOfVariables(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := Discover(Options{
-			Env:       Env{OS: "linux", Home: t.TempDir(), WorkDir: project, Lookup: func(string) (string, bool) { return "", false }},
-			Approvals: approvals, Sources: []string{"vscode"},
+			Env: Env{
+				OS: "linux", Home: t.TempDir(), WorkDir: project,
+				Lookup: func(string) (string, bool) { return "", false },
+			},
+			Approvals: approvals,
+			Sources:   []string{"vscode"},
 		})
 		if len(found.Entries) != 1 {
 			t.Fatalf("found %+v, %v", found.Entries, found.Problems)
@@ -123,8 +137,12 @@ func TestApprovalOfVariables(t *testing.T) {
 	if err := approvals.Approve(good); err != nil {
 		t.Fatal(err)
 	}
-	if good.Server.EnvHash == "" || good.Server.EnvHash == evil.Server.EnvHash || !approvals.Approved(good) || approvals.Approved(evil) {
-		t.Errorf("approved %v with %q, %v with %q", approvals.Approved(good), good.Server.EnvHash, approvals.Approved(evil), evil.Server.EnvHash)
+	if good.Server.EnvHash == "" || good.Server.EnvHash == evil.Server.EnvHash || !approvals.Approved(good) ||
+		approvals.Approved(evil) {
+		t.Errorf(
+			"approved %v with %q, %v with %q", approvals.Approved(good), good.Server.EnvHash, approvals.Approved(evil),
+			evil.Server.EnvHash,
+		)
 	}
 	if e := look("FOO=evil"); e.Status != NeedsApproval || e.Reason != "it has changed since it was approved" {
 		t.Errorf("changed: %s, %s", e.Status, e.Reason)
@@ -216,7 +234,8 @@ func TestApprovalsAtOnce(t *testing.T) {
 	}
 }
 
-// TestApprovalsLocked holds that a lock which somebody does not give back ends in an error, and that nothing is approved.
+// TestApprovalsLocked holds that a lock which somebody does not give back ends in an error, and that nothing is
+// approved.
 func TestApprovalsLocked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "approvals.json")
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +247,8 @@ func TestApprovalsLocked(t *testing.T) {
 		a := loadApprovals(t, file)
 		err = a.Approve(projectEntry("db", "x"))
 		if err == nil || !strings.Contains(err.Error(), `the approval of server "db" stays as it was: another process has held the lock`) ||
-			!strings.Contains(err.Error(), file+".lock") || a.Approved(projectEntry("db", "x")) {
+			!strings.Contains(err.Error(), file+".lock") ||
+			a.Approved(projectEntry("db", "x")) {
 			t.Errorf("approving: %v", err)
 		}
 	})

@@ -34,8 +34,14 @@ func manyServers(t testing.TB) Options {
 		put(name, `{"mcpServers": {`, entry, ",\n", "}}\n", 9)
 	}
 	put(".config/Code/User/mcp.json", "// mine\n{\"servers\": {", entry, ",\n", "}}\n", 7)
-	put(".codex/config.toml", "", "[mcp_servers.server-N]\ncommand = \"npx\"\nargs = [\"-y\", \"@scope/server-N\"]\n", "\n", "", 6)
-	put(".config/goose/config.yaml", "extensions:\n", "  server-N: {type: stdio, cmd: npx, args: [-y, \"@scope/server-N\"], enabled: true}\n", "", "", 6)
+	put(
+		".codex/config.toml", "", "[mcp_servers.server-N]\ncommand = \"npx\"\nargs = [\"-y\", \"@scope/server-N\"]\n",
+		"\n", "", 6,
+	)
+	put(
+		".config/goose/config.yaml", "extensions:\n",
+		"  server-N: {type: stdio, cmd: npx, args: [-y, \"@scope/server-N\"], enabled: true}\n", "", "", 6,
+	)
 	opts := Options{Env: Env{OS: "linux", Home: home, WorkDir: filepath.Join(home, "work", "api")}}
 	opts.Env.Lookup = func(name string) (string, bool) { return "x", name == "HOME" }
 	opts.Servers.Dir = filepath.Join(home, "MCPs")
@@ -66,7 +72,10 @@ func BenchmarkDiscoverNothing(b *testing.B) {
 // BenchmarkLargeFile is a ~/.claude.json of 40 MiB, nearly all of it history.
 func BenchmarkLargeFile(b *testing.B) {
 	home := b.TempDir()
-	text := `{"history": [` + strings.Repeat(`{"display": "what I once asked {[ \" ", "n": 1},`, 40<<20/50) + `0], "mcpServers": {"a": {"command": "x"}}}`
+	text := `{"history": [` + strings.Repeat(
+		`{"display": "what I once asked {[ \" ", "n": 1},`,
+		40<<20/50,
+	) + `0], "mcpServers": {"a": {"command": "x"}}}`
 	if err := os.WriteFile(filepath.Join(home, ".claude.json"), []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}

@@ -103,7 +103,8 @@ func (e Env) replace(path string) (replaced string, unset bool) {
 	case "darwin":
 		config = "~/Library/Application Support"
 	}
-	path = strings.NewReplacer("{config}", config, "{local}", local, "{xdg}", "${XDG_CONFIG_HOME:-~/.config}").Replace(path)
+	path = strings.NewReplacer("{config}", config, "{local}", local, "{xdg}", "${XDG_CONFIG_HOME:-~/.config}").
+		Replace(path)
 	path = variable.ReplaceAllStringFunc(path, func(ref string) string {
 		m := variable.FindStringSubmatch(ref)
 		if v := e.get(m[1]); e.isAbs(v) || strings.HasPrefix(v, "~/") {
@@ -118,7 +119,8 @@ func (e Env) replace(path string) (replaced string, unset bool) {
 var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 
 func (e Env) isAbs(path string) bool {
-	return strings.HasPrefix(path, "/") || filepath.IsAbs(path) || e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive.MatchString(path))
+	return strings.HasPrefix(path, "/") || filepath.IsAbs(path) ||
+		e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive.MatchString(path))
 }
 
 // On says whether a system has the file.

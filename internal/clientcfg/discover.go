@@ -14,16 +14,18 @@ type Options struct {
 	Approvals *Approvals     // nil: nothing of a project is approved
 	Self      Self
 
-	// Program says what keeps the program of a server from being started, whose references are replaced; nil does not look.
+	// Program says what keeps the program of a server from being started, whose references are replaced; nil does not
+	// look.
 	Program func(config.Server) error
 
-	// SignedOut says whether a server by URL, whose references are replaced, wants a sign-in that there is not; nil does not look.
+	// SignedOut says whether a server by URL, whose references are replaced, wants a sign-in that there is not; nil
+	// does not look.
 	SignedOut func(config.Server) bool
 }
 
 // Discover reads every source and says of each entry what becomes of it. The order of precedence is: files
-// named for this very start, config.toml, ~/MCPs, the user's files of each client, the project's files: what came with a
-// project takes no name away from what the user has, approved or not.
+// named for this very start, config.toml, ~/MCPs, the user's files of each client, the project's files: what came with
+// a project takes no name away from what the user has, approved or not.
 //
 // Of one program, the first entry of a name hides the others, as it does in that program. Where entries of
 // different programs share a name, the later is called name@client. Entries that start the same are one. An
@@ -33,7 +35,9 @@ func Discover(opts Options) Found {
 	var unknown []string
 	f.chosen, unknown = selectSources(opts.Sources)
 	for _, name := range unknown {
-		f.problems = append(f.problems, Problem{Client: configID, File: "discovery.sources", Err: &UnknownSourceError{name}})
+		f.problems = append(
+			f.problems, Problem{Client: configID, File: "discovery.sources", Err: &UnknownSourceError{name}},
+		)
 	}
 	f.own()
 	f.users()
@@ -42,7 +46,8 @@ func Discover(opts Options) Found {
 
 	m := &merger{
 		entries: f.entries, problems: f.problems, opts: opts, self: newSelfFinder(opts.Env, opts.Self),
-		names: map[string]*Entry{}, hidden: map[string]*Entry{}, keys: map[string]*Entry{}, unpinned: map[string]*Entry{},
+		names: map[string]*Entry{}, hidden: map[string]*Entry{}, keys: map[string]*Entry{},
+		unpinned: map[string]*Entry{},
 	}
 	m.merge()
 	found := m.found()
@@ -183,7 +188,10 @@ func (m *merger) shadow(e, first *Entry) {
 	}
 	e.Reason = fmt.Sprintf("server %q is hidden by the one of that name in %q", e.Written, first.Server.Source)
 	if isOwn(e.Client) && e.Scope != Project {
-		m.problems = append(m.problems, Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: fmt.Errorf("%s", e.Reason)})
+		m.problems = append(
+			m.problems,
+			Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: fmt.Errorf("%s", e.Reason)},
+		)
 	}
 }
 
@@ -193,7 +201,8 @@ func (m *merger) duplicate(e, first *Entry) {
 	e.Status, e.Of = Duplicate, first.Server.Name
 	e.Reason = fmt.Sprintf("%q in %s starts the same", first.Server.Name, first.Place())
 	first.AlsoIn = append(first.AlsoIn, e.Place())
-	if e.Server.Disabled == first.Server.Disabled || isOwn(first.Client) || e.Client == first.Client || e.Scope == Project {
+	if e.Server.Disabled == first.Server.Disabled || isOwn(first.Client) || e.Client == first.Client ||
+		e.Scope == Project {
 		return
 	}
 	note(first, "it is switched off in one of %s and %s, and on in the other", first.Place(), e.Place())

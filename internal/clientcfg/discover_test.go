@@ -146,7 +146,8 @@ func TestSkippedAreListed(t *testing.T) {
 		"docker": {Name: "docker", Command: "docker", Args: []string{"mcp", "gateway", "run"}},
 	}
 	found := Discover(Options{Servers: config.Servers{Own: own}})
-	if len(found.Servers) != 1 || len(found.Skipped) != 1 || found.Skipped[0].Server.Name != "me" || found.Skipped[0].Reason == "" {
+	if len(found.Servers) != 1 || len(found.Skipped) != 1 || found.Skipped[0].Server.Name != "me" ||
+		found.Skipped[0].Reason == "" {
 		t.Errorf("got %+v", found)
 	}
 	found = Discover(Options{Servers: config.Servers{Own: own, AllowSelf: true}})
@@ -189,7 +190,10 @@ func TestProjectsConfig(t *testing.T) {
 		},
 	}}
 	found := Discover(opts)
-	if got := names(found.Servers); !reflect.DeepEqual(got, []string{"a"}) || found.Entries[1].Status != Shadowed || found.Entries[2].Status != NeedsApproval || len(found.Problems) != 0 {
+	if got := names(
+		found.Servers,
+	); !reflect.DeepEqual(got, []string{"a"}) || found.Entries[1].Status != Shadowed || found.Entries[2].Status != NeedsApproval ||
+		len(found.Problems) != 0 {
 		t.Fatalf("got %v, %+v, %v", got, found.Entries, found.Problems)
 	}
 	for _, e := range found.Entries[1:] {
@@ -198,7 +202,10 @@ func TestProjectsConfig(t *testing.T) {
 		}
 	}
 	found = Discover(opts)
-	if got := names(found.Servers); !reflect.DeepEqual(got, []string{"a", "b"}) || found.Servers[0].Command != "mine" || found.Entries[1].Status != Shadowed {
+	if got := names(
+		found.Servers,
+	); !reflect.DeepEqual(got, []string{"a", "b"}) || found.Servers[0].Command != "mine" ||
+		found.Entries[1].Status != Shadowed {
 		t.Errorf("approved: got %v, %+v", got, found.Entries)
 	}
 }

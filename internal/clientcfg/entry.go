@@ -59,7 +59,9 @@ func checkName(name string) error {
 	switch {
 	case name == "":
 		return &config.FieldError{Server: name, Want: "has no name"}
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}):
 		return &config.FieldError{Server: name, Want: "has control characters in its name"}
 	}
 	return nil
@@ -68,7 +70,9 @@ func checkName(name string) error {
 // looksLikeAnother says whether a name mixes alphabets or has characters that nobody sees: it may pose as another.
 func looksLikeAnother(name string) bool {
 	alphabets := 0
-	for _, alphabet := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee} {
+	for _, alphabet := range []*unicode.RangeTable{
+		unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee,
+	} {
 		if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(alphabet, r) }) {
 			alphabets++
 		}
@@ -184,14 +188,24 @@ func (f *file) environment(e *Entry, r *fields) {
 // sandbox is what the server may use in one.
 func (f *file) sandbox(e *Entry, r *fields) {
 	for _, m := range r.entry.value.(*object).members {
-		// Unknown fields are other programs' affair, but none of them has these: a wall that is misspelt must not be missing.
+		// Unknown fields are other programs' affair, but none of them has these: a wall that is misspelt must not be
+		// missing.
 		if strings.HasPrefix(strings.ToLower(m.name), "sand") && !slices.Contains(config.ServerFields, m.name) {
-			r.wrong(m.name, "left out or meant otherwise: the fields are sandbox, sandbox_read, sandbox_write, sandbox_network, sandbox_memory", m.value.place)
+			r.wrong(
+				m.name,
+				"left out or meant otherwise: the fields are sandbox, sandbox_read, sandbox_write, sandbox_network, sandbox_memory",
+				m.value.place,
+			)
 		}
 	}
 	walls := config.WallsFields{
-		Kind: r.text("sandbox"), Read: r.list("sandbox_read"), Write: r.list("sandbox_write"), Network: r.truth("sandbox_network", false),
-		Any: r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
+		Kind: r.text(
+			"sandbox",
+		),
+		Read:    r.list("sandbox_read"),
+		Write:   r.list("sandbox_write"),
+		Network: r.truth("sandbox_network", false),
+		Any:     r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
 	}
 	for _, paths := range [][]string{walls.Read, walls.Write} {
 		for i, path := range paths {
@@ -256,8 +270,13 @@ func (f *file) times(e *Entry, r *fields) {
 	if unit == 0 {
 		unit = time.Millisecond
 	}
-	s.StartTime = max(r.wait(time.Second, "startup_timeout_sec"), r.wait(time.Millisecond, "startup_timeout_ms", "connectionTimeout"))
-	s.CallTime = max(r.wait(time.Second, "tool_timeout_sec"), r.wait(time.Millisecond, "request_timeout_ms"), r.wait(unit, "timeout"))
+	s.StartTime = max(
+		r.wait(time.Second, "startup_timeout_sec"), r.wait(time.Millisecond, "startup_timeout_ms", "connectionTimeout"),
+	)
+	s.CallTime = max(
+		r.wait(time.Second, "tool_timeout_sec"), r.wait(time.Millisecond, "request_timeout_ms"),
+		r.wait(unit, "timeout"),
+	)
 	if s.CallTime < time.Second {
 		s.CallTime = 0 // Claude Code takes less than a second for a mistake, its docs/mcp.md, 2026-11
 	}

@@ -28,9 +28,13 @@ type Ref struct {
 // references are the syntaxes of the dialects, where the names of groups are the fields of a Ref. They are
 // compiled when they are first needed, which for most users is never.
 var references = map[config.Dialect]func() *regexp.Regexp{
-	config.DialectOwn:           pattern(`\$\{(?:(?P<asks>input:[^}]*)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`),
-	config.DialectBraces:        pattern(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
-	config.DialectEnvColon:      pattern(`\$\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+)|(?P<asks>(?:input|command|config):[^}]*)|(?P<folder>workspaceFolder(?:Basename)?|workspaceRoot|userHome|pathSeparator|/))\}`),
+	config.DialectOwn: pattern(
+		`\$\{(?:(?P<asks>input:[^}]*)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`,
+	),
+	config.DialectBraces: pattern(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
+	config.DialectEnvColon: pattern(
+		`\$\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+)|(?P<asks>(?:input|command|config):[^}]*)|(?P<folder>workspaceFolder(?:Basename)?|workspaceRoot|userHome|pathSeparator|/))\}`,
+	),
 	config.DialectDollar:        pattern(dollar),
 	config.DialectLeadingDollar: pattern(dollar),
 	config.DialectCurly:         pattern(`\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+))\}`),
@@ -39,7 +43,8 @@ var references = map[config.Dialect]func() *regexp.Regexp{
 
 const (
 	name   = `(?P<var>[A-Za-z_][A-Za-z0-9_]*)`
-	dollar = `\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}|\$` + name + `|(?P<asks>\$\([^)]*\))|%(?P<percent>[A-Za-z_][A-Za-z0-9_]*)%`
+	dollar = `\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}|\$` + name +
+		`|(?P<asks>\$\([^)]*\))|%(?P<percent>[A-Za-z_][A-Za-z0-9_]*)%`
 )
 
 func pattern(expr string) func() *regexp.Regexp {
@@ -91,7 +96,8 @@ type Resolver struct {
 	Home     string
 	Lookup   func(string) (string, bool)
 	ReadFile func(string) ([]byte, error) // nil: entries that want a file's content cannot start
-	Resolved func(variable, value string) // told each value that came from outside: it may be a secret; a file's has no variable
+	// Told each value that came from outside: it may be a secret; a file's has no variable.
+	Resolved func(variable, value string)
 }
 
 // Expand replaces the references of an entry as the program that it is from would, and fills in what it has
@@ -268,7 +274,8 @@ func (x *expansion) folder(ref Ref) string {
 	return x.server.Project
 }
 
-// unmet is the status of an entry as things are: ready, or why it could not start. No file of the entry's is read for it.
+// unmet is the status of an entry as things are: ready, or why it could not start. No file of the entry's is read for
+// it.
 func (o Options) unmet(s config.Server) (status Status, reason string) {
 	var secrets redact.Secrets
 	secrets.Add(Secrets(s)...)

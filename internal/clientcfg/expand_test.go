@@ -83,7 +83,8 @@ func TestExpandEverything(t *testing.T) {
 		EnvPass: []string{"H", "NOT_SET"}, HeadersFrom: map[string]string{"I": "I"}, BearerFrom: "J",
 		Sandbox: &config.Walls{Read: []string{"${K}"}, Write: []string{"~/${L}"}, Network: true},
 	}, resolver(map[string]string{
-		"A": "a", "B": "b", "C": "c", "D": "d", "E": "e", "F": "f", "G": "g", "H": "h", "I": "i", "J": "j", "K": "k", "L": "l",
+		"A": "a", "B": "b", "C": "c", "D": "d", "E": "e", "F": "f", "G": "g", "H": "h", "I": "i", "J": "j", "K": "k",
+		"L": "l",
 	}, &told))
 	want := config.Server{
 		Command: "a", Args: []string{"b"}, Cwd: "c", URL: "d", EnvFile: "e",
@@ -107,7 +108,10 @@ func TestStamp(t *testing.T) {
 	env := Env{OS: "linux", Home: home, Lookup: func(string) (string, bool) { return "", false }}
 	servers := []config.Server{
 		{Args: []string{"{file:~/key}"}, Dialect: config.DialectCurly, Source: "/elsewhere/x.json"},
-		{Env: map[string]string{"K": "a {file:key} b"}, Dialect: config.DialectCurly, Source: filepath.Join(home, "x.json")},
+		{
+			Env: map[string]string{"K": "a {file:key} b"}, Dialect: config.DialectCurly,
+			Source: filepath.Join(home, "x.json"),
+		},
 		{EnvFile: "${userHome}/key", Dialect: config.DialectEnvColon},
 		{EnvFile: "~/key"},
 	}
@@ -142,7 +146,9 @@ func TestExpandOnWindows(t *testing.T) {
 }
 
 func TestCopilotReplacesInEnvironmentAlone(t *testing.T) {
-	s := config.Server{Command: "$V", Env: map[string]string{"A": "$V", "B": "x$V", "C": "${V}"}, Dialect: config.DialectLeadingDollar}
+	s := config.Server{
+		Command: "$V", Env: map[string]string{"A": "$V", "B": "x$V", "C": "${V}"}, Dialect: config.DialectLeadingDollar,
+	}
 	got, err := Expand(s, resolver(map[string]string{"V": "value"}, nil))
 	want := map[string]string{"A": "value", "B": "x$V", "C": "value"}
 	if err != nil || got.Command != "$V" || !maps.Equal(got.Env, want) {

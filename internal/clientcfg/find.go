@@ -35,7 +35,8 @@ func (f *finder) own() {
 		f.read(&Client{ID: filesID, Key: mcpServers}, File{Scope: User}, nil, name, "")
 	}
 	// By name, because a TOML table has no order.
-	for _, s := range slices.SortedFunc(maps.Values(c.Own), func(a, b config.Server) int { return cmp.Compare(a.Name, b.Name) }) {
+	byName := func(a, b config.Server) int { return cmp.Compare(a.Name, b.Name) }
+	for _, s := range slices.SortedFunc(maps.Values(c.Own), byName) {
 		f.configured(s, User)
 	}
 	f.folder(c.Dir)
@@ -43,7 +44,13 @@ func (f *finder) own() {
 		return
 	}
 	if _, err := os.Stat(c.Dir); err != nil {
-		f.problems = append(f.problems, Problem{Client: folderID, File: c.Dir, Err: fmt.Errorf("MCP_BRIDGE_STATE_DIR names a folder that cannot be read: %w", cause(err))})
+		f.problems = append(
+			f.problems,
+			Problem{
+				Client: folderID, File: c.Dir,
+				Err: fmt.Errorf("MCP_BRIDGE_STATE_DIR names a folder that cannot be read: %w", cause(err)),
+			},
+		)
 	}
 	f.folder(c.Usual)
 }
@@ -90,7 +97,8 @@ func (f *finder) users() {
 		c := &clients[i]
 		found := false
 		for _, place := range c.Files {
-			if place.Scope == Project || !f.chosen.takes(c.ID, place.Scope) || !place.On(f.opts.Env.OS) || place.Else && found {
+			if place.Scope == Project || !f.chosen.takes(c.ID, place.Scope) || !place.On(f.opts.Env.OS) ||
+				place.Else && found {
 				continue
 			}
 			for _, name := range f.matches(place) {
@@ -342,8 +350,8 @@ func (e *UnknownSourceError) Hint() []string {
 	return hint.NearestOrAll(e.Name, names)
 }
 
-// UserFiles are the places of the user's where clients look for servers, whether anything is there or not. Of a pattern it
-// is the folder in which that begins.
+// UserFiles are the places of the user's where clients look for servers, whether anything is there or not. Of a pattern
+// it is the folder in which that begins.
 func UserFiles(env Env) (list []string) {
 	for _, c := range Clients() {
 		for _, f := range c.Files {

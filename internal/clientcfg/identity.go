@@ -29,21 +29,24 @@ func identity(e Entry) (key, unpinned string) {
 	family, spec, rest := packageOf(words)
 	if family == "" {
 		words[0] = strings.TrimSuffix(words[0], ".exe")
-		key = hash(slices.Concat([]string{"stdio"}, words, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})...)
+		key = hash(
+			slices.Concat([]string{"stdio"}, words, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})...)
 		return key, key
 	}
 	name := withoutVersion(spec)
 	if name == "mcp-remote" {
 		if target, headers, ok := remote(rest); ok {
-			// It is the same as the URL itself, but mcp-remote can sign in where that is needed, and must not be hidden by
-			// an entry with which codemode cannot: drop the first part when it can.
+			// It is the same as the URL itself, but mcp-remote can sign in where that is needed, and must not be hidden
+			// by an entry with which codemode cannot: drop the first part when it can.
 			key = hash(append([]string{"by command"}, httpParts(s, target, headers)...)...)
 			return key, key
 		}
 	}
 	spec = strings.TrimSuffix(spec, "@latest")
 	tail := slices.Concat(rest, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})
-	return hash(append([]string{"stdio", family, spec}, tail...)...), hash(append([]string{"stdio", family, name}, tail...)...)
+	return hash(
+			append([]string{"stdio", family, spec}, tail...)...), hash(
+			append([]string{"stdio", family, name}, tail...)...)
 }
 
 // normal writes references one way, so that ${env:GH} and {env:GH} are the same.
@@ -104,7 +107,12 @@ func httpParts(s config.Server, text string, headers []string) []string {
 		} else if scheme == "http" {
 			host = strings.TrimSuffix(host, ":80")
 		}
-		text = strings.ToLower(u.Scheme) + "://" + u.User.String() + "@" + host + strings.TrimRight(u.EscapedPath(), "/") + "?" + u.Query().Encode()
+		text = strings.ToLower(
+			u.Scheme,
+		) + "://" + u.User.String() + "@" + host + strings.TrimRight(
+			u.EscapedPath(), "/",
+		) + "?" + u.Query().
+			Encode()
 	}
 	slices.Sort(headers)
 	return append([]string{"http", text}, headers...)
@@ -135,7 +143,8 @@ func packageOf(words []string) (family, spec string, rest []string) {
 			words = words[1:]
 		case slices.Contains([]string{"-p", "--package", "--from", "--spec"}, flag) && assigned:
 			spec, words = value, words[1:]
-		case slices.Contains([]string{"--package", "--from", "--spec"}, w) && len(words) > 1, w == "-p" && family == "npm" && len(words) > 1:
+		case slices.Contains([]string{"--package", "--from", "--spec"}, w) && len(words) > 1,
+			w == "-p" && family == "npm" && len(words) > 1:
 			spec, words = words[1], words[2:]
 		case strings.HasPrefix(w, "-"):
 			n := 1

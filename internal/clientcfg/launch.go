@@ -34,9 +34,10 @@ var (
 	uvFlags    = []string{"--from", "--with", "--python", "-p", "--index-url", "--default-index", "--directory"}
 	npmFlags   = []string{"-p", "--package"}
 	imageFlags = []string{
-		"-e", "--env", "--env-file", "-v", "--volume", "--mount", "-p", "--publish", "--name", "--network", "--net", "-w", "--workdir",
-		"-u", "--user", "-m", "--memory", "--cpus", "--entrypoint", "--platform", "--pull", "-h", "--hostname", "-l", "--label", "--add-host",
-		"--device", "--cap-add", "--cap-drop", "--security-opt", "--tmpfs", "--ulimit", "--shm-size", "--restart", "--gpus", "--pids-limit",
+		"-e", "--env", "--env-file", "-v", "--volume", "--mount", "-p", "--publish", "--name", "--network", "--net",
+		"-w", "--workdir", "-u", "--user", "-m", "--memory", "--cpus", "--entrypoint", "--platform", "--pull", "-h",
+		"--hostname", "-l", "--label", "--add-host", "--device", "--cap-add", "--cap-drop", "--security-opt", "--tmpfs",
+		"--ulimit", "--shm-size", "--restart", "--gpus", "--pids-limit",
 	}
 )
 
@@ -100,7 +101,8 @@ func shellCommands(words []string) (commands [][]string) {
 			continue
 		}
 		unquoted := strings.NewReplacer(`"`, "", `'`, "").Replace(words[i+1])
-		for command := range strings.FieldsFuncSeq(unquoted, func(r rune) bool { return strings.ContainsRune(";&|\n()", r) }) {
+		ends := func(r rune) bool { return strings.ContainsRune(";&|\n()", r) }
+		for command := range strings.FieldsFuncSeq(unquoted, ends) {
 			commands = append(commands, skipFlags(strings.Fields(command), nil))
 		}
 		return commands

@@ -36,10 +36,15 @@ func TestFilesThatAreTooMuch(t *testing.T) {
 	many.WriteString(`}}`)
 	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 9 {
-		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9)+fmt.Sprintf("*a%d", i))
+		fmt.Fprintf(
+			&bomb, "a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9)+fmt.Sprintf("*a%d", i),
+		)
 	}
 	mistakes := `{"mcpServers": {` + strings.Repeat(`"a": 1, `, 5000) + `"a": {"command": "x"}}}`
-	if found := findIn(t, ".gemini/settings.json", mistakes); len(found.Problems) != maxProblems+1 || len(found.Servers) != 1 {
+	if found := findIn(
+		t, ".gemini/settings.json", mistakes,
+	); len(found.Problems) != maxProblems+1 ||
+		len(found.Servers) != 1 {
 		t.Errorf("5000 mistakes make %d problems, %d servers", len(found.Problems), len(found.Servers))
 	}
 	for what, tt := range map[string]struct {
@@ -87,7 +92,13 @@ func TestLargestFile(t *testing.T) {
 func TestLargeFileOfWindows(t *testing.T) {
 	text := `{"history": "` + strings.Repeat("x", largeFile) + `",
 		"projects": {"C:\\Users\\Ann\\proj": {"mcpServers": {"a": {"command": "x"}}}, "C:\\other": {"mcpServers": {"b": {"command": "x"}}}}}`
-	f := file{client: &clients[1], scope: User, key: mcpServers, path: "f.json", env: &Env{OS: "windows", WorkDir: `C:\Users\Ann\proj`}}
+	f := file{
+		client: &clients[1],
+		scope:  User,
+		key:    mcpServers,
+		path:   "f.json",
+		env:    &Env{OS: "windows", WorkDir: `C:\Users\Ann\proj`},
+	}
 	f.parse([]byte(text))
 	if len(f.entries) != 1 || f.entries[0].Written != "a" || f.entries[0].Line != 2 || len(f.problems) != 0 {
 		t.Errorf("got %+v, %v", f.entries, f.problems)
@@ -105,7 +116,9 @@ func TestSelfByFile(t *testing.T) {
 	}
 	env := Env{OS: "linux", Home: dir, Lookup: func(string) (string, bool) { return dir, true }}
 	f := newSelfFinder(env, Self{Executable: exe})
-	for command, want := range map[string]bool{"cm": true, link: true, "~/cm": true, "other": false, other: false, "none": false} {
+	for command, want := range map[string]bool{
+		"cm": true, link: true, "~/cm": true, "other": false, other: false, "none": false,
+	} {
 		for _, s := range []config.Server{{Command: command}, {Command: "env", Args: []string{"A=b", command}}} {
 			if got := f.reason(s) != ""; got != want {
 				t.Errorf("%s %v: %v", s.Command, s.Args, got)

@@ -15,12 +15,14 @@ func TestMasked(t *testing.T) {
 	s := config.Server{
 		Name: "a", Command: "npx", Source: "f.json",
 		Args: []string{
-			"-y", "@modelcontextprotocol/server-github@2025.4.8", "--token", secret, "--api-key=" + secret, "-H", "X: " + secret,
-			"postgresql://me:" + secret + "@db/x", "https://x/mcp?key=" + secret + "&n=1&t=${TOKEN}", secret, "ghp_abcdefghijkl",
-			"Server=x;Password=" + secret, "${TOKEN:-" + secret + "}", "/home/me/a folder/x.py", "https://${HOST}/a/" + secret + "/mcp",
+			"-y", "@modelcontextprotocol/server-github@2025.4.8", "--token", secret, "--api-key=" + secret, "-H",
+			"X: " + secret, "postgresql://me:" + secret + "@db/x", "https://x/mcp?key=" + secret + "&n=1&t=${TOKEN}",
+			secret, "ghp_abcdefghijkl", "Server=x;Password=" + secret, "${TOKEN:-" + secret + "}",
+			"/home/me/a folder/x.py", "https://${HOST}/a/" + secret + "/mcp",
 		},
 		Env: map[string]string{
-			"A": secret, "B": "${TOKEN}", "C": "true", "D": "Bearer ${TOKEN}", "E": secret + "${TOKEN}", "F": "${T:-" + secret + "}",
+			"A": secret, "B": "${TOKEN}", "C": "true", "D": "Bearer ${TOKEN}", "E": secret + "${TOKEN}",
+			"F": "${T:-" + secret + "}",
 		},
 		Headers: map[string]string{"Authorization": "Bearer " + secret},
 		URL:     "https://me:" + secret + "@x/" + secret + "/mcp?k=" + secret + "#" + secret,
@@ -54,22 +56,52 @@ func TestMasked(t *testing.T) {
 // TestMaskedShort holds that what is secret by its name is masked however short it is, and nothing else for that.
 func TestMaskedShort(t *testing.T) {
 	s := config.Server{
-		Name: "a", Command: "x",
+		Name:    "a",
+		Command: "x",
 		Args: []string{
-			"--token", "ab", "--api-key=k3", "-H", "X-Key: h1", `{"password":"p1","user":"me","max_tokens":4096}`, "-c", "PASSWORD=q7 npx x",
-			"https://x/?key=u1&n=5", "--port", "80", "redis://me:r2@db", "${TOKEN:-d4}",
+			"--token",
+			"ab",
+			"--api-key=k3",
+			"-H",
+			"X-Key: h1",
+			`{"password":"p1","user":"me","max_tokens":4096}`,
+			"-c",
+			"PASSWORD=q7 npx x",
+			"https://x/?key=u1&n=5",
+			"--port",
+			"80",
+			"redis://me:r2@db",
+			"${TOKEN:-d4}",
 		},
-		Env:     map[string]string{"API_KEY": "z", "DB_PASS": "1234", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob", "SECRET": "${S:-d3}"},
+		Env: map[string]string{
+			"API_KEY": "z", "DB_PASS": "1234", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob",
+			"SECRET": "${S:-d3}",
+		},
 		Headers: map[string]string{"Authorization": "Bearer b9", "X-Level": "high"},
 		URL:     "https://me:w3@x/mcp?token=v5",
 	}
 	want := config.Server{
-		Name: "a", Command: "x",
+		Name:    "a",
+		Command: "x",
 		Args: []string{
-			"--token", "***", "--api-key=***", "-H", "***", `{"password":"***","user":"me","max_tokens":4096}`, "-c", "PASSWORD=***",
-			"https://x/?key=***&n=5", "--port", "80", "redis://***@db", "${TOKEN:-d4}",
+			"--token",
+			"***",
+			"--api-key=***",
+			"-H",
+			"***",
+			`{"password":"***","user":"me","max_tokens":4096}`,
+			"-c",
+			"PASSWORD=***",
+			"https://x/?key=***&n=5",
+			"--port",
+			"80",
+			"redis://***@db",
+			"${TOKEN:-d4}",
 		},
-		Env:     map[string]string{"API_KEY": "***", "DB_PASS": "***", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob", "SECRET": "${S:-***}"},
+		Env: map[string]string{
+			"API_KEY": "***", "DB_PASS": "***", "USE_TOKEN": "true", "DEBUG": "1", "GIT_AUTHOR": "Bob",
+			"SECRET": "${S:-***}",
+		},
 		Headers: map[string]string{"Authorization": "***", "X-Level": "high"},
 		URL:     "https://***@x/mcp?token=***",
 	}
@@ -148,9 +180,19 @@ func TestMaskedArguments(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	s := config.Server{
 		Command: "TOKEN=of-command npx x",
-		Args:    []string{"-c", "KEY=of-shell npx --token of-inner", "--config", `{"apiKey":"of json"}`, "redis://me:p%40ssword@db/0", "--auth", "Bearer of-flag"},
-		Env:     map[string]string{"A": "of-${X}-environment"}, Headers: map[string]string{"H": "of-header"},
-		Cwd: "/srv/token=of-folder", URL: "https://x/?k=of-query",
+		Args: []string{
+			"-c",
+			"KEY=of-shell npx --token of-inner",
+			"--config",
+			`{"apiKey":"of json"}`,
+			"redis://me:p%40ssword@db/0",
+			"--auth",
+			"Bearer of-flag",
+		},
+		Env:     map[string]string{"A": "of-${X}-environment"},
+		Headers: map[string]string{"H": "of-header"},
+		Cwd:     "/srv/token=of-folder",
+		URL:     "https://x/?k=of-query",
 	}
 	got := Secrets(s)
 	for _, want := range []string{

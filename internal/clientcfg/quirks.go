@@ -34,11 +34,13 @@ func (f *file) keep(path []string) verdict {
 			return lookInside
 		}
 		return drop
-	case path[0] == "projects" && !slices.Contains([]string{"mcpServers", "disabledMcpServers", "disabledMcpjsonServers"}, path[2]):
+	case path[0] == "projects" &&
+		!slices.Contains([]string{"mcpServers", "disabledMcpServers", "disabledMcpjsonServers"}, path[2]):
 		return drop
 	case path[0] == "projects", f.client.Bare:
 		return keepIt
-	case path[0] == f.key[0], slices.Contains([]string{"client", "description", "mcp", "mcpServers", "servers"}, path[0]):
+	case path[0] == f.key[0],
+		slices.Contains([]string{"client", "description", "mcp", "mcpServers", "servers"}, path[0]):
 		return keepIt
 	}
 	return drop

@@ -87,7 +87,10 @@ func (f *file) strict(data []byte) {
 		return
 	}
 	if rest := data[offset:]; rest[0] == '/' || rest[0] == '}' || rest[0] == ']' {
-		f.problem((&cursor{data: data}).place(offset), "", fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title))
+		f.problem(
+			(&cursor{data: data}).place(offset), "",
+			fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title),
+		)
 	}
 }
 
@@ -126,7 +129,8 @@ func (f *file) tables() {
 	}
 }
 
-// writtenFor takes the rules for the entries of a file of codemode's own from the client that it says it was written for.
+// writtenFor takes the rules for the entries of a file of codemode's own from the client that it says it was written
+// for.
 func (f *file) writtenFor() bool {
 	v, ok := f.root.get("client")
 	if !ok {
@@ -182,7 +186,10 @@ func (f *file) otherKey() bool {
 		f.table(table, name)
 		for i := range f.entries[first:] {
 			if !own {
-				note(&f.entries[first+i], "wrong key for %s: it is under %q, where %s does not look", filepath.Base(f.path), name, f.client.Title)
+				note(
+					&f.entries[first+i], "wrong key for %s: it is under %q, where %s does not look",
+					filepath.Base(f.path), name, f.client.Title,
+				)
 			}
 		}
 		return true

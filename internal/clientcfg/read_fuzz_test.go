@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// lineBreak is what ends a line in one format or another: YAML 1.1 has the last three (yaml.org/spec/1.1/#b-char, 2026-11).
+// lineBreak is what ends a line in one format or another: YAML 1.1 has the last three (yaml.org/spec/1.1/#b-char,
+// 2026-11).
 var lineBreak = regexp.MustCompile("[\n\r\u0085\u2028\u2029]")
 
 // FuzzEveryFormat holds that no file, of any format, yields a server that cannot be used, a problem outside
@@ -30,7 +31,8 @@ func FuzzEveryFormat(f *testing.F) {
 		r := file{client: &c, scope: User, key: c.Key, path: "/f" + ext, env: &Env{OS: "linux", WorkDir: "/w"}}
 		r.parse(bytes.Clone(data))
 		for _, e := range r.entries {
-			if e.Status != Invalid && (e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
+			if e.Status != Invalid &&
+				(e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
 				t.Errorf("%s: a server that cannot be used: %+v", c.ID, e)
 			}
 			identity(e)

@@ -39,8 +39,9 @@ func TestReadServers(t *testing.T) {
 	got, problems := readServers("f.json", []byte(data))
 	want := []config.Server{
 		{
-			Name: "zeta", Description: "team", Transport: config.Stdio, Command: "npx", Args: []string{"-y", "z", "8080"},
-			Env: map[string]string{"PORT": "3000", "T": "${TOKEN}"}, Cwd: "~/x", Source: "f.json",
+			Name: "zeta", Description: "team", Transport: config.Stdio, Command: "npx",
+			Args: []string{"-y", "z", "8080"}, Env: map[string]string{"PORT": "3000", "T": "${TOKEN}"}, Cwd: "~/x",
+			Source: "f.json",
 		},
 		{
 			Name: "alpha", Description: "own", Transport: config.HTTP, URL: "https://a.example/mcp",

@@ -9,13 +9,14 @@ import (
 
 // plainMembers are those of an entry whose texts are no secrets unless they look like one.
 var plainMembers = map[string]bool{
-	"command": true, "cmd": true, "path": true, "type": true, "transport": true, "name": true, "cwd": true, "source": true,
-	"description": true, "url": true, "serverUrl": true, "httpUrl": true, "uri": true, "env_vars": true, "env_keys": true,
+	"command": true, "cmd": true, "path": true, "type": true, "transport": true,
+	"name": true, "cwd": true, "source": true, "description": true, "url": true,
+	"serverUrl": true, "httpUrl": true, "uri": true, "env_vars": true, "env_keys": true,
 	"tools": true, "$schema": true,
 }
 
-// FileSecrets are the texts in a client's file that nobody else should see. What is not known to be harmless is one: files of clients
-// hold more than servers.
+// FileSecrets are the texts in a client's file that nobody else should see. What is not known to be harmless is one:
+// files of clients hold more than servers.
 //
 // Only those that shown, a part of the file's text, could hold are looked at: some files are large.
 func FileSecrets(root any, shown string) []string {
@@ -69,7 +70,10 @@ func (c *secretCollector) words(key string, list []any) {
 
 func (c *secretCollector) text(key, s string) {
 	first := s // as far as every format writes it as it is
-	if end := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"'\<>&`, r) }); end >= 0 {
+	if end := strings.IndexFunc(
+		s,
+		func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"'\<>&`, r) },
+	); end >= 0 {
 		first = s[:end]
 	}
 	if c.looked[s] || !strings.Contains(c.shown, first) {
@@ -89,7 +93,9 @@ func (c *secretCollector) text(key, s string) {
 
 // onlyReference says whether a value is no secret, or nothing but a reference, in whichever dialect.
 func onlyReference(key, s string) bool {
-	for _, d := range []config.Dialect{config.DialectOwn, config.DialectEnvColon, config.DialectDollar, config.DialectCurly, config.DialectSecrets} {
+	for _, d := range []config.Dialect{
+		config.DialectOwn, config.DialectEnvColon, config.DialectDollar, config.DialectCurly, config.DialectSecrets,
+	} {
 		if finderOf(d).Table(map[string]string{key: s})[key] == s {
 			return true
 		}

@@ -9,7 +9,8 @@ import (
 	"codemode/internal/config"
 )
 
-// TestStartsOriginal holds what is taken for the original where an entry would be replaced: not what only is given its folder.
+// TestStartsOriginal holds what is taken for the original where an entry would be replaced: not what only is given its
+// folder.
 func TestStartsOriginal(t *testing.T) {
 	for _, c := range []struct {
 		want bool
@@ -32,9 +33,13 @@ func TestStartsOriginal(t *testing.T) {
 
 func TestGivenHasWhatEnvAssigns(t *testing.T) {
 	values, passed := clientcfg.Given(config.Server{
-		Command: "env", Args: []string{"MCP_BRIDGE_PIDS=9", "uvx", "x"}, Env: map[string]string{"A": "b"}, EnvPass: []string{"C"},
+		Command: "env", Args: []string{"MCP_BRIDGE_PIDS=9", "uvx", "x"}, Env: map[string]string{"A": "b"},
+		EnvPass: []string{"C"},
 	})
-	if want := map[string]string{"A": "b", "MCP_BRIDGE_PIDS": "9"}; !maps.Equal(values, want) || !slices.Equal(passed, []string{"C"}) {
+	if want := map[string]string{
+		"A": "b", "MCP_BRIDGE_PIDS": "9",
+	}; !maps.Equal(values, want) ||
+		!slices.Equal(passed, []string{"C"}) {
 		t.Errorf("got %v and %v", values, passed)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Stamp is a text that changes when a file does which an entry refers to, as EnvFile or as {file:…}: a server that was
-// started with what was in it is to be started again. No file is opened for it, so it is no proof that nothing has changed:
-// for a project's EnvFile there is EnvHash. It is empty where there is none.
+// started with what was in it is to be started again. No file is opened for it, so it is no proof that nothing has
+// changed: for a project's EnvFile there is EnvHash. It is empty where there is none.
 func Stamp(s config.Server, env Env) string {
 	var files []string
 	look := func(text string) {

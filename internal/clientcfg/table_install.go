@@ -79,7 +79,10 @@ var installs = map[string]Install{
 	},
 	"claude-desktop": {
 		Places: []Place{
-			marked("{local}/Packages/Claude_*", userOn("windows", "{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json")),
+			marked(
+				"{local}/Packages/Claude_*",
+				userOn("windows", "{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
+			),
 			at(user("{config}/Claude/claude_desktop_config.json")),
 		},
 		Marks: []string{"/Applications/Claude.app", "~/Applications/Claude.app"},
@@ -91,11 +94,18 @@ var installs = map[string]Install{
 		Link:     "cursor://anysphere.cursor-deeplink/mcp/install?name={name}&config={entry}",
 	},
 	"vscode": {
-		Places: places(editor("Code", "mcp.json"), editor("Code - Insiders", "mcp.json"), editor("VSCodium", "mcp.json"), project(".vscode/mcp.json")),
-		Marks:  []string{"/Applications/Visual Studio Code.app", "{local}/Programs/Microsoft VS Code"},
-		Every:  true, Programs: []string{"code"}, WSL: true,
-		Link:  "vscode:mcp/install?{server}",
-		Notes: []string{"profiles other than the default one do not have it; it asks for trust when it first starts it"},
+		Places: places(
+			editor("Code", "mcp.json"), editor("Code - Insiders", "mcp.json"), editor("VSCodium", "mcp.json"),
+			project(".vscode/mcp.json"),
+		),
+		Marks:    []string{"/Applications/Visual Studio Code.app", "{local}/Programs/Microsoft VS Code"},
+		Every:    true,
+		Programs: []string{"code"},
+		WSL:      true,
+		Link:     "vscode:mcp/install?{server}",
+		Notes: []string{
+			"profiles other than the default one do not have it; it asks for trust when it first starts it",
+		},
 	},
 	"codex": {Programs: []string{"codex"}, Strips: true, Last: longCalls},
 	"gemini": {
@@ -106,16 +116,22 @@ var installs = map[string]Install{
 	"opencode": {Programs: []string{"opencode"}},
 	"windsurf": {
 		Places: []Place{
-			at(user("~/.codeium/windsurf/mcp_config.json")), at(user("~/.codeium/windsurf-next/mcp_config.json")),
+			at(user("~/.codeium/windsurf/mcp_config.json")),
+			at(user("~/.codeium/windsurf-next/mcp_config.json")),
 			marked("~/.codeium/mcp_config.json", user("~/.codeium/mcp_config.json")), // of the plugin for JetBrains
 			// Windsurf is called Devin Desktop since 2026, and its default agent reads Devin's file.
-			at(userOn(unixes, "~/.config/devin/mcp_config.json")), at(userOn("windows", "{config}/devin/mcp_config.json")),
+			at(
+				userOn(unixes, "~/.config/devin/mcp_config.json"),
+			),
+			at(userOn("windows", "{config}/devin/mcp_config.json")),
 		},
 		Every: true, Marks: []string{"/Applications/Windsurf.app"}, Programs: []string{"windsurf"},
 	},
 	"devin": {
-		Places: places(userOn(unixes, "~/.config/devin/mcp_config.json"), userOn("windows", "{config}/devin/mcp_config.json"),
-			project(".devin/mcp_config.json")),
+		Places: places(
+			userOn(unixes, "~/.config/devin/mcp_config.json"), userOn("windows", "{config}/devin/mcp_config.json"),
+			project(".devin/mcp_config.json"),
+		),
 		Programs: []string{"devin"},
 	},
 	"zed": {
@@ -154,7 +170,9 @@ var installs = map[string]Install{
 	"amazon-q": {Programs: []string{"q"}},
 	"kiro":     {Marks: []string{"~/.kiro"}, Programs: []string{"kiro", "kiro-cli"}},
 	"jetbrains-ai": {
-		Notes: []string{"its makers document no file: if codemode does not appear, paste what --print prints under Settings, Tools, AI Assistant, MCP"},
+		Notes: []string{
+			"its makers document no file: if codemode does not appear, paste what --print prints under Settings, Tools, AI Assistant, MCP",
+		},
 	},
 	"junie": {Marks: []string{"~/.junie"}},
 	"warp": {

@@ -43,7 +43,9 @@ func TestPathsOnEverySystem(t *testing.T) {
 		"qoder":          {"/home/a/.qoder/mcp.json", "/Users/a/.qoder/mcp.json", roaming + "/Qoder/SharedClientCache/mcp.json"},
 		"hermes":         {"/home/a/.hermes/config.yaml", "/Users/a/.hermes/config.yaml", local + "/hermes/config.yaml"},
 	} {
-		for i, env := range []Env{{OS: "linux", Home: "/home/a"}, {OS: "darwin", Home: "/Users/a"}, {OS: "windows", Home: "C:/Users/a"}} {
+		for i, env := range []Env{
+			{OS: "linux", Home: "/home/a"}, {OS: "darwin", Home: "/Users/a"}, {OS: "windows", Home: "C:/Users/a"},
+		} {
 			if got := paths(env, id); len(got) == 0 || got[0] != want[i] {
 				t.Errorf("%s on %s: %q, want first %q", id, env.OS, got, want[i])
 			}
@@ -53,8 +55,12 @@ func TestPathsOnEverySystem(t *testing.T) {
 
 func TestPathsThatVariablesMove(t *testing.T) {
 	set := map[string]string{
-		"CLAUDE_CONFIG_DIR": "/else/claude", "CODEX_HOME": "~/codex", "XDG_CONFIG_HOME": "/else/xdg", "COPILOT_HOME": "not/absolute",
-		"OPENCODE_CONFIG": "/else/opencode.json", "APPDATA": `D:\Roaming`,
+		"CLAUDE_CONFIG_DIR": "/else/claude",
+		"CODEX_HOME":        "~/codex",
+		"XDG_CONFIG_HOME":   "/else/xdg",
+		"COPILOT_HOME":      "not/absolute",
+		"OPENCODE_CONFIG":   "/else/opencode.json",
+		"APPDATA":           `D:\Roaming`,
 	}
 	lookup := func(name string) (string, bool) { v, ok := set[name]; return v, ok }
 	env := Env{OS: "linux", Home: "/home/a", Lookup: lookup}
@@ -90,7 +96,8 @@ func TestTable(t *testing.T) {
 		if c.Title == "" || len(c.Key) == 0 || len(c.Files) == 0 {
 			t.Errorf("%s lacks a title, a key or files", c.ID)
 		}
-		if !dated.MatchString(c.Facts) && !strings.Contains(c.Facts, "read 2026-11") && !strings.Contains(c.Facts, "2026-05") {
+		if !dated.MatchString(c.Facts) && !strings.Contains(c.Facts, "read 2026-11") &&
+			!strings.Contains(c.Facts, "2026-05") {
 			t.Errorf("%s does not say when its facts were read: %q", c.ID, c.Facts)
 		}
 		for _, f := range c.Files {
@@ -102,7 +109,9 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if order := ids[:7]; !slices.Equal(order, []string{"mcp", "claude-code", "cursor", "vscode", "claude-desktop", "codex", "gemini"}) {
+	if order := ids[:7]; !slices.Equal(
+		order, []string{"mcp", "claude-code", "cursor", "vscode", "claude-desktop", "codex", "gemini"},
+	) {
 		t.Errorf("precedence is %v", order)
 	}
 }
@@ -113,7 +122,10 @@ func TestSources(t *testing.T) {
 			t.Errorf("%q is documented and does not exist", doc.Name)
 		}
 	}
-	if err := CheckSources([]string{"cursor", "-vscode", "curser"}); err == nil || !strings.Contains(err.Error(), `"curser"`) {
+	if err := CheckSources(
+		[]string{"cursor", "-vscode", "curser"},
+	); err == nil ||
+		!strings.Contains(err.Error(), `"curser"`) {
 		t.Errorf("a misspelt name: %v", err)
 	}
 	for _, tt := range []struct {

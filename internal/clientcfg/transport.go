@@ -29,7 +29,9 @@ func (f *file) transport(e *Entry, r *fields) error {
 	}
 	switch {
 	case s.Command == "" && s.URL == "" && r.has("settings") && f.client.Entry == Context:
-		return &foreignError{fmt.Errorf("server %q is an extension of %s, which alone can start it", e.Written, f.client.Title)}
+		return &foreignError{
+			fmt.Errorf("server %q is an extension of %s, which alone can start it", e.Written, f.client.Title),
+		}
 	case s.Command == "" && s.URL == "":
 		return &config.FieldError{Server: e.Written, Want: `has neither "command" nor "url"`}
 	case s.Command != "" && s.URL != "" && f.client.Entry == Codex:
@@ -91,7 +93,9 @@ func checkURL(server, text string) error {
 	case "http", "https":
 		return nil
 	case "ws", "wss", "unix", "pipe":
-		return &config.FieldError{Server: server, Want: fmt.Sprintf("is reached by %s, which is not supported", strings.ToLower(scheme))}
+		return &config.FieldError{
+			Server: server, Want: fmt.Sprintf("is reached by %s, which is not supported", strings.ToLower(scheme)),
+		}
 	}
 	if strings.ContainsAny(scheme, "${") {
 		return nil

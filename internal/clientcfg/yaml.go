@@ -73,7 +73,9 @@ func (y *yamlTree) object(v *yaml.Node, depth int) *object {
 	for i := 0; i+1 < len(v.Content); i += 2 {
 		key, value := v.Content[i], y.node(v.Content[i+1], depth+1)
 		if merged, ok := value.value.(*object); ok && key.ShortTag() == "!!merge" {
-			o.members = append(merged.members[:len(merged.members):len(merged.members)], o.members...) // what is written wins
+			o.members = append(
+				merged.members[:len(merged.members):len(merged.members)],
+				o.members...) // what is written wins
 			continue
 		}
 		o.members = append(o.members, member{key.Value, place{key.Line, key.Column}, value})

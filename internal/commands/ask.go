@@ -64,17 +64,22 @@ func (t *terminal) ask(ctx context.Context, q bridge.Question) (bridge.Answer, e
 }
 
 // words are those that a yes is said with.
-var words = strings.Fields("acorn amber anchor apple arrow badge bamboo barrel basket beacon blossom breeze bridge butter " +
-	"cactus candle canyon carrot castle cedar cherry clover cobalt copper coral cotton desert dragon eagle ember falcon " +
-	"feather fennel forest garden ginger harbor hazel honey island jungle kettle lantern lemon maple marble meadow mirror " +
-	"nectar olive orchid pepper pillow planet quartz raven ribbon river saddle silver spruce tulip velvet walnut willow")
+var words = strings.Fields(
+	"acorn amber anchor apple arrow badge bamboo barrel basket beacon blossom breeze bridge butter " +
+		"cactus candle canyon carrot castle cedar cherry clover cobalt copper coral cotton desert dragon eagle ember falcon " +
+		"feather fennel forest garden ginger harbor hazel honey island jungle kettle lantern lemon maple marble meadow mirror " +
+		"nectar olive orchid pepper pillow planet quartz raven ribbon river saddle silver spruce tulip velvet walnut willow",
+)
 
 // maxWrong is how often an answer may be none.
 const maxWrong = 3
 
 // answer reads what is typed. The name stands beside the word, at the end of what may be longer than the screen.
 func (t *terminal) answer(ctx context.Context, name, word string) (bridge.Answer, error) {
-	fmt.Fprintf(t.out, "codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word, word)
+	fmt.Fprintf(
+		t.out, "codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word,
+		word,
+	)
 	for range maxWrong {
 		text, err := typedLine(ctx, t.in)
 		switch {

@@ -28,13 +28,28 @@ func auditCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "run", Usage: "`ID` only this run, as a receipt names it", Local: true},
 			&cli.StringFlag{Name: "server", Usage: "`PATTERN` only servers with such a name", Local: true},
 			&cli.StringFlag{Name: "tool", Usage: "`PATTERN` only tools with such a name", Local: true},
-			&cli.StringFlag{Name: "since", Usage: "`DURATION` how far to look back, such as 90m, 7d or 2w", Local: true},
+			&cli.StringFlag{
+				Name:  "since",
+				Usage: "`DURATION` how far to look back, such as 90m, 7d or 2w",
+				Local: true,
+			},
 			&cli.BoolFlag{Name: "failed", Usage: "only those that did not end well", Local: true},
-			&cli.IntFlag{Name: "limit", Usage: "`N` calls to show at most, the last; 0 is all", Value: 100, Local: true},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is written from now on, until Ctrl-C", Local: true},
+			&cli.IntFlag{
+				Name:  "limit",
+				Usage: "`N` calls to show at most, the last; 0 is all",
+				Value: 100,
+				Local: true,
+			},
+			&cli.BoolFlag{
+				Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is written from now on, until Ctrl-C",
+				Local: true,
+			},
 			&cli.BoolFlag{Name: "json", Usage: "print the log's own lines, of runs, too", Local: true},
 		}, append(settingFlags("tenant"), configFlag())...),
-		Metadata: examples("codemode audit --failed --since 24h", "codemode audit --server github --json | jq .ms", "codemode audit -f --limit 10"),
+		Metadata: examples(
+			"codemode audit --failed --since 24h", "codemode audit --server github --json | jq .ms",
+			"codemode audit -f --limit 10",
+		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArguments(cmd); err != nil {
 				return err
@@ -95,7 +110,9 @@ func readAuditQuery(cmd *cli.Command) (auditQuery, error) {
 	if typed := cmd.String("since"); cmd.IsSet("since") {
 		d, ok := lookBack(typed)
 		if !ok {
-			return q, &usageError{msg: fmt.Sprintf("--since is %q; it must be a time such as 90m, 24h, 7d or 2w", typed)}
+			return q, &usageError{
+				msg: fmt.Sprintf("--since is %q; it must be a time such as 90m, 24h, 7d or 2w", typed),
+			}
 		}
 		q.begin = time.Now().Add(-d)
 	}
@@ -113,7 +130,8 @@ func readAuditQuery(cmd *cli.Command) (auditQuery, error) {
 // into collects the records that are wanted, as far as each can be judged alone.
 func (q auditQuery) into(list *[]noted) func(audit.Record, []byte) {
 	return func(r audit.Record, line []byte) {
-		if !r.Time.Before(q.begin) && wantsRecord(q.cmd, r) && (q.json || r.Event == audit.Called || r.Event == audit.Sending) {
+		if !r.Time.Before(q.begin) && wantsRecord(q.cmd, r) &&
+			(q.json || r.Event == audit.Called || r.Event == audit.Sending) {
 			*list = append(*list, noted{r, string(line)})
 		}
 	}
@@ -133,7 +151,9 @@ func (q auditQuery) ended(list []noted) []noted {
 	if !q.cmd.Bool("failed") {
 		return list
 	}
-	return slices.DeleteFunc(list, func(r noted) bool { return r.Outcome == "ok" || r.Outcome == "success" || r.Event == audit.RunBegins })
+	return slices.DeleteFunc(
+		list, func(r noted) bool { return r.Outcome == "ok" || r.Outcome == "success" || r.Event == audit.RunBegins },
+	)
 }
 
 var auditHead = []string{"TIME", "RUN", "SERVER", "TOOL", "OUTCOME", "MS", "RULE"}
@@ -199,7 +219,10 @@ func lookBack(typed string) (time.Duration, bool) {
 	for unit, hours := range map[string]float64{"d": 24, "w": 7 * 24} {
 		if number, ok := strings.CutSuffix(typed, unit); ok {
 			n, err := strconv.ParseFloat(number, 64)
-			return time.Duration(n * hours * float64(time.Hour)), err == nil && n >= 0 && n*hours < time.Duration(math.MaxInt64).Hours()
+			return time.Duration(
+					n * hours * float64(time.Hour),
+				), err == nil && n >= 0 &&
+					n*hours < time.Duration(math.MaxInt64).Hours()
 		}
 	}
 	d, err := time.ParseDuration(typed)

@@ -19,7 +19,8 @@ func TestPrintLines(t *testing.T) {
 	if err := printLines(&out, []noted{{want, string(line)}}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(out.String(), "\u009b\u202e\u2066\U000e0041\u2028\x1b") || !strings.Contains(out.String(), "é") {
+	if strings.ContainsAny(out.String(), "\u009b\u202e\u2066\U000e0041\u2028\x1b") ||
+		!strings.Contains(out.String(), "é") {
 		t.Errorf("it prints %q", out.String())
 	}
 	var got audit.Record

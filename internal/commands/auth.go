@@ -48,10 +48,22 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 		Description: "The browser may be on another machine: paste the address that it ends at, even\n" +
 			"if it shows an error there.",
 		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "scope", Usage: "`SCOPE` wanted beside what the server asks for; repeatable", Local: true},
+			&cli.StringSliceFlag{
+				Name:  "scope",
+				Usage: "`SCOPE` wanted beside what the server asks for; repeatable",
+				Local: true,
+			},
 			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode at its authorization server", Local: true},
-			&cli.StringFlag{Name: "client-secret-from", Usage: "`VARIABLE` that holds the secret of that registration", Local: true},
-			&cli.StringFlag{Name: "client-metadata", Usage: "`URL` of a document about codemode, for an ID", Local: true},
+			&cli.StringFlag{
+				Name:  "client-secret-from",
+				Usage: "`VARIABLE` that holds the secret of that registration",
+				Local: true,
+			},
+			&cli.StringFlag{
+				Name:  "client-metadata",
+				Usage: "`URL` of a document about codemode, for an ID",
+				Local: true,
+			},
 			&cli.BoolFlag{Name: "no-browser", Usage: "open none: only print the address", Local: true},
 		}, discoveryFlags()...),
 		Metadata: examples(`codemode auth login sentry`, `codemode auth login --no-browser github --scope repo`),
@@ -81,7 +93,9 @@ func openSignIn(env Env, cmd *cli.Command) (*tenancy, config.Server, error) {
 	i := slices.IndexFunc(t.usable, func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
 	s := t.usable[i]
 	if s.Command != "" {
-		return nil, s, fmt.Errorf("server %q is a program, which signs in by itself; only servers by URL are signed in to here", s.Name)
+		return nil, s, fmt.Errorf(
+			"server %q is a program, which signs in by itself; only servers by URL are signed in to here", s.Name,
+		)
 	}
 	s, err = t.expand(s, func(string, string) {})
 	if err != nil {
@@ -127,7 +141,10 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	if err != nil {
 		return fmt.Errorf("signing in to %q: %w", s.Name, err)
 	}
-	ui.note("auth", fmt.Sprintf("signed in to %q by %s; the token is in a file that only you can read", s.Name, host(g.Issuer)))
+	ui.note(
+		"auth",
+		fmt.Sprintf("signed in to %q by %s; the token is in a file that only you can read", s.Name, host(g.Issuer)),
+	)
 	ui.hints([]string{"codemode docs " + hint.Word(s.Name) + " --refresh"})
 	return nil
 }
@@ -216,7 +233,9 @@ func authStatusCommand(env Env, ui *ui) *cli.Command {
 			}
 			table := make([][]cell, 0, len(rows))
 			for _, r := range rows {
-				table = append(table, cells(cmp.Or(r.Server, r.URL), host(r.Issuer), strings.Join(r.Scopes, " "), r.until()))
+				table = append(
+					table, cells(cmp.Or(r.Server, r.URL), host(r.Issuer), strings.Join(r.Scopes, " "), r.until()),
+				)
 			}
 			return out.table([]string{"SERVER", "BY", "SCOPES", "TOKEN"}, table)
 		},
@@ -242,7 +261,9 @@ func (t *tenancy) signedIn() []signInRow {
 		}
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(a, b signInRow) int { return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URL, b.URL)) })
+	slices.SortFunc(
+		rows, func(a, b signInRow) int { return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URL, b.URL)) },
+	)
 	return rows
 }
 

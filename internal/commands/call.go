@@ -33,7 +33,10 @@ func callCommand(env Env, ui *ui) *cli.Command {
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
-				return &usageError{"call takes SERVER.TOOL and its arguments", []string{"there are: codemode search WHAT", "see: codemode call --help"}}
+				return &usageError{
+					"call takes SERVER.TOOL and its arguments",
+					[]string{"there are: codemode search WHAT", "see: codemode call --help"},
+				}
 			}
 			p, err := callProgram(env, cmd)
 			if err != nil {
@@ -97,7 +100,9 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 		}
 		arguments = append(arguments, some...)
 	}
-	text, err := json.Marshal(map[string]any{"server": server, "tool": tool, "arguments": arguments, "json": cmd.Bool("json")})
+	text, err := json.Marshal(
+		map[string]any{"server": server, "tool": tool, "arguments": arguments, "json": cmd.Bool("json")},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +115,14 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 		return nil, fmt.Errorf("opening an empty stdin: %w", err)
 	}
 	return &program{
-		code: fmt.Sprintf(callCode, literal), filename: "<call>", argv: []string{"call"}, stdin: null, owned: true, servers: []string{server},
+		code: fmt.Sprintf(
+			callCode, literal,
+		),
+		filename: "<call>",
+		argv:     []string{"call"},
+		stdin:    null,
+		owned:    true,
+		servers:  []string{server},
 	}, nil
 }
 
@@ -118,13 +130,19 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 func (t *tenancy) splitTool(word string) (server, tool string, err error) {
 	for at := len(word) - 1; at > 0; at-- {
 		name := word[:at]
-		if word[at] == '.' && slices.ContainsFunc(t.found.Entries, func(e clientcfg.Entry) bool { return e.Server.Name == name || t.aliases[e.Server.Name] == name }) {
+		if word[at] == '.' &&
+			slices.ContainsFunc(
+				t.found.Entries,
+				func(e clientcfg.Entry) bool { return e.Server.Name == name || t.aliases[e.Server.Name] == name },
+			) {
 			return name, word[at+1:], nil
 		}
 	}
 	server, tool, ok := strings.Cut(word, ".")
 	if !ok || server == "" || tool == "" {
-		return "", "", &usageError{"a call is of SERVER.TOOL, not " + quote(word), []string{"see: codemode call --help"}}
+		return "", "", &usageError{
+			"a call is of SERVER.TOOL, not " + quote(word), []string{"see: codemode call --help"},
+		}
 	}
 	return server, tool, nil
 }
@@ -141,7 +159,9 @@ func readArguments(env Env, word string) ([]argument, error) {
 	key, value, ok := strings.Cut(word, "=")
 	key, isJSON := strings.CutSuffix(key, ":")
 	if !ok || key == "" {
-		return nil, &usageError{"an argument is KEY=TEXT, KEY:=JSON, @FILE or -, not " + quote(word), []string{"see: codemode call --help"}}
+		return nil, &usageError{
+			"an argument is KEY=TEXT, KEY:=JSON, @FILE or -, not " + quote(word), []string{"see: codemode call --help"},
+		}
 	}
 	if name, isFile := strings.CutPrefix(value, "@"); isFile {
 		data, err := readInput(env, name)
@@ -178,7 +198,9 @@ func readInput(env Env, name string) ([]byte, error) {
 func objectArguments(word string, data []byte) (list []argument, err error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil || members == nil {
-		return nil, &usageError{"what " + quote(word) + " gives is no JSON object of arguments; nothing was called", nil}
+		return nil, &usageError{
+			"what " + quote(word) + " gives is no JSON object of arguments; nothing was called", nil,
+		}
 	}
 	for key, value := range members {
 		list = append(list, argument{Key: key, JSON: value})

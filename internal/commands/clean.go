@@ -45,9 +45,11 @@ type keptThing struct {
 
 // aboutKept says what is in the folders of the cache and of a tenant's state.
 var aboutKept = map[string]string{
-	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox", "interpreters": "what other interpreters are",
-	"seccomp": "system call filters for engines", "shares": "folders that containers were seen to read", "tools": "tool lists of servers",
-	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs", "sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
+	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox",
+	"interpreters": "what other interpreters are", "seccomp": "system call filters for engines",
+	"shares": "folders that containers were seen to read", "tools": "tool lists of servers",
+	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs",
+	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
 	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
 }
 
@@ -145,7 +147,9 @@ func runClean(env Env, ui *ui, cmd *cli.Command) error {
 	switch {
 	case cmd.Bool("yes"):
 	case !isTerminal(env.Stdin) || !isTerminal(env.Stderr):
-		return &exitError{exitRefused, errors.New("there is nobody to ask, so nothing was removed; with --yes it is done unasked")}
+		return &exitError{
+			exitRefused, errors.New("there is nobody to ask, so nothing was removed; with --yes it is done unasked"),
+		}
 	case !ui.ask(env.Stdin, question):
 		ui.note("note", "nothing was removed")
 		return exit(exitRefused)

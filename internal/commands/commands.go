@@ -107,7 +107,9 @@ func describeCompletion(c *cli.Command) {
 	}
 	c.Action = func(_ context.Context, cmd *cli.Command) error {
 		if name := cmd.Args().First(); name != "" {
-			return &usageError{msg: "unknown shell " + quote(name), hints: []string{"there are bash, zsh, fish and pwsh"}}
+			return &usageError{
+				msg: "unknown shell " + quote(name), hints: []string{"there are bash, zsh, fish and pwsh"},
+			}
 		}
 		return &usageError{msg: "for which shell?", hints: []string{"there are bash, zsh, fish and pwsh"}}
 	}

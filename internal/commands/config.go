@@ -168,8 +168,8 @@ func (e *isThereError) Error() string {
 // Hint is what to do instead.
 func (e *isThereError) Hint() []string { return []string{e.instead} }
 
-// writeNew writes a file that must not be there yet; instead is what to do where it is. What is there afterwards is whole,
-// or not there at all.
+// writeNew writes a file that must not be there yet; instead is what to do where it is. What is there afterwards is
+// whole, or not there at all.
 func writeNew(name, text, instead string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return cause(err)

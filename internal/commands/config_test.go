@@ -18,7 +18,8 @@ func TestConfigHelp(t *testing.T) {
 	}
 	for _, name := range names {
 		code, text, _ := run("help", "config", name)
-		if code != 0 || !strings.HasPrefix(text, "codemode config "+name+": ") || !strings.Contains(text, "\nexamples:\n") {
+		if code != 0 || !strings.HasPrefix(text, "codemode config "+name+": ") ||
+			!strings.Contains(text, "\nexamples:\n") {
 			t.Errorf("help config %s: code %d, %q", name, code, text)
 		}
 		for line := range strings.Lines(text) {

@@ -35,10 +35,20 @@ func doctorCommand(env Env, ui *ui) *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "servers", Usage: "also start every server, and ask it for its tools", Local: true},
 			&cli.BoolFlag{Name: "escape", Usage: "also make all attempts to escape, which takes minutes", Local: true},
-			&cli.StringSliceFlag{Name: "attempt", Usage: "`NAME` or group of those attempts that is made alone", Local: true},
+			&cli.StringSliceFlag{
+				Name:  "attempt",
+				Usage: "`NAME` or group of those attempts that is made alone",
+				Local: true,
+			},
 			&cli.BoolFlag{Name: "fix", Usage: "first repair what can be repaired without loss", Local: true},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask before --fix fetches an image", Local: true},
-			&cli.StringFlag{Name: "report", Usage: "`FILE` for a bug report, without secrets; - is stdout", Local: true},
+			&cli.BoolFlag{
+				Name: "yes", Aliases: []string{"y"}, Usage: "do not ask before --fix fetches an image", Local: true,
+			},
+			&cli.StringFlag{
+				Name:  "report",
+				Usage: "`FILE` for a bug report, without secrets; - is stdout",
+				Local: true,
+			},
 			jsonFlag(),
 		}, append(settingFlags("servers-file", "tenant", "runtime", "python"), configFlag())...),
 		Metadata: examples("codemode doctor --servers --fix", "codemode doctor --escape --attempt network"),
@@ -254,7 +264,8 @@ func (p *patient) kept() doctor.Kept {
 		Tools: p.listsDir(),
 	}
 	for _, e := range p.found.Entries {
-		if isOwn(e) && len(e.Server.Env)+len(e.Server.Headers) > 0 && filepath.IsAbs(e.Server.Source) && e.Scope != clientcfg.Project {
+		if isOwn(e) && len(e.Server.Env)+len(e.Server.Headers) > 0 && filepath.IsAbs(e.Server.Source) &&
+			e.Scope != clientcfg.Project {
 			k.Own = append(k.Own, e.Server.Source)
 		}
 	}
@@ -286,7 +297,10 @@ func (p *patient) askPulls(ctx context.Context, yes bool) (checks []doctor.Check
 			checks = append(checks, doctor.Check{
 				Name: "repair", Proves: "that the image is here",
 				Examine: func(ctx context.Context, found func(doctor.Finding)) {
-					f := doctor.Finding{Subject: r.Name(), Verdict: doctor.OK, Summary: fmt.Sprintf("image %q is fetched", image.Name())}
+					f := doctor.Finding{
+						Subject: r.Name(), Verdict: doctor.OK,
+						Summary: fmt.Sprintf("image %q is fetched", image.Name()),
+					}
 					if err := image.Pull(ctx, p.ui.working); err != nil {
 						f.Verdict, f.Summary, f.Remedy = doctor.Failed, err.Error(), hint.Of(err)
 					}

@@ -21,7 +21,10 @@ func chosenAttempts(cmd *cli.Command) (func(escape.Attempt) bool, error) {
 		return nil, nil
 	}
 	if !cmd.Bool("escape") {
-		return nil, &usageError{"--attempt chooses attempts of --escape", []string{"codemode doctor --escape --attempt " + hint.Word(asked[0])}}
+		return nil, &usageError{
+			"--attempt chooses attempts of --escape",
+			[]string{"codemode doctor --escape --attempt " + hint.Word(asked[0])},
+		}
 	}
 	known := slices.Clone(escape.Groups)
 	for _, in := range []string{escape.InGuest, escape.InSession} {
@@ -46,7 +49,9 @@ func chosenAttempts(cmd *cli.Command) (func(escape.Attempt) bool, error) {
 }
 
 // escape has the attempts made that are asked for, when everything else has been examined: they take every processor.
-func (p *patient) escape(ctx context.Context, only func(escape.Attempt) bool, show *findings, tell func(doctor.Finding)) {
+func (p *patient) escape(
+	ctx context.Context, only func(escape.Attempt) bool, show *findings, tell func(doctor.Finding),
+) {
 	if p.paths.Cache == "" {
 		return // told already
 	}
@@ -68,7 +73,11 @@ func (s *findings) cut() {
 	s.attempts()
 	last := s.escapes[len(s.escapes)-1].Runtime
 	made := slices.DeleteFunc(slices.Clone(s.escapes), func(e doctor.Escape) bool { return e.Runtime != last })
-	s.add(doctor.Judge(doctor.Finding{Check: "escape", Subject: last}, made, errors.New("interrupted; the others were not made")))
+	s.add(
+		doctor.Judge(
+			doctor.Finding{Check: "escape", Subject: last}, made, errors.New("interrupted; the others were not made"),
+		),
+	)
 }
 
 // attempts shows how many attempts ended how, by group and runtime.
@@ -83,7 +92,9 @@ func (s *findings) attempts() {
 	var rows [][]cell
 	for _, group := range escape.Groups {
 		for _, runtime := range s.attempted() {
-			made := slices.DeleteFunc(slices.Clone(s.escapes), func(e doctor.Escape) bool { return e.Group != group || e.Runtime != runtime })
+			made := slices.DeleteFunc(
+				slices.Clone(s.escapes), func(e doctor.Escape) bool { return e.Group != group || e.Runtime != runtime },
+			)
 			if len(made) > 0 {
 				rows = append(rows, s.attemptRow(group, runtime, doctor.Ended(made)))
 			}

@@ -7,8 +7,8 @@ import (
 	"codemode/internal/doctor"
 )
 
-// TestCut holds that attempts which were interrupted are counted for the runtime they were made on: of one where all had been
-// made, that is told before.
+// TestCut holds that attempts which were interrupted are counted for the runtime they were made on: of one where all
+// had been made, that is told before.
 func TestCut(t *testing.T) {
 	s := &findings{quiet: true}
 	s.cut()
@@ -17,7 +17,8 @@ func TestCut(t *testing.T) {
 	}
 	s.escapes = []doctor.Escape{{Runtime: "native"}, {Runtime: "native"}, {Runtime: "podman"}}
 	s.cut()
-	if len(s.list) != 1 || s.list[0].Subject != "podman" || !strings.HasPrefix(s.list[0].Summary, "not all attempts were made, but 1: ") {
+	if len(s.list) != 1 || s.list[0].Subject != "podman" ||
+		!strings.HasPrefix(s.list[0].Summary, "not all attempts were made, but 1: ") {
 		t.Errorf("%+v", s.list)
 	}
 }

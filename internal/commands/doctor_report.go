@@ -56,7 +56,9 @@ func (r report) write(ui *ui, p *patient, found []doctor.Finding) error {
 func (p *patient) report(found []doctor.Finding) string {
 	var b strings.Builder
 	v := readVersion()
-	fmt.Fprintf(&b, "codemode %s, %s, %s\n%s\n", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.Platform, systemName())
+	fmt.Fprintf(
+		&b, "codemode %s, %s, %s\n%s\n", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.Platform, systemName(),
+	)
 	b.WriteString("\nchecks\n\n")
 	for _, f := range found {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Verdict, oneLine(strings.TrimSpace(f.Check+" "+f.Subject)+": "+f.Summary))
@@ -73,7 +75,10 @@ func (p *patient) report(found []doctor.Finding) string {
 	}
 	b.WriteString("\nservers\n\n")
 	for _, e := range p.entries() {
-		fmt.Fprintf(&b, "%-12s %s, %s, %s, %s\n", e.Status, oneLine(e.Server.Name), transport(e.Server), e.Place(), programName(e.Server))
+		fmt.Fprintf(
+			&b, "%-12s %s, %s, %s, %s\n", e.Status, oneLine(e.Server.Name), transport(e.Server), e.Place(),
+			programName(e.Server),
+		)
 	}
 	return p.redactor().Text(b.String())
 }

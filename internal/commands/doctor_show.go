@@ -105,7 +105,10 @@ type doctorJSON struct {
 func (s *findings) finish() error {
 	s.attempts()
 	sum := doctor.Count(s.list)
-	text := fmt.Sprintf("%d ok, %s, %d failed, %d skipped", sum.OK, plural(sum.Warnings, "warning", "warnings"), sum.Failed, sum.Skipped)
+	text := fmt.Sprintf(
+		"%d ok, %s, %d failed, %d skipped", sum.OK, plural(sum.Warnings, "warning", "warnings"), sum.Failed,
+		sum.Skipped,
+	)
 	verdict := doctor.OK
 	if sum.Failed > 0 {
 		verdict = doctor.Failed

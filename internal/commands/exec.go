@@ -28,8 +28,16 @@ func execCommand(env Env, ui *ui) *cli.Command {
 		Description: "Flags stand before the script. Codes of its own: 124 deadline, 125 not run.",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "c", Usage: "`CODE` to run instead of a script; - as script is stdin", Local: true},
-			&cli.StringFlag{Name: "m", Usage: "`MODULE` of Python's to run as a script, such as json.tool", Local: true},
-			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
+			&cli.StringFlag{
+				Name:  "m",
+				Usage: "`MODULE` of Python's to run as a script, such as json.tool",
+				Local: true,
+			},
+			&cli.StringSliceFlag{
+				Name:  "server",
+				Usage: "`NAME` of a server it may call; can be repeated; default is all",
+				Local: true,
+			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
@@ -84,7 +92,9 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	s := newScreen(env.Stdout, env.Stderr)
 	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
 	ui.out = env.Stderr
-	pictures, err := newImages(env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize})
+	pictures, err := newImages(
+		env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
+	)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}

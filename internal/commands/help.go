@@ -25,7 +25,8 @@ func printHelp(w io.Writer, cmd *cli.Command) error {
 // examples are the command lines that a command's help ends with.
 func examples(lines ...string) map[string]any { return map[string]any{"examples": lines} }
 
-// helpText is a command's help. It fits a terminal of 24 lines and 80 columns, but for long lists of commands; a test holds that.
+// helpText is a command's help. It fits a terminal of 24 lines and 80 columns, but for long lists of commands; a test
+// holds that.
 func helpText(cmd *cli.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\nusage: %s\n", cmd.FullName(), cmd.Usage, usageLine(cmd))

@@ -21,7 +21,8 @@ func run(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had; a list of many commands may scroll.
+// TestHelpFitsAScreen is about 24 lines of 80 columns, the size every terminal has had; a list of many commands may
+// scroll.
 func TestHelpFitsAScreen(t *testing.T) {
 	names := append(allCommands(table(Env{}, &ui{})), "completion", "")
 	for _, name := range names {

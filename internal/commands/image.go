@@ -17,7 +17,11 @@ import (
 func imageCommand(env Env, ui *ui) *cli.Command {
 	flags := func() []cli.Flag {
 		return append([]cli.Flag{
-			&cli.StringFlag{Name: "runtime", Usage: "`NAME` of the engine: podman or docker; default is both", Local: true},
+			&cli.StringFlag{
+				Name:  "runtime",
+				Usage: "`NAME` of the engine: podman or docker; default is both",
+				Local: true,
+			},
 		}, append(settingFlags("tenant"), configFlag())...)
 	}
 	return &cli.Command{
@@ -28,18 +32,23 @@ func imageCommand(env Env, ui *ui) *cli.Command {
 		Flags:           append([]cli.Flag{jsonFlag()}, flags()...),
 		Metadata:        examples(`codemode image`, `codemode image pull`, `codemode image pull --runtime podman`),
 		HideHelpCommand: true,
-		Commands: []*cli.Command{{
-			Name:     "pull",
-			Usage:    "fetch the image, or a newer one of its name",
-			Flags:    flags(),
-			Metadata: examples(`codemode image pull`, `CODEMODE_SANDBOX_IMAGE=python:3.13 codemode image pull --runtime docker`),
-			Action: func(ctx context.Context, cmd *cli.Command) error {
-				if err := noArguments(cmd); err != nil {
-					return err
-				}
-				return pullImage(ctx, env, ui, cmd)
+		Commands: []*cli.Command{
+			{
+				Name:  "pull",
+				Usage: "fetch the image, or a newer one of its name",
+				Flags: flags(),
+				Metadata: examples(
+					`codemode image pull`,
+					`CODEMODE_SANDBOX_IMAGE=python:3.13 codemode image pull --runtime docker`,
+				),
+				Action: func(ctx context.Context, cmd *cli.Command) error {
+					if err := noArguments(cmd); err != nil {
+						return err
+					}
+					return pullImage(ctx, env, ui, cmd)
+				},
 			},
-		}},
+		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return unknownSubcommand(cmd, cmd.Args().First())
@@ -67,12 +76,15 @@ func engines(env Env, ui *ui, cmd *cli.Command) ([]*container.Runtime, error) {
 		return nil, errNoCache
 	}
 	names := []string{container.Podman, container.Docker}
-	if order := t.config.Sandbox.Order; slices.Index(order, container.Docker) < slices.Index(order, container.Podman) && slices.Contains(order, container.Docker) {
+	if order := t.config.Sandbox.Order; slices.Index(order, container.Docker) < slices.Index(order, container.Podman) &&
+		slices.Contains(order, container.Docker) {
 		slices.Reverse(names)
 	}
 	if only := cmd.String("runtime"); only != "" {
 		if !slices.Contains(names, only) {
-			return nil, &usageError{"runtime " + quote(only) + " has no images", []string{"there are podman and docker"}}
+			return nil, &usageError{
+				"runtime " + quote(only) + " has no images", []string{"there are podman and docker"},
+			}
 		}
 		names = []string{only}
 	}

@@ -40,7 +40,8 @@ func TestKittyChunks(t *testing.T) {
 	for i, part := range parts {
 		control, payload, ok := strings.Cut(strings.TrimPrefix(part, "\x1b_G"), ";")
 		last := i == len(parts)-1
-		if !ok || len(payload) > 4096 || strings.Contains(control, "a=T,f=100") != (i == 0) || strings.HasSuffix(control, "m=0") != last {
+		if !ok || len(payload) > 4096 || strings.Contains(control, "a=T,f=100") != (i == 0) ||
+			strings.HasSuffix(control, "m=0") != last {
 			t.Errorf("chunk %d of %d: %q with %d characters", i, len(parts), control, len(payload))
 		}
 		joined.WriteString(payload)
@@ -79,7 +80,10 @@ func TestUnusableFolderIsToldAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newImages(Env{Stdout: &bytes.Buffer{}}, file, imageRoom{}); err == nil || !strings.Contains(err.Error(), "--out "+quote(file)) {
+	if _, err := newImages(
+		Env{Stdout: &bytes.Buffer{}}, file, imageRoom{},
+	); err == nil ||
+		!strings.Contains(err.Error(), "--out "+quote(file)) {
 		t.Errorf("got %v", err)
 	}
 }

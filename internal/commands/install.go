@@ -75,7 +75,10 @@ func uninstallCommand(env Env, ui *ui) *cli.Command {
 				return s.everything(ctx)
 			}
 			if len(s.clients) == 0 && !cmd.Bool("all") {
-				return &usageError{"out of which client?", []string{"see: codemode install --status", "out of all: codemode uninstall --all"}}
+				return &usageError{
+					"out of which client?",
+					[]string{"see: codemode install --status", "out of all: codemode uninstall --all"},
+				}
 			}
 			return s.uninstall(ctx)
 		},
@@ -83,7 +86,12 @@ func uninstallCommand(env Env, ui *ui) *cli.Command {
 }
 
 func scopeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "scope", Value: string(clientcfg.User), Usage: "`SCOPE` user, or project for this project's files", Local: true}
+	return &cli.StringFlag{
+		Name:  "scope",
+		Value: string(clientcfg.User),
+		Usage: "`SCOPE` user, or project for this project's files",
+		Local: true,
+	}
 }
 
 func nameFlag() cli.Flag {
@@ -123,8 +131,14 @@ var (
 func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 	s := &installation{env: env, ui: ui, cmd: cmd}
 	s.request = install.Request{
-		Scope: clientcfg.Scope(cmd.String("scope")), Name: cmd.String("name"), Tenant: cmd.String("tenant"), Pass: cmd.StringSlice("env-pass"),
-		Force: cmd.Bool("force"), DryRun: cmd.Bool("dry-run"),
+		Scope: clientcfg.Scope(
+			cmd.String("scope"),
+		),
+		Name:   cmd.String("name"),
+		Tenant: cmd.String("tenant"),
+		Pass:   cmd.StringSlice("env-pass"),
+		Force:  cmd.Bool("force"),
+		DryRun: cmd.Bool("dry-run"),
 	}
 	if err := s.check(); err != nil {
 		return nil, err
@@ -244,7 +258,8 @@ func (s *installation) ask(ctx context.Context) error {
 	var names []string
 	for _, c := range installable() {
 		for _, st := range s.in.Status(s.of(c), false) {
-			if (st.State == install.NotThere || st.State == install.StalePath || st.State == install.NotRead) && !slices.Contains(names, c.ID) {
+			if (st.State == install.NotThere || st.State == install.StalePath || st.State == install.NotRead) &&
+				!slices.Contains(names, c.ID) {
 				names = append(names, c.ID)
 				s.clients = append(s.clients, c)
 			}
@@ -277,7 +292,9 @@ func (s *installation) confirm(question string) error {
 	case s.cmd.Bool("yes"), s.request.DryRun:
 		return nil
 	case !s.interactive():
-		return &exitError{exitRefused, errors.New("there is nobody to ask, so nothing was written; with --yes it is done unasked")}
+		return &exitError{
+			exitRefused, errors.New("there is nobody to ask, so nothing was written; with --yes it is done unasked"),
+		}
 	case s.ui.ask(s.env.Stdin, question):
 		return nil
 	}
@@ -313,13 +330,22 @@ func (s *installation) status() error {
 			absent++
 			continue
 		}
-		rows = append(rows, []cell{{st.Client, ""}, {string(st.State), stateColour(st.State)}, {s.tilde(st.Path), ""}, {st.Remark, ""}})
+		rows = append(
+			rows,
+			[]cell{{st.Client, ""}, {string(st.State), stateColour(st.State)}, {s.tilde(st.Path), ""}, {st.Remark, ""}},
+		)
 	}
 	if err := out.table([]string{"CLIENT", "STATE", "FILE", ""}, rows); err != nil {
 		return err
 	}
 	if absent > 0 {
-		s.ui.note("note", fmt.Sprintf("%s not here; docs/clients.md has them all", plural(absent, "more known client is", "more known clients are")))
+		s.ui.note(
+			"note",
+			fmt.Sprintf(
+				"%s not here; docs/clients.md has them all",
+				plural(absent, "more known client is", "more known clients are"),
+			),
+		)
 	}
 	return nil
 }
@@ -445,7 +471,9 @@ func (s *installation) uninstall(ctx context.Context) error {
 			if slices.Contains(s.cmd.Args().Slice(), c.ID) || r.Removed() || !r.Done() && r.Known {
 				results = append(results, r)
 			} else {
-				rest = append(rest, r) // of a client that was not asked for by its own name, and of which there is nothing to tell
+				rest = append(
+					rest, r,
+				) // of a client that was not asked for by its own name, and of which there is nothing to tell
 			}
 		}
 	}

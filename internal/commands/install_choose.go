@@ -57,8 +57,11 @@ func (s *installation) replacer() func(clientcfg.Entry) bool {
 		if e.Scope == clientcfg.Local {
 			where = ", which is for " + quote(e.Server.Project) + " alone"
 		}
-		return s.ui.ask(s.env.Stdin, fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original",
-			quote(e.Written), e.Client, where))
+		return s.ui.ask(
+			s.env.Stdin,
+			fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original",
+				quote(e.Written), e.Client, where),
+		)
 	}
 }
 

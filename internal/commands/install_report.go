@@ -76,7 +76,10 @@ func (s *installation) report(results []install.Result, saved *saving) error {
 		if r.Err != nil {
 			remark = r.Err.Error()
 		}
-		rows = append(rows, []cell{{r.Client, ""}, {string(r.Action), actionColour(r.Action)}, {s.tilde(r.Path), ""}, {remark, ""}})
+		rows = append(
+			rows,
+			[]cell{{r.Client, ""}, {string(r.Action), actionColour(r.Action)}, {s.tilde(r.Path), ""}, {remark, ""}},
+		)
 	}
 	if errTable := out.table([]string{"CLIENT", "RESULT", "FILE", ""}, rows); errTable != nil {
 		return errTable
@@ -91,7 +94,10 @@ func (s *installation) report(results []install.Result, saved *saving) error {
 func (s *installation) rows(results []install.Result, saved *saving) reportRow {
 	report := reportRow{s.request.DryRun, []resultRow{}, saved}
 	for _, r := range results {
-		row := resultRow{Client: r.Client, Scope: r.Scope, File: r.Path, Action: r.Action, Notes: r.Notes, Backup: r.Backup, Diff: r.Diff, Snippet: r.Snippet}
+		row := resultRow{
+			Client: r.Client, Scope: r.Scope, File: r.Path, Action: r.Action, Notes: r.Notes, Backup: r.Backup,
+			Diff: r.Diff, Snippet: r.Snippet,
+		}
 		if r.Err != nil {
 			row.Error = r.Err.Error()
 		}
@@ -145,7 +151,10 @@ func (s *installation) tell(r install.Result) {
 	for _, m := range r.Moved {
 		switch {
 		case m.Original() && !uninstalls:
-			s.ui.note(r.Client, fmt.Sprintf("codemode %s in the place of %s, which started the Python original", is, quote(m.Name)))
+			s.ui.note(
+				r.Client,
+				fmt.Sprintf("codemode %s in the place of %s, which started the Python original", is, quote(m.Name)),
+			)
 		case uninstalls && m.Kept:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
 		case uninstalls:
@@ -156,7 +165,13 @@ func (s *installation) tell(r install.Result) {
 			s.ui.note(r.Client, fmt.Sprintf("%s, which was for %s alone, %s behind codemode%s, for every folder: %s",
 				quote(m.Name), quote(m.Only), is, now, quote(m.File)))
 		case m.As != m.Name:
-			s.ui.note(r.Client, fmt.Sprintf("%s %s behind codemode%s, as %s, for codemode has another of that name: %s", quote(m.Name), is, now, quote(m.As), quote(m.File)))
+			s.ui.note(
+				r.Client,
+				fmt.Sprintf(
+					"%s %s behind codemode%s, as %s, for codemode has another of that name: %s", quote(m.Name), is, now,
+					quote(m.As), quote(m.File),
+				),
+			)
 		default:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s behind codemode%s: %s", quote(m.Name), is, now, quote(m.File)))
 		}
@@ -193,9 +208,13 @@ func (s *installation) remedy(r install.Result) []string {
 	case s.cmd.Name == "uninstall":
 		return nil
 	case errors.As(r.Err, &original):
-		return []string{"in its place, with its MCP_BRIDGE_ variables: " + again + " --yes", "beside it: " + again + " --force"}
+		return []string{
+			"in its place, with its MCP_BRIDGE_ variables: " + again + " --yes", "beside it: " + again + " --force",
+		}
 	case errors.As(r.Err, &foreign):
-		return []string{"under another name: " + again + " --name codemode-local", "in its place: " + again + " --force"}
+		return []string{
+			"under another name: " + again + " --name codemode-local", "in its place: " + again + " --force",
+		}
 	case errors.Is(r.Err, install.ErrNotFound):
 		return []string{"to write its file all the same: " + again + " --force"}
 	case errors.Is(r.Err, install.ErrReverted):
@@ -232,7 +251,9 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 		return nil
 	}
 	defer l.close()
-	if _, err := l.refresh(ctx, slices.DeleteFunc(slices.Clone(moved), func(name string) bool { return !slices.Contains(l.ready, name) })); err != nil {
+	if _, err := l.refresh(
+		ctx, slices.DeleteFunc(slices.Clone(moved), func(name string) bool { return !slices.Contains(l.ready, name) }),
+	); err != nil {
 		s.ui.note("note", "what that saves was not counted to the end")
 	}
 	known, _ := l.bridge.Known()
@@ -265,8 +286,18 @@ func (s *installation) tellSaving(sum *saving) {
 	if sum.Servers == 0 {
 		return
 	}
-	s.ui.note("saved", fmt.Sprintf("%s of %s took about %s tokens of every conversation; codemode takes 1 tool and about %d",
-		plural(sum.Tools, "tool", "tools"), plural(sum.Servers, "server", "servers"), thousands(sum.TokensBefore), sum.TokensAfter))
+	s.ui.note(
+		"saved",
+		fmt.Sprintf(
+			"%s of %s took about %s tokens of every conversation; codemode takes 1 tool and about %d",
+			plural(
+				sum.Tools, "tool", "tools",
+			),
+			plural(sum.Servers, "server", "servers"),
+			thousands(sum.TokensBefore),
+			sum.TokensAfter,
+		),
+	)
 }
 
 // thousands groups digits.

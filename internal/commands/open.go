@@ -45,7 +45,10 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenancy{env: env, config: c, file: config.UserFile(settingsSource(env, cmd)), paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects")}
+	t := &tenancy{
+		env: env, config: c, file: config.UserFile(settingsSource(env, cmd)),
+		paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects"),
+	}
 	if dir := t.paths.TenantState(c.Tenant); dir != "" {
 		if t.approvals, err = clientcfg.LoadApprovals(filepath.Join(dir, "approvals.json")); err != nil {
 			t.problems = append(t.problems, err)
@@ -67,7 +70,9 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 
 func (t *tenancy) machine() clientcfg.Env {
 	home, _ := t.home()
-	return clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects}
+	return clientcfg.Env{
+		OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects,
+	}
 }
 
 // discover looks for servers, again when it has before.
@@ -97,10 +102,13 @@ func (t *tenancy) discover() {
 	}
 }
 
-// given are the servers that code is given: those that lack a variable or their program would only fail, with each call.
+// given are the servers that code is given: those that lack a variable or their program would only fail, with each
+// call.
 func (t *tenancy) given() []config.Server {
 	lacking := slices.Concat(t.lacking(clientcfg.NeedsInput), t.lacking(clientcfg.NeedsProgram))
-	return slices.DeleteFunc(slices.Clone(t.usable), func(s config.Server) bool { return slices.Contains(lacking, s.Name) })
+	return slices.DeleteFunc(
+		slices.Clone(t.usable), func(s config.Server) bool { return slices.Contains(lacking, s.Name) },
+	)
 }
 
 func (t *tenancy) home() (string, bool) {
@@ -214,9 +222,9 @@ func (t *tenancy) homes() []string {
 	return []string{home}
 }
 
-// protected is what says which servers there are, or would if it were there, and what is kept of them: a server that could
-// change it could start anything, outside of its sandbox. Files of a project are not among it: what changes in them must be
-// approved again.
+// protected is what says which servers there are, or would if it were there, and what is kept of them: a server that
+// could change it could start anything, outside of its sandbox. Files of a project are not among it: what changes in
+// them must be approved again.
 func (t *tenancy) protected() []string {
 	c := t.config.Servers
 	list := append([]string{t.paths.Config, t.paths.Cache, t.paths.State, t.file, c.Dir}, c.Files...)
@@ -257,7 +265,9 @@ func (t *tenancy) ownProblems() []error {
 // askable says why servers that were asked for by name cannot be used, before anything is done for them.
 func (t *tenancy) askable(asked []string) error {
 	for _, name := range asked {
-		known := slices.ContainsFunc(t.given(), func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name })
+		known := slices.ContainsFunc(
+			t.given(), func(s config.Server) bool { return s.Name == name || t.aliases[s.Name] == name },
+		)
 		if known {
 			continue
 		}
@@ -270,7 +280,8 @@ func (t *tenancy) askable(asked []string) error {
 	return nil
 }
 
-// unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them by.
+// unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them
+// by.
 func (t *tenancy) unusable() (list []bridge.Unusable) {
 	given := names(t.given())
 	for _, e := range t.found.Entries {

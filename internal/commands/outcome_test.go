@@ -204,8 +204,8 @@ func (s *sharedText) Reset() {
 	s.text.Reset()
 }
 
-// TestWaits is about what takes time: on a terminal a line says what it is after 0.3 s, at most ten times a second; elsewhere
-// there is one line after 2 s.
+// TestWaits is about what takes time: on a terminal a line says what it is after 0.3 s, at most ten times a second;
+// elsewhere there is one line after 2 s.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pass := func(d time.Duration) {

@@ -30,7 +30,9 @@ func readProgram(env Env, cmd *cli.Command) (*program, error) {
 	case cmd.IsSet("c") && cmd.IsSet("m"):
 		return nil, &usageError{"-c and -m do not go together", []string{"see: codemode exec --help"}}
 	case cmd.IsSet("c"):
-		return &program{code: cmd.String("c"), filename: "<string>", argv: append([]string{"-c"}, args...), stdin: env.Stdin}, nil
+		return &program{
+			code: cmd.String("c"), filename: "<string>", argv: append([]string{"-c"}, args...), stdin: env.Stdin,
+		}, nil
 	case cmd.IsSet("m"):
 		return moduleProgram(env, cmd, args)
 	case len(args) == 0:
@@ -62,7 +64,9 @@ var modulePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za
 func moduleProgram(env Env, cmd *cli.Command, args []string) (*program, error) {
 	name := cmd.String("m")
 	if !modulePattern.MatchString(name) {
-		return nil, &usageError{"-m takes the name of a module, not " + quote(name), []string{"see: codemode exec --help"}}
+		return nil, &usageError{
+			"-m takes the name of a module, not " + quote(name), []string{"see: codemode exec --help"},
+		}
 	}
 	code := fmt.Sprintf("import runpy\nrunpy.run_module(%q, run_name='__main__', alter_sys=True)\n", name)
 	return &program{code: code, filename: "<string>", argv: append([]string{"-m"}, args...), stdin: env.Stdin}, nil

@@ -50,10 +50,15 @@ func TestNewestRelease(t *testing.T) {
 
 // TestNewestReleaseIsBounded holds that an address that never answers is given up, and that no password is told.
 func TestNewestReleaseIsBounded(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+	)
 	defer server.Close()
-	_, err := newestRelease(t.Context(), strings.Replace(server.URL, "//", "//me:s3cret@", 1), "1.0.0", time.Millisecond)
-	if err == nil || !strings.HasSuffix(err.Error(), "no answer within 1ms") || strings.Contains(err.Error(), "s3cret") {
+	_, err := newestRelease(
+		t.Context(), strings.Replace(server.URL, "//", "//me:s3cret@", 1), "1.0.0", time.Millisecond,
+	)
+	if err == nil || !strings.HasSuffix(err.Error(), "no answer within 1ms") ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
 }
@@ -79,13 +84,18 @@ func TestVersionAsksOnlyWhenTold(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}, {"help"}, {"config"}, {"servers"}} {
+	for _, args := range [][]string{
+		{"version"}, {"--version"}, {"version", "--json"}, {"help"}, {"config"}, {"servers"},
+	} {
 		run(args...)
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("it was asked %d times, and nobody had said so", n)
 	}
-	if out := run("version", "--check"); asked.Load() != 1 || !strings.Contains(out, "  newest    99.0.0, newer than this\n") {
+	if out := run(
+		"version", "--check",
+	); asked.Load() != 1 ||
+		!strings.Contains(out, "  newest    99.0.0, newer than this\n") {
 		t.Errorf("asked %d times: %s", asked.Load(), out)
 	}
 }

@@ -85,8 +85,8 @@ func (r *reloader) look() (*tenancy, bool) {
 	return next, true
 }
 
-// keepUnread takes over the servers of a file, or of a folder's files, that is there but cannot be read any more: neither a
-// typing error in it nor a moment without descriptors is a reason to stop them.
+// keepUnread takes over the servers of a file, or of a folder's files, that is there but cannot be read any more:
+// neither a typing error in it nor a moment without descriptors is a reason to stop them.
 func (t *tenancy) keepUnread(before *tenancy) {
 	for _, p := range t.found.Problems {
 		inFile := func(e clientcfg.Entry) bool { return e.Server.Source == p.File }

@@ -9,7 +9,8 @@ import (
 	"codemode/internal/config"
 )
 
-// TestKeepUnread has a folder be unreadable for a moment, as when descriptors have run out: its servers stay, others' go.
+// TestKeepUnread has a folder be unreadable for a moment, as when descriptors have run out: its servers stay, others'
+// go.
 func TestKeepUnread(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "MCPs")
 	before := &tenancy{usable: []config.Server{

@@ -24,7 +24,11 @@ func replCommand(env Env, ui *ui) *cli.Command {
 		Description: "Tab completes servers and tools, the arrows bring back lines, ?NAME explains.\n" +
 			"An open bracket or a colon goes on until an empty line. Ctrl-D ends it.",
 		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "server", Usage: "`NAME` of a server it may call; can be repeated; default is all", Local: true},
+			&cli.StringSliceFlag{
+				Name:  "server",
+				Usage: "`NAME` of a server it may call; can be repeated; default is all",
+				Local: true,
+			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
 		}, append(settingFlags("servers-file", "tenant", "runtime", "python", "memory"), configFlag())...),
 		Metadata: examples("codemode repl", "codemode repl --server memory"),
@@ -63,7 +67,9 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
 		return err
 	}
-	pictures, err := newImages(env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize})
+	pictures, err := newImages(
+		env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
+	)
 	if err != nil {
 		return err
 	}
@@ -73,7 +79,10 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return err
 	}
 	r := &repl{env: env, ui: ui, bridge: b, show: &printer{env: env, ui: ui, images: pictures}}
-	r.req = bridge.Request{Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image, Output: r.show.print}
+	r.req = bridge.Request{
+		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
+		Output: r.show.print,
+	}
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}
@@ -126,8 +135,8 @@ func (r *repl) loop(ctx context.Context) error {
 	}
 }
 
-// read reads what is to be run: one line, or several where the first cannot be all. The terminal shows what is typed as it
-// is only for so long, that Ctrl-C interrupts a run.
+// read reads what is to be run: one line, or several where the first cannot be all. The terminal shows what is typed as
+// it is only for so long, that Ctrl-C interrupts a run.
 func (r *repl) read() (string, error) {
 	fd := int(r.env.Stdin.Fd())
 	before, err := term.MakeRaw(fd)
@@ -157,7 +166,8 @@ func (r *repl) read() (string, error) {
 // goesOn says whether a text cannot be all of a statement, or need not: a block ends with an empty line.
 func goesOn(text string) bool {
 	first, _, more := strings.Cut(text, "\n")
-	return openBrackets(text) > 0 || more || strings.HasSuffix(strings.TrimSpace(first), ":") || strings.HasPrefix(first, "@")
+	return openBrackets(text) > 0 || more || strings.HasSuffix(strings.TrimSpace(first), ":") ||
+		strings.HasPrefix(first, "@")
 }
 
 // openBrackets counts the brackets that are open, leaving out those in strings of one line and in comments.

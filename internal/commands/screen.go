@@ -55,7 +55,9 @@ func setsModes(p []byte) bool {
 // drainPatience is how long the reader of a pipe may take to read what a program has printed.
 const drainPatience = 2 * time.Second
 
-var errUndrained = errors.New("the user is not asked while what the program has printed is still in a pipe: it could be shown over the question")
+var errUndrained = errors.New(
+	"the user is not asked while what the program has printed is still in a pipe: it could be shown over the question",
+)
 
 // take waits for the turn, and until whoever reads the streams has what was written to them.
 func (s *screen) take(ctx context.Context) error {

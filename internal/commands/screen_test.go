@@ -24,8 +24,8 @@ func TestSetsModes(t *testing.T) {
 	}
 }
 
-// TestScreenIsTaken holds that nothing is written while a question has the screen, and that a question that is taken back
-// while it waits for its turn leaves it.
+// TestScreenIsTaken holds that nothing is written while a question has the screen, and that a question that is taken
+// back while it waits for its turn leaves it.
 func TestScreenIsTaken(t *testing.T) {
 	s := newScreen()
 	if err := s.take(t.Context()); err != nil {

@@ -104,7 +104,9 @@ func (l *listing) elsewhere() []string {
 	if len(l.usable) == 0 {
 		return []string{"no MCP server is configured: codemode servers add"}
 	}
-	return []string{"try the words of a tool's description, or see what a server has: codemode docs " + hint.Word(l.usable[0].Name)}
+	return []string{
+		"try the words of a tool's description, or see what a server has: codemode docs " + hint.Word(l.usable[0].Name),
+	}
 }
 
 // policy is what the tenant's policy says of a tool that was found.
@@ -212,7 +214,10 @@ func (l *listing) tellUnlisted() {
 
 // server is one server with its tools, by its name or its alias. It is asked if nobody knows them.
 func (l *listing) server(ctx context.Context, name string) (catalog.Server, error) {
-	if alias, ok := strings.CutPrefix(name, "mcp_"); ok && slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {
+	if alias, ok := strings.CutPrefix(
+		name, "mcp_",
+	); ok &&
+		slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {
 		name = alias // as code calls it
 	}
 	if s, ok := l.knows(name); ok {

@@ -27,8 +27,15 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Usage: "serve MCP on stdin and stdout: the one tool run_python",
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
 			"go to stderr. It ends when the client goes away.",
-		Flags: append(settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"), configFlag(),
-			&cli.StringFlag{Name: "log-file", Usage: "`FILE` that the log is added to, as well as stderr", Local: true}),
+		Flags: append(
+			settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"),
+			configFlag(),
+			&cli.StringFlag{
+				Name:  "log-file",
+				Usage: "`FILE` that the log is added to, as well as stderr",
+				Local: true,
+			},
+		),
 		Metadata: examples(
 			`claude mcp add codemode -- codemode serve`,
 			`{"mcpServers": {"codemode": {"command": "codemode", "args": ["serve"]}}}`,
@@ -36,7 +43,10 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
-				return &usageError{"serve takes no arguments, but there is " + quote(cmd.Args().First()), []string{"see: codemode serve --help"}}
+				return &usageError{
+					"serve takes no arguments, but there is " + quote(cmd.Args().First()),
+					[]string{"see: codemode serve --help"},
+				}
 			}
 			if name := cmd.String("log-file"); name != "" {
 				f, err := openLogFile(env, name)
@@ -80,7 +90,9 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
 		ui.warn(err.Error(), hint.Of(err)...)
-		if err = bridge.Refuse(ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log); ctx.Err() != nil {
+		if err = bridge.Refuse(
+			ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log,
+		); ctx.Err() != nil {
 			err = nil
 		}
 		return err
@@ -194,12 +206,17 @@ func mended(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*serving, e
 type loopError struct{ depth int }
 
 func (e *loopError) Error() string {
-	return fmt.Sprintf("codemode serve is not started: codemode itself has started it as one of its servers (%d above it), and would again", e.depth)
+	return fmt.Sprintf(
+		"codemode serve is not started: codemode itself has started it as one of its servers (%d above it), and would again",
+		e.depth,
+	)
 }
 
 // Hint is how to end that, or to allow it.
 func (e *loopError) Hint() []string {
-	return []string{"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml"}
+	return []string{
+		"remove that server; codemode servers lists them. If it is meant: mcp.allow_self = true in config.toml",
+	}
 }
 
 // loop says whether serve is its own server. Who allows that may go some levels deep.

@@ -29,7 +29,10 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
 			{
-				Name: "list", Usage: "the same as servers alone", Flags: listFlags(), Metadata: examples("codemode servers list --all"),
+				Name:     "list",
+				Usage:    "the same as servers alone",
+				Flags:    listFlags(),
+				Metadata: examples("codemode servers list --all"),
 				Action: func(ctx context.Context, cmd *cli.Command) error {
 					if err := noArguments(cmd); err != nil {
 						return err
@@ -37,11 +40,16 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 					return list(ctx, cmd)
 				},
 			},
-			showServerCommand(env), approveCommand(env, ui), revokeCommand(env, ui),
-			addServerCommand(env, ui), editServerCommand(env, ui), renameServerCommand(env, ui),
+			showServerCommand(env),
+			approveCommand(env, ui),
+			revokeCommand(env, ui),
+			addServerCommand(env, ui),
+			editServerCommand(env, ui),
+			renameServerCommand(env, ui),
 			switchCommand(env, ui, "disable", "switch servers of your own off, and keep them", false),
 			switchCommand(env, ui, "enable", "switch them on again", true),
-			removeServerCommand(env, ui), refreshCommand(env, ui),
+			removeServerCommand(env, ui),
+			refreshCommand(env, ui),
 		},
 		Metadata: examples(
 			`codemode servers approve build-tools     # of this project`,
@@ -115,7 +123,14 @@ func (l *listing) print(all, asJSON bool) error {
 	table := make([][]cell, 0, len(rows))
 	for _, r := range rows {
 		table = append(table, []cell{
-			{r.Name, ""}, {r.Transport, ""}, {r.place(), ""}, {string(r.Status), statusColour(r.Status)}, {r.tools(), ""}, {r.remark(), ""},
+			{
+				r.Name, "",
+			},
+			{r.Transport, ""},
+			{r.place(), ""},
+			{string(r.Status), statusColour(r.Status)},
+			{r.tools(), ""},
+			{r.remark(), ""},
 		})
 	}
 	if err := out.table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, table); err != nil {
@@ -123,15 +138,31 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	for _, p := range l.found.Plugins {
 		if all {
-			l.ui.note("note", fmt.Sprintf("%s has servers in %s, which it alone can start: %s", p.Client, plural(len(p.Files), "plugin", "plugins"), quote(p.Files[0])))
+			l.ui.note(
+				"note",
+				fmt.Sprintf(
+					"%s has servers in %s, which it alone can start: %s", p.Client,
+					plural(len(p.Files), "plugin", "plugins"), quote(p.Files[0]),
+				),
+			)
 		}
 	}
 	if hidden > 0 {
-		l.ui.note("note", fmt.Sprintf("%s not shown: the same as another, or hidden by one; --all shows them", plural(hidden, "entry is", "entries are")))
+		l.ui.note(
+			"note",
+			fmt.Sprintf(
+				"%s not shown: the same as another, or hidden by one; --all shows them",
+				plural(hidden, "entry is", "entries are"),
+			),
+		)
 	}
 	if names := waiting(rows); len(names) > 0 {
-		l.ui.note("note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")))
-		l.ui.hints([]string{"codemode servers show " + hint.Word(names[0]), "codemode servers approve " + hint.Word(names[0])})
+		l.ui.note(
+			"note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")),
+		)
+		l.ui.hints(
+			[]string{"codemode servers show " + hint.Word(names[0]), "codemode servers approve " + hint.Word(names[0])},
+		)
 	}
 	return nil
 }

@@ -30,9 +30,18 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}', or for a\n" +
 			"server by URL --header 'Authorization: Bearer ${TOKEN}'.",
 		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "`NAME=VALUE` in its environment; can be repeated", Local: true},
+			&cli.StringSliceFlag{
+				Name:    "env",
+				Aliases: []string{"e"},
+				Usage:   "`NAME=VALUE` in its environment; can be repeated",
+				Local:   true,
+			},
 			&cli.StringSliceFlag{Name: "header", Usage: "`NAME: VALUE` sent to its URL; can be repeated", Local: true},
-			&cli.StringFlag{Name: "transport", Usage: "`KIND`: stdio, http or sse; default is what the rest says", Local: true},
+			&cli.StringFlag{
+				Name:  "transport",
+				Usage: "`KIND`: stdio, http or sse; default is what the rest says",
+				Local: true,
+			},
 			&cli.StringFlag{Name: "json", Usage: "`ENTRY` as JSON, or - for stdin, in place of a command", Local: true},
 			&cli.StringFlag{Name: "cwd", Usage: "`DIR` it starts in", Local: true},
 			&cli.StringFlag{Name: "description", Usage: "`TEXT` that code sees", Local: true},
@@ -49,7 +58,10 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 				args = slices.Delete(args, 1, 2)
 			}
 			if len(args) == 0 || len(args) < 2 && !cmd.IsSet("json") {
-				return &usageError{"add takes a name and the command that starts the server, or its URL", []string{"see: codemode servers add --help"}}
+				return &usageError{
+					"add takes a name and the command that starts the server, or its URL",
+					[]string{"see: codemode servers add --help"},
+				}
 			}
 			if !serverFileName.MatchString(args[0]) {
 				return &usageError{"server name " + quote(args[0]) + " must be letters, digits, '.', '-' and '_'", nil}
@@ -111,7 +123,9 @@ func readEntry(env Env, text string, entry *map[string]any) error {
 		text = string(data)
 	}
 	if err := json.Unmarshal([]byte(text), entry); err != nil || *entry == nil {
-		return &usageError{"--json takes an object, such as {\"command\": \"npx\", \"args\": [\"-y\", \"PACKAGE\"]}", nil}
+		return &usageError{
+			"--json takes an object, such as {\"command\": \"npx\", \"args\": [\"-y\", \"PACKAGE\"]}", nil,
+		}
 	}
 	for _, member := range []string{"command", "url"} {
 		if v, is := (*entry)[member].(string); is && v != "" {
@@ -129,7 +143,10 @@ func transported(entry map[string]any, kind string) error {
 	case !slices.Contains([]string{config.Stdio, config.HTTP, config.SSE}, kind):
 		return &usageError{"--transport is " + quote(kind) + "; there are stdio, http and sse", nil}
 	case remote == (kind == config.Stdio):
-		return &usageError{fmt.Sprintf("--transport %s needs %s", kind, map[bool]string{true: "a command", false: "a URL"}[remote]), nil}
+		return &usageError{
+			fmt.Sprintf("--transport %s needs %s", kind, map[bool]string{true: "a command", false: "a URL"}[remote]),
+			nil,
+		}
 	default:
 		entry["type"] = kind
 	}
@@ -277,7 +294,10 @@ func removeServer(ui *ui, t *tenancy, name string) error {
 	file := filepath.Join(t.config.Servers.Dir, name+".json")
 	e := entries[0]
 	if e.Server.Source != file || t.inFile(file) != 1 {
-		return fmt.Errorf("server %q is configured in %q, which holds more; nothing was removed: edit that file", name, e.Server.Source)
+		return fmt.Errorf(
+			"server %q is configured in %q, which holds more; nothing was removed: edit that file", name,
+			e.Server.Source,
+		)
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing server %q: %w", name, err)

@@ -77,8 +77,8 @@ func detail(e clientcfg.Entry) entryDetail {
 	}
 }
 
-// shown is an entry as people see it: their own without its secrets, a project's whole. That is a stranger's text, and a
-// mask would hide what it starts from those who are to approve it.
+// shown is an entry as people see it: their own without its secrets, a project's whole. That is a stranger's text, and
+// a mask would hide what it starts from those who are to approve it.
 func shown(e clientcfg.Entry) config.Server {
 	if e.Scope == clientcfg.Project {
 		return e.Server
@@ -160,16 +160,22 @@ func walled(w *config.Walls) string {
 }
 
 func approveCommand(env Env, ui *ui) *cli.Command {
-	c := approvalCommand(env, ui, "approve", "let servers of a project be used as they are now", func(t *tenancy, e clientcfg.Entry) error {
-		if err := t.approvals.Approve(e); err != nil {
-			return err
-		}
-		ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
-		var b strings.Builder
-		detail(t.again(e)).write(&b)
-		ui.raw(b.String())
-		return nil
-	})
+	c := approvalCommand(
+		env,
+		ui,
+		"approve",
+		"let servers of a project be used as they are now",
+		func(t *tenancy, e clientcfg.Entry) error {
+			if err := t.approvals.Approve(e); err != nil {
+				return err
+			}
+			ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
+			var b strings.Builder
+			detail(t.again(e)).write(&b)
+			ui.raw(b.String())
+			return nil
+		},
+	)
 	c.Description = "A project's file can start any program. What you approve is pinned: an entry\n" +
 		"that changes asks again."
 	c.Metadata = examples(`codemode servers show build-tools`, `codemode servers approve build-tools`)
@@ -240,7 +246,11 @@ func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) err
 		if err != nil {
 			return err
 		}
-		if mine := slices.DeleteFunc(slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project }); len(mine) > 0 {
+		if mine := slices.DeleteFunc(
+			slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project },
+		); len(
+			mine,
+		) > 0 {
 			entries = mine
 		}
 		if len(entries) > 1 {
@@ -248,7 +258,9 @@ func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) err
 			for _, e := range entries {
 				files = append(files, quote(e.Server.Source))
 			}
-			return fmt.Errorf("server %q is in more than one file: %s; nothing was changed", name, strings.Join(files, ", "))
+			return fmt.Errorf(
+				"server %q is in more than one file: %s; nothing was changed", name, strings.Join(files, ", "),
+			)
 		}
 		chosen = append(chosen, entries[0])
 	}
@@ -290,7 +302,13 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 			for _, s := range known.Servers() {
 				tools += len(s.Tools)
 			}
-			ui.note("servers", fmt.Sprintf("%d of %s answered; %s known", len(wanted)-failed, plural(len(wanted), "server", "servers"), plural(tools, "tool is", "tools are")))
+			ui.note(
+				"servers",
+				fmt.Sprintf(
+					"%d of %s answered; %s known", len(wanted)-failed, plural(len(wanted), "server", "servers"),
+					plural(tools, "tool is", "tools are"),
+				),
+			)
 			if failed > 0 {
 				return exit(exitFailed)
 			}

@@ -24,7 +24,9 @@ type foreignServerError struct {
 }
 
 func (e *foreignServerError) Error() string {
-	return fmt.Sprintf("server %q is configured in %q, which codemode does not change; nothing was %s", e.name, e.file, e.what)
+	return fmt.Sprintf(
+		"server %q is configured in %q, which codemode does not change; nothing was %s", e.name, e.file, e.what,
+	)
 }
 
 // Hint is where to do it.
@@ -95,7 +97,9 @@ func renameServerCommand(env Env, ui *ui) *cli.Command {
 		Metadata:    examples(`codemode servers rename memory notes`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() != 2 {
-				return &usageError{"rename takes the server's name and its new one", []string{"there are: codemode servers"}}
+				return &usageError{
+					"rename takes the server's name and its new one", []string{"there are: codemode servers"},
+				}
 			}
 			t, err := openTenancy(env, cmd)
 			if err != nil {
@@ -156,7 +160,9 @@ func editServerCommand(env Env, ui *ui) *cli.Command {
 
 // entriesToEdit finds an entry also where it is only a problem: that is what one wants to mend.
 func (t *tenancy) entriesToEdit(name string) (clientcfg.Entry, error) {
-	if i := slices.IndexFunc(t.found.Entries, func(e clientcfg.Entry) bool { return e.Written == name && isOwn(e) }); i >= 0 {
+	if i := slices.IndexFunc(
+		t.found.Entries, func(e clientcfg.Entry) bool { return e.Written == name && isOwn(e) },
+	); i >= 0 {
 		return t.found.Entries[i], nil
 	}
 	entries, err := t.named(name)
@@ -173,8 +179,13 @@ func editServer(ctx context.Context, ui *ui, t *tenancy, e clientcfg.Entry) erro
 	}
 	words := strings.Fields(editor)
 	if len(words) == 0 {
-		return hint.New(fmt.Sprintf("server %q is in %q, and neither VISUAL nor EDITOR names a program to edit it with", e.Written, e.Server.Source),
-			"EDITOR=nano codemode servers edit "+hint.Word(e.Written))
+		return hint.New(
+			fmt.Sprintf(
+				"server %q is in %q, and neither VISUAL nor EDITOR names a program to edit it with", e.Written,
+				e.Server.Source,
+			),
+			"EDITOR=nano codemode servers edit "+hint.Word(e.Written),
+		)
 	}
 	program, err := lookPath(t.env)(words[0])
 	if err != nil {

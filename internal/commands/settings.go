@@ -79,7 +79,10 @@ type untrustedError struct {
 }
 
 func (e *untrustedError) Error() string {
-	return fmt.Sprintf("reading %q: %d settings are not applied, since the file came with the project: %s", e.file, len(e.keys), strings.Join(e.keys, ", "))
+	return fmt.Sprintf(
+		"reading %q: %d settings are not applied, since the file came with the project: %s", e.file, len(e.keys),
+		strings.Join(e.keys, ", "),
+	)
 }
 
 // Hint is where each of them is told.
@@ -132,8 +135,8 @@ func lookPath(env Env) func(string) (string, error) {
 	}
 }
 
-// newLog writes to stderr what the settings ask for, with the run that a line belongs to, and the tenant where it is not
-// the one that everybody has.
+// newLog writes to stderr what the settings ask for, with the run that a line belongs to, and the tenant where it is
+// not the one that everybody has.
 func newLog(env Env, c config.Config) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // config has checked it

@@ -50,8 +50,8 @@ const bold = "1"
 // maxName is how many letters of a name are shown in a line of names: strangers choose them.
 const maxName = 48
 
-// table prints rows under a head. Nothing is cut when the terminal is too narrow: the last column goes on in lines of its
-// own, below the row where there is little room beside it, and so does all that is behind a name that is too long.
+// table prints rows under a head. Nothing is cut when the terminal is too narrow: the last column goes on in lines of
+// its own, below the row where there is little room beside it, and so does all that is behind a name that is too long.
 func (p sheet) table(head []string, rows [][]cell) error {
 	if p.width == 0 {
 		return p.lines(rows)
@@ -105,7 +105,8 @@ func total(widths []int) (n int) {
 func (p sheet) row(out *strings.Builder, row []cell, widths []int, beside int) {
 	first, last := 0, len(row)-1
 	columns := make([][]string, last)
-	if last > 0 && utf8.RuneCountInString(row[0].text) > widths[0] { // a name is typed: it is whole, in a line of its own
+	if last > 0 &&
+		utf8.RuneCountInString(row[0].text) > widths[0] { // a name is typed: it is whole, in a line of its own
 		for _, part := range broken(cut(row[0].text, max(maxTyped, 2*p.width)), p.width, true) {
 			out.WriteString(p.paint(part, row[0].colour) + "\n")
 		}
@@ -145,7 +146,8 @@ func longest(columns [][]string) (n int) {
 	return n
 }
 
-// broken is a text in lines of so many characters, broken between words where that is possible; a name is none of words.
+// broken is a text in lines of so many characters, broken between words where that is possible; a name is none of
+// words.
 func broken(text string, width int, name bool) (lines []string) {
 	letters := []rune(text)
 	for len(letters) > width {

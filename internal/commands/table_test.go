@@ -38,7 +38,9 @@ func TestTableCutsNothing(t *testing.T) {
 			cells(name, "stdio", "claude-desktop (user) +2", "needs-input", "-", reason),
 			cells("memory", "stdio", "mcps (user)", "ready", "9", ""),
 		}
-		if err := (sheet{out: &out, width: width}).table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, rows); err != nil {
+		if err := (sheet{out: &out, width: width}).table(
+			[]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, rows,
+		); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()

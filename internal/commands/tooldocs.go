@@ -83,7 +83,10 @@ func docsCommand(env Env, ui *ui) *cli.Command {
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if n := cmd.Args().Len(); n == 0 || n > 2 {
-				return &usageError{"docs takes a server and perhaps one of its tools", []string{"see: codemode docs --help", "there are: codemode servers"}}
+				return &usageError{
+					"docs takes a server and perhaps one of its tools",
+					[]string{"see: codemode docs --help", "there are: codemode servers"},
+				}
 			}
 			return runDocs(ctx, env, ui, cmd, cmd.Args().Get(0), cmd.Args().Get(1))
 		},

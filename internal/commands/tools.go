@@ -36,7 +36,9 @@ func toolsCommand(env Env, ui *ui) *cli.Command {
 			if cmd.Args().Present() {
 				return unknownSubcommand(cmd, cmd.Args().First())
 			}
-			return &usageError{"what about the saved tools?", []string{"codemode tools list", "see: codemode tools --help"}}
+			return &usageError{
+				"what about the saved tools?", []string{"codemode tools list", "see: codemode tools --help"},
+			}
 		},
 	}
 }
@@ -66,7 +68,10 @@ func openTools(env Env, ui *ui, cmd *cli.Command) (*tools, error) {
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
-	return &tools{t, toolbox.New(t.toolsDir(), t.disk(slog.New(slog.DiscardHandler))), bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler)))}, nil
+	return &tools{
+		t, toolbox.New(t.toolsDir(), t.disk(slog.New(slog.DiscardHandler))),
+		bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler))),
+	}, nil
 }
 
 func (t *tools) close(ui *ui) {

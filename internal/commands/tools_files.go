@@ -28,7 +28,10 @@ func exportToolsCommand(env Env, ui *ui) *cli.Command {
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			args := cmd.Args().Slice()
 			if len(args) == 0 {
-				return &usageError{"export takes a file, and before it perhaps names of saved tools", []string{"see: codemode tools export --help"}}
+				return &usageError{
+					"export takes a file, and before it perhaps names of saved tools",
+					[]string{"see: codemode tools export --help"},
+				}
 			}
 			t, err := openTools(env, ui, cmd)
 			if err != nil {

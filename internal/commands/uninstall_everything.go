@@ -10,8 +10,8 @@ import (
 	"codemode/internal/clientcfg/install"
 )
 
-// everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs stay: they
-// are no less theirs than a client's.
+// everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs
+// stay: they are no less theirs than a client's.
 func (s *installation) everything(ctx context.Context) error {
 	if s.cmd.Args().Present() {
 		return &usageError{"--everything is all clients, but there is " + quote(s.cmd.Args().First()), nil}
@@ -24,7 +24,9 @@ func (s *installation) everything(ctx context.Context) error {
 	}
 	what := "take codemode out of all clients?"
 	if len(folders) > 0 {
-		what = fmt.Sprintf("take codemode out of all clients, and remove %s with all that is in there?", strings.Join(folders, ", "))
+		what = fmt.Sprintf(
+			"take codemode out of all clients, and remove %s with all that is in there?", strings.Join(folders, ", "),
+		)
 	}
 	if err := s.confirm(what); err != nil {
 		return err

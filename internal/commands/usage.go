@@ -70,7 +70,11 @@ func noArguments(cmd *cli.Command) error {
 		return nil
 	}
 	return &usageError{
-		strings.TrimPrefix(cmd.FullName(), "codemode ") + " takes no arguments, but there is " + quote(cmd.Args().First()),
+		strings.TrimPrefix(
+			cmd.FullName(), "codemode ",
+		) + " takes no arguments, but there is " + quote(
+			cmd.Args().First(),
+		),
 		[]string{"see: " + cmd.FullName() + " --help"},
 	}
 }

@@ -84,8 +84,8 @@ func foremost(waits []*wait) []*wait {
 	return waits
 }
 
-// showWaits writes the line of what was begun last. It is not shown behind what a program has printed without a line end.
-// It is called with u.mu held.
+// showWaits writes the line of what was begun last. It is not shown behind what a program has printed without a line
+// end. It is called with u.mu held.
 func (u *ui) showWaits() {
 	if w, ok := u.out.(*turnWriter); len(u.waits) == 0 || u.inLine || ok && w.screen.taken() {
 		return

@@ -99,17 +99,19 @@ type Instructions struct {
 
 // Servers says where MCP servers are found and how they are started.
 type Servers struct {
-	Files        []string          `koanf:"files"`      // more files of servers (MCP_SERVERS_CONFIG, --servers-file)
-	Dir          string            `koanf:"dir"`        // folder whose *.json are read, ~/MCPs
-	Include      []string          `koanf:"include"`    // patterns; none is all, see Selects
-	Exclude      []string          `koanf:"exclude"`    // patterns; they win
-	Sandbox      []string          `koanf:"sandbox"`    // patterns of servers that run in a sandbox, see WallsOf
-	AllowSelf    bool              `koanf:"allow_self"` // keep entries that look like codemode itself
-	Own          map[string]Server `koanf:"-"`          // [servers.NAME] of config.toml, and of the tenant
-	Project      []Server          `koanf:"-"`          // [servers.NAME] of the project's file, by name: the user has to approve them
-	Usual        string            // ~/MCPs, where MCP_BRIDGE_STATE_DIR names another folder that is read besides; else empty
-	StartTimeout time.Duration     `koanf:"start_timeout"` // until a server has answered initialize and tools/list
-	CallTimeout  time.Duration     `koanf:"call_timeout"`  // of one tool call
+	Files     []string          `koanf:"files"`      // more files of servers (MCP_SERVERS_CONFIG, --servers-file)
+	Dir       string            `koanf:"dir"`        // folder whose *.json are read, ~/MCPs
+	Include   []string          `koanf:"include"`    // patterns; none is all, see Selects
+	Exclude   []string          `koanf:"exclude"`    // patterns; they win
+	Sandbox   []string          `koanf:"sandbox"`    // patterns of servers that run in a sandbox, see WallsOf
+	AllowSelf bool              `koanf:"allow_self"` // keep entries that look like codemode itself
+	Own       map[string]Server `koanf:"-"`          // [servers.NAME] of config.toml, and of the tenant
+	// [servers.NAME] of the project's file, by name: the user has to approve them.
+	Project []Server `koanf:"-"`
+	// ~/MCPs, where MCP_BRIDGE_STATE_DIR names another folder that is read besides; else empty.
+	Usual        string
+	StartTimeout time.Duration `koanf:"start_timeout"` // until a server has answered initialize and tools/list
+	CallTimeout  time.Duration `koanf:"call_timeout"`  // of one tool call
 
 	tenantsOwn []string // names of Own that the tenant itself has
 }

@@ -102,7 +102,10 @@ func (e *ProjectError) Error() string {
 	if e.Limit == "" {
 		return fmt.Sprintf("%s: %.200q is not applied: a file that comes with a project may not set it", where, e.Key)
 	}
-	return fmt.Sprintf("%s: %.200q is not applied: a file that comes with a project may only lower it, and it is %s", where, e.Key, e.Limit)
+	return fmt.Sprintf(
+		"%s: %.200q is not applied: a file that comes with a project may only lower it, and it is %s", where, e.Key,
+		e.Limit,
+	)
 }
 
 // Hint is where the key may stand.

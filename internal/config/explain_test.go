@@ -86,13 +86,16 @@ func TestExplainAnErrorKeepsTheFiles(t *testing.T) {
 	user := writeFile(t, "run.timeout = 'x'\n[tenants.a]\n")
 	dir := writeProject(t, "tenant = 'x'\n")
 	e, err := Explain(Source{File: user, Dir: dir})
-	if err == nil || e.File != user || e.ProjectFile != filepath.Join(dir, projectFile) || len(e.Tenants) != 2 || len(e.Problems) != 1 {
+	if err == nil || e.File != user || e.ProjectFile != filepath.Join(dir, projectFile) || len(e.Tenants) != 2 ||
+		len(e.Problems) != 1 {
 		t.Errorf("%v: %+v", err, e)
 	}
 }
 
 func TestExplainServers(t *testing.T) {
-	user := writeFile(t, "[servers.a]\ncommand = 'a'\n[servers.b]\ncommand = 'b'\n[tenants.work.servers.a]\ncommand = 'work'\n")
+	user := writeFile(
+		t, "[servers.a]\ncommand = 'a'\n[servers.b]\ncommand = 'b'\n[tenants.work.servers.a]\ncommand = 'work'\n",
+	)
 	dir := writeProject(t, "[servers.a]\ncommand = 'evil'\n")
 	e, err := Explain(Source{File: user, Dir: dir, Flags: map[string]any{"tenant": "work"}})
 	if err != nil {

@@ -54,7 +54,8 @@ func readUser(src Source, paths Paths) (document, []error) {
 	var data []byte
 	info, err := os.Stat(name)
 	switch {
-	case err == nil && !named && (!info.Mode().IsRegular() || info.Size() > maxFile): // one that was named may be a pipe
+	case err == nil && !named && (!info.Mode().IsRegular() || info.Size() > maxFile):
+		// one that was named may be a pipe
 		err = fmt.Errorf("it is no file of at most %d MiB", maxFile>>20)
 	case err == nil:
 		data, err = os.ReadFile(name)

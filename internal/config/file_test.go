@@ -95,7 +95,10 @@ func TestErrorsKeepSecrets(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
-	s := Server{Name: "a", Source: "f", Args: []string{"s3cret"}, Env: map[string]string{"K": "s3cret"}, URL: "https://u:s3cret@x"}
+	s := Server{
+		Name: "a", Source: "f", Args: []string{"s3cret"}, Env: map[string]string{"K": "s3cret"},
+		URL: "https://u:s3cret@x",
+	}
 	if text := s.String() + s.LogValue().String(); strings.Contains(text, "s3cret") {
 		t.Errorf("a server shows a secret: %s", text)
 	}
@@ -175,9 +178,20 @@ cwd = "~/x"
 	c, err := Load(Source{File: file})
 	want := map[string]Server{
 		"a": {
-			Name: "a", Command: "x", Transport: Stdio, Cwd: filepath.Join(dir, "sub"), EnvFile: filepath.Join(dir, "a.env"),
-			ToolsAllow: []string{"one", "two"}, ToolsDeny: []string{"three"}, StartTime: 90 * time.Second, CallTime: 10 * time.Second,
-			Description: "what it is for", Source: file, Line: 1,
+			Name:      "a",
+			Command:   "x",
+			Transport: Stdio,
+			Cwd:       filepath.Join(dir, "sub"),
+			EnvFile:   filepath.Join(dir, "a.env"),
+			ToolsAllow: []string{
+				"one", "two",
+			},
+			ToolsDeny:   []string{"three"},
+			StartTime:   90 * time.Second,
+			CallTime:    10 * time.Second,
+			Description: "what it is for",
+			Source:      file,
+			Line:        1,
 		},
 		"b": {Name: "b", URL: "https://x/sse", Transport: SSE, Cwd: "~/x", Source: file, Line: 11},
 	}
@@ -197,13 +211,17 @@ cwd = "~/x"
 	}
 }
 
-// FuzzFile holds that the user's file, whatever is in it, is read or refused with the places of its mistakes, and that what
-// is read is within the bounds that the rest of codemode relies on.
+// FuzzFile holds that the user's file, whatever is in it, is read or refused with the places of its mistakes, and that
+// what is read is within the bounds that the rest of codemode relies on.
 func FuzzFile(f *testing.F) {
 	f.Add(tenantsFile)
 	f.Add(Sample())
-	f.Add("[servers.'']\ncommand = ''\n[servers.a]\nurl = 'x'\nenv = { A = 1e400 }\n[tenants.x.policy]\nallow = ['[', '**']\n")
-	f.Add("run.timeout = '9223372036854775807h'\nsandbox.cpus = -inf\npolicy = { confirm = ['destructive', ''], calls_per_run = -1 }")
+	f.Add(
+		"[servers.'']\ncommand = ''\n[servers.a]\nurl = 'x'\nenv = { A = 1e400 }\n[tenants.x.policy]\nallow = ['[', '**']\n",
+	)
+	f.Add(
+		"run.timeout = '9223372036854775807h'\nsandbox.cpus = -inf\npolicy = { confirm = ['destructive', ''], calls_per_run = -1 }",
+	)
 	name := filepath.Join(f.TempDir(), "config.toml")
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -218,7 +236,8 @@ func FuzzFile(f *testing.F) {
 			}
 			return
 		}
-		if c.Sandbox.Memory <= 0 || c.Sandbox.Pids <= 0 || c.Run.Timeout <= 0 || c.Run.Timeout > c.Run.MaxTimeout || c.Output.Limit <= 0 {
+		if c.Sandbox.Memory <= 0 || c.Sandbox.Pids <= 0 || c.Run.Timeout <= 0 || c.Run.Timeout > c.Run.MaxTimeout ||
+			c.Output.Limit <= 0 {
 			t.Errorf("%+v", c)
 		}
 	})

@@ -30,8 +30,8 @@ const (
 	extend                 // add to a list that takes something away
 )
 
-// releases is where those are that this codemode is one of. The linker sets it when a release is made (.goreleaser.yaml);
-// a codemode that was built from source knows none.
+// releases is where those are that this codemode is one of. The linker sets it when a release is made
+// (.goreleaser.yaml); a codemode that was built from source knows none.
 var releases string
 
 // keys is every setting, in the order people read them.
@@ -46,8 +46,8 @@ var keys = []key{
 	},
 
 	{
-		name: "sandbox.runtime", kind: runtimeName, def: "auto", older: []string{"MCP_BRIDGE_RUNTIME"}, flag: "--runtime",
-		doc: "where code runs: auto, native, podman or docker",
+		name: "sandbox.runtime", kind: runtimeName, def: "auto", older: []string{"MCP_BRIDGE_RUNTIME"},
+		flag: "--runtime", doc: "where code runs: auto, native, podman or docker",
 	},
 	{
 		name: "sandbox.order", kind: runtimeOrder, def: strings.Join(runtimes, ","),
@@ -66,8 +66,8 @@ var keys = []key{
 		doc: "limits to do without where the machine cannot enforce them",
 	},
 	{
-		name: "sandbox.memory", kind: sizeFrom("16m"), def: "512m", older: []string{"MCP_BRIDGE_MEMORY"}, flag: "--memory", trust: lower,
-		doc: "memory of one sandbox",
+		name: "sandbox.memory", kind: sizeFrom("16m"), def: "512m", older: []string{"MCP_BRIDGE_MEMORY"},
+		flag: "--memory", trust: lower, doc: "memory of one sandbox",
 	},
 	{
 		name: "sandbox.pids", kind: countFrom(8), def: "128", older: []string{"MCP_BRIDGE_PIDS"}, trust: lower,
@@ -106,8 +106,8 @@ var keys = []key{
 		doc: "sandboxes kept ready for new sessions",
 	},
 	{
-		name: "sandbox.idle_timeout", kind: duration, def: "300s", older: []string{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT"}, trust: lowerZero,
-		doc: "idle time after which a session's sandbox is stopped; 0 is never",
+		name: "sandbox.idle_timeout", kind: duration, def: "300s", older: []string{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT"},
+		trust: lowerZero, doc: "idle time after which a session's sandbox is stopped; 0 is never",
 	},
 
 	{
@@ -128,8 +128,8 @@ var keys = []key{
 	},
 
 	{
-		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact", older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely,
-		doc: "text of a run_python result",
+		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact",
+		older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely, doc: "text of a run_python result",
 	},
 	{
 		name: "output.structured", kind: boolean, def: "false", trust: freely,

@@ -108,15 +108,23 @@ var address = kind{forms: "an http or https URL", parse: func(s string, _ place)
 var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}
 
 // names are words whose case does not matter.
-var names = kind{forms: words.forms, list: ",", parse: func(s string, _ place) (any, bool) { return strings.ToLower(s), true }}
+var names = kind{
+	forms: words.forms, list: ",", parse: func(s string, _ place) (any, bool) { return strings.ToLower(s), true },
+}
 
 // globs are patterns for names. What is in no pattern of path.Match's is refused.
-var globs = kind{forms: "patterns for names, separated by commas: * ? [a-z]", list: ",", parse: func(s string, _ place) (any, bool) {
-	return s, validGlob(s)
-}}
+var globs = kind{
+	forms: "patterns for names, separated by commas: * ? [a-z]",
+	list:  ",",
+	parse: func(s string, _ place) (any, bool) {
+		return s, validGlob(s)
+	},
+}
 
 // rules are patterns of policy.
-var rules = kind{forms: policy.Forms, list: ",", parse: func(s string, _ place) (any, bool) { return s, policy.Valid(s) }}
+var rules = kind{
+	forms: policy.Forms, list: ",", parse: func(s string, _ place) (any, bool) { return s, policy.Valid(s) },
+}
 
 var tenantName = kind{
 	forms:  "a name of at most 32 lower case letters, digits, - and _",
@@ -293,7 +301,10 @@ func isPath(s string) bool {
 
 // resolve makes a path absolute. The empty path stays empty.
 func (at place) resolve(s string) string {
-	if rest, ok := strings.CutPrefix(s, "~"); ok && at.home != "" && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+	if rest, ok := strings.CutPrefix(
+		s, "~",
+	); ok && at.home != "" &&
+		(rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		return filepath.Join(at.home, rest)
 	}
 	if s == "" || filepath.IsAbs(s) {

@@ -116,7 +116,8 @@ func Explain(src Source) (Explained, error) {
 	m := newMerger()
 	m.errs, m.problems = append(errs, err), problems
 	for _, layer := range [][]setting{
-		defaults(at), asOriginal(environment, at), user.settings, project.settings, user.tenants[tenant].settings, environment, flags,
+		defaults(at), asOriginal(environment, at), user.settings, project.settings,
+		user.tenants[tenant].settings, environment, flags,
 	} {
 		m.merge(layer)
 	}
@@ -124,7 +125,9 @@ func Explain(src Source) (Explained, error) {
 	m.resolve(&e.Config)
 	byLine(m.problems)
 	if more := len(m.problems) - maxProblems; more > 0 {
-		m.problems = append(m.problems[:maxProblems], &FileError{File: projectName, Err: fmt.Errorf("%d more mistakes", more)})
+		m.problems = append(
+			m.problems[:maxProblems], &FileError{File: projectName, Err: fmt.Errorf("%d more mistakes", more)},
+		)
 	}
 	byLine(m.errs)
 	if err := errors.Join(m.errs...); err != nil {

@@ -51,12 +51,16 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Instructions: Instructions{Servers: true},
 		Expose:       []string{},
 		Servers: Servers{
-			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Sandbox: []string{}, Own: map[string]Server{},
-			StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,
+			Dir: "/home/a/MCPs", Include: []string{}, Exclude: []string{}, Sandbox: []string{},
+			Own: map[string]Server{}, StartTimeout: time.Minute, CallTimeout: 5 * time.Minute,
 		},
 		Policy: Policy{
-			Rules:  policy.Rules{Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, Questions: 10, MaxArguments: 64 << 20, MaxResult: 64 << 20},
-			Places: map[string]string{}, ConfirmTimeout: 5 * time.Minute,
+			Rules: policy.Rules{
+				Allow: []string{}, Deny: []string{}, Confirm: []string{}, Approved: []string{}, Questions: 10,
+				MaxArguments: 64 << 20, MaxResult: 64 << 20,
+			},
+			Places:         map[string]string{},
+			ConfirmTimeout: 5 * time.Minute,
 		},
 		Audit:     Audit{MaxSize: 16 << 20, Keep: 8, Arguments: "hashed"},
 		Disk:      Disk{MaxSize: 1 << 30},
@@ -256,7 +260,8 @@ func TestUnknownVariables(t *testing.T) {
 		"CODEMODE_SANDBOX_MEMROY=s3cret", "CODEMODE_SANDBOX_MEMORY=1g", "CODEMODE_CONFIG=x", "CODEMODE_TEST_X=1",
 		"CODEMODE_DEPTH=1", "MCP_BRIDGE_MEMROY=1", "MCP_BRIDGE_MEMORY=1g", "CODEMODE=1", "=C:=x",
 	})
-	if len(unknown) != 2 || unknown[1].Name != "MCP_BRIDGE_MEMROY" || !slices.Contains(hint.Of(unknown[1]), `did you mean "MCP_BRIDGE_MEMORY"?`) {
+	if len(unknown) != 2 || unknown[1].Name != "MCP_BRIDGE_MEMROY" ||
+		!slices.Contains(hint.Of(unknown[1]), `did you mean "MCP_BRIDGE_MEMORY"?`) {
 		t.Errorf("got %v", unknown)
 	}
 	if unknown[0].Error() != `environment variable "CODEMODE_SANDBOX_MEMROY" means nothing to codemode` {
@@ -281,7 +286,10 @@ func TestFilesAdd(t *testing.T) {
 		Dir: "/cwd", Lookup: env("MCP_SERVERS_CONFIG=env.json"),
 		Flags: map[string]any{"mcp.files": []string{"a.json", "/b.json"}},
 	})
-	if want := []string{"/cwd/a.json", "/b.json", "/cwd/env.json"}; err != nil || !reflect.DeepEqual(c.Servers.Files, want) {
+	if want := []string{
+		"/cwd/a.json", "/b.json", "/cwd/env.json",
+	}; err != nil ||
+		!reflect.DeepEqual(c.Servers.Files, want) {
 		t.Errorf("got %v, %v, want %v", c.Servers.Files, err, want)
 	}
 }

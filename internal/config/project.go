@@ -72,7 +72,9 @@ func readProject(src Source, paths Paths) (name string, d document, problems []e
 		d, problems = r.read(data)
 		for _, tenant := range slices.Sorted(maps.Keys(d.tenants)) {
 			at := r.positions.of("tenants", tenant)
-			problems = append(problems, &ProjectError{File: name, Line: at.line, Column: at.column, Key: "tenants." + tenant})
+			problems = append(
+				problems, &ProjectError{File: name, Line: at.line, Column: at.column, Key: "tenants." + tenant},
+			)
 		}
 		return name, d, problems
 	}
@@ -88,7 +90,8 @@ func openProject(dir string) ([]byte, error) {
 	defer root.Close()
 	f, err := root.OpenFile(filepath.FromSlash(projectFile), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "escapes from parent"): // os.Root's words, for which it has no error
+	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
+		// os.Root's words, for which it has no error
 		return nil, errors.New("it leads out of the project, where it is not followed")
 	case err != nil:
 		return nil, err

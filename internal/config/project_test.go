@@ -61,18 +61,57 @@ log.level = "debug"
 func TestProjectMayNot(t *testing.T) {
 	// What is looser than the default, or another, as TOML; a key that is not here has no way to be loosened.
 	values := map[string]string{
-		"tenant": `"work"`, "sandbox.runtime": `"./evil"`, "sandbox.order": `["docker"]`, "sandbox.isolation": `"reduced"`,
-		"sandbox.python": `"./python"`, "sandbox.allow_gaps": `["memory"]`, "sandbox.memory": `"1t"`, "sandbox.pids": `9999`,
-		"sandbox.cpus": `64`, "sandbox.tmp_size": `"1t"`, "sandbox.work_size": `"1t"`, "sandbox.image": `"evil"`,
-		"sandbox.pull": `"missing"`, "sandbox.user": `"0:0"`, "sandbox.podman.machine": `"manage"`, "sandbox.pool": `99`,
-		"sandbox.idle_timeout": `0`, "run.max_timeout": `"9h"`, "run.grace": `"9h"`, "exec.timeout": `"9h"`,
-		"output.limit": `"1t"`, "output.keep": `"1t"`, "mcp.files": `["evil.json"]`, "mcp.dir": `"."`, "mcp.include": `["x"]`,
-		"mcp.exclude": `["x"]`, "mcp.allow_self": `true`, "mcp.start_timeout": `"9h"`, "mcp.call_timeout": `"9h"`,
-		"discovery.sources": `["none"]`, "catalog.max_age": `0`, "log.level": `"error"`,
-		"tools.save": `true`, "audit.max_size": `"1t"`, "audit.keep": `0`, "audit.arguments": `"full"`, "audit.required": `true`, "log.format": `"json"`, "repl.history": `true`,
-		"release.address": `"https://evil.example"`, "disk.max_size": `"1t"`, "expose": `["a.b"]`,
-		"policy.allow": `["a.b"]`, "policy.approved": `["a.b"]`, "policy.confirm_timeout": `"9h"`, "policy.questions": `11`, "policy.calls_per_run": `0`, "policy.calls_per_minute": `0`, "policy.concurrency": `0`,
-		"policy.max_arguments": `"1t"`, "policy.max_result": `"1t"`,
+		"tenant":                  `"work"`,
+		"sandbox.runtime":         `"./evil"`,
+		"sandbox.order":           `["docker"]`,
+		"sandbox.isolation":       `"reduced"`,
+		"sandbox.python":          `"./python"`,
+		"sandbox.allow_gaps":      `["memory"]`,
+		"sandbox.memory":          `"1t"`,
+		"sandbox.pids":            `9999`,
+		"sandbox.cpus":            `64`,
+		"sandbox.tmp_size":        `"1t"`,
+		"sandbox.work_size":       `"1t"`,
+		"sandbox.image":           `"evil"`,
+		"sandbox.pull":            `"missing"`,
+		"sandbox.user":            `"0:0"`,
+		"sandbox.podman.machine":  `"manage"`,
+		"sandbox.pool":            `99`,
+		"sandbox.idle_timeout":    `0`,
+		"run.max_timeout":         `"9h"`,
+		"run.grace":               `"9h"`,
+		"exec.timeout":            `"9h"`,
+		"output.limit":            `"1t"`,
+		"output.keep":             `"1t"`,
+		"mcp.files":               `["evil.json"]`,
+		"mcp.dir":                 `"."`,
+		"mcp.include":             `["x"]`,
+		"mcp.exclude":             `["x"]`,
+		"mcp.allow_self":          `true`,
+		"mcp.start_timeout":       `"9h"`,
+		"mcp.call_timeout":        `"9h"`,
+		"discovery.sources":       `["none"]`,
+		"catalog.max_age":         `0`,
+		"log.level":               `"error"`,
+		"tools.save":              `true`,
+		"audit.max_size":          `"1t"`,
+		"audit.keep":              `0`,
+		"audit.arguments":         `"full"`,
+		"audit.required":          `true`,
+		"log.format":              `"json"`,
+		"repl.history":            `true`,
+		"release.address":         `"https://evil.example"`,
+		"disk.max_size":           `"1t"`,
+		"expose":                  `["a.b"]`,
+		"policy.allow":            `["a.b"]`,
+		"policy.approved":         `["a.b"]`,
+		"policy.confirm_timeout":  `"9h"`,
+		"policy.questions":        `11`,
+		"policy.calls_per_run":    `0`,
+		"policy.calls_per_minute": `0`,
+		"policy.concurrency":      `0`,
+		"policy.max_arguments":    `"1t"`,
+		"policy.max_result":       `"1t"`,
 	}
 	// The user's own limits, where the default is none.
 	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\nrepl.history = false\n"+
@@ -96,7 +135,8 @@ func TestProjectMayNot(t *testing.T) {
 		dir := writeProject(t, "\n"+k.name+" = "+value+"\n")
 		c, err := Load(Source{Dir: dir, File: user})
 		var refused *ProjectError
-		if err != nil || len(c.Problems) != 1 || !errors.As(c.Problems[0], &refused) || refused.Line != 2 || refused.Key != k.name {
+		if err != nil || len(c.Problems) != 1 || !errors.As(c.Problems[0], &refused) || refused.Line != 2 ||
+			refused.Key != k.name {
 			t.Errorf("%s: %v, problems %v", k.name, err, c.Problems)
 		}
 		c.Problems = nil
@@ -107,7 +147,10 @@ func TestProjectMayNot(t *testing.T) {
 }
 
 func TestProjectWords(t *testing.T) {
-	dir := writeProject(t, "sandbox.memory = '1g'\nsandbox.python = 'x'\n[tenants.work]\nrun.timeout = 1\n[run]\ntimout = 1\ngrace = 'x'\n")
+	dir := writeProject(
+		t,
+		"sandbox.memory = '1g'\nsandbox.python = 'x'\n[tenants.work]\nrun.timeout = 1\n[run]\ntimout = 1\ngrace = 'x'\n",
+	)
 	c, err := Load(Source{Dir: dir})
 	file := filepath.Join(dir, projectFile)
 	want := []string{
@@ -131,7 +174,9 @@ func TestProjectWords(t *testing.T) {
 
 // TestProjectServers holds that a project's servers are kept apart from the user's, with the project they are of.
 func TestProjectServers(t *testing.T) {
-	dir := writeProject(t, "[servers.mine]\ncommand = 'evil'\n[servers.a]\ncommand = 'a'\n[servers.bad]\nargs = 's3cret'\n")
+	dir := writeProject(
+		t, "[servers.mine]\ncommand = 'evil'\n[servers.a]\ncommand = 'a'\n[servers.bad]\nargs = 's3cret'\n",
+	)
 	c, err := Load(Source{Dir: dir, File: writeFile(t, "[servers.mine]\ncommand = 'mine'\n")})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +207,9 @@ func TestProjectAddsToPolicy(t *testing.T) {
 	if want := []string{"x.*", "a.b", "readonly"}; !slices.Equal(c.Policy.Deny, want) {
 		t.Errorf("got %v, want %v", c.Policy.Deny, want)
 	}
-	for rule, want := range map[string]string{"deny:x.*": "the project's config.toml, line 2", "deny:a.b": "config.toml, line 1"} {
+	for rule, want := range map[string]string{
+		"deny:x.*": "the project's config.toml, line 2", "deny:a.b": "config.toml, line 1",
+	} {
 		if got := c.Policy.Places[rule]; got != want {
 			t.Errorf("%s is set in %q, want %q", rule, got, want)
 		}
@@ -225,8 +272,9 @@ func TestProjectFileIsNotFollowed(t *testing.T) {
 		"a pipe":      makePipe,
 	}
 	words := map[string]string{
-		"a link out": "it leads out of the project, where it is not followed", "a directory": "it is not a regular file",
-		"too large": "it is larger than 64 KiB", "no TOML": "line 1, column 1", "a pipe": "it is not a regular file",
+		"a link out":  "it leads out of the project, where it is not followed",
+		"a directory": "it is not a regular file", "too large": "it is larger than 64 KiB",
+		"no TOML": "line 1, column 1", "a pipe": "it is not a regular file",
 	}
 	for name, place := range places {
 		dir := writeProject(t, "")
@@ -273,7 +321,8 @@ func TestProjectProblemsAreBounded(t *testing.T) {
 		fmt.Fprintf(&text, "%s%d = 1\n", strings.Repeat("x", 40), i)
 	}
 	c, err := Load(Source{Dir: writeProject(t, text.String())})
-	if err != nil || len(c.Problems) != maxProblems+1 || !strings.Contains(c.Problems[maxProblems].Error(), "980 more mistakes") {
+	if err != nil || len(c.Problems) != maxProblems+1 ||
+		!strings.Contains(c.Problems[maxProblems].Error(), "980 more mistakes") {
 		t.Errorf("%v: %d problems", err, len(c.Problems))
 	}
 	c, err = Load(Source{Dir: writeProject(t, strings.Repeat("x", maxProject-10)+" = 1\n")})
@@ -311,7 +360,9 @@ func FuzzProject(f *testing.F) {
 		}
 		if c.Sandbox.Memory > want.Sandbox.Memory || c.Sandbox.Pids > want.Sandbox.Pids || c.Run.Timeout > want.Run.MaxTimeout ||
 			len(c.Policy.Allow) > 0 || c.Policy.MaxResult > want.Policy.MaxResult ||
-			c.Sandbox.Runtime != want.Sandbox.Runtime || c.Tenant != want.Tenant || c.Servers.Dir != want.Servers.Dir {
+			c.Sandbox.Runtime != want.Sandbox.Runtime ||
+			c.Tenant != want.Tenant ||
+			c.Servers.Dir != want.Servers.Dir {
 			t.Errorf("%+v is looser than\n%+v", c, want)
 		}
 	})

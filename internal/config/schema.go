@@ -88,11 +88,12 @@ func serverSchema() map[string]any {
 	memory := key{kind: serverMemory}.schema()
 	delete(memory, "description")
 	known := map[string]any{
-		"args": map[string]any{"type": "array", "items": scalar}, "env": table, "headers": table,
-		"disabled": map[string]any{"type": "boolean"}, "type": map[string]any{"enum": []string{Stdio, HTTP, SSE}},
-		"include_tools": names, "exclude_tools": names, "start_timeout": wait, "call_timeout": wait,
-		"sandbox":      map[string]any{"enum": []string{SandboxNative, SandboxOff}},
-		"sandbox_read": names, "sandbox_write": names, "sandbox_network": map[string]any{"type": "boolean"}, "sandbox_memory": memory,
+		"args": map[string]any{"type": "array", "items": scalar}, "env": table,
+		"headers": table, "disabled": map[string]any{"type": "boolean"},
+		"type": map[string]any{"enum": []string{Stdio, HTTP, SSE}}, "include_tools": names,
+		"exclude_tools": names, "start_timeout": wait, "call_timeout": wait,
+		"sandbox": map[string]any{"enum": []string{SandboxNative, SandboxOff}}, "sandbox_read": names,
+		"sandbox_write": names, "sandbox_network": map[string]any{"type": "boolean"}, "sandbox_memory": memory,
 	}
 	properties := map[string]any{}
 	for _, field := range ServerFields {

@@ -34,9 +34,10 @@ type Server struct {
 	Dialect     Dialect       // how the texts above refer to variables
 	Project     string        // folder of the project whose entry it is; empty for a user's own
 	Source      string        // file the entry came from, for people
-	EnvHash     string        `json:"-"` // of what EnvFile held when a project's entry was judged: it starts with nothing else
-	Stamp       string        `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
-	Line        int           `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+	// Of what EnvFile held when a project's entry was judged: it starts with nothing else.
+	EnvHash string `json:"-"`
+	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
+	Line    int    `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }
 
 // Transports of a Server.
@@ -126,8 +127,14 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		return Server{}, &FieldError{Server: name, Want: `has no "url", which its "type" needs`}
 	}
 	walls := WallsFields{
-		Kind: e.text("sandbox"), Read: e.list("sandbox_read"), Write: e.list("sandbox_write"), Network: e.truth("sandbox_network"),
-		Memory: fields["sandbox_memory"], Any: e.hasOne("sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory"),
+		Kind: e.text(
+			"sandbox",
+		),
+		Read:    e.list("sandbox_read"),
+		Write:   e.list("sandbox_write"),
+		Network: e.truth("sandbox_network"),
+		Memory:  fields["sandbox_memory"],
+		Any:     e.hasOne("sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory"),
 	}
 	if e.err != nil {
 		return Server{}, e.err

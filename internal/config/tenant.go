@@ -42,12 +42,16 @@ func (s Servers) Selects(server string) bool {
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, server) })
 }
 
-// IdlePatterns are the patterns of the settings that fit none of these servers, each behind its key. What was to be kept out,
-// or behind walls, may be misspelt there. aliases are the servers' Python names, which policy.deny and confirm go by, too.
+// IdlePatterns are the patterns of the settings that fit none of these servers, each behind its key. What was to be
+// kept out, or behind walls, may be misspelt there. aliases are the servers' Python names, which policy.deny and
+// confirm go by, too.
 func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
 	idle := func(patterns []string) []string {
 		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
-			return slices.ContainsFunc(servers, func(name string) bool { return matches(pattern, name) || matches(pattern, policy.PlainName(name)) })
+			return slices.ContainsFunc(
+				servers,
+				func(name string) bool { return matches(pattern, name) || matches(pattern, policy.PlainName(name)) },
+			)
 		})
 	}
 	all := slices.Concat(servers, aliases)

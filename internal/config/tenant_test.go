@@ -37,11 +37,20 @@ command = "db"
 
 func TestIdle(t *testing.T) {
 	c := Config{
-		Servers: Servers{Sandbox: []string{"memry", "git*"}, Include: []string{"github", "*"}, Exclude: []string{"nosuch", "prod"}},
-		Policy:  Policy{Rules: policy.Rules{Allow: []string{"readonly", "github.no_such_tool"}, Deny: []string{"githb.*", "*.delete", "prod.x", "my_prod.x"}, Confirm: []string{"memory.a.b"}}},
+		Servers: Servers{
+			Sandbox: []string{"memry", "git*"}, Include: []string{"github", "*"}, Exclude: []string{"nosuch", "prod"},
+		},
+		Policy: Policy{
+			Rules: policy.Rules{
+				Allow: []string{"readonly", "github.no_such_tool"},
+				Deny:  []string{"githb.*", "*.delete", "prod.x", "my_prod.x"}, Confirm: []string{"memory.a.b"},
+			},
+		},
 	}
 	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch" policy.deny: "githb.*"`
-	if got := strings.Join(c.IdlePatterns([]string{"memory", "github", "prod@cursor", "my-prod"}, []string{"my_prod"}), " "); got != want {
+	if got := strings.Join(
+		c.IdlePatterns([]string{"memory", "github", "prod@cursor", "my-prod"}, []string{"my_prod"}), " ",
+	); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -77,7 +86,10 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := []any{c.Tenant, c.Run.Timeout, c.Sandbox.Memory, slices.Sorted(maps.Keys(c.Servers.Own)), c.Servers.Own["tracker"].Command}
+		got := []any{
+			c.Tenant, c.Run.Timeout, c.Sandbox.Memory, slices.Sorted(maps.Keys(c.Servers.Own)),
+			c.Servers.Own["tracker"].Command,
+		}
 		want := []any{tt.tenant, tt.timeout, tt.memory, tt.servers, tt.tracker}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
@@ -102,7 +114,8 @@ func TestUnknownTenant(t *testing.T) {
 	} {
 		_, err := Load(src)
 		var unknown *UnknownTenantError
-		if !errors.As(err, &unknown) || err.Error() != want || !reflect.DeepEqual(unknown.Known, []string{"default", "empty", "work"}) {
+		if !errors.As(err, &unknown) || err.Error() != want ||
+			!reflect.DeepEqual(unknown.Known, []string{"default", "empty", "work"}) {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
@@ -144,7 +157,11 @@ func TestTenantKeysKnowTheirNeighbours(t *testing.T) {
 	if !errors.As(err, &unknown) {
 		t.Fatalf("got %v", err)
 	}
-	if want := []string{"tenants.a.run.timeout", "tenants.a.run.max_timeout", "tenants.a.run.grace"}; !reflect.DeepEqual(unknown.Known, want) {
+	if want := []string{
+		"tenants.a.run.timeout", "tenants.a.run.max_timeout", "tenants.a.run.grace",
+	}; !reflect.DeepEqual(
+		unknown.Known, want,
+	) {
 		t.Errorf("got %v, want %v", unknown.Known, want)
 	}
 	_, err = Load(Source{File: writeFile(t, "[tenants.a.run]\nmemory = 3\n")})

@@ -27,7 +27,8 @@ func UnknownVariables(environ []string) (unknown []*UnknownVariableError) {
 		if value == "" {
 			continue // as if it were not set
 		}
-		if strings.HasPrefix(name, ownPrefix) && !strings.HasPrefix(name, ownPrefix+"TEST_") && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, ownPrefix) && !strings.HasPrefix(name, ownPrefix+"TEST_") &&
+			!slices.Contains(known, name) {
 			unknown = append(unknown, &UnknownVariableError{name, known[len(others):]})
 		}
 		if strings.HasPrefix(name, olderPrefix) && !slices.Contains(older, name) {

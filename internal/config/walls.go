@@ -37,7 +37,9 @@ func (s *Server) SetWalls(f WallsFields) error {
 	case f.Kind != "" && f.Kind != SandboxNative && f.Kind != SandboxOff:
 		return &FieldError{s.Name, "sandbox", SandboxNative + " or " + SandboxOff}
 	case f.Any && f.Kind != SandboxNative:
-		return &FieldError{s.Name, "sandbox", fmt.Sprintf("%q, since it says what the server may use in one", SandboxNative)}
+		return &FieldError{
+			s.Name, "sandbox", fmt.Sprintf("%q, since it says what the server may use in one", SandboxNative),
+		}
 	case f.Kind == SandboxNative && s.Command == "":
 		return &FieldError{s.Name, "sandbox", `left out: it is for servers with a "command"`}
 	}
@@ -58,8 +60,8 @@ func (s *Server) SetWalls(f WallsFields) error {
 
 var serverMemory = sizeFrom("64m")
 
-// WallsOf are those of a server: its entry's own, or those that mcp.sandbox gives it. A project's entry can neither decline
-// nor widen the latter.
+// WallsOf are those of a server: its entry's own, or those that mcp.sandbox gives it. A project's entry can neither
+// decline nor widen the latter.
 func (s Servers) WallsOf(server Server) *Walls {
 	named := server.Command != "" && slices.ContainsFunc(s.Sandbox, func(pattern string) bool {
 		return matches(pattern, server.Name) || matches(pattern, policy.PlainName(server.Name))

@@ -31,7 +31,10 @@ sandbox = "off"
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &Walls{Read: []string{"~/docs", filepath.Join(filepath.Dir(file), "near")}, Write: []string{"${DATA}"}, Network: true, Memory: 1 << 30}
+	own := &Walls{
+		Read: []string{"~/docs", filepath.Join(filepath.Dir(file), "near")}, Write: []string{"${DATA}"}, Network: true,
+		Memory: 1 << 30,
+	}
 	strict := &Walls{}
 	named := func(name string) Server { return Server{Name: name, Command: "x"} }
 	foreign := Server{Name: "own", Command: "x", Project: "/p", Sandbox: &Walls{Network: true}}

@@ -24,7 +24,12 @@ func Clients(entries []clientcfg.Entry, opts upstream.Options, self string) Chec
 		Examine: func(ctx context.Context, found func(Finding)) {
 			own := ownEntries(entries)
 			if len(own) == 0 {
-				found(Finding{Verdict: Skipped, Summary: "no client here starts codemode; `codemode install` registers it"})
+				found(
+					Finding{
+						Verdict: Skipped,
+						Summary: "no client here starts codemode; `codemode install` registers it",
+					},
+				)
 				return
 			}
 			opts.Servers, opts.AsClient = servers(own), true
@@ -62,7 +67,8 @@ func client(ctx context.Context, pool *upstream.Pool, e clientcfg.Entry, name, s
 	install := []string{"codemode install " + e.Client}
 	switch {
 	case clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled:
-		f.Verdict, f.Summary, f.Remedy = Warning, where+" starts the Python original, whose place codemode takes", replacing(e)
+		f.Verdict, f.Remedy = Warning, replacing(e)
+		f.Summary = where + " starts the Python original, whose place codemode takes"
 		return f
 	case e.Scope == clientcfg.Project:
 		f.Verdict, f.Summary = Skipped, where+" came with the project, and is not started"
@@ -85,18 +91,23 @@ func client(ctx context.Context, pool *upstream.Pool, e clientcfg.Entry, name, s
 		if wrong := answer(result); wrong != "" {
 			f.Verdict, f.Summary = Failed, fmt.Sprintf("%s starts, but does not run Python: %s", where, wrong)
 		} else if other := another(e.Server.Command, self); other != "" {
-			f.Verdict, f.Summary, f.Remedy = Warning, fmt.Sprintf("%s starts another codemode, %q", where, other), install
+			f.Verdict, f.Summary, f.Remedy = Warning, fmt.Sprintf(
+				"%s starts another codemode, %q", where, other,
+			), install
 		}
 	}
 	return f
 }
 
-// replacing is how codemode takes the place of the Python original: in the file of a client that codemode can be put in.
+// replacing is how codemode takes the place of the Python original: in the file of a client that codemode can be put
+// in.
 func replacing(e clientcfg.Entry) []string {
 	all := clientcfg.Clients()
 	n := slices.IndexFunc(all, func(c clientcfg.Client) bool { return c.ID == e.Client })
 	if n < 0 || all[n].Install.None != "" {
-		return []string{fmt.Sprintf("remove it from %q: codemode does not start it, and neither should others", e.Server.Source)}
+		return []string{
+			fmt.Sprintf("remove it from %q: codemode does not start it, and neither should others", e.Server.Source),
+		}
 	}
 	command := "codemode install " + e.Client
 	if e.Scope == clientcfg.Project {

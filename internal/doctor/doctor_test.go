@@ -26,7 +26,10 @@ func TestRunKeepsTheOrder(t *testing.T) {
 		}})
 	}
 	var told, waited []string
-	Run(t.Context(), checks, func(c Check) { waited = append(waited, c.Name) }, func(f Finding) { told = append(told, f.Check) })
+	Run(
+		t.Context(), checks, func(c Check) { waited = append(waited, c.Name) },
+		func(f Finding) { told = append(told, f.Check) },
+	)
 	if want := []string{"a", "a2", "b", "b2", "c", "c2"}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
 	}
@@ -79,9 +82,18 @@ func examined(name string, used, alone bool, x exam) *Runtime {
 }
 
 var (
-	held    = trial{python: "3.14.6", attempts: []attempt{{"memory", true, ""}, {"root", true, ""}}}
-	absent  = &sandbox.UnavailableError{Runtime: "podman", Code: "no-engine", Step: "looking for the command", Err: errors.New(`there is no "podman"`), Remedy: []string{"Install podman."}}
-	stopped = &sandbox.UnavailableError{Runtime: "docker", Code: "daemon", Step: "asking the engine", Err: errors.New("no daemon"), Remedy: []string{"Start it."}}
+	held   = trial{python: "3.14.6", attempts: []attempt{{"memory", true, ""}, {"root", true, ""}}}
+	absent = &sandbox.UnavailableError{
+		Runtime: "podman",
+		Code:    "no-engine",
+		Step:    "looking for the command",
+		Err:     errors.New(`there is no "podman"`),
+		Remedy:  []string{"Install podman."},
+	}
+	stopped = &sandbox.UnavailableError{
+		Runtime: "docker", Code: "daemon", Step: "asking the engine", Err: errors.New("no daemon"),
+		Remedy: []string{"Start it."},
+	}
 )
 
 // TestVerdicts is who is blamed for what does not work: what stands in for something else is no failure.
@@ -142,17 +154,23 @@ func TestChoice(t *testing.T) {
 	native := examined("native", true, false, exam{err: stopped})
 	podman := examined("podman", true, false, exam{trial: held})
 	docker := examined("docker", false, false, exam{trial: held})
-	if f := choice(t.Context(), []*Runtime{native, podman, docker}); f.Verdict != OK || f.Summary != "code runs in podman" {
+	if f := choice(
+		t.Context(), []*Runtime{native, podman, docker},
+	); f.Verdict != OK ||
+		f.Summary != "code runs in podman" {
 		t.Errorf("%+v", f)
 	}
 	f := choice(t.Context(), []*Runtime{native, docker})
-	if f.Verdict != Failed || !strings.Contains(f.Summary, `"native"`) || !slices.Equal(f.Remedy, []string{"Start it."}) {
+	if f.Verdict != Failed || !strings.Contains(f.Summary, `"native"`) ||
+		!slices.Equal(f.Remedy, []string{"Start it."}) {
 		t.Errorf("%+v", f)
 	}
 }
 
 func TestImage(t *testing.T) {
-	python := &sandbox.UnavailableError{Code: "image-python", Err: errors.New("none"), Remedy: []string{"another image"}}
+	python := &sandbox.UnavailableError{
+		Code: "image-python", Err: errors.New("none"), Remedy: []string{"another image"},
+	}
 	for _, tt := range []struct {
 		name    string
 		alone   bool

@@ -49,18 +49,26 @@ type Escaping struct {
 	Made   func(Escape)
 }
 
-// Escapes makes the attempts of the corpus on each runtime where code runs, or on the one that is asked for, one runtime
-// after the other.
+// Escapes makes the attempts of the corpus on each runtime where code runs, or on the one that is asked for, one
+// runtime after the other.
 func Escapes(all []*Runtime, e Escaping) Check {
 	return Check{
 		Name: "escape", Proves: "that attempts to escape fail",
 		Examine: func(ctx context.Context, found func(Finding)) {
 			if runtime.GOOS != "linux" {
-				found(Finding{Verdict: Skipped, Summary: "the attempts are made for Linux: what they reach for outside of a sandbox is only there"})
+				found(
+					Finding{
+						Verdict: Skipped,
+						Summary: "the attempts are made for Linux: what they reach for outside of a sandbox is only there",
+					},
+				)
 				return
 			}
 			for _, r := range all {
-				if named := slices.ContainsFunc(all, func(r *Runtime) bool { return r.Named }); r.Named || !named && r.examine(ctx).works() {
+				if named := slices.ContainsFunc(
+					all, func(r *Runtime) bool { return r.Named },
+				); r.Named ||
+					!named && r.examine(ctx).works() {
 					found(r.escapes(ctx, e))
 				}
 			}
@@ -182,12 +190,17 @@ func Judge(f Finding, made []Escape, err error) Finding {
 	}
 	if count[NotBegun] > 0 {
 		f.Verdict = Warning
-		f.Remedy = append(f.Remedy, "Make those again that could not be made, when the machine is less busy: codemode doctor --escape --attempt NAME")
+		f.Remedy = append(
+			f.Remedy,
+			"Make those again that could not be made, when the machine is less busy: codemode doctor --escape --attempt NAME",
+		)
 	}
 	if n := count[GotOut]; n > 0 {
 		f.Verdict = Failed
 		f.Summary = fmt.Sprintf("attempts made: %d; %d got out: %s", len(made), n, Tally(count))
-		f.Remedy = append(f.Remedy, "Use another runtime (sandbox.runtime), and report this: codemode doctor --escape --report FILE")
+		f.Remedy = append(
+			f.Remedy, "Use another runtime (sandbox.runtime), and report this: codemode doctor --escape --report FILE",
+		)
 	}
 	for _, end := range []End{GotOut, NotBegun, Known} {
 		for _, e := range made {

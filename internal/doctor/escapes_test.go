@@ -96,7 +96,11 @@ func TestEscapesAreCounted(t *testing.T) {
 	if err != nil || fewer < 100 || fewer >= all {
 		t.Errorf("%d attempts without namespaces, %v", fewer, err)
 	}
-	one, err := Escaping{Only: func(a escape.Attempt) bool { return strings.HasPrefix(a.Name, "read_ssh") }}.count(full.ways())
+	one, err := Escaping{
+		Only: func(a escape.Attempt) bool { return strings.HasPrefix(a.Name, "read_ssh") },
+	}.count(
+		full.ways(),
+	)
 	if err != nil || one != 1 {
 		t.Errorf("%d attempts, %v", one, err)
 	}

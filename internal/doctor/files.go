@@ -60,7 +60,9 @@ func Folders(state, cache string) []Check {
 				f := Finding{Verdict: OK, Summary: fmt.Sprintf("%q can be written", dir)}
 				if err := writable(dir); err != nil {
 					f.Verdict, f.Summary = bad, fmt.Sprintf("%q cannot be written: %v", dir, err)
-					f.Remedy = []string{fmt.Sprintf("give this user a folder it can write to, or set %s to one", variable)}
+					f.Remedy = []string{
+						fmt.Sprintf("give this user a folder it can write to, or set %s to one", variable),
+					}
 				}
 				if dir == "" {
 					f.Verdict, f.Summary = bad, "there is no folder for it: neither HOME nor "+variable+" names one"
@@ -73,14 +75,17 @@ func Folders(state, cache string) []Check {
 		one("state", state, "XDG_STATE_HOME", Failed),
 		one("cache", cache, "XDG_CACHE_HOME", Warning), // one that is filled needs no more
 		{
-			Name: "disk", Proves: "that there is space left",
-			Examine: func(_ context.Context, found func(Finding)) { found(disk(freeSpace, state, cache, os.TempDir())) },
+			Name:   "disk",
+			Proves: "that there is space left",
+			Examine: func(_ context.Context, found func(Finding)) {
+				found(disk(freeSpace, state, cache, os.TempDir()))
+			},
 		},
 	}
 }
 
-// AuditLog proves that what code does can be recorded, in a folder of the tenant's; try looks at what is there. required
-// says that nothing is called where it cannot be.
+// AuditLog proves that what code does can be recorded, in a folder of the tenant's; try looks at what is there.
+// required says that nothing is called where it cannot be.
 func AuditLog(dir string, required bool, try func(dir string) error) Check {
 	return Check{
 		Name: "audit", Proves: "that the audit log can be written",
@@ -94,12 +99,18 @@ func AuditLog(dir string, required bool, try func(dir string) error) Check {
 				found(Finding{Verdict: OK, Summary: "the audit log can be written"})
 			case required:
 				found(Finding{
-					Verdict: Failed, Summary: fmt.Sprintf("the audit log in %q cannot be written, and no tool is called: %v", dir, bare(err)),
+					Verdict: Failed,
+					Summary: fmt.Sprintf(
+						"the audit log in %q cannot be written, and no tool is called: %v", dir, bare(err),
+					),
 					Remedy: []string{"let this user write what is there, or do without: audit.required = false"},
 				})
 			default:
 				found(Finding{
-					Verdict: Warning, Summary: fmt.Sprintf("the audit log in %q cannot be written, and results say so: %v", dir, bare(err)),
+					Verdict: Warning,
+					Summary: fmt.Sprintf(
+						"the audit log in %q cannot be written, and results say so: %v", dir, bare(err),
+					),
 					Remedy: []string{"let this user write what is there, or do without: audit.keep = 0"},
 				})
 			}
@@ -191,8 +202,12 @@ func Files(k Kept) Check {
 			}
 			if len(damaged) > 0 {
 				found(Finding{
-					Verdict: Warning, Summary: fmt.Sprintf("%d of the kept tool lists cannot be read; the servers are asked again", len(damaged)),
-					Details: damaged, Remedy: []string{fixes},
+					Verdict: Warning,
+					Summary: fmt.Sprintf(
+						"%d of the kept tool lists cannot be read; the servers are asked again", len(damaged),
+					),
+					Details: damaged,
+					Remedy:  []string{fixes},
 				})
 			}
 			if len(open)+len(damaged) == 0 {

@@ -67,7 +67,8 @@ func (r *Runtime) examine(ctx context.Context) *exam {
 
 // works says whether code can run here.
 func (x *exam) works() bool {
-	return x.err == nil && len(x.gaps) == 0 && x.trialErr == nil && (x.image == "" || x.present) && len(x.trial.escaped()) == 0
+	return x.err == nil && len(x.gaps) == 0 && x.trialErr == nil && (x.image == "" || x.present) &&
+		len(x.trial.escaped()) == 0
 }
 
 // Runtimes examines every runtime, and says which of them code runs in. gap says what to do about one.
@@ -108,7 +109,9 @@ func choice(ctx context.Context, all []*Runtime) Finding {
 		used = append(used, r.Name())
 		remedy = append(remedy, remedies(cmpErr(x.err, x.trialErr))...)
 	}
-	summary := fmt.Sprintf("runtime %q, which the settings ask for, does not work here, so no code runs", strings.Join(used, ""))
+	summary := fmt.Sprintf(
+		"runtime %q, which the settings ask for, does not work here, so no code runs", strings.Join(used, ""),
+	)
 	if len(used) > 1 {
 		summary = fmt.Sprintf("none of %s works here, so no code runs", strings.Join(used, ", "))
 	}
@@ -182,13 +185,17 @@ func about(r sandbox.Report) string {
 	case "none":
 		return fmt.Sprintf("%s, without namespaces, %s", r.Version, who)
 	}
-	return fmt.Sprintf("%s, namespaces by %s, %s; a guest starts in %v", r.Version, r.Method, who, r.Start.Round(time.Millisecond))
+	return fmt.Sprintf(
+		"%s, namespaces by %s, %s; a guest starts in %v", r.Version, r.Method, who, r.Start.Round(time.Millisecond),
+	)
 }
 
 // weaker is what a machine does less well than another, and no gap.
 func weaker(r sandbox.Report) (notes []string) {
 	if r.Memory == "watchdog" {
-		notes = append(notes, "memory is held by looking at it, not by the kernel: a guest may exceed its limit for a moment")
+		notes = append(
+			notes, "memory is held by looking at it, not by the kernel: a guest may exceed its limit for a moment",
+		)
 	}
 	if r.Method == "container" {
 		if r.Runtime == container.Docker && !r.Rootless {
@@ -217,7 +224,9 @@ func (r *Runtime) limits(x *exam, gap func([]sandbox.Gap) string) Finding {
 		f.Summary = "no guest starts: " + x.trialErr.Error()
 		return f
 	case len(x.gaps) > 0:
-		f.Verdict, f.Summary, f.Remedy = r.bad(), "cannot hold a guest to what the settings ask for", []string{gap(x.gaps)}
+		f.Verdict, f.Summary, f.Remedy = r.bad(), "cannot hold a guest to what the settings ask for", []string{
+			gap(x.gaps),
+		}
 	case len(x.accepted) > 0:
 		f.Verdict, f.Summary = Warning, "does without what the settings allow to be missing"
 	default:

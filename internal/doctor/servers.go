@@ -47,13 +47,17 @@ func Servers(entries []clientcfg.Entry, problems []clientcfg.Problem, idle []str
 			found(counted(entries))
 			if unused := unused(entries); len(unused) > 0 {
 				found(Finding{
-					Verdict: Skipped, Summary: plural(len(unused), "entry is not used", "entries are not used"), Details: unused,
-					Remedy: lacking(entries),
+					Verdict: Skipped, Summary: plural(len(unused), "entry is not used", "entries are not used"),
+					Details: unused, Remedy: lacking(entries),
 				})
 			}
 			if len(idle) > 0 {
 				found(Finding{
-					Verdict: Warning, Summary: plural(len(idle), "pattern of the settings fits", "patterns of the settings fit") + " no server", Details: idle,
+					Verdict: Warning,
+					Summary: plural(
+						len(idle), "pattern of the settings fits", "patterns of the settings fit",
+					) + " no server",
+					Details: idle,
 				})
 			}
 			for _, p := range problems {
@@ -78,19 +82,27 @@ func counted(entries []clientcfg.Entry) Finding {
 		by[e.Client]++
 	}
 	if ready == 0 {
-		return Finding{Verdict: OK, Summary: "no MCP server is configured; codemode servers add NAME -- COMMAND adds one"}
+		return Finding{
+			Verdict: OK, Summary: "no MCP server is configured; codemode servers add NAME -- COMMAND adds one",
+		}
 	}
 	for i, s := range sources {
 		sources[i] = fmt.Sprintf("%s %d", s, by[s])
 	}
-	return Finding{Verdict: OK, Summary: fmt.Sprintf("%s ready: %s", plural(ready, "server is", "servers are"), strings.Join(sources, ", "))}
+	return Finding{
+		Verdict: OK,
+		Summary: fmt.Sprintf("%s ready: %s", plural(ready, "server is", "servers are"), strings.Join(sources, ", ")),
+	}
 }
 
 // unused says of each entry that is not used why. What is one with another is used.
 func unused(entries []clientcfg.Entry) (list []string) {
 	for _, e := range entries {
 		switch e.Status {
-		case clientcfg.Ready, clientcfg.Duplicate, clientcfg.Shadowed, clientcfg.Invalid: // the last is told as a problem
+		case clientcfg.Ready,
+			clientcfg.Duplicate,
+			clientcfg.Shadowed,
+			clientcfg.Invalid: // the last is told as a problem
 			continue
 		}
 		text := fmt.Sprintf("%q in %s: %s", e.Written, e.Place(), e.Status)
@@ -133,13 +145,19 @@ func Unasked(n int) Check {
 		Name: "tools", Proves: "that servers list their tools",
 		Examine: func(_ context.Context, found func(Finding)) {
 			if n > 0 {
-				found(Finding{Verdict: Skipped, Summary: plural(n, "server", "servers") + " not started; --servers starts them"})
+				found(
+					Finding{
+						Verdict: Skipped,
+						Summary: plural(n, "server", "servers") + " not started; --servers starts them",
+					},
+				)
 			}
 		},
 	}
 }
 
-// Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may use.
+// Tools starts servers, side by side, and asks them for their tools. sandboxed says of those in a sandbox what they may
+// use.
 func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy func(error) []string) Check {
 	return Check{
 		Name: "tools", Proves: "that servers list their tools",
@@ -156,7 +174,15 @@ func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy
 					found(f)
 					return
 				}
-				found(Finding{Subject: name, Verdict: OK, Summary: fmt.Sprintf("%s after %s%s", plural(tools, "tool", "tools"), seconds(time.Since(began)), where)})
+				found(
+					Finding{
+						Subject: name,
+						Verdict: OK,
+						Summary: fmt.Sprintf(
+							"%s after %s%s", plural(tools, "tool", "tools"), seconds(time.Since(began)), where,
+						),
+					},
+				)
 			})
 		},
 	}

@@ -109,7 +109,9 @@ func try(ctx context.Context, rt sandbox.Runtime, policy sandbox.Policy) (trial,
 	t.judge(sb.Exit(), host.reached.Load())
 	if t.python == "" {
 		e := sb.Exit()
-		return t, fmt.Errorf("the guest said nothing and ended with exit code %d, signal %d: %s", e.Code, e.Signal, lastLine(e.Stderr))
+		return t, fmt.Errorf(
+			"the guest said nothing and ended with exit code %d, signal %d: %s", e.Code, e.Signal, lastLine(e.Stderr),
+		)
 	}
 	return t, nil
 }
@@ -148,7 +150,9 @@ func (t *trial) judge(exit sandbox.Exit, reached int64) {
 		case a.Attempt == "memory" && a.Detail == "begun":
 			a.Held, a.Detail = exit.Cause == sandbox.ExitMemory, "killed at the limit"
 			if !a.Held {
-				a.Detail = fmt.Sprintf("it ended with exit code %d, signal %d, and not for its memory", exit.Code, exit.Signal)
+				a.Detail = fmt.Sprintf(
+					"it ended with exit code %d, signal %d, and not for its memory", exit.Code, exit.Signal,
+				)
 			}
 		}
 		kept = append(kept, a)

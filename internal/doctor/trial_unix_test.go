@@ -25,7 +25,9 @@ type sieve struct{ dir string }
 func (sieve) Name() string { return "sieve" }
 
 func (sieve) Probe(context.Context) (sandbox.Report, error) {
-	return sandbox.Report{Runtime: "sieve", Method: "userns", Seccomp: true, Memory: "cgroup", Pids: "cgroup", CPUs: "cgroup"}, nil
+	return sandbox.Report{
+		Runtime: "sieve", Method: "userns", Seccomp: true, Memory: "cgroup", Pids: "cgroup", CPUs: "cgroup",
+	}, nil
 }
 
 func (sieve) Close() error { return nil }

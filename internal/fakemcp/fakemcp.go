@@ -67,13 +67,21 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.say, "say", "", "write `TEXT` to stderr at start, $VAR expanded")
 	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
 	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
-	fs.StringVar(&o.die, "die", "", "exit with 3 at `STEP`: initialize, tools/list, tools/call (before the answer); listed, answered (after that of tools/list, of a call)")
+	fs.StringVar(
+		&o.die,
+		"die",
+		"",
+		"exit with 3 at `STEP`: initialize, tools/list, tools/call (before the answer); listed, answered (after that of tools/list, of a call)",
+	)
 	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: "+strings.Join(wrongTools, ", "))
 	fs.BoolVar(&o.stderrFlood, "flood-stderr", false, "write to stderr without end")
 	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
 	fs.BoolVar(&o.ignoreTerm, "ignore-term", false, "ignore SIGTERM")
 	fs.BoolVar(&o.ignoreEOF, "ignore-eof", false, "keep running when stdin ends")
-	fs.BoolVar(&o.spawnChild, "spawn-child", false, "start a grandchild in a session of its own that ignores every signal it can")
+	fs.BoolVar(
+		&o.spawnChild, "spawn-child", false,
+		"start a grandchild in a session of its own that ignores every signal it can",
+	)
 	fs.BoolVar(&o.listChanged, "list-changed", false, "send list_changed right after initialize")
 	fs.BoolVar(&o.garbage, "garbage", false, "print lines that are no messages before each answer")
 	fs.DurationVar(&o.startDelay, "start-delay", 0, "wait before answering initialize")
@@ -87,13 +95,31 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
 	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
 	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
-	fs.StringVar(&o.notes, "notes", "", "also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with")
-	fs.BoolVar(&o.stripNames, "strip-names", false, "mind neither case nor white space around the name of a tool that is called")
-	fs.StringVar(&o.http, "http", "", "serve by URL, on a free port, and write http://HOST:PORT to `FILE`: /mcp, /json, /stateless, /sse below it")
+	fs.StringVar(
+		&o.notes,
+		"notes",
+		"",
+		"also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with",
+	)
+	fs.BoolVar(
+		&o.stripNames, "strip-names", false,
+		"mind neither case nor white space around the name of a tool that is called",
+	)
+	fs.StringVar(
+		&o.http,
+		"http",
+		"",
+		"serve by URL, on a free port, and write http://HOST:PORT to `FILE`: /mcp, /json, /stateless, /sse below it",
+	)
 	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
-	fs.StringVar(&o.lie, "lie", "", "what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration")
+	fs.StringVar(
+		&o.lie,
+		"lie",
+		"",
+		"what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration",
+	)
 	err = fs.Parse(args)
 	return o, err
 }
@@ -138,9 +164,10 @@ func Main(args []string) int {
 	return 0
 }
 
-// keepAwake always has a timer that will soon be due. A thread of Go's that enters a system call just as the garbage collector
-// stops the world can be missed (runtime.reentersyscall of 1.26 and 1.27 looks at gcwaiting before its status changes). It is
-// looked for again when a timer is due, or after a minute: about one call in a million had no answer until then.
+// keepAwake always has a timer that will soon be due. A thread of Go's that enters a system call just as the garbage
+// collector stops the world can be missed (runtime.reentersyscall of 1.26 and 1.27 looks at gcwaiting before its status
+// changes). It is looked for again when a timer is due, or after a minute: about one call in a million had no answer
+// until then.
 func keepAwake() {
 	for range time.Tick(250 * time.Millisecond) {
 	}

@@ -17,8 +17,8 @@ func Handler(args ...string) http.Handler {
 	return handler(o)
 }
 
-// handler is the server by URL: /mcp is Streamable HTTP, /json answers with JSON instead of streams, /stateless keeps no
-// sessions, /sse is the older transport. With a token, all of them want it.
+// handler is the server by URL: /mcp is Streamable HTTP, /json answers with JSON instead of streams, /stateless keeps
+// no sessions, /sse is the older transport. With a token, all of them want it.
 func handler(o options) http.Handler {
 	server := func(*http.Request) *mcp.Server { return newServer(o) }
 	mux := http.NewServeMux()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// oauth is an authorization server for the servers by URL beside it: whoever asks is signed in at once. A refresh token can be
-// used once; a second use ends the sign-in, as it would where one was stolen.
+// oauth is an authorization server for the servers by URL beside it: whoever asks is signed in at once. A refresh token
+// can be used once; a second use ends the sign-in, as it would where one was stolen.
 type oauth struct {
 	options options
 
@@ -27,7 +27,8 @@ type oauth struct {
 
 func newOAuth(o options) *oauth {
 	return &oauth{
-		options: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]time.Time{}, refresh: map[string]bool{},
+		options: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]time.Time{},
+		refresh: map[string]bool{},
 	}
 }
 
@@ -45,7 +46,9 @@ func (a *oauth) protect(next http.Handler) http.Handler {
 		end, ok := a.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
 		a.mu.Unlock()
 		if !ok || time.Now().After(end) {
-			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+origin(r)+"/.well-known/oauth-protected-resource"+r.URL.Path+`", scope="read"`)
+			w.Header().
+				Set("WWW-Authenticate", `Bearer resource_metadata="`+
+					origin(r)+"/.well-known/oauth-protected-resource"+r.URL.Path+`", scope="read"`)
 			http.Error(w, "sign in", http.StatusUnauthorized)
 			return
 		}
@@ -64,15 +67,29 @@ func (a *oauth) resource(w http.ResponseWriter, r *http.Request) {
 	if a.lies("resource") {
 		name = "https://bank.example/mcp"
 	}
-	reply(w, http.StatusOK, map[string]any{"resource": name, "authorization_servers": []string{origin(r)}, "scopes_supported": []string{"read", "write"}})
+	reply(
+		w,
+		http.StatusOK,
+		map[string]any{
+			"resource": name, "authorization_servers": []string{origin(r)},
+			"scopes_supported": []string{"read", "write"},
+		},
+	)
 }
 
 func (a *oauth) metadata(w http.ResponseWriter, r *http.Request) {
 	m := map[string]any{
-		"issuer": origin(r), "authorization_endpoint": origin(r) + "/authorize", "token_endpoint": origin(r) + "/token",
-		"revocation_endpoint": origin(r) + "/revoke", "registration_endpoint": origin(r) + "/register",
-		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-		"scopes_supported": []string{"read", "write", "offline_access"}, "authorization_response_iss_parameter_supported": true,
+		"issuer":                           origin(r),
+		"authorization_endpoint":           origin(r) + "/authorize",
+		"token_endpoint":                   origin(r) + "/token",
+		"revocation_endpoint":              origin(r) + "/revoke",
+		"registration_endpoint":            origin(r) + "/register",
+		"response_types_supported":         []string{"code"},
+		"code_challenge_methods_supported": []string{"S256"},
+		"scopes_supported": []string{
+			"read", "write", "offline_access",
+		},
+		"authorization_response_iss_parameter_supported": true,
 	}
 	switch a.options.lie {
 	case "issuer":
@@ -112,7 +129,10 @@ func (a *oauth) register(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	a.clients[id] = m.Redirects[0]
 	a.mu.Unlock()
-	reply(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"})
+	reply(
+		w, http.StatusCreated,
+		map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"},
+	)
 }
 
 func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +140,8 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	redirect, known := a.clients[q.Get("client_id")]
-	if !known || redirect != q.Get("redirect_uri") || q.Get("code_challenge_method") != "S256" || q.Get("resource") == "" {
+	if !known || redirect != q.Get("redirect_uri") || q.Get("code_challenge_method") != "S256" ||
+		q.Get("resource") == "" {
 		http.Error(w, "this is no request to authorize", http.StatusBadRequest)
 		return
 	}
@@ -135,7 +156,10 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 	case "state":
 		answer.Set("state", "of-another")
 	case "denied":
-		answer = url.Values{"error": {"access_denied"}, "error_description": {"not <b>you</b>"}, "state": {q.Get("state")}, "iss": {origin(r)}}
+		answer = url.Values{
+			"error": {"access_denied"}, "error_description": {"not <b>you</b>"},
+			"state": {q.Get("state")}, "iss": {origin(r)},
+		}
 	}
 	http.Redirect(w, r, redirect+"?"+answer.Encode(), http.StatusFound)
 }
@@ -176,7 +200,14 @@ func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 	if a.lies("mac") {
 		kind = "mac"
 	}
-	reply(w, http.StatusOK, map[string]any{"access_token": access, "token_type": kind, "expires_in": int(life.Seconds()), "refresh_token": refresh})
+	reply(
+		w,
+		http.StatusOK,
+		map[string]any{
+			"access_token": access, "token_type": kind, "expires_in": int(life.Seconds()),
+			"refresh_token": refresh,
+		},
+	)
 }
 
 func (a *oauth) revoke(_ http.ResponseWriter, r *http.Request) {

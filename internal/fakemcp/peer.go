@@ -57,7 +57,8 @@ func (p *peer) read(in io.Reader) {
 	}
 }
 
-// stripped is a call as a careless server reads it: white space is what Python's strip and JavaScript's trim take for it.
+// stripped is a call as a careless server reads it: white space is what Python's strip and JavaScript's trim take for
+// it.
 func stripped(m raw) []byte {
 	var params map[string]json.RawMessage
 	var name string
@@ -140,7 +141,9 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 		p.line(string(bytes.ReplaceAll(a.Lines, []byte("ID"), id)))
 		p.send(raw{ID: id, Result: textResult("done")})
 	case "refuse":
-		p.send(raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)})
+		p.send(
+			raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)},
+		)
 	case "arguments": // the arguments as they came over the wire
 		p.send(raw{ID: id, Result: textResult(string(args))})
 	case "steps": // 10 times 50 ms, with progress
@@ -154,7 +157,13 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 			p.send(raw{ID: id, Result: textResult("done")})
 		}()
 	case "large": // answers with 5 MiB, one call after the other
-		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("x", 5<<20)))
+		p.line(
+			fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`,
+				id,
+				strings.Repeat("x", 5<<20),
+			),
+		)
 	case "nag": // asks without end, and reads no answer
 		for i := 1; ; i++ {
 			p.send(raw{ID: json.RawMessage(fmt.Sprint(i)), Method: "ping"})
@@ -218,8 +227,21 @@ func (p *peer) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.options.garbage {
-		fmt.Fprint(p.out, "\n", "WARN something happened\n", `{"level":"info","msg":"structured log"}`, "\n", "[1,2,3]\n", `"text"`, "\n",
-			`{"jsonrpc":"2.0","id":99999,"result":{}}`, "\n", strings.Repeat("[", 3000), "\n", "\x00\xff\xfe\n")
+		fmt.Fprint(
+			p.out,
+			"\n",
+			"WARN something happened\n",
+			`{"level":"info","msg":"structured log"}`,
+			"\n",
+			"[1,2,3]\n",
+			`"text"`,
+			"\n",
+			`{"jsonrpc":"2.0","id":99999,"result":{}}`,
+			"\n",
+			strings.Repeat("[", 3000),
+			"\n",
+			"\x00\xff\xfe\n",
+		)
 	}
 	if _, err := p.out.Write(bytes.TrimRight(b, "\n")); err != nil {
 		return 0, err

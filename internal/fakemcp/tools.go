@@ -22,8 +22,10 @@ func newServer(o options) *mcp.Server {
 	addContentTools(s)
 	addProcessTools(s)
 	if o.asCodemode {
-		s.AddTool(&mcp.Tool{Name: "run_python", Description: "Run Python", InputSchema: json.RawMessage(`{"type":"object"}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
+		s.AddTool(
+			&mcp.Tool{Name: "run_python", Description: "Run Python", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil },
+		)
 	}
 	if o.notes != "" {
 		addNotes(s, o.notes)
@@ -108,13 +110,17 @@ func addPlainTools(s *mcp.Server) {
 }
 
 // pixel is a PNG of one transparent pixel.
-var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
-	"\x00\x00\x00\rIDATx\xdacd`\xf8_\x0f\x00\x02\x87\x01\x80\xebG\xba\x92\x00\x00\x00\x00IEND\xaeB`\x82")
+var pixel = []byte(
+	"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+		"\x00\x00\x00\rIDATx\xdacd`\xf8_\x0f\x00\x02\x87\x01\x80\xebG\xba\x92\x00\x00\x00\x00IEND\xaeB`\x82",
+)
 
 func addContentTools(s *mcp.Server) {
 	image := &mcp.ImageContent{MIMEType: "image/png", Data: pixel}
 	audio := &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")}
-	resource := &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "fake://one", MIMEType: "text/plain", Text: "one"}}
+	resource := &mcp.EmbeddedResource{
+		Resource: &mcp.ResourceContents{URI: "fake://one", MIMEType: "text/plain", Text: "one"},
+	}
 	link := &mcp.ResourceLink{URI: "fake://two", Name: "two", MIMEType: "text/plain"}
 	results := map[string][]mcp.Content{
 		"image":    {image},
@@ -124,10 +130,16 @@ func addContentTools(s *mcp.Server) {
 		"multi":    {&mcp.TextContent{Text: `{"n": 1}`}, image, &mcp.TextContent{Text: "plain"}, audio, resource, link},
 	}
 	for _, name := range slices.Sorted(maps.Keys(results)) {
-		s.AddTool(&mcp.Tool{Name: name, Description: "Answer with " + name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		s.AddTool(
+			&mcp.Tool{
+				Name:        name,
+				Description: "Answer with " + name,
+				InputSchema: json.RawMessage(`{"type":"object"}`),
+			},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{Content: results[name], Meta: mcp.Meta{"fake/kind": name}}, nil
-			})
+			},
+		)
 	}
 	type person struct {
 		Name string   `json:"name"`
@@ -139,8 +151,12 @@ func addContentTools(s *mcp.Server) {
 			return nil, person{"Ada", 36, []string{"a", "b"}}, nil
 		})
 	s.AddTool(&mcp.Tool{
-		Name: "wrapped", Description: "Answer with a wrapped primitive", InputSchema: json.RawMessage(`{"type":"object"}`),
-		OutputSchema: json.RawMessage(`{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-fastmcp-wrap-result":true}`),
+		Name:        "wrapped",
+		Description: "Answer with a wrapped primitive",
+		InputSchema: json.RawMessage(`{"type":"object"}`),
+		OutputSchema: json.RawMessage(
+			`{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-fastmcp-wrap-result":true}`,
+		),
 	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{
 			Content:           []mcp.Content{&mcp.TextContent{Text: "42"}},
@@ -180,7 +196,8 @@ func addProcessTools(s *mcp.Server) {
 		})
 }
 
-// addNotes adds one tool that only reads, one that adds, and one of which nothing is said, so that it is taken for the worst.
+// addNotes adds one tool that only reads, one that adds, and one of which nothing is said, so that it is taken for the
+// worst.
 func addNotes(s *mcp.Server, file string) {
 	no := false
 	for name, hints := range map[string]*mcp.ToolAnnotations{
@@ -206,8 +223,14 @@ var wrongTools = []string{"twice", "wrong_id", "text_id", "list_result", "half"}
 
 func addWrong(s *mcp.Server) {
 	for _, name := range wrongTools {
-		s.AddTool(&mcp.Tool{Name: name, Description: "Answer wrongly: " + name, InputSchema: json.RawMessage(`{"type":"object"}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })
+		s.AddTool(
+			&mcp.Tool{
+				Name:        name,
+				Description: "Answer wrongly: " + name,
+				InputSchema: json.RawMessage(`{"type":"object"}`),
+			},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil },
+		)
 	}
 }
 

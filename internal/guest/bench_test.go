@@ -13,7 +13,8 @@ import (
 func BenchmarkStart(b *testing.B) {
 	python, boot := interpreters(b)[0], unpack(b)
 	dir := strings.TrimSuffix(boot, "/boot.py")
-	if out, err := exec.Command(python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", dir).
+		CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	b.Run("bare", func(b *testing.B) {

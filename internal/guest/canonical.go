@@ -11,9 +11,10 @@ import (
 // maxCanonicalDepth is how deep a canonical value may be nested: as deep as Python's json encodes.
 const maxCanonicalDepth = 1000
 
-// Canonical returns a JSON value in the one form that is judged, shown, logged and sent: without white space, its texts with no
-// more escapes than they need, its numbers as they came. It refuses what two readers may take for different values: an object
-// with two members of one name however they are written, a surrogate without its other half, bytes that are not UTF-8.
+// Canonical returns a JSON value in the one form that is judged, shown, logged and sent: without white space, its texts
+// with no more escapes than they need, its numbers as they came. It refuses what two readers may take for different
+// values: an object with two members of one name however they are written, a surrogate without its other half, bytes
+// that are not UTF-8.
 func Canonical(value []byte) ([]byte, error) {
 	if Deeper(value, maxCanonicalDepth) {
 		return nil, fmt.Errorf("nested deeper than %d levels", maxCanonicalDepth)

@@ -55,9 +55,12 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// FuzzCanonical holds that a canonical value means what the value means to encoding/json, and is its own canonical form.
+// FuzzCanonical holds that a canonical value means what the value means to encoding/json, and is its own canonical
+// form.
 func FuzzCanonical(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,1.0,"\u0061\ud83d\ude00"],"b":{"c":null}}`, `{"a":1,"\u0061":2}`, `"\ud800"`, `[true,false]`} {
+	for _, seed := range []string{
+		`{"a":[1,1.0,"\u0061\ud83d\ude00"],"b":{"c":null}}`, `{"a":1,"\u0061":2}`, `"\ud800"`, `[true,false]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {

@@ -33,16 +33,30 @@ func TestReadMessages(t *testing.T) {
 		want Message
 	}{
 		{`{"jsonrpc":"2.0","method":"output","params":{"run":1}}`, Message{Method: "output", Params: raw(`{"run":1}`)}},
-		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}`, Message{ID: 7, HasID: true, Method: "tools/call", Params: raw(`{}`)}},
+		{
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}`,
+			Message{ID: 7, HasID: true, Method: "tools/call", Params: raw(`{}`)},
+		},
 		{`{"jsonrpc":"2.0","id":-7,"result":null}`, Message{ID: -7, HasID: true, Result: raw(`null`)}},
-		{"\t{ \"id\" : 1 , \"result\" : [ 1 , {\"a\" : \"b\"} ] , \"jsonrpc\" : \"2.0\" }\r", Message{ID: 1, HasID: true, Result: raw(`[ 1 , {"a" : "b"} ]`)}},
-		{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":[1]}}`, Message{ID: 1, HasID: true, Error: &Error{-32601, "no", raw(`[1]`)}}},
+		{
+			"\t{ \"id\" : 1 , \"result\" : [ 1 , {\"a\" : \"b\"} ] , \"jsonrpc\" : \"2.0\" }\r",
+			Message{ID: 1, HasID: true, Result: raw(`[ 1 , {"a" : "b"} ]`)},
+		},
+		{
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":[1]}}`,
+			Message{ID: 1, HasID: true, Error: &Error{-32601, "no", raw(`[1]`)}},
+		},
 		{`{"jsonrpc":"2.0","method":"a\u0062","unknown":1,"unknown":2}`, Message{Method: "ab"}},
-		{`{"jsonrpc":"2.0","id":1,"result":"\ud800 \\ \" \u0000é"}`, Message{ID: 1, HasID: true, Result: raw(`"\ud800 \\ \" \u0000é"`)}},
+		{
+			`{"jsonrpc":"2.0","id":1,"result":"\ud800 \\ \" \u0000é"}`,
+			Message{ID: 1, HasID: true, Result: raw(`"\ud800 \\ \" \u0000é"`)},
+		},
 		{`{"jsonrpc":"2.0","id":1,"result":-0.5e+10}`, Message{ID: 1, HasID: true, Result: raw(`-0.5e+10`)}},
 	}
 	for _, tt := range tests {
-		for _, r := range []io.Reader{strings.NewReader(tt.line + "\n"), iotest.OneByteReader(strings.NewReader(tt.line + "\n"))} {
+		for _, r := range []io.Reader{
+			strings.NewReader(tt.line + "\n"), iotest.OneByteReader(strings.NewReader(tt.line + "\n")),
+		} {
 			got, err := reading(r).Read()
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("%s\n got %+v, %v\nwant %+v", tt.line, got, err, tt.want)
@@ -170,20 +184,46 @@ func TestWrite(t *testing.T) {
 		write func(*Conn) error
 		want  string
 	}{
-		{"request", func(c *Conn) error { return c.Request(3, MethodInterrupt, Interrupt{1, "<&>"})() }, `{"jsonrpc":"2.0","id":3,"method":"interrupt","params":{"run":1,"reason":"<&>"}}`},
-		{"notification", func(c *Conn) error { return c.Notify(MethodInterrupt, Interrupt{1, "x"})() }, `{"jsonrpc":"2.0","method":"interrupt","params":{"run":1,"reason":"x"}}`},
-		{"raw", func(c *Conn) error { return c.Respond(4, raw("{\"a\" :\t1}")) }, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"a\" :\t1}}"},
-		{"raw with newlines", func(c *Conn) error { return c.Respond(4, raw("{\n \"a\": \"\\n\"\n}\n")) }, `{"jsonrpc":"2.0","id":4,"result":{"a":"\n"}}`},
+		{
+			"request",
+			func(c *Conn) error { return c.Request(3, MethodInterrupt, Interrupt{1, "<&>"})() },
+			`{"jsonrpc":"2.0","id":3,"method":"interrupt","params":{"run":1,"reason":"<&>"}}`,
+		},
+		{
+			"notification",
+			func(c *Conn) error { return c.Notify(MethodInterrupt, Interrupt{1, "x"})() },
+			`{"jsonrpc":"2.0","method":"interrupt","params":{"run":1,"reason":"x"}}`,
+		},
+		{
+			"raw", func(c *Conn) error { return c.Respond(4, raw("{\"a\" :\t1}")) },
+			"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"a\" :\t1}}",
+		},
+		{
+			"raw with newlines",
+			func(c *Conn) error { return c.Respond(4, raw("{\n \"a\": \"\\n\"\n}\n")) },
+			`{"jsonrpc":"2.0","id":4,"result":{"a":"\n"}}`,
+		},
 		{"nothing", func(c *Conn) error { return c.Respond(4, nil) }, `{"jsonrpc":"2.0","id":4,"result":null}`},
-		{"not JSON", func(c *Conn) error { return c.Respond(4, raw("{\n")) }, `{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result is not JSON","data":{}}}`},
-		{"too long", func(c *Conn) error { return c.Respond(4, raw(`"`+strings.Repeat("x", testMax)+`"`)) }, `{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result has 1048578 bytes; at most 1048576 fit into a message","data":{}}}`},
+		{
+			"not JSON",
+			func(c *Conn) error { return c.Respond(4, raw("{\n")) },
+			`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result is not JSON","data":{}}}`,
+		},
+		{
+			"too long",
+			func(c *Conn) error { return c.Respond(4, raw(`"`+strings.Repeat("x", testMax)+`"`)) },
+			`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result has 1048578 bytes; at most 1048576 fit into a message","data":{}}}`,
+		},
 		{"error", func(c *Conn) error {
 			return c.RespondError(5, CodeDenied, "no\n", ErrorData{Server: "s", Data: raw(`[1]`)})
 		}, `{"jsonrpc":"2.0","id":5,"error":{"code":-32004,"message":"no\n","data":{"server":"s","data":[1]}}}`},
 	}
 	for _, tt := range tests {
 		var b bytes.Buffer
-		if err := tt.write(NewConn(stream{strings.NewReader(""), &b}, testMax)); err != nil || b.String() != tt.want+"\n" {
+		if err := tt.write(
+			NewConn(stream{strings.NewReader(""), &b}, testMax),
+		); err != nil ||
+			b.String() != tt.want+"\n" {
 			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, b.String(), tt.want)
 		}
 	}
@@ -271,7 +311,9 @@ func FuzzRead(f *testing.F) {
 
 // FuzzParse holds the parser against encoding/json.
 func FuzzParse(f *testing.F) {
-	for _, value := range []string{`{"a":[1,-0.5e10,"\u00e9\\",true,false,null,{}]}`, `[`, `1.`, `"\ud8"`, `[1,]`, `{"a"}`, " [ ] "} {
+	for _, value := range []string{
+		`{"a":[1,-0.5e10,"\u00e9\\",true,false,null,{}]}`, `[`, `1.`, `"\ud8"`, `[1,]`, `{"a"}`, " [ ] ",
+	} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -292,7 +334,11 @@ func FuzzParse(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{100, 64 << 10, 30 << 20} {
 		b.Run(sizeName(size), func(b *testing.B) {
-			line := []byte(`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"text":"` + strings.Repeat("x", size) + "\"}}\n")
+			line := []byte(
+				`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"text":"` + strings.Repeat(
+					"x", size,
+				) + "\"}}\n",
+			)
 			b.SetBytes(int64(len(line)))
 			r := bytes.NewReader(line)
 			c := NewConn(stream{r, io.Discard}, 64<<20)

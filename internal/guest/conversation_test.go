@@ -29,7 +29,8 @@ var update = flag.Bool("update", false, "rewrite what the guest says in testdata
 //
 // A section "run" is code the host sends; its options are "script", "interrupt" (once the guest has
 // printed "ready"), "interrupt-at-once" and "flood" (stdout is not the same every time). "host" has
-// settings: "stdin TEXT", or "pulled TEXT" for input that the guest must ask for. The section "guest" behind a run is what the guest says to it, see [transcript].
+// settings: "stdin TEXT", or "pulled TEXT" for input that the guest must ask for. The section "guest" behind a run is
+// what the guest says to it, see [transcript].
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/conversations/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -162,7 +163,12 @@ func startPeer(t testing.TB, python, boot string, stdin *string, pulled bool) *p
 	}
 	t.Cleanup(p.kill)
 	p.conn = NewConn(p.channel, 64<<20)
-	p.request(MethodInitialize, Initialize{Version: ProtocolVersion, Session: t.Name(), Stdin: stdin != nil, PullStdin: pulled, MaxMessage: 64 << 20})
+	p.request(
+		MethodInitialize,
+		Initialize{
+			Version: ProtocolVersion, Session: t.Name(), Stdin: stdin != nil, PullStdin: pulled, MaxMessage: 64 << 20,
+		},
+	)
 	m := p.read()
 	for m.IsRequest() { // for input
 		p.serve(nil, m)
@@ -220,7 +226,8 @@ func (p *peer) run(number int, code, options string) string {
 			return said.result(p.t, m)
 		case m.Method == MethodOutput:
 			said.output(p.t, m)
-			if slices.Contains(strings.Fields(options), "interrupt") && strings.HasSuffix(string(said.bytes), "ready\n") {
+			if slices.Contains(strings.Fields(options), "interrupt") &&
+				strings.HasSuffix(string(said.bytes), "ready\n") {
 				p.notify(interrupt)
 			}
 		case m.IsRequest():
@@ -475,7 +482,10 @@ func TestStdio(t *testing.T) {
 // TestHostGone proves that a guest ends when its host does, whatever it is doing.
 func TestHostGone(t *testing.T) {
 	python, boot := interpreters(t)[0], unpack(t)
-	for _, code := range []string{"", "while True: pass", "import time; time.sleep(60)", "while True: print('x')", "import mcp; mcp.call_sync('never')"} {
+	for _, code := range []string{
+		"", "while True: pass", "import time; time.sleep(60)", "while True: print('x')",
+		"import mcp; mcp.call_sync('never')",
+	} {
 		p := startPeer(t, python, boot, nil, false)
 		if code != "" {
 			p.request(MethodRun, Run{Run: 1, Code: "print('begun')\n" + code, Filename: "<run 1>"})

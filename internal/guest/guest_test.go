@@ -29,7 +29,8 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	err = filepath.WalkDir("python", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(path) == ".py" && !embedded[strings.TrimPrefix(filepath.ToSlash(path), "python/")] {
+		if err == nil && filepath.Ext(path) == ".py" &&
+			!embedded[strings.TrimPrefix(filepath.ToSlash(path), "python/")] {
 			t.Errorf("not embedded: %s", path)
 		}
 		return err

@@ -50,7 +50,8 @@ type Run struct {
 	Code     string   `json:"code"`     // Python source with top-level await
 	Filename string   `json:"filename"` // as tracebacks show it: "<run 3>" or a script's path
 	Argv     []string `json:"argv"`     // sys.argv
-	Script   bool     `json:"script"`   // a program, not a cell: no value of a last expression, __name__ == "__main__" all the same
+	// A program, not a cell: no value of a last expression, __name__ == "__main__" all the same.
+	Script bool `json:"script"`
 	// Selected are the real names of the servers this run may call; nil means every configured one.
 	Selected []string `json:"selected"`
 	// Catalog brings servers the guest has not seen in this version yet; see CatalogUpdate.
@@ -96,10 +97,12 @@ type Tool struct {
 	Extra        bool            `json:"extra,omitempty"`   // the schema allows properties it does not name
 	Returns      string          `json:"returns"`           // Python annotation of the result, "Any" when unknown
 	Wrapped      bool            `json:"wrapped,omitempty"` // structuredContent is {"result": X} around a primitive
-	Signature    string          `json:"signature"`         // "create_issue(repo: str, title: str, body: str | None = None) -> dict"
-	Summary      string          `json:"summary,omitempty"` // the description in one short line, where that is another
-	Policy       string          `json:"policy,omitempty"`  // what the user's policy says of it: "policy denies it: …"
-	Call         string          `json:"call,omitempty"`    // what to write: "await mcp_github.create_issue(repo=..., title=...)"
+	// "create_issue(repo: str, title: str, body: str | None = None) -> dict".
+	Signature string `json:"signature"`
+	Summary   string `json:"summary,omitempty"` // the description in one short line, where that is another
+	Policy    string `json:"policy,omitempty"`  // what the user's policy says of it: "policy denies it: …"
+	// What to write: "await mcp_github.create_issue(repo=..., title=...)".
+	Call string `json:"call,omitempty"`
 }
 
 // Param is one parameter of a tool.
@@ -140,9 +143,10 @@ type Value struct {
 
 // RunFailed is an uncaught exception.
 type RunFailed struct {
-	Type      string `json:"type"`      // "ValueError"
-	Message   string `json:"message"`   // str(exception)
-	Traceback string `json:"traceback"` // the user's frames with their source lines, then "ValueError: x", no final newline
+	Type    string `json:"type"`    // "ValueError"
+	Message string `json:"message"` // str(exception)
+	// The user's frames with their source lines, then "ValueError: x", no final newline.
+	Traceback string `json:"traceback"`
 }
 
 // RunExited is a SystemExit.

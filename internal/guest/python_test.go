@@ -42,7 +42,8 @@ func interpreters(t testing.TB) []string {
 	return slices.Compact([]string{first, newest})
 }
 
-// TestPython runs the unit tests of the core and of the mcp package, testdata/python/**/test_*.py, with every interpreter.
+// TestPython runs the unit tests of the core and of the mcp package, testdata/python/**/test_*.py, with every
+// interpreter.
 func TestPython(t *testing.T) {
 	pythons := interpreters(t)
 	// The tests are copied here, for go test caches a result unless the test itself has read what it depends on.

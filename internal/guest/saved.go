@@ -12,7 +12,8 @@ type Checked struct {
 	Problem   string     `json:"problem"`   // why Python cannot read it; then there is nothing else
 }
 
-// Function is one function of a source, and whether it can be kept: executing its text would execute nothing but the def.
+// Function is one function of a source, and whether it can be kept: executing its text would execute nothing but the
+// def.
 type Function struct {
 	Name      string      `json:"name"`
 	Line      int         `json:"line"`
@@ -32,8 +33,8 @@ type Rest struct {
 	What string `json:"what"` // "import"
 }
 
-// SaveTool asks the host to keep a function for later sessions. What the guest could say of it would prove nothing, so it
-// says nothing else.
+// SaveTool asks the host to keep a function for later sessions. What the guest could say of it would prove nothing, so
+// it says nothing else.
 type SaveTool struct {
 	Source  string `json:"source"`
 	Replace bool   `json:"replace"` // even where there is another one of its name

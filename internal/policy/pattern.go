@@ -73,12 +73,14 @@ func fits(pattern string, c Call, as reach) bool {
 		}
 	}
 	return parted(pattern, func(server, tool string) bool {
-		return matches(server, servers) && (matches(tool, tools) || as == wide && matches(strings.ToLower(tool), []string{strings.ToLower(c.Tool)}))
+		return matches(server, servers) &&
+			(matches(tool, tools) || as == wide && matches(strings.ToLower(tool), []string{strings.ToLower(c.Tool)}))
 	})
 }
 
-// parted reports whether a pattern is so parted into that of a server and that of a tool. Both names may have dots, so each
-// dot may be the one between them. A * does not reach across it: "github.*" is about no server called "github.evil".
+// parted reports whether a pattern is so parted into that of a server and that of a tool. Both names may have dots, so
+// each dot may be the one between them. A * does not reach across it: "github.*" is about no server called
+// "github.evil".
 func parted(pattern string, so func(server, tool string) bool) bool {
 	for i, char := range []byte(pattern) {
 		if char == '.' && so(pattern[:i], pattern[i+1:]) {

@@ -61,11 +61,23 @@ func (r Rules) Decide(c Call) Decision {
 	switch {
 	case standing.Denied:
 	case r.MaxArguments > 0 && c.Arguments > r.MaxArguments:
-		return denied("max_arguments", fmt.Sprintf("its arguments have %d bytes, and policy.max_arguments is %d", c.Arguments, r.MaxArguments))
+		return denied(
+			"max_arguments",
+			fmt.Sprintf("its arguments have %d bytes, and policy.max_arguments is %d", c.Arguments, r.MaxArguments),
+		)
 	case r.CallsPerRun > 0 && c.InRun >= r.CallsPerRun:
-		return denied("calls_per_run", fmt.Sprintf("the run has made %d calls, and policy.calls_per_run is %d", c.InRun, r.CallsPerRun))
+		return denied(
+			"calls_per_run",
+			fmt.Sprintf("the run has made %d calls, and policy.calls_per_run is %d", c.InRun, r.CallsPerRun),
+		)
 	case r.CallsPerMinute > 0 && c.LastMinute >= r.CallsPerMinute:
-		return denied("calls_per_minute", fmt.Sprintf("%d calls were made in the last minute, and policy.calls_per_minute is %d", c.LastMinute, r.CallsPerMinute))
+		return denied(
+			"calls_per_minute",
+			fmt.Sprintf(
+				"%d calls were made in the last minute, and policy.calls_per_minute is %d", c.LastMinute,
+				r.CallsPerMinute,
+			),
+		)
 	}
 	return *standing
 }
@@ -94,7 +106,9 @@ func (r Rules) stand(c Call) *Decision {
 // Result decides about what a call has brought.
 func (r Rules) Result(size int64) Decision {
 	if r.MaxResult > 0 && size > r.MaxResult {
-		return denied("max_result", fmt.Sprintf("its result has %d bytes, and policy.max_result is %d", size, r.MaxResult))
+		return denied(
+			"max_result", fmt.Sprintf("its result has %d bytes, and policy.max_result is %d", size, r.MaxResult),
+		)
 	}
 	return Decision{}
 }
@@ -102,7 +116,10 @@ func (r Rules) Result(size int64) Decision {
 // Question decides whether the user may be asked once more by a run.
 func (r Rules) Question(asked int) Decision {
 	if r.Questions > 0 && asked >= r.Questions {
-		return denied("questions", fmt.Sprintf("the run has asked its user %d times, and policy.questions is %d", asked, r.Questions))
+		return denied(
+			"questions",
+			fmt.Sprintf("the run has asked its user %d times, and policy.questions is %d", asked, r.Questions),
+		)
 	}
 	return Decision{}
 }

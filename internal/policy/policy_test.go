@@ -10,7 +10,9 @@ func call(server, tool string) Call {
 }
 
 func TestDecide(t *testing.T) {
-	aliased := Call{Server: "My-Server", Tool: "delete-it", ServerAlias: "my_server", ToolAlias: "delete_it", Hints: Worst}
+	aliased := Call{
+		Server: "My-Server", Tool: "delete-it", ServerAlias: "my_server", ToolAlias: "delete_it", Hints: Worst,
+	}
 	reading := Call{Server: "s", Tool: "get", Hints: Hints{ReadOnly: true}}
 	for _, tt := range []struct {
 		name  string
@@ -75,7 +77,10 @@ func TestConfirm(t *testing.T) {
 		{"approved by a Python name", Rules{Confirm: []string{"*.*"}, Approved: []string{"my_notes.*"}}, aliased, "confirm:*.*"},
 		{"approved, but denied", Rules{Deny: []string{"s.t"}, Confirm: []string{"s.t"}, Approved: []string{"s.t"}}, call("s", "t"), "deny:s.t"},
 	} {
-		if d := tt.rules.Decide(tt.call); d.Rule != tt.want || d.Ask != strings.HasPrefix(tt.want, "confirm:") || d.Denied == d.Ask && d.Rule != "" {
+		if d := tt.rules.Decide(
+			tt.call,
+		); d.Rule != tt.want || d.Ask != strings.HasPrefix(tt.want, "confirm:") ||
+			d.Denied == d.Ask && d.Rule != "" {
 			t.Errorf("%s: %+v, want %q", tt.name, d, tt.want)
 		}
 	}
@@ -104,7 +109,8 @@ func FuzzName(f *testing.F) {
 	f.Add("a", "b")
 	f.Add("io.github.x/y@cursor", `*?[]\.^-`)
 	f.Fuzz(func(t *testing.T, server, tool string) {
-		if server == "" || tool == "" || strings.ContainsRune(server+tool, '\x00') || strings.Contains(server+tool, "/") {
+		if server == "" || tool == "" || strings.ContainsRune(server+tool, '\x00') ||
+			strings.Contains(server+tool, "/") {
 			t.Skip()
 		}
 		p := Name(server, tool)

@@ -46,8 +46,8 @@ func (t *tail) read() {
 	}
 }
 
-// lines hands on whole lines, or the beginning of what is too long to wait for its end, and returns what is left; rest says
-// that this is of a line that was cut.
+// lines hands on whole lines, or the beginning of what is too long to wait for its end, and returns what is left; rest
+// says that this is of a line that was cut.
 func (t *tail) lines(b []byte, rest bool) ([]byte, bool) {
 	for {
 		i := bytes.IndexByte(b, '\n')

@@ -48,9 +48,15 @@ func fakeGroup(t *testing.T, files map[string]string) string {
 
 func TestTakeDelegated(t *testing.T) {
 	self := strconv.Itoa(os.Getpid()) + "\n"
-	delegated := fakeGroup(t, map[string]string{"cgroup.controllers": "cpu memory pids", "cgroup.procs": self, "cgroup.subtree_control": ""})
+	delegated := fakeGroup(
+		t,
+		map[string]string{"cgroup.controllers": "cpu memory pids", "cgroup.procs": self, "cgroup.subtree_control": ""},
+	)
 	takeDelegated(delegated)
-	if b, err := os.ReadFile(filepath.Join(delegated, groupPrefix+"host", "cgroup.procs")); err != nil || string(b)+"\n" != self {
+	if b, err := os.ReadFile(
+		filepath.Join(delegated, groupPrefix+"host", "cgroup.procs"),
+	); err != nil ||
+		string(b)+"\n" != self {
 		t.Errorf("codemode did not move into a leaf: %q, %v", b, err)
 	}
 	for name, files := range map[string]map[string]string{
@@ -77,7 +83,9 @@ func TestIsOurs(t *testing.T) {
 		_ = child.Process.Kill()
 		_ = child.Wait()
 	}()
-	for pid, want := range map[int]bool{os.Getpid(): true, child.Process.Pid: true, os.Getppid(): false, 1: false, 0: false} {
+	for pid, want := range map[int]bool{
+		os.Getpid(): true, child.Process.Pid: true, os.Getppid(): false, 1: false, 0: false,
+	} {
 		if got := isOurs(strconv.Itoa(pid)); got != want {
 			t.Errorf("isOurs(%d) = %v", pid, got)
 		}

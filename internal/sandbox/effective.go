@@ -46,7 +46,10 @@ func Effective(p Policy, r Report) (Enforcement, []Gap) {
 		open(false, "cpus", "a share of %g cores needs a delegated cgroup v2 with the cpu controller", p.CPUs)
 	}
 	if reduced && (p.TmpSize > 0 || p.WorkSize > 0) {
-		open(true, "disk", "/tmp and /workspace are directories of the host's disk; only the size of one file is limited")
+		open(
+			true, "disk",
+			"/tmp and /workspace are directories of the host's disk; only the size of one file is limited",
+		)
 	}
 	return e, gaps
 }

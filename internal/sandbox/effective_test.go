@@ -6,7 +6,10 @@ import (
 )
 
 func TestEffective(t *testing.T) {
-	good := Report{Runtime: "native", Method: "userns", Landlock: 7, Seccomp: true, Memory: "watchdog", Pids: "rlimit", CPUs: "none"}
+	good := Report{
+		Runtime: "native", Method: "userns", Landlock: 7, Seccomp: true, Memory: "watchdog", Pids: "rlimit",
+		CPUs: "none",
+	}
 	with := func(change func(*Report)) Report {
 		r := good
 		change(&r)
@@ -70,7 +73,9 @@ func TestEffective(t *testing.T) {
 
 // TestEffectiveMeans: what was not asked for is not enforced, whatever a machine could do.
 func TestEffectiveMeans(t *testing.T) {
-	e, _ := Effective(Policy{Isolation: IsolationFull}, Report{Method: "userns", Memory: "cgroup", Pids: "cgroup", CPUs: "cgroup"})
+	e, _ := Effective(
+		Policy{Isolation: IsolationFull}, Report{Method: "userns", Memory: "cgroup", Pids: "cgroup", CPUs: "cgroup"},
+	)
 	if e.Memory != "none" || e.Pids != "none" || e.CPUs != "none" {
 		t.Errorf("a policy without limits is enforced as %+v", e)
 	}

@@ -80,7 +80,9 @@ func spawnFailure(m machine, err error) *UnavailableError {
 	switch {
 	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS):
 		e.Code = "userns-limit"
-		e.Err = fmt.Errorf("user namespaces are disabled or used up (user.max_user_namespaces=%s): %w", m.maxUserns, errnoOf(err))
+		e.Err = fmt.Errorf(
+			"user namespaces are disabled or used up (user.max_user_namespaces=%s): %w", m.maxUserns, errnoOf(err),
+		)
 		e.Remedy = []string{"sudo sysctl user.max_user_namespaces=10000", remedyBwrap, remedyReduced}
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOMEM):
 		e.Code, e.Step = "resources", "starting a process"
@@ -92,11 +94,15 @@ func spawnFailure(m machine, err error) *UnavailableError {
 		e.Remedy = []string{remedyReduced}
 	case denied && m.root && !m.executable:
 		e.Code = "executable"
-		e.Err = fmt.Errorf("as root codemode gives up its privileges, and then may not execute %q: %w", m.exe, errnoOf(err))
+		e.Err = fmt.Errorf(
+			"as root codemode gives up its privileges, and then may not execute %q: %w", m.exe, errnoOf(err),
+		)
 		e.Remedy = []string{fmt.Sprintf("chmod o+x %q", m.exe)}
 	case denied && m.sysctlOff && !m.root:
 		e.Code = "userns-sysctl"
-		e.Err = fmt.Errorf("unprivileged user namespaces are disabled (kernel.unprivileged_userns_clone=0): %w", errnoOf(err))
+		e.Err = fmt.Errorf(
+			"unprivileged user namespaces are disabled (kernel.unprivileged_userns_clone=0): %w", errnoOf(err),
+		)
 		e.Remedy = []string{"sudo sysctl kernel.unprivileged_userns_clone=1", remedyBwrap, remedyReduced}
 	case denied && m.apparmor && !m.root:
 		apparmorFailure(e, m, err)
@@ -111,10 +117,16 @@ func spawnFailure(m machine, err error) *UnavailableError {
 
 func apparmorFailure(e *UnavailableError, m machine, err error) {
 	e.Code = "userns-apparmor"
-	e.Err = fmt.Errorf("AppArmor forbids user namespaces for %s (kernel.apparmor_restrict_unprivileged_userns=1): %w", m.exe, errnoOf(err))
+	e.Err = fmt.Errorf(
+		"AppArmor forbids user namespaces for %s (kernel.apparmor_restrict_unprivileged_userns=1): %w", m.exe,
+		errnoOf(err),
+	)
 	e.Remedy = []string{
 		"Install this AppArmor profile; if others can write to that path, they gain what it allows:",
-		fmt.Sprintf("printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile codemode \"%s\" flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/codemode", m.exe),
+		fmt.Sprintf(
+			"printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile codemode \"%s\" flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/codemode",
+			m.exe,
+		),
 		"sudo apparmor_parser -r /etc/apparmor.d/codemode",
 		remedyBwrap,
 		remedyReduced,
@@ -168,19 +180,29 @@ func stage2Failure(m machine, failure *stage2Error, path string, program bool) *
 	switch {
 	case executing && program:
 		e.Code = "program"
-		e.Err = fmt.Errorf("the program, its interpreter or its loader cannot be seen or executed in the sandbox: %w", e.Err)
-		e.Remedy = []string{"Name the folder of its installation in `sandbox_read`.", "If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`."}
+		e.Err = fmt.Errorf(
+			"the program, its interpreter or its loader cannot be seen or executed in the sandbox: %w", e.Err,
+		)
+		e.Remedy = []string{
+			"Name the folder of its installation in `sandbox_read`.",
+			"If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`.",
+		}
 	case strings.HasPrefix(failure.Step, "entering ") && program:
 		e.Code = "program"
 		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
 	case executing:
 		e.Code = "python"
 		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", path, e.Err)
-		e.Remedy = []string{"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.", "Set `sandbox.python` to another interpreter."}
+		e.Remedy = []string{
+			"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.",
+			"Set `sandbox.python` to another interpreter.",
+		}
 	case denied && m.root && strings.HasPrefix(failure.Step, "allowing path "):
 		e.Code = "readable"
 		e.Err = fmt.Errorf("as root codemode gives up its privileges, and then may not read it: %w", e.Err)
-		e.Remedy = []string{"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME to a folder that everybody may read."}
+		e.Remedy = []string{
+			"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME to a folder that everybody may read.",
+		}
 	case failure.Step == "restricting paths":
 		e.Code = "no-landlock"
 		e.Err = fmt.Errorf("this kernel has no Landlock, without which the reduced sandbox would not hold: %w", e.Err)
@@ -202,7 +224,9 @@ func stage2Failure(m machine, failure *stage2Error, path string, program bool) *
 		containerFailure(e, e.Err)
 	default:
 		e.Code = "stage2"
-		e.Remedy = []string{"Run `codemode exec -c pass` with CODEMODE_LOG_LEVEL=debug for the details, and report them."}
+		e.Remedy = []string{
+			"Run `codemode exec -c pass` with CODEMODE_LOG_LEVEL=debug for the details, and report them.",
+		}
 	}
 	return e
 }
@@ -241,7 +265,9 @@ func pythonUnavailable(interpreter string, err error) error {
 	switch {
 	case interpreter != "":
 		e.Step = fmt.Sprintf("preparing interpreter %q", interpreter)
-		e.Remedy = []string{"Set `sandbox.python` to a python3 of version 3.9 or later, or leave it out for the embedded one."}
+		e.Remedy = []string{
+			"Set `sandbox.python` to a python3 of version 3.9 or later, or leave it out for the embedded one.",
+		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EROFS):
 		e.Remedy = []string{"Set XDG_CACHE_HOME to a directory that can be written and has 250 MB free."}
 	default:

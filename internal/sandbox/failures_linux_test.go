@@ -44,7 +44,8 @@ func TestSpawnFailure(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := spawnFailure(tt.m, &os.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: tt.errno})
 			checkUnavailable(t, e, tt.errno, tt.code, tt.says, tt.remedy)
-			if strings.Contains(e.Error(), "no space left") && tt.code == "userns-limit" && !strings.Contains(e.Error(), "disabled") {
+			if strings.Contains(e.Error(), "no space left") && tt.code == "userns-limit" &&
+				!strings.Contains(e.Error(), "disabled") {
 				t.Errorf("%v blames the disk", e)
 			}
 			if got := namespacesRefused(e); got != tt.other {
@@ -129,7 +130,13 @@ func TestAtLeast(t *testing.T) {
 }
 
 func TestGuestBinds(t *testing.T) {
-	py := &python.Interpreter{Binds: []python.Bind{{Host: "/usr", Inside: "/usr"}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}, {Host: "/usr/lib/python3", Inside: "/usr/lib/python3"}}}
+	py := &python.Interpreter{
+		Binds: []python.Bind{
+			{Host: "/usr", Inside: "/usr"},
+			{Host: "/home/me/.cache/python", Inside: "/opt/python"},
+			{Host: "/usr/lib/python3", Inside: "/usr/lib/python3"},
+		},
+	}
 	binds := guestBinds(py, "/cache/guest")
 	var seen []string
 	for _, b := range binds {
@@ -139,7 +146,9 @@ func TestGuestBinds(t *testing.T) {
 		}
 	}
 	all := fmt.Sprint(binds)
-	for _, want := range []Bind{{Host: "/cache/guest", Inside: GuestDir, Hidden: true}, {Host: "/home/me/.cache/python", Inside: "/opt/python"}} {
+	for _, want := range []Bind{
+		{Host: "/cache/guest", Inside: GuestDir, Hidden: true}, {Host: "/home/me/.cache/python", Inside: "/opt/python"},
+	} {
 		if !strings.Contains(all, fmt.Sprint(want)) {
 			t.Errorf("%v is missing in %v", want, seen)
 		}

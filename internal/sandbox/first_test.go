@@ -57,7 +57,10 @@ func TestFirstThatWorks(t *testing.T) {
 		}
 	}
 	if rt.Name() != "c" || a.starts != 1 || b.starts != 1 || c.starts != 2 || d.starts != 0 {
-		t.Errorf("it is %q after %d, %d, %d and %d starts; the choice must be kept", rt.Name(), a.starts, b.starts, c.starts, d.starts)
+		t.Errorf(
+			"it is %q after %d, %d, %d and %d starts; the choice must be kept", rt.Name(), a.starts, b.starts, c.starts,
+			d.starts,
+		)
 	}
 	if err := rt.Close(); err != nil || a.closed+b.closed+c.closed+d.closed != 4 {
 		t.Errorf("Close: %v", err)
@@ -68,7 +71,10 @@ func TestFirstThatWorks(t *testing.T) {
 func TestFirstDoesNotHideFailures(t *testing.T) {
 	broken := errors.New("disk full")
 	behind := &stubRuntime{name: "b"}
-	if _, err := NewFirst(&stubRuntime{name: "a", err: broken}, behind).Start(t.Context(), Spec{}); err != broken || behind.starts != 0 {
+	if _, err := NewFirst(
+		&stubRuntime{name: "a", err: broken}, behind,
+	).Start(t.Context(), Spec{}); err != broken ||
+		behind.starts != 0 {
 		t.Errorf("Start: %v, and %d starts of the next", err, behind.starts)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -89,9 +95,13 @@ func TestFirstOfNone(t *testing.T) {
 	if got := strings.Join(hint.Of(err), "\n"); got != "b cannot take its place: codemode doctor says why" {
 		t.Errorf("the hints are %q", got)
 	}
-	elsewhere := &stubRuntime{name: "native", err: &UnavailableError{Runtime: "native", Code: "not-linux", Err: errors.New("no Linux")}}
+	elsewhere := &stubRuntime{
+		name: "native", err: &UnavailableError{Runtime: "native", Code: "not-linux", Err: errors.New("no Linux")},
+	}
 	_, err = NewFirst(elsewhere, a, b).Start(t.Context(), Spec{})
-	for _, part := range []string{`runtime "a" is not available`, "none here", `runtime "b" cannot enforce`, "no cgroup"} {
+	for _, part := range []string{
+		`runtime "a" is not available`, "none here", `runtime "b" cannot enforce`, "no cgroup",
+	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("without Linux the error %v does not say %q", err, part)
 		}

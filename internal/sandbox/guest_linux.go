@@ -18,7 +18,8 @@ import (
 )
 
 // nativeSandbox is a running guest of the native runtime. Its tasks are the process's keeper, the
-// counter of its pipes and epoll entries, and the feeder of its input; all end with the process, and Close waits for them.
+// counter of its pipes and epoll entries, and the feeder of its input; all end with the process, and Close waits for
+// them.
 type nativeSandbox struct {
 	channel  *channel
 	tails    [2]*os.File
@@ -112,7 +113,8 @@ func (s *nativeSandbox) ended(state *os.ProcessState) {
 	}
 	if s.exit.Signal == int(unix.SIGKILL) {
 		s.exit.Cause = ExitCause(s.cause.Load())
-		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() || s.warden != nil && s.warden.OverLimit() {
+		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() ||
+			s.warden != nil && s.warden.OverLimit() {
 			s.exit.Cause = ExitMemory
 		}
 	}
@@ -186,8 +188,8 @@ func (s *nativeSandbox) watch(l *launch) {
 	s.watchMemory(l)
 }
 
-// watchMemory has the warden hold the guest to its limit of memory where no cgroup does. A guest that has lost its warden
-// is ended.
+// watchMemory has the warden hold the guest to its limit of memory where no cgroup does. A guest that has lost its
+// warden is ended.
 func (s *nativeSandbox) watchMemory(l *launch) {
 	if l.enforced.Memory != meansWatchdog {
 		return

@@ -42,8 +42,8 @@ func (p *places) follow(path string, steps int) {
 	}
 }
 
-// parts of an installation's folder, of node, Python, a virtual environment, conda or a JDK. Not share: in ~/.local that is
-// what programs keep of their user.
+// parts of an installation's folder, of node, Python, a virtual environment, conda or a JDK. Not share: in ~/.local
+// that is what programs keep of their user.
 var parts = []string{"bin", "lib", "lib64", "libexec", "conf", "ssl", "release", "pyvenv.cfg"}
 
 // installation shows what belongs to a program's file.
@@ -72,7 +72,9 @@ func (p *places) installation(path string) {
 
 // isPrefix tells whether programs are installed in a folder with what they need beside them.
 func isPrefix(dir string) bool {
-	for _, mark := range []string{"pyvenv.cfg", "lib/node_modules", "lib/python3*", "lib/libjvm*", "lib/server/libjvm*"} {
+	for _, mark := range []string{
+		"pyvenv.cfg", "lib/node_modules", "lib/python3*", "lib/libjvm*", "lib/server/libjvm*",
+	} {
 		if found, _ := filepath.Glob(filepath.Join(dir, mark)); found != nil { // the patterns are sound
 			return true
 		}
@@ -113,13 +115,18 @@ func (p *places) interpreter(script string) string {
 	if filepath.Base(words[0]) != "env" {
 		return words[0]
 	}
-	words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") })
+	words = slices.DeleteFunc(
+		words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") },
+	)
 	if len(words) == 0 {
 		return ""
 	}
 	for _, dir := range filepath.SplitList(p.env["PATH"]) {
 		path := filepath.Join(dir, words[0])
-		if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if info, err := os.Stat(
+			path,
+		); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() &&
+			info.Mode()&0o111 != 0 {
 			return path
 		}
 	}

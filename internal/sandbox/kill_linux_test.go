@@ -67,7 +67,12 @@ func killHost(t *testing.T, isolation sandbox.Isolation) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHostKilled$")
-	cmd.Env = append(os.Environ(), hostedEnv+"="+strings.Join([]string{marker, sandboxtest.PythonCache(t), string(isolation), files, cacheDir(t)}, ","))
+	cmd.Env = append(
+		os.Environ(),
+		hostedEnv+"="+strings.Join(
+			[]string{marker, sandboxtest.PythonCache(t), string(isolation), files, cacheDir(t)}, ",",
+		),
+	)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

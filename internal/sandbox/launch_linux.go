@@ -87,8 +87,16 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 func (l *launch) prepare() error {
 	v := l.view
 	l.config = stage2.Config{
-		Path: v.path, Argv: v.argv, Env: v.env, Dir: v.dir, Keep: v.keep,
-		Limits: guestLimits(l.policy, l.enforced), Landlock: v.landlock(), SmallPages: l.enforced.Memory == meansWatchdog,
+		Path: v.path,
+		Argv: v.argv,
+		Env:  v.env,
+		Dir:  v.dir,
+		Keep: v.keep,
+		Limits: guestLimits(
+			l.policy, l.enforced,
+		),
+		Landlock:   v.landlock(),
+		SmallPages: l.enforced.Memory == meansWatchdog,
 	}
 	if v.program {
 		l.config.Limits = programLimits(l.policy, l.enforced)
@@ -106,13 +114,17 @@ func (l *launch) prepare() error {
 
 // encode finishes the configuration, when the guest's pid is known.
 func (l *launch) encode(pid int) ([]byte, error) {
-	opts := seccomp.Options{Watched: l.enforced.Memory == meansWatchdog, OneSession: !l.view.program, Program: l.view.program}
+	opts := seccomp.Options{
+		Watched: l.enforced.Memory == meansWatchdog, OneSession: !l.view.program, Program: l.view.program,
+	}
 	if l.alone {
 		opts.Alone = uint32(pid)
 	}
 	filter, err := seccomp.Filter(runtime.GOARCH, opts)
 	if err != nil {
-		return nil, &UnavailableError{Runtime: nativeName, Code: "architecture", Step: "building the system call filter", Err: err}
+		return nil, &UnavailableError{
+			Runtime: nativeName, Code: "architecture", Step: "building the system call filter", Err: err,
+		}
 	}
 	l.config.Filter = seccomp.Encode(filter)
 	return json.Marshal(l.config)

@@ -42,7 +42,9 @@ func measuringGroup(t *testing.T) string {
 			t.Errorf("removing a group: %v", err)
 		}
 	})
-	for name, mode := range map[string]os.FileMode{"": 0o755, "cgroup.procs": 0o666, "memory.max_usage_in_bytes": 0o666} {
+	for name, mode := range map[string]os.FileMode{
+		"": 0o755, "cgroup.procs": 0o666, "memory.max_usage_in_bytes": 0o666,
+	} {
 		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,9 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 }
 
 // attempt tries the ways to make namespaces until one works, and remembers it.
-func (n *native) attempt(ctx context.Context, p Policy, start func(Enforcement) (*nativeSandbox, error)) (*nativeSandbox, error) {
+func (n *native) attempt(
+	ctx context.Context, p Policy, start func(Enforcement) (*nativeSandbox, error),
+) (*nativeSandbox, error) {
 	var first error
 	for _, method := range n.methods(p.Isolation) {
 		enforced, gaps := Effective(p, n.offer(method, p.Isolation))

@@ -73,7 +73,9 @@ func (n *native) probe(ctx context.Context) (Report, error) {
 	took := time.Since(begin)
 	found, err := readWalls(b, sb.Exit(), n.isolation)
 	if err != nil {
-		return Report{}, &UnavailableError{Runtime: nativeName, Code: "self-check", Step: "checking a sandbox from inside", Err: err}
+		return Report{}, &UnavailableError{
+			Runtime: nativeName, Code: "self-check", Step: "checking a sandbox from inside", Err: err,
+		}
 	}
 	r := n.offer(sb.Enforced().Method, n.isolation)
 	r.Proc, r.Start, r.Python = found.Proc, took, py.Exe
@@ -100,7 +102,9 @@ type walls struct {
 func readWalls(b []byte, exit Exit, isolation Isolation) (walls, error) {
 	var w walls
 	if err := json.Unmarshal(b, &w); err != nil {
-		return w, fmt.Errorf("no answer (exit code %d, signal %d)%s", exit.Code, exit.Signal, python.LastLine(string(exit.Stderr)))
+		return w, fmt.Errorf(
+			"no answer (exit code %d, signal %d)%s", exit.Code, exit.Signal, python.LastLine(string(exit.Stderr)),
+		)
 	}
 	full := isolation == IsolationFull
 	switch {

@@ -20,13 +20,14 @@ const DefaultProgramMemory = 2 << 30
 type ProgramOptions struct {
 	// Protected are files and folders that no program may write to, whatever its walls say.
 	Protected []string
-	// Homes are folders of the user's that no program sees whole: it sees what of them its walls name, or its installation is.
+	// Homes are folders of the user's that no program sees whole: it sees what of them its walls name, or its
+	// installation is.
 	Homes []string
 	Log   *slog.Logger // nil logs nothing
 }
 
-// Programs starts ordinary programs behind the walls of the native runtime, or not at all. It holds nothing to be closed:
-// what it starts belongs to who starts it.
+// Programs starts ordinary programs behind the walls of the native runtime, or not at all. It holds nothing to be
+// closed: what it starts belongs to who starts it.
 type Programs struct {
 	protected []string
 	homes     []string
@@ -38,7 +39,9 @@ func NewPrograms(opts ProgramOptions) *Programs {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Programs{protected: opts.Protected, homes: opts.Homes, native: native{log: opts.Log, isolation: IsolationFull}}
+	return &Programs{
+		protected: opts.Protected, homes: opts.Homes, native: native{log: opts.Log, isolation: IsolationFull},
+	}
 }
 
 // A WallsError is a path that a program's walls cannot have.

@@ -37,7 +37,9 @@ func (p *Programs) Starter(walls Walls) proc.Starter {
 	}
 }
 
-func (p *Programs) start(ctx context.Context, spec proc.Spec, walls Walls, streams [3]*os.File) (*nativeSandbox, error) {
+func (p *Programs) start(
+	ctx context.Context, spec proc.Spec, walls Walls, streams [3]*os.File,
+) (*nativeSandbox, error) {
 	v, err := programView(spec, walls, p.protected, p.homes)
 	if err != nil {
 		return nil, err
@@ -56,7 +58,9 @@ func (p *Programs) start(ctx context.Context, spec proc.Spec, walls Walls, strea
 	if err != nil {
 		return nil, err
 	}
-	p.native.log.DebugContext(ctx, "program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network)
+	p.native.log.DebugContext(
+		ctx, "program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network,
+	)
 	return sb, nil
 }
 
@@ -85,7 +89,12 @@ func programLimits(p Policy, e Enforcement) []stage2.Limit {
 		{Name: "nofile", Resource: unix.RLIMIT_NOFILE, Cur: uint64(p.OpenFiles), Max: uint64(p.OpenFiles)},
 	}
 	if e.Pids == meansRlimit {
-		limits = append(limits, stage2.Limit{Name: "nproc", Resource: unix.RLIMIT_NPROC, Cur: uint64(p.Processes), Max: uint64(p.Processes)})
+		limits = append(
+			limits,
+			stage2.Limit{
+				Name: "nproc", Resource: unix.RLIMIT_NPROC, Cur: uint64(p.Processes), Max: uint64(p.Processes),
+			},
+		)
 	}
 	return limits
 }
@@ -105,15 +114,17 @@ func (p *program) Wait() error {
 	e := &proc.ExitError{Code: exit.Code, Signal: syscall.Signal(exit.Signal)}
 	switch {
 	case exit.Cause == ExitMemory:
-		e.Reason = fmt.Sprintf("killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.walls.memory()>>20)
+		e.Reason = fmt.Sprintf(
+			"killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.walls.memory()>>20,
+		)
 	case e.Code == 0 && e.Signal == 0:
 		return nil
 	}
 	return e
 }
 
-// Terminate sends SIGTERM. The first process of a pid namespace does not die of a signal that it has no handler for: such
-// a one is killed.
+// Terminate sends SIGTERM. The first process of a pid namespace does not die of a signal that it has no handler for:
+// such a one is killed.
 func (p *program) Terminate() {
 	if catches(p.sandbox.first(), unix.SIGTERM) {
 		p.sandbox.signal(unix.SIGTERM)

@@ -99,7 +99,10 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 			h := newHousehold(t)
 			h.method = "bwrap"
 			if os.Geteuid() == 0 {
-				if _, err := h.start(t, sandbox.Walls{}, "/bin/true"); err == nil || !strings.Contains(err.Error(), "root") {
+				if _, err := h.start(
+					t, sandbox.Walls{}, "/bin/true",
+				); err == nil ||
+					!strings.Contains(err.Error(), "root") {
 					t.Errorf("as root it starts with %v", err)
 				}
 				return
@@ -110,7 +113,8 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 	})
 }
 
-// TestProgramFiles holds that a program sees the system, its own empty home and the folders it is given, and changes no others.
+// TestProgramFiles holds that a program sees the system, its own empty home and the folders it is given, and changes no
+// others.
 func TestProgramFiles(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
 		walls := sandbox.Walls{Read: []string{h.read}, Write: []string{h.write}}
@@ -205,7 +209,10 @@ func TestProgramProcesses(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
 		out, _ := h.run(t, sandbox.Walls{}, fmt.Sprintf(`
 			ls /proc | grep -c '^[0-9]*$'; kill -0 %d 2>&1; cat /proc/%d/cmdline; cat /proc/self/status | grep -E 'Cap|NoNew|Seccomp:'; unshare -U true`, os.Getpid(), os.Getpid()))
-		for _, want := range []string{"No such process", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "unshare failed"} {
+		for _, want := range []string{
+			"No such process", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1",
+			"Seccomp:\t2", "unshare failed",
+		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing in %s", want, out)
 			}
@@ -238,7 +245,10 @@ func TestProgramEnds(t *testing.T) {
 					t.Fatalf("it says %q, %v", line, err)
 				}
 				var exit *proc.ExitError
-				if err := p.Stop(300 * time.Millisecond); !errors.As(err, &exit) || exit.Code != c.code || exit.Signal != c.signal {
+				if err := p.Stop(
+					300 * time.Millisecond,
+				); !errors.As(err, &exit) || exit.Code != c.code ||
+					exit.Signal != c.signal {
 					t.Errorf("it ended with %v, want code %d or signal %d", err, c.code, c.signal)
 				}
 				if b, err := os.ReadFile(h.write + "/end"); c.code != 0 && err != nil {
@@ -246,7 +256,9 @@ func TestProgramEnds(t *testing.T) {
 				}
 			})
 		}
-		p, err := h.start(t, sandbox.Walls{Memory: 64 << 20}, python, "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))")
+		p, err := h.start(
+			t, sandbox.Walls{Memory: 64 << 20}, python, "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,8 +287,8 @@ func TestProgramStderr(t *testing.T) {
 	})
 }
 
-// TestProgramOutlivesNobody holds that a program ends when codemode is killed: in its own time if it takes no longer than its
-// grace.
+// TestProgramOutlivesNobody holds that a program ends when codemode is killed: in its own time if it takes no longer
+// than its grace.
 func TestProgramOutlivesNobody(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
 		for name, script := range map[string]string{
@@ -285,7 +297,10 @@ func TestProgramOutlivesNobody(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				host := exec.Command("/proc/self/exe")
-				host.Env = []string{programHost + "=" + script, "HOME=" + h.home, "METHOD=" + h.method, "WRITE=" + h.write, proctest.Variable + "=" + h.mark, "GORACE=atexit_sleep_ms=0"}
+				host.Env = []string{
+					programHost + "=" + script, "HOME=" + h.home, "METHOD=" + h.method, "WRITE=" + h.write,
+					proctest.Variable + "=" + h.mark, "GORACE=atexit_sleep_ms=0",
+				}
 				out, err := host.StdoutPipe()
 				if err != nil {
 					t.Fatal(err)
@@ -304,7 +319,10 @@ func TestProgramOutlivesNobody(t *testing.T) {
 				// The kernel ends a pid namespace with its first process.
 				for deadline := time.After(20 * time.Second); ; {
 					// Orphans are this process's children, see TakeLeftovers.
-					if ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); ended == pid || errors.Is(err, syscall.ECHILD) {
+					if ended, err := syscall.Wait4(
+						-1, nil, syscall.WNOHANG, nil,
+					); ended == pid ||
+						errors.Is(err, syscall.ECHILD) {
 						break
 					}
 					select {
@@ -329,7 +347,10 @@ func TestProgramOutlivesNobody(t *testing.T) {
 func TestProgramRefused(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		h := newHousehold(t)
-		if err := errors.Join(os.MkdirAll(h.home+"/.config/codemode", 0o755), os.Symlink(h.home+"/.config", h.write+"/link"), os.Mkdir(h.write+"/sub", 0o755)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(h.home+"/.config/codemode", 0o755), os.Symlink(h.home+"/.config", h.write+"/link"),
+			os.Mkdir(h.write+"/sub", 0o755),
+		); err != nil {
 			t.Fatal(err)
 		}
 		for name, c := range map[string]struct {
@@ -364,12 +385,15 @@ func TestProgramRefused(t *testing.T) {
 	})
 }
 
-// TestProgramLinks holds that a path is seen as it is written, where links lead to it, and that no link in a folder that may
-// be written to is followed at the next start.
+// TestProgramLinks holds that a path is seen as it is written, where links lead to it, and that no link in a folder
+// that may be written to is followed at the next start.
 func TestProgramLinks(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
 		link := filepath.Dir(h.home) + "/link"
-		if err := errors.Join(os.Symlink(h.read, link), os.Symlink(h.home+"/.ssh", h.write+"/planted"), os.Symlink(h.key, h.write+"/program")); err != nil {
+		if err := errors.Join(
+			os.Symlink(h.read, link), os.Symlink(h.home+"/.ssh", h.write+"/planted"),
+			os.Symlink(h.key, h.write+"/program"),
+		); err != nil {
 			t.Fatal(err)
 		}
 		out, _ := h.run(t, sandbox.Walls{Read: []string{link}, Write: []string{h.write}},
@@ -385,8 +409,13 @@ func TestProgramLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{h.write + "/planted", outside} {
-			for _, walls := range []sandbox.Walls{{Write: []string{path, h.write}}, {Write: []string{h.write}, Read: []string{path}}} {
-				if _, err := h.start(t, walls, "/bin/true"); err == nil || !strings.Contains(err.Error(), "a link that leads to it") {
+			for _, walls := range []sandbox.Walls{
+				{Write: []string{path, h.write}}, {Write: []string{h.write}, Read: []string{path}},
+			} {
+				if _, err := h.start(
+					t, walls, "/bin/true",
+				); err == nil ||
+					!strings.Contains(err.Error(), "a link that leads to it") {
 					t.Errorf("with %+v it starts: %v", walls, err)
 				}
 			}
@@ -440,8 +469,13 @@ func init() {
 		sandbox.UseMethodOf(programs, method)
 	}
 	p, err := proc.Start(context.Background(), proc.Spec{
-		Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Start: programs.Starter(sandbox.Walls{Write: []string{os.Getenv("WRITE")}}),
-		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), proctest.Variable + "=" + os.Getenv(proctest.Variable)},
+		Path:  "/bin/sh",
+		Args:  []string{"-c", script},
+		Dir:   "/",
+		Start: programs.Starter(sandbox.Walls{Write: []string{os.Getenv("WRITE")}}),
+		Env: []string{
+			"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), proctest.Variable + "=" + os.Getenv(proctest.Variable),
+		},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -453,7 +487,8 @@ func init() {
 	os.Exit(0)
 }
 
-// TestReplacedFile replaces a file for as long as sandboxes that show it are started, as ldconfig replaces /etc/ld.so.cache.
+// TestReplacedFile replaces a file for as long as sandboxes that show it are started, as ldconfig replaces
+// /etc/ld.so.cache.
 func TestReplacedFile(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		dir, err := os.MkdirTemp("/var/tmp", "codemode-test-") // the new root is built over /tmp
@@ -478,7 +513,10 @@ func TestReplacedFile(t *testing.T) {
 			replaced <- err
 		}()
 		for range 20 {
-			if out, err := newHousehold(t).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil || out != "content" {
+			if out, err := newHousehold(
+				t,
+			).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil ||
+				out != "content" {
 				t.Errorf("%q, %v", out, err)
 				break
 			}

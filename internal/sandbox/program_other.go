@@ -15,9 +15,13 @@ import (
 func (p *Programs) Starter(Walls) proc.Starter {
 	return func(context.Context, proc.Spec, [3]*os.File) (proc.Family, error) {
 		return nil, &UnavailableError{
-			Runtime: nativeName, Code: "not-linux", Step: "starting a program in a sandbox on " + runtime.GOOS,
-			Err:    errors.New("only Linux has one"),
-			Remedy: []string{`Take sandbox = "native" out of the server's entry, and its name out of mcp.sandbox, if it may run without.`},
+			Runtime: nativeName,
+			Code:    "not-linux",
+			Step:    "starting a program in a sandbox on " + runtime.GOOS,
+			Err:     errors.New("only Linux has one"),
+			Remedy: []string{
+				`Take sandbox = "native" out of the server's entry, and its name out of mcp.sandbox, if it may run without.`,
+			},
 		}
 	}
 }

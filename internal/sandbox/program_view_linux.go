@@ -14,8 +14,8 @@ import (
 	"codemode/internal/sandbox/stage2"
 )
 
-// programSystem are the folders of the host that every program sees, read-only: what the system has installed, and what its
-// libraries read to resolve names and check certificates. There is nothing of its users among them.
+// programSystem are the folders of the host that every program sees, read-only: what the system has installed, and what
+// its libraries read to resolve names and check certificates. There is nothing of its users among them.
 var programSystem = []string{
 	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr",
 	"/nix/store", "/run/current-system", "/home/linuxbrew/.linuxbrew",
@@ -24,11 +24,12 @@ var programSystem = []string{
 
 // programEtc are the parts of /etc. Where one is a link it is shown as what it leads to.
 var programEtc = []string{
-	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf",
-	"/etc/host.conf", "/etc/hosts", "/etc/java", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
-	"/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/pki/ca-trust", "/etc/pki/tls/cert.pem",
-	"/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/cert.pem",
-	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/static", "/etc/timezone",
+	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts",
+	"/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/java", "/etc/ld.so.cache", "/etc/ld.so.conf",
+	"/etc/ld.so.conf.d", "/etc/localtime", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release",
+	"/etc/pki/ca-trust", "/etc/pki/tls/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols",
+	"/etc/resolv.conf", "/etc/services", "/etc/ssl/cert.pem", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/static",
+	"/etc/timezone",
 }
 
 // programHost looks once, as host does; but what /etc's links lead to may change with the network.
@@ -41,8 +42,8 @@ const (
 	programInodes = 65536
 )
 
-// programView is what a program sees behind its walls: the system, its own installation, a home and a /tmp that are empty and
-// its own, and the paths it was given.
+// programView is what a program sees behind its walls: the system, its own installation, a home and a /tmp that are
+// empty and its own, and the paths it was given.
 func programView(spec proc.Spec, walls Walls, protected, homes []string) (view, error) {
 	v := view{
 		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
@@ -180,8 +181,8 @@ func chosen(path, real string, write bool) []Bind {
 	return b
 }
 
-// aliased drops second names that are seen anyhow: as links in another folder, where nothing can be mounted. What is below a
-// folder that may be written to is dropped, too: making its mount point would be writing.
+// aliased drops second names that are seen anyhow: as links in another folder, where nothing can be mounted. What is
+// below a folder that may be written to is dropped, too: making its mount point would be writing.
 func aliased(binds []Bind) []Bind {
 	return slices.DeleteFunc(slices.Clone(binds), func(b Bind) bool {
 		return slices.ContainsFunc(binds, func(o Bind) bool {
@@ -228,7 +229,9 @@ func links(path string) (found []string) {
 // What no entry can choose to see, and to write to.
 var (
 	unreadable = []string{"/dev", "/proc", "/sys"}
-	unwritable = []string{"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/run", "/sbin", "/usr"}
+	unwritable = []string{
+		"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/run", "/sbin", "/usr",
+	}
 )
 
 // resolve follows a chosen path's links, and says why it cannot be chosen.
@@ -286,12 +289,17 @@ func (p *places) sees(path string) bool {
 		slices.ContainsFunc(programHost().symlinks, func(l stage2.Symlink) bool { return holds(l.Inside, path) })
 }
 
-// isPrivate tells whether a path is nothing that a program sees without its entry's naming it: a home whole, what codemode
-// and clients keep of servers, and the sockets and secrets in /run.
+// isPrivate tells whether a path is nothing that a program sees without its entry's naming it: a home whole, what
+// codemode and clients keep of servers, and the sockets and secrets in /run.
 func (p *places) isPrivate(path string) bool {
 	return holds("/run", path) ||
-		slices.ContainsFunc(p.homes, func(home string) bool { return home != "" && (holds(path, home) || holds(path, resolveExisting(home))) }) ||
-		slices.ContainsFunc(p.protected, func(keep string) bool { return keep != "" && related(path, resolveExisting(keep)) })
+		slices.ContainsFunc(
+			p.homes,
+			func(home string) bool { return home != "" && (holds(path, home) || holds(path, resolveExisting(home))) },
+		) ||
+		slices.ContainsFunc(
+			p.protected, func(keep string) bool { return keep != "" && related(path, resolveExisting(keep)) },
+		)
 }
 
 // show adds a path of the host, read-only, unless it is seen already, is the system's or private.

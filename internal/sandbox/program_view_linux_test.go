@@ -98,7 +98,10 @@ func TestProgramView(t *testing.T) {
 					t.Errorf("%s may be changed", b.Inside)
 				}
 			}
-			slices.SortFunc(got, func(a, b string) int { return strings.Compare(strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")) })
+			slices.SortFunc(
+				got,
+				func(a, b string) int { return strings.Compare(strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")) },
+			)
 			if list := strings.Join(got, " "); list != c.want {
 				t.Errorf("it sees %q, want %q", list, c.want)
 			}
@@ -106,8 +109,8 @@ func TestProgramView(t *testing.T) {
 	}
 }
 
-// TestProgramPrivate holds that neither an entry's environment nor links in what it installs, nor where it starts, shows a
-// program what its walls do not name.
+// TestProgramPrivate holds that neither an entry's environment nor links in what it installs, nor where it starts,
+// shows a program what its walls do not name.
 func TestProgramPrivate(t *testing.T) {
 	for name, c := range map[string]struct {
 		files        []string
@@ -126,7 +129,10 @@ func TestProgramPrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			plant(t, dir, append(c.files, "h/.ssh/key", "h/.cursor/mcp.json", "other/.keep")...)
-			spec := proc.Spec{Path: filepath.Join(dir, c.command), Dir: filepath.Join(dir, c.cwd), Env: []string{"HOME=" + dir + "/other"}}
+			spec := proc.Spec{
+				Path: filepath.Join(dir, c.command), Dir: filepath.Join(dir, c.cwd),
+				Env: []string{"HOME=" + dir + "/other"},
+			}
 			v, err := programView(spec, Walls{}, []string{dir + "/h/.cursor/mcp.json"}, []string{dir + "/h"})
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +156,9 @@ func TestProgramEnv(t *testing.T) {
 	if want := "A=1 TMPDIR=/tmp TMPDIRS=x"; got != want {
 		t.Errorf("the environment is %q, want %q", got, want)
 	}
-	for _, c := range [][2]string{{"ada", "ada:x:1:2::/home/ada:/bin/sh\n"}, {"a:b", "sandbox:x:1:2::/home/ada:/bin/sh\n"}} {
+	for _, c := range [][2]string{
+		{"ada", "ada:x:1:2::/home/ada:/bin/sh\n"}, {"a:b", "sandbox:x:1:2::/home/ada:/bin/sh\n"},
+	} {
 		if got := programUsers(c[0], 1, 2, "/home/ada")[0].Content; got != c[1] {
 			t.Errorf("the user is %q, want %q", got, c[1])
 		}

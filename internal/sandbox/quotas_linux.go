@@ -50,8 +50,8 @@ func newQuotas(files int) *quotas {
 	return &quotas{other: os.Geteuid() == 0, files: files}
 }
 
-// watchQuotas calls over once, when the guest whose first process is pid holds more than it may, and returns then or when
-// done is closed.
+// watchQuotas calls over once, when the guest whose first process is pid holds more than it may, and returns then or
+// when done is closed.
 func watchQuotas(pid, files int, done <-chan struct{}, over func(ExitCause)) {
 	q := newQuotas(files)
 	tick := time.NewTicker(quotasEvery)
@@ -90,7 +90,8 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 	return ExitSelf
 }
 
-// descriptors counts pipes and lists what is an epoll. Processes that have one open share it, in part: each pipe counts once.
+// descriptors counts pipes and lists what is an epoll. Processes that have one open share it, in part: each pipe counts
+// once.
 func (q *quotas) descriptors() (pipes int, epolls []descriptor) {
 	seen := map[string]bool{}
 	for _, m := range q.list {
@@ -137,8 +138,8 @@ func (q *quotas) hidden(waiting int) (total int) {
 	return total
 }
 
-// countWatches counts the entries of an epoll, up to most. An entry is of a file and the number it had: the number may be
-// another file's by now, and so entries can be many more than files.
+// countWatches counts the entries of an epoll, up to most. An entry is of a file and the number it had: the number may
+// be another file's by now, and so entries can be many more than files.
 func countWatches(d descriptor, most int) (n int) {
 	f, err := os.Open(procFile(d.pid, "fdinfo/"+d.name))
 	if err != nil {

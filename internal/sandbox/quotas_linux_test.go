@@ -15,8 +15,8 @@ import (
 //go:embed testdata/quotas
 var quotas embed.FS
 
-// TestQuotas holds that a guest is ended which takes too much of what the kernel counts for its user outside, however it keeps
-// that, and that none is which has some.
+// TestQuotas holds that a guest is ended which takes too much of what the kernel counts for its user outside, however
+// it keeps that, and that none is which has some.
 func TestQuotas(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)
@@ -27,7 +27,10 @@ func TestQuotas(t *testing.T) {
 			"ordinary":        sandbox.ExitSelf,
 		} {
 			t.Run(mode, func(t *testing.T) {
-				if exit := taking(t, rt, mode); exit.Cause != want || want == sandbox.ExitSelf && exit.Signal+exit.Code != 0 {
+				if exit := taking(
+					t, rt, mode,
+				); exit.Cause != want ||
+					want == sandbox.ExitSelf && exit.Signal+exit.Code != 0 {
 					t.Errorf("ended as %+v: %s", exit, exit.Stderr)
 				}
 			})

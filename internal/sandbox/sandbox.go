@@ -1,10 +1,10 @@
 // Package sandbox is where a guest runs: it starts one isolated Python process tree and ends it.
 //
 // It owns the native runtime, the pool over any runtime and the decision
-// what a machine can enforce; podman and docker are package container. It never knows MCP or what the guest's messages mean, and it
-// never starts anything with less isolation than the [Policy] says unless the caller allowed that
-// gap by name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process,
-// mount, cgroup or file of it is left.
+// what a machine can enforce; podman and docker are package container. It never knows MCP or what the guest's messages
+// mean, and it never starts anything with less isolation than the [Policy] says unless the caller allowed that gap by
+// name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process, mount, cgroup or file of it
+// is left.
 package sandbox
 
 import (
@@ -117,13 +117,14 @@ const (
 	ExitWatches                  // more entries of epolls than [MaxWatches], or than there are left for the user
 )
 
-// MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with 16
-// pages, and all pipes of the user outside share 16,384 (fs.pipe-user-pages-soft, Linux 6.18); beyond those, everybody's new
-// pipes are small. No limit of a process, a namespace or a cgroup is on them.
+// MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with
+// 16 pages, and all pipes of the user outside share 16,384 (fs.pipe-user-pages-soft, Linux 6.18); beyond those,
+// everybody's new pipes are small. No limit of a process, a namespace or a cgroup is on them.
 const MaxPipes = 256
 
-// MaxWatches is how many entries the epolls of a guest may have: 64 processes can have one for each descriptor. All of the
-// user outside share some millions (fs.epoll.max_user_watches, a 25th of memory); beyond those no program of the user's can wait.
+// MaxWatches is how many entries the epolls of a guest may have: 64 processes can have one for each descriptor. All of
+// the user outside share some millions (fs.epoll.max_user_watches, a 25th of memory); beyond those no program of the
+// user's can wait.
 const MaxWatches = 16384
 
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except
@@ -218,10 +219,12 @@ func (e *GapError) Hint() []string {
 // UnavailableError says why a runtime cannot be used on this machine.
 type UnavailableError struct {
 	Runtime string
-	Code    string   // stable, for tests and doctor: "userns-apparmor", "userns-sysctl", "userns-limit", "container", "no-landlock", "not-linux", "python", …
-	Step    string   // what was being done
-	Err     error    // the cause; its errno is part of the message
-	Remedy  []string // what to do, each a sentence or a command
+	// Stable, for tests and doctor: "userns-apparmor", "userns-sysctl", "userns-limit", "container", "no-landlock",
+	// "not-linux", "python", …
+	Code   string
+	Step   string   // what was being done
+	Err    error    // the cause; its errno is part of the message
+	Remedy []string // what to do, each a sentence or a command
 }
 
 func (e *UnavailableError) Error() string {

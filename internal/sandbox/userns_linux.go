@@ -71,8 +71,8 @@ func (l *launch) prepareUserns() error {
 	return nil
 }
 
-// givesUpRoot tells whether we are root, and can become nobody. A program keeps to a root that is an ordinary user outside,
-// as in a rootless container, since its files are that user's.
+// givesUpRoot tells whether we are root, and can become nobody. A program keeps to a root that is an ordinary user
+// outside, as in a rootless container, since its files are that user's.
 func (l *launch) givesUpRoot() bool {
 	return os.Geteuid() == 0 && mapped("/proc/self/uid_map", guestID) && mapped("/proc/self/gid_map", guestID) &&
 		(!l.view.program || isRootOutside())
@@ -112,8 +112,8 @@ type shifted struct {
 }
 
 // shiftOwners maps the owners in those mounts as the user namespace of a process maps its users. It is done between the
-// clone, which makes the namespace, and the second stage's first step, which waits for its configuration. A file system that
-// cannot do it still shows what everybody may read.
+// clone, which makes the namespace, and the second stage's first step, which waits for its configuration. A file system
+// that cannot do it still shows what everybody may read.
 func (l *launch) shiftOwners(pid int) error {
 	if len(l.shift) == 0 {
 		return nil
@@ -127,7 +127,10 @@ func (l *launch) shiftOwners(pid int) error {
 	for _, s := range l.shift {
 		err := unix.MountSetattr(int(s.tree.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
 		if err != nil && s.write {
-			return fmt.Errorf("starting a sandbox as root: %q cannot be written to in one, since its file system cannot map owners: %w", s.tree.Name(), err)
+			return fmt.Errorf(
+				"starting a sandbox as root: %q cannot be written to in one, since its file system cannot map owners: %w",
+				s.tree.Name(), err,
+			)
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ type holding struct {
 	restarted bool // it may be another call, which went on after a stop with the arguments of before
 }
 
-// holdings are the calls that keep what they wait for, by number. Reading and writing do, too, but no epoll, and one pipe for a
-// thread, of which there are few.
+// holdings are the calls that keep what they wait for, by number. Reading and writing do, too, but no epoll, and one
+// pipe for a thread, of which there are few.
 var holdings = sync.OnceValue(func() map[int]holding {
 	calls := map[string]holding{
 		"poll": {arg: 1}, "ppoll": {arg: 1}, "select": {arg: 0}, "pselect6": {arg: 0},
@@ -37,8 +37,8 @@ var holdings = sync.OnceValue(func() map[int]holding {
 	return byNumber
 })
 
-// waiting is how many files the guest's threads wait for at most. They keep those whose descriptors another thread has closed. A
-// process of one thread can close none meanwhile.
+// waiting is how many files the guest's threads wait for at most. They keep those whose descriptors another thread has
+// closed. A process of one thread can close none meanwhile.
 func (q *quotas) waiting() (total int) {
 	now := make(map[int]int)
 	for _, m := range q.list {
@@ -51,8 +51,8 @@ func (q *quotas) waiting() (total int) {
 	return total
 }
 
-// waitsFor is how many files a thread waits for. One that runs may just have been woken in vain: what it had counts half as much
-// with every look.
+// waitsFor is how many files a thread waits for. One that runs may just have been woken in vain: what it had counts
+// half as much with every look.
 func (q *quotas) waitsFor(tid int) int {
 	text, err := os.ReadFile(procFile(tid, "syscall"))
 	if err != nil {
@@ -77,7 +77,8 @@ func (q *quotas) waitsFor(tid int) int {
 	return int(uint32(n)) // as the kernel reads it
 }
 
-// restartedPoll tells whether a thread that goes on with a call may be in poll. Locks and sleeps with a time are gone on with, too.
+// restartedPoll tells whether a thread that goes on with a call may be in poll. Locks and sleeps with a time are gone
+// on with, too.
 func restartedPoll(tid int) bool {
 	place, _ := os.ReadFile(procFile(tid, "wchan")) // where the kernel does not tell, it may
 	return !bytes.HasPrefix(place, []byte("futex")) && !bytes.Contains(place, []byte("nanosleep"))

@@ -98,9 +98,17 @@ func encodeSpans(spans []sdktrace.ReadOnlySpan) any {
 	for i, s := range spans {
 		c, parent := s.SpanContext(), s.Parent()
 		list[i] = spanData{
-			TraceID: c.TraceID().String(), SpanID: c.SpanID().String(), TraceState: c.TraceState().String(),
-			Name: s.Name(), Kind: int(s.SpanKind()), Start: nano(s.StartTime()), End: nano(s.EndTime()),
-			Attributes: encodeAttributes(s.Attributes()), Flags: uint32(c.TraceFlags()) | 0x100, // whether the parent is remote is known
+			TraceID:    c.TraceID().String(),
+			SpanID:     c.SpanID().String(),
+			TraceState: c.TraceState().String(),
+			Name:       s.Name(),
+			Kind:       int(s.SpanKind()),
+			Start:      nano(s.StartTime()),
+			End:        nano(s.EndTime()),
+			Attributes: encodeAttributes(
+				s.Attributes(),
+			),
+			Flags: uint32(c.TraceFlags()) | 0x100, // whether the parent is remote is known
 		}
 		if parent.SpanID().IsValid() {
 			id := parent.SpanID()
@@ -129,12 +137,18 @@ func encodeMetrics(m *metricdata.ResourceMetrics) any {
 				data.Sum = &sumData{Temporality: temporality[a.Temporality], Monotonic: a.IsMonotonic}
 				for _, p := range a.DataPoints {
 					data.Sum.DataPoints = append(data.Sum.DataPoints, pointData{
-						Attributes: encodeAttributes(p.Attributes.ToSlice()), Start: nano(p.StartTime), Time: nano(p.Time),
+						Attributes: encodeAttributes(
+							p.Attributes.ToSlice(),
+						),
+						Start: nano(p.StartTime),
+						Time:  nano(p.Time),
 						AsInt: strconv.FormatInt(p.Value, 10),
 					})
 				}
 			case metricdata.Histogram[float64]:
-				data.Histogram = &histogramData{Temporality: temporality[a.Temporality], DataPoints: encodeHistogram(a.DataPoints)}
+				data.Histogram = &histogramData{
+					Temporality: temporality[a.Temporality], DataPoints: encodeHistogram(a.DataPoints),
+				}
 			default:
 				continue // none of ours
 			}

@@ -71,7 +71,12 @@ func (s *settings) targets(v variables) (list []target) {
 			}
 			list = append(list, t)
 		default:
-			s.problem(fmt.Sprintf("OTEL_%s_EXPORTER is %.40q; it must be otlp, console or none, so nothing is exported by it", v.kind, name))
+			s.problem(
+				fmt.Sprintf(
+					"OTEL_%s_EXPORTER is %.40q; it must be otlp, console or none, so nothing is exported by it", v.kind,
+					name,
+				),
+			)
 		}
 	}
 	return list
@@ -92,7 +97,10 @@ func (v variables) collector() (t target, err error) {
 	switch protocol := v.otlp("PROTOCOL"); protocol {
 	case "", "http/json", "http/protobuf": // nearly all that take OTLP over HTTP take JSON, at the same address
 	default:
-		return t, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %.40q; codemode speaks OTLP over HTTP alone (http/json), so nothing is exported", protocol)
+		return t, fmt.Errorf(
+			"OTEL_EXPORTER_OTLP_PROTOCOL is %.40q; codemode speaks OTLP over HTTP alone (http/json), so nothing is exported",
+			protocol,
+		)
 	}
 	if t.url, err = v.address(); err != nil {
 		return t, err
@@ -101,7 +109,10 @@ func (v variables) collector() (t target, err error) {
 	if text := v.otlp("TIMEOUT"); text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < 0 {
-			return t, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is %.40q; it must be a number of milliseconds, so nothing is exported", text)
+			return t, fmt.Errorf(
+				"OTEL_EXPORTER_OTLP_TIMEOUT is %.40q; it must be a number of milliseconds, so nothing is exported",
+				text,
+			)
 		}
 		t.timeout = time.Duration(ms) * time.Millisecond
 	}

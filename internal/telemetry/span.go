@@ -57,17 +57,26 @@ func newNumbers(p *metric.MeterProvider, version string) (n numbers, err error) 
 	}
 	seconds := []api.Float64HistogramOption{api.WithUnit("s"), api.WithExplicitBucketBoundaries(buckets...)}
 	var e error
-	n.runs, e = meter.Int64Counter("codemode.runs", api.WithUnit("{run}"), api.WithDescription("runs that ended, by outcome"))
+	n.runs, e = meter.Int64Counter(
+		"codemode.runs", api.WithUnit("{run}"), api.WithDescription("runs that ended, by outcome"),
+	)
 	keep(e)
-	n.denials, e = meter.Int64Counter("codemode.denials", api.WithUnit("{call}"), api.WithDescription("tool calls that policy or the user has denied"))
+	n.denials, e = meter.Int64Counter(
+		"codemode.denials", api.WithUnit("{call}"),
+		api.WithDescription("tool calls that policy or the user has denied"),
+	)
 	keep(e)
 	n.serverTime, e = meter.Float64Histogram("mcp.server.operation.duration", seconds...)
 	keep(e)
 	n.clients, e = meter.Float64Histogram("mcp.client.operation.duration", seconds...)
 	keep(e)
-	n.sessions, e = meter.Int64UpDownCounter("codemode.sessions", api.WithUnit("{session}"), api.WithDescription("sessions that have a sandbox"))
+	n.sessions, e = meter.Int64UpDownCounter(
+		"codemode.sessions", api.WithUnit("{session}"), api.WithDescription("sessions that have a sandbox"),
+	)
 	keep(e)
-	n.upstreams, e = meter.Int64UpDownCounter("codemode.upstreams", api.WithUnit("{server}"), api.WithDescription("MCP servers that run"))
+	n.upstreams, e = meter.Int64UpDownCounter(
+		"codemode.upstreams", api.WithUnit("{server}"), api.WithDescription("MCP servers that run"),
+	)
 	keep(e)
 	return n, err
 }
@@ -103,7 +112,9 @@ func (s *Span) End(outcome, errorType string) {
 	s.span.End()
 }
 
-func (t *Telemetry) start(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, *Span) {
+func (t *Telemetry) start(
+	ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue,
+) (context.Context, *Span) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 	return ctx, &Span{span: span, began: time.Now()}
 }
@@ -125,7 +136,9 @@ func (t *Telemetry) Run(ctx context.Context, r Run) (context.Context, *Span) {
 	operation := []attribute.KeyValue{keyMethod.String("tools/call"), keyTool.String("run_python")}
 	if !r.Program {
 		name, kind = "tools/call run_python", trace.SpanKindServer
-		attributes = append(append(attributes, operation...), keyOperation.String("execute_tool"), keyTransport.String("pipe"))
+		attributes = append(
+			append(attributes, operation...), keyOperation.String("execute_tool"), keyTransport.String("pipe"),
+		)
 	}
 	ctx, s := t.start(r.Parent.into(ctx), name, kind, attributes...)
 	s.over = func(s *Span, outcome, errorType string) {
@@ -167,9 +180,15 @@ func (t *Telemetry) Call(ctx context.Context, server, tool string) (context.Cont
 		return ctx, nil
 	}
 	attributes := callAttributes(server, tool)
-	ctx, s := t.start(ctx, "tools/call "+tool, trace.SpanKindClient, append(attributes, keyOperation.String("execute_tool"), keyTransport.String("pipe"))...)
+	ctx, s := t.start(
+		ctx,
+		"tools/call "+tool,
+		trace.SpanKindClient,
+		append(attributes, keyOperation.String("execute_tool"), keyTransport.String("pipe"))...)
 	s.over = func(s *Span, outcome, errorType string) {
-		t.numbers.clients.Record(ctx, time.Since(s.began).Seconds(), failed(append(attributes, keyOutcome.String(outcome)), errorType))
+		t.numbers.clients.Record(
+			ctx, time.Since(s.began).Seconds(), failed(append(attributes, keyOutcome.String(outcome)), errorType),
+		)
 	}
 	return ctx, s
 }

@@ -45,8 +45,9 @@ const flushPatience = time.Second
 // scope is what spans and metrics say they are from.
 const scope = "codemode"
 
-// New reads the environment as the specification has it (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/,
-// read November 2026), but for one thing: where it says nothing of an exporter or an endpoint, nothing is exported.
+// New reads the environment as the specification has it
+// (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/, read November 2026), but for one
+// thing: where it says nothing of an exporter or an endpoint, nothing is exported.
 func New(o Options) *Telemetry {
 	s := readSettings(o.Lookup)
 	for _, problem := range s.problems {
@@ -92,7 +93,9 @@ func (t *Telemetry) Close() {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), flushPatience, errors.New("the collector did not take the last of it in time"))
+	ctx, cancel := context.WithTimeoutCause(
+		context.Background(), flushPatience, errors.New("the collector did not take the last of it in time"),
+	)
 	defer cancel()
 	var work sync.WaitGroup
 	if t.traces != nil {

@@ -80,14 +80,19 @@ func use(t *testing.T, tel *Telemetry) (meta map[string]string) {
 
 func TestExport(t *testing.T) {
 	p := newPosts(t, http.StatusOK)
-	tel := New(Options{Version: "1.2", Warn: func(text string) { t.Error(text) }, Lookup: env(t,
-		"OTEL_EXPORTER_OTLP_ENDPOINT="+p.URL+"/", "OTEL_EXPORTER_OTLP_HEADERS=x-key=a%20b, y=z", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=x-key=c",
-		"OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_RESOURCE_ATTRIBUTES=team=mine")})
+	tel := New(Options{Version: "1.2", Warn: func(text string) { t.Error(text) }, Lookup: env(
+		t, "OTEL_EXPORTER_OTLP_ENDPOINT="+p.URL+"/", "OTEL_EXPORTER_OTLP_HEADERS=x-key=a%20b, y=z",
+		"OTEL_EXPORTER_OTLP_METRICS_HEADERS=x-key=c", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
+		"OTEL_RESOURCE_ATTRIBUTES=team=mine",
+	)})
 	meta := use(t, tel)
 	tel.Close()
 
 	resource := gjson.Get(p.bodies["/v1/traces"], "resourceSpans.0.resource.attributes")
-	for _, want := range []string{`"service.name","value":{"stringValue":"codemode"}`, `"service.version","value":{"stringValue":"1.2"}`, `"team","value":{"stringValue":"mine"}`} {
+	for _, want := range []string{
+		`"service.name","value":{"stringValue":"codemode"}`, `"service.version","value":{"stringValue":"1.2"}`,
+		`"team","value":{"stringValue":"mine"}`,
+	} {
 		if !strings.Contains(resource.Raw, want) {
 			t.Errorf("%s is not in %s", want, resource)
 		}
@@ -95,16 +100,24 @@ func TestExport(t *testing.T) {
 	spans := map[string]gjson.Result{}
 	for _, s := range gjson.Get(p.bodies["/v1/traces"], "resourceSpans.0.scopeSpans.0.spans").Array() {
 		spans[s.Get("name").String()] = s
-		if s.Get("traceId").String() != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Get("startTimeUnixNano").Type != gjson.String || s.Get("endTimeUnixNano").Int() == 0 {
+		if s.Get("traceId").String() != "4bf92f3577b34da6a3ce929d0e0e4736" ||
+			s.Get("startTimeUnixNano").Type != gjson.String ||
+			s.Get("endTimeUnixNano").Int() == 0 {
 			t.Error(s)
 		}
 	}
 	run := spans["tools/call run_python"]
-	if run.Get("parentSpanId").String() != "00f067aa0ba902b7" || run.Get("kind").Int() != 2 || run.Get("status.code").Int() != 2 || run.Get("traceState").String() != "x=y" {
+	if run.Get("parentSpanId").String() != "00f067aa0ba902b7" || run.Get("kind").Int() != 2 ||
+		run.Get("status.code").Int() != 2 ||
+		run.Get("traceState").String() != "x=y" {
 		t.Error(run)
 	}
-	for child, parent := range map[string]string{"sandbox start": "tools/call run_python", "tools/call add": "tools/call run_python", "server start": "tools/call add"} {
-		if spans[child].Get("parentSpanId").String() != spans[parent].Get("spanId").String() || spans[parent].Get("spanId").String() == "" {
+	for child, parent := range map[string]string{
+		"sandbox start": "tools/call run_python", "tools/call add": "tools/call run_python",
+		"server start": "tools/call add",
+	} {
+		if spans[child].Get("parentSpanId").String() != spans[parent].Get("spanId").String() ||
+			spans[parent].Get("spanId").String() == "" {
 			t.Errorf("%s is no child of %s: %v", child, parent, spans)
 		}
 	}
@@ -157,7 +170,12 @@ func TestOff(t *testing.T) {
 
 func TestConsole(t *testing.T) {
 	var out bytes.Buffer
-	tel := New(Options{Console: &out, Warn: func(text string) { t.Error(text) }, Lookup: env(t, "OTEL_TRACES_EXPORTER=console", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=")})
+	tel := New(
+		Options{
+			Console: &out, Warn: func(text string) { t.Error(text) },
+			Lookup: env(t, "OTEL_TRACES_EXPORTER=console", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="),
+		},
+	)
 	use(t, tel)
 	tel.Close()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -192,13 +210,15 @@ func TestSettings(t *testing.T) {
 		if address(s.traces) != c.traces || address(s.metrics) != c.metrics {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if c.problem == "" && s.problems != nil || c.problem != "" && (len(s.problems) != 1 || !strings.Contains(s.problems[0], c.problem)) {
+		if c.problem == "" && s.problems != nil ||
+			c.problem != "" && (len(s.problems) != 1 || !strings.Contains(s.problems[0], c.problem)) {
 			t.Errorf("%s: problems %q", name, s.problems)
 		}
 	}
 }
 
-// TestDeadCollectors holds that each costs one warning, without what the address has in it, and that the end waits for none.
+// TestDeadCollectors holds that each costs one warning, without what the address has in it, and that the end waits for
+// none.
 func TestDeadCollectors(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and answers nothing
 	if err != nil {

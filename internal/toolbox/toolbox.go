@@ -1,8 +1,8 @@
 // Package toolbox keeps the functions that a tenant's code has saved for later sessions.
 //
-// It owns one directory of the state, with a file for each tool; any number of processes may use it at once, because every
-// change is made under a lock and every file is written aside and renamed into place. It never executes or parses a
-// tool, and knows nothing of Python: what is saved has been checked by whoever saves it. Nothing needs closing.
+// It owns one directory of the state, with a file for each tool; any number of processes may use it at once, because
+// every change is made under a lock and every file is written aside and renamed into place. It never executes or parses
+// a tool, and knows nothing of Python: what is saved has been checked by whoever saves it. Nothing needs closing.
 package toolbox
 
 import (
@@ -93,7 +93,9 @@ type ExistsError struct{ Name, Other string }
 
 func (e *ExistsError) Error() string {
 	if e.Other != e.Name {
-		return fmt.Sprintf("there is a saved tool %q, whose name differs from %q only in case; nothing was saved", e.Other, e.Name)
+		return fmt.Sprintf(
+			"there is a saved tool %q, whose name differs from %q only in case; nothing was saved", e.Other, e.Name,
+		)
 	}
 	return fmt.Sprintf("there is another saved tool %q; nothing was saved", e.Name)
 }

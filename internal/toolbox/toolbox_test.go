@@ -292,7 +292,8 @@ func TestLockIsNotGivenBack(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		err := b.locked(t.Context(), func() error { return b.Remove(t.Context(), "a") })
-		if err == nil || !strings.Contains(err.Error(), "the saved tools stay as they are: another process has held the lock") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "the saved tools stay as they are: another process has held the lock") {
 			t.Errorf("removing: %v", err)
 		}
 	})

@@ -150,7 +150,9 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestEncodeErrors(t *testing.T) {
-	for _, in := range []string{"", " ", "{", `{"a"}`, "1 2", "01", "nil", `"a`, "[1,]", strings.Repeat("[", 1e6) + strings.Repeat("]", 1e6)} {
+	for _, in := range []string{
+		"", " ", "{", `{"a"}`, "1 2", "01", "nil", `"a`, "[1,]", strings.Repeat("[", 1e6) + strings.Repeat("]", 1e6),
+	} {
 		if got, err := Encode([]byte(in), Options{}); err == nil {
 			t.Errorf("%.20q: got %q, want an error", in, got)
 		}
@@ -176,7 +178,10 @@ func TestEncodeTooLarge(t *testing.T) {
 }
 
 func FuzzEncode(f *testing.F) {
-	for _, seed := range []string{`{"a":[{"b":1,"c":{"d":"x"}},{"b":2,"c":{"d":""}}]}`, `{"a":{"x":1},"b":{"x":-1e-9}}`, `[[],{},[{"":[]}],"- "]`, `"\ud800"`, `1e-400`} {
+	for _, seed := range []string{
+		`{"a":[{"b":1,"c":{"d":"x"}},{"b":2,"c":{"d":""}}]}`, `{"a":{"x":1},"b":{"x":-1e-9}}`, `[[],{},[{"":[]}],"- "]`,
+		`"\ud800"`, `1e-400`,
+	} {
 		f.Add([]byte(seed), byte(','))
 		f.Add([]byte(seed), byte('\t'))
 	}
@@ -196,7 +201,10 @@ func FuzzEncode(f *testing.F) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	rows := strings.Repeat(`{"id": 12345, "title": "a longer title: with a colon", "user": {"login": "ada", "admin": false}, "score": 0.75},`, 1000)
+	rows := strings.Repeat(
+		`{"id": 12345, "title": "a longer title: with a colon", "user": {"login": "ada", "admin": false}, "score": 0.75},`,
+		1000,
+	)
 	data := []byte("[" + strings.TrimSuffix(rows, ",") + "]")
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {

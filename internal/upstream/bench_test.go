@@ -31,7 +31,9 @@ func BenchmarkCall(b *testing.B) {
 			cs := bareClient(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := cs.CallTool(b.Context(), &mcp.CallToolParams{Name: "big", Arguments: json.RawMessage(args)}); err != nil {
+				if _, err := cs.CallTool(
+					b.Context(), &mcp.CallToolParams{Name: "big", Arguments: json.RawMessage(args)},
+				); err != nil {
 					b.Fatal(err)
 				}
 			}

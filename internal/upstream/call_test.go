@@ -177,7 +177,8 @@ func TestServerErrors(t *testing.T) {
 			t.Errorf("%s(%s): the error is %v, want a *CallError", c.tool, c.args, err)
 			continue
 		}
-		if call.Code != c.code || string(call.Data) != c.data || !strings.Contains(call.Error(), c.text) || call.Crashed {
+		if call.Code != c.code || string(call.Data) != c.data || !strings.Contains(call.Error(), c.text) ||
+			call.Crashed {
 			t.Errorf("%s(%s): the error is %+v", c.tool, c.args, call)
 		}
 	}
@@ -236,7 +237,9 @@ func TestCancelledCall(t *testing.T) {
 }
 
 func TestCallTimeout(t *testing.T) {
-	f := newPool(t, func(o *Options) { o.CallTimeout = 300 * time.Millisecond }, fake("stub"), fake("hung", "-hang", "call"))
+	f := newPool(
+		t, func(o *Options) { o.CallTimeout = 300 * time.Millisecond }, fake("stub"), fake("hung", "-hang", "call"),
+	)
 	_, err := f.Call(f.ctx(), "hung", "echo", json.RawMessage(`{"message":"hi"}`))
 	var call *CallError
 	if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &call) || !strings.Contains(err.Error(), "300ms") {
@@ -278,7 +281,10 @@ func TestNoise(t *testing.T) {
 
 func TestUnknownServer(t *testing.T) {
 	f := newPool(t, nil, fake("stub"))
-	if _, err := f.Tools(f.ctx(), "stubb"); !errors.Is(err, ErrUnknownServer) || !strings.Contains(err.Error(), `"stubb"`) {
+	if _, err := f.Tools(
+		f.ctx(), "stubb",
+	); !errors.Is(err, ErrUnknownServer) ||
+		!strings.Contains(err.Error(), `"stubb"`) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -22,7 +22,8 @@ type calls struct {
 	secrets *redact.Redactor
 	newest  bool // the session may speak newestProtocol
 
-	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision 2026-07-28).
+	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision
+	// 2026-07-28).
 	wholeLists bool
 
 	broken chan struct{} // closed when nothing can be read or nothing be written any more
@@ -195,7 +196,8 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 // maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
 const maxOwed = 1000
 
-// owe counts a message that the server wants an answer to. When there are too many, it stops the connection and says so.
+// owe counts a message that the server wants an answer to. When there are too many, it stops the connection and says
+// so.
 func (c *calls) owe(msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
@@ -219,8 +221,8 @@ func (c *calls) answered() {
 	c.update(func(st *callsState) { st.owed-- })
 }
 
-// message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false for
-// what is no message at all.
+// message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
+// for what is no message at all.
 func (c *calls) message(text string) (msg jsonrpc.Message, ok bool) {
 	env, err := parseEnvelope(text)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"codemode/internal/config"
 )
 
-// newHTTPTransport is the way out to one server: by the proxy that the environment names (HTTPS_PROXY, NO_PROXY, …), with the
-// system's certificates (SSL_CERT_FILE, SSL_CERT_DIR) and those of NODE_EXTRA_CA_CERTS, which the clients that entries come
-// from know.
+// newHTTPTransport is the way out to one server: by the proxy that the environment names (HTTPS_PROXY, NO_PROXY, …),
+// with the system's certificates (SSL_CERT_FILE, SSL_CERT_DIR) and those of NODE_EXTRA_CA_CERTS, which the clients that
+// entries come from know.
 func newHTTPTransport(c config.Server, endpoint *url.URL, lookup func(string) (string, bool)) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	if c.Project != "" && !namesThisMachine(endpoint.Hostname()) {
@@ -70,17 +70,20 @@ func namesThisMachine(host string) bool {
 // sharedAddresses are those between a provider and its customers, RFC 6598.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// onlyPublic refuses a connection to this machine or its network where a project's entry names a host that leads there: what a
-// name leads to can change after it was approved (DNS rebinding).
+// onlyPublic refuses a connection to this machine or its network where a project's entry names a host that leads there:
+// what a name leads to can change after it was approved (DNS rebinding).
 func onlyPublic(_ context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
 	ip := at.Addr().Unmap()
-	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || sharedAddresses.Contains(ip) {
+	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() ||
+		sharedAddresses.Contains(ip) {
 		return &refusedError{
-			what: fmt.Sprintf("its host leads to %s, an address of this machine or its network, which a project's entry may not", ip),
+			what: fmt.Sprintf(
+				"its host leads to %s, an address of this machine or its network, which a project's entry may not", ip,
+			),
 			hint: "if that is right, have the entry in codemode's own servers: codemode servers add",
 		}
 	}

@@ -11,8 +11,8 @@ var fetchers = map[string][]string{
 	"npx": {"-p", "--package"}, "bunx": {"-p", "--package"}, "uvx": {"--from"}, "pipx": {"--spec"},
 }
 
-// doing is what a server's start is about, in words that hold no secret: of its entry, the program's name, and the package's
-// where the program fetches one.
+// doing is what a server's start is about, in words that hold no secret: of its entry, the program's name, and the
+// package's where the program fetches one.
 func (s *server) doing() string {
 	if s.isRemote() {
 		return "connecting"

@@ -32,7 +32,9 @@ func (s *server) expanded(secrets *redact.Secrets) (config.Server, error) {
 }
 
 // ownEnvironment is the base environment with what the entry adds to it and takes away.
-func ownEnvironment(c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets) (map[string]string, error) {
+func ownEnvironment(
+	c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets,
+) (map[string]string, error) {
 	env := environment(lookup)
 	for _, name := range c.EnvUnset {
 		delete(env, name)
@@ -69,8 +71,10 @@ func readEnvFile(c config.Server, path string) (map[string]string, error) {
 		return nil, fmt.Errorf("reading the file of variables: %w", err)
 	}
 	if sum := sha256.Sum256(data); c.EnvHash != "" && c.EnvHash != hex.EncodeToString(sum[:]) {
-		return nil, hint.New(fmt.Sprintf("its file of variables %q has changed since it was approved; nothing was started", path),
-			"look at it, then: codemode servers approve "+hint.Word(c.Name))
+		return nil, hint.New(
+			fmt.Sprintf("its file of variables %q has changed since it was approved; nothing was started", path),
+			"look at it, then: codemode servers approve "+hint.Word(c.Name),
+		)
 	}
 	env := map[string]string{}
 	n := 0
@@ -89,8 +93,8 @@ func readEnvFile(c config.Server, path string) (map[string]string, error) {
 	return env, nil
 }
 
-// loadEnvFile reads the file once, as a whole. A pipe put in its place must not make it wait; a project's is opened within
-// the project, so that no link leads out of it.
+// loadEnvFile reads the file once, as a whole. A pipe put in its place must not make it wait; a project's is opened
+// within the project, so that no link leads out of it.
 func loadEnvFile(c config.Server, path string) ([]byte, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0) }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// eventBody is a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, read November
-// 2026) in which each message is what [calls.message] leaves of it. An event whose message is none of the SDK's business stays,
-// without it: its id is where the stream is resumed.
+// eventBody is a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, read
+// November 2026) in which each message is what [calls.message] leaves of it. An event whose message is none of the
+// SDK's business stays, without it: its id is where the stream is resumed.
 type eventBody struct {
 	body   io.ReadCloser
 	lines  *lineReader

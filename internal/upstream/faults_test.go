@@ -17,7 +17,10 @@ func TestWrongAnswers(t *testing.T) {
 	}
 	for tool, want := range map[string]string{"list_result": "not an object", "half": "exit status 3"} {
 		var call *CallError
-		if _, err := f.Call(f.ctx(), "stub", tool, nil); !errors.As(err, &call) || !strings.Contains(err.Error(), want) {
+		if _, err := f.Call(
+			f.ctx(), "stub", tool, nil,
+		); !errors.As(err, &call) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", tool, err)
 		}
 		if got := f.text("stub", "echo", `{"message":"again"}`); got != "again" {
@@ -39,7 +42,9 @@ func TestWrongAnswers(t *testing.T) {
 
 // TestDiesAtEachStep has a server exit at each step of its life.
 func TestDiesAtEachStep(t *testing.T) {
-	for step, want := range map[string]string{"initialize": "initialize", "tools/list": "tools/list", "tools/call": "during the call"} {
+	for step, want := range map[string]string{
+		"initialize": "initialize", "tools/list": "tools/list", "tools/call": "during the call",
+	} {
 		f := newPool(t, nil, fake("stub", "-die", step))
 		_, err := f.Call(f.ctx(), "stub", "echo", json.RawMessage(`{"message":"x"}`))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "exit status 3") {

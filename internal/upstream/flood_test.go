@@ -13,7 +13,8 @@ func TestFloodWithoutALine(t *testing.T) {
 	before := f.text("stub", "pid", "")
 	_, err := f.Call(f.ctx(), "stub", "flood", nil)
 	var call *CallError
-	if !errors.As(err, &call) || !call.Crashed || !strings.Contains(err.Error(), "more than 16777216 bytes without a line end") {
+	if !errors.As(err, &call) || !call.Crashed ||
+		!strings.Contains(err.Error(), "more than 16777216 bytes without a line end") {
 		t.Errorf("the error is %v", err)
 	}
 	if after := f.text("stub", "pid", ""); after == before {

@@ -28,8 +28,14 @@ func FuzzAnswers(f *testing.F) {
 	server.Env = marked(proctest.Mark(f))
 	fresh := func() *Pool {
 		return NewPool(Options{
-			Servers: append(Options{}.Servers, server), Lookup: func(string) (string, bool) { return "", false },
-			Expand: expandWith(func(string) (string, bool) { return "", false }), StartTimeout: time.Minute, CallTimeout: time.Minute, Version: "test",
+			Servers: append(Options{}.Servers, server),
+			Lookup:  func(string) (string, bool) { return "", false },
+			Expand: expandWith(
+				func(string) (string, bool) { return "", false },
+			),
+			StartTimeout: time.Minute,
+			CallTimeout:  time.Minute,
+			Version:      "test",
 		})
 	}
 	pool := fresh()
@@ -56,7 +62,13 @@ func FuzzAnswers(f *testing.F) {
 			}
 			pool = fresh()
 		}
-		if again, err := pool.Call(ctx, "stub", "echo", json.RawMessage(`{"message":"after"}`)); err != nil || textOf(t, again) != "after" {
+		if again, err := pool.Call(
+			ctx,
+			"stub",
+			"echo",
+			json.RawMessage(`{"message":"after"}`),
+		); err != nil ||
+			textOf(t, again) != "after" {
 			t.Errorf("after %q: %s, %v", lines, again, err)
 		}
 	})

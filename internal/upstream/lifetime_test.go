@@ -165,7 +165,8 @@ func TestCrash(t *testing.T) {
 		if !errors.As(err, &call) || !call.Crashed {
 			t.Fatalf("the error is %v, want a crash", err)
 		}
-		if !strings.Contains(call.Error(), "exit status 3") || !strings.HasPrefix(call.Stderr, "*** is on my mind\n") || !strings.HasSuffix(call.Stderr, "fakemcp: crashing as told") {
+		if !strings.Contains(call.Error(), "exit status 3") || !strings.HasPrefix(call.Stderr, "*** is on my mind\n") ||
+			!strings.HasSuffix(call.Stderr, "fakemcp: crashing as told") {
 			t.Errorf("the error is %q, stderr %q", call, call.Stderr)
 		}
 	}
@@ -381,7 +382,8 @@ func TestFloodOnStderr(t *testing.T) {
 	f.names("stub")
 	_, err := f.Call(f.ctx(), "stub", "crash", nil)
 	var call *CallError
-	if !errors.As(err, &call) || len(call.Stderr) > 8<<10 || !strings.Contains(call.Stderr, "end of chatter\nfakemcp: crashing as told") {
+	if !errors.As(err, &call) || len(call.Stderr) > 8<<10 ||
+		!strings.Contains(call.Stderr, "end of chatter\nfakemcp: crashing as told") {
 		t.Fatalf("the error is %v", err)
 	}
 	if !strings.HasPrefix(call.Stderr, "chatter ") {

@@ -33,10 +33,19 @@ func TestNPM(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("some text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := newPool(t, nil,
+	f := newPool(
+		t,
+		nil,
 		config.Server{Name: "everything", Command: "mcp-server-everything", Args: []string{"stdio"}},
-		config.Server{Name: "memory", Command: "mcp-server-memory", Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")}},
-		config.Server{Name: "files", Command: "sh", Args: []string{"-c", `"$0" "$@"; exit $?`, "mcp-server-filesystem", dir}},
+		config.Server{
+			Name: "memory", Command: "mcp-server-memory",
+			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")},
+		},
+		config.Server{
+			Name:    "files",
+			Command: "sh",
+			Args:    []string{"-c", `"$0" "$@"; exit $?`, "mcp-server-filesystem", dir},
+		},
 	)
 	for _, c := range []struct{ server, tool, args, want string }{
 		{"everything", "echo", `{"message":"hi"}`, "hi"},
@@ -58,7 +67,8 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// TestNPMByURL reaches a server that nobody here wrote by URL, and again after it was started anew and has forgotten its session.
+// TestNPMByURL reaches a server that nobody here wrote by URL, and again after it was started anew and has forgotten
+// its session.
 func TestNPMByURL(t *testing.T) {
 	need(t, "npm", "mcp-server-everything")
 	for kind, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {

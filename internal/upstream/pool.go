@@ -15,15 +15,17 @@ import (
 
 // Options is what a pool is made from. Zero durations mean no limit.
 type Options struct {
-	Servers      []config.Server
-	Lookup       func(string) (string, bool) // the user's environment
-	StartTimeout time.Duration               // until a server has answered initialize and tools/list; an entry may have its own
-	CallTimeout  time.Duration               // of one call, from its start or its last progress
-	MaxMessage   int                         // bytes in one message of a server; 0 is 64 MiB
-	AllowSelf    bool                        // a server may be codemode itself
-	AsClient     bool                        // servers start as an AI client starts them: they may be codemode, and are not told of this one
-	Log          *slog.Logger
-	Version      string // codemode's, for clientInfo
+	Servers []config.Server
+	Lookup  func(string) (string, bool) // the user's environment
+	// Until a server has answered initialize and tools/list; an entry may have its own.
+	StartTimeout time.Duration
+	CallTimeout  time.Duration // of one call, from its start or its last progress
+	MaxMessage   int           // bytes in one message of a server; 0 is 64 MiB
+	AllowSelf    bool          // a server may be codemode itself
+	// Servers start as an AI client starts them: they may be codemode, and are not told of this one.
+	AsClient bool
+	Log      *slog.Logger
+	Version  string // codemode's, for clientInfo
 
 	// Expand replaces the references in an entry when its server starts; nil leaves it as it is. resolved is told
 	// each value that came in: it may be a secret.
@@ -33,24 +35,24 @@ type Options struct {
 	// of none. It is asked about entries before and after Expand.
 	Secrets func(config.Server) []string
 
-	// Token, when set, is the access token for a server by URL whose entry has none: of a sign-in of the user's. refused is one
-	// that the server has refused; empty is none. An error says why there is none.
+	// Token, when set, is the access token for a server by URL whose entry has none: of a sign-in of the user's.
+	// refused is one that the server has refused; empty is none. An error says why there is none.
 	Token func(ctx context.Context, url, refused string) (string, error)
 
 	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its
 	// WWW-Authenticate headers; nil says that it wants nothing.
 	SignInWanted func(url string, challenges []string)
 
-	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of what
-	// came of it, and ended, which is nil for one that failed, when the process has ended.
+	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of
+	// what came of it, and ended, which is nil for one that failed, when the process has ended.
 	OnStart func(ctx context.Context, server string) (started func(error) (ended func()))
 
-	// OnWait, when set, is told of each wait for a start, in the context of whoever waits, with the limit of that start; over
-	// is called when it is over.
+	// OnWait, when set, is told of each wait for a start, in the context of whoever waits, with the limit of that
+	// start; over is called when it is over.
 	OnWait func(ctx context.Context, server string, limit time.Duration) (over func())
 
-	// Progress, when set, is told what a server that starts is about, and each line of its stderr until it has started; an
-	// empty text is the end.
+	// Progress, when set, is told what a server that starts is about, and each line of its stderr until it has started;
+	// an empty text is the end.
 	Progress func(server, text string)
 
 	// Meta, when set, is what a call says in its _meta, beside what this package says there.
@@ -98,7 +100,9 @@ func NewPool(opts Options) *Pool {
 		opts.Secrets = func(config.Server) []string { return nil }
 	}
 	if opts.OnStart == nil {
-		opts.OnStart = func(context.Context, string) func(error) func() { return func(error) func() { return func() {} } }
+		opts.OnStart = func(context.Context, string) func(error) func() {
+			return func(error) func() { return func() {} }
+		}
 	}
 	if opts.OnWait == nil {
 		opts.OnWait = func(context.Context, string, time.Duration) func() { return func() {} }

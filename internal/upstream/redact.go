@@ -36,7 +36,9 @@ func (s *server) ownSecrets() *redact.Secrets {
 // secrets of all are looked for at once: one server's may be a part of another's.
 func (p *Pool) Redactor() *redact.Redactor {
 	p.mu.Lock()
-	servers := slices.SortedFunc(maps.Values(p.servers), func(a, b *server) int { return strings.Compare(a.config.Name, b.config.Name) })
+	servers := slices.SortedFunc(
+		maps.Values(p.servers), func(a, b *server) int { return strings.Compare(a.config.Name, b.config.Name) },
+	)
 	before := p.redacting
 	p.mu.Unlock()
 	now := redacting{}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestErrorsHideSecrets holds that no error of a server says what it was started with, in whichever form: long or short,
-// in the message or in the data.
+// TestErrorsHideSecrets holds that no error of a server says what it was started with, in whichever form: long or
+// short, in the message or in the data.
 func TestErrorsHideSecrets(t *testing.T) {
 	s := fake("stub")
 	s.Env = map[string]string{"API_KEY": "k3y", "TOKEN": "Tr0ub4dor-and-3", "DEBUG": "1"}
@@ -27,7 +27,11 @@ func TestErrorsHideSecrets(t *testing.T) {
 			fmt.Sprintf("% x", secret), strings.ReplaceAll(secret, "3", "%33"), `\u` + fmt.Sprintf("%04x", secret[0]) + secret[1:],
 		} {
 			text, _ := json.Marshal("1 of 2: " + form + " is bad")
-			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32001,"message":%s,"data":{"a":%s,"n":1}}}`, text, text)
+			line := fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":ID,"error":{"code":-32001,"message":%s,"data":{"a":%s,"n":1}}}`,
+				text,
+				text,
+			)
 			args, _ := json.Marshal(map[string]any{"lines": []byte(line)})
 			_, err := p.Call(t.Context(), "stub", "lines", args)
 			var call *CallError
@@ -38,7 +42,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 			if form == basic {
 				want = "dXNlcj***=" // of the user, who is no secret
 			}
-			if call.Error() != "1 of 2: "+want+" is bad" || string(call.Data) != `{"a":"1 of 2: `+want+` is bad","n":1}` {
+			if call.Error() != "1 of 2: "+want+" is bad" ||
+				string(call.Data) != `{"a":"1 of 2: `+want+` is bad","n":1}` {
 				t.Errorf("%q: %s, %s", form, call, call.Data)
 			}
 		}

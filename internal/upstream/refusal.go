@@ -36,11 +36,12 @@ func (e *refusedError) Hint() []string {
 	return []string{e.hint}
 }
 
-// wrongTransport says whether an older server may be behind this: revision 2025-11-25 has a client try HTTP with SSE where its
-// first message is refused so (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports, its section on
-// backwards compatibility, read November 2026).
+// wrongTransport says whether an older server may be behind this: revision 2025-11-25 has a client try HTTP with SSE
+// where its first message is refused so (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports, its
+// section on backwards compatibility, read November 2026).
 func (e *refusedError) wrongTransport() bool {
-	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed
+	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound ||
+		e.status == http.StatusMethodNotAllowed
 }
 
 // maxRefusal is how much of a refusal is looked at.
@@ -60,7 +61,8 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 		if sent.slot != nil {
 			sent.slot.sent = false
 		}
-		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody // without the error in it, which the SDK would take for the call's
+		// Without the error in it, which the SDK would take for the call's.
+		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody
 		return resp, nil
 	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent.id)))
@@ -69,8 +71,8 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 	return nil, r.statusError(resp, body)
 }
 
-// lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by servers that
-// were made after the example of the TypeScript SDK (npm's server-everything, 2026-11).
+// lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by
+// servers that were made after the example of the TypeScript SDK (npm's server-everything, 2026-11).
 func lostSession(status int, body []byte) bool {
 	return status == http.StatusNotFound ||
 		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
@@ -184,8 +186,8 @@ func head(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// codeRejected is the SDK's own, for what could not be sent (v1.8.0, ErrRejected in internal/jsonrpc2/wire.go): no answer of a
-// server's.
+// codeRejected is the SDK's own, for what could not be sent (v1.8.0, ErrRejected in internal/jsonrpc2/wire.go): no
+// answer of a server's.
 const codeRejected = -32005
 
 // isAnswer says whether an error is one that the server has given: it knows what has become of the call.
@@ -196,7 +198,8 @@ func isAnswer(err error) bool {
 		errors.As(err, &refused) && refused.status < http.StatusInternalServerError
 }
 
-// plainly is an error without what the SDK and the HTTP client put around it: which of their steps failed is nobody's concern.
+// plainly is an error without what the SDK and the HTTP client put around it: which of their steps failed is nobody's
+// concern.
 func plainly(err error) error {
 	var refused *refusedError
 	var address *url.Error

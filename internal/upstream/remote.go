@@ -24,27 +24,28 @@ import (
 	"codemode/internal/config"
 )
 
-// remote is the way to a server by URL: the SDK's transport, Streamable HTTP or the older HTTP with SSE, over an HTTP client
-// whose messages pass through here.
+// remote is the way to a server by URL: the SDK's transport, Streamable HTTP or the older HTTP with SSE, over an HTTP
+// client whose messages pass through here.
 //
-// The SDK does the protocol: sessions, streams and their resumption, its headers. Only here, below it, can an answer be kept
-// as the server sent it: a wrapper around the SDK's connection would hide from the SDK what that connection is (v1.8.0,
-// clientConnection in mcp/transport.go).
+// The SDK does the protocol: sessions, streams and their resumption, its headers. Only here, below it, can an answer be
+// kept as the server sent it: a wrapper around the SDK's connection would hide from the SDK what that connection is
+// (v1.8.0, clientConnection in mcp/transport.go).
 type remote struct {
 	*calls
 	endpoint *url.URL
 	headers  http.Header
 	limit    int                                                       // bytes of one message
 	token    func(ctx context.Context, refused string) (string, error) // of a sign-in
-	wanted   func(challenges []string)                                 // told of a sign-in that is; of nil, that none is
-	denied   atomic.Pointer[refusedError]                              // the last answer that wants to know who asks
-	name     string
-	sse      bool // the older transport, where answers come on a stream of their own
-	inner    mcp.Transport
-	client   *http.Client
-	hangup   context.CancelFunc // ends the streams; set by Connect
-	watched  sync.WaitGroup     // the goroutine that sees the SDK's session end
-	reached  atomic.Bool        // it has answered: a connection refused after that is a server that starts again
+	// Told of a sign-in that is; of nil, that none is.
+	wanted  func(challenges []string)
+	denied  atomic.Pointer[refusedError] // the last answer that wants to know who asks
+	name    string
+	sse     bool // the older transport, where answers come on a stream of their own
+	inner   mcp.Transport
+	client  *http.Client
+	hangup  context.CancelFunc // ends the streams; set by Connect
+	watched sync.WaitGroup     // the goroutine that sees the SDK's session end
+	reached atomic.Bool        // it has answered: a connection refused after that is a server that starts again
 }
 
 // newRemote is the way to a server whose entry's references are replaced.
@@ -59,7 +60,8 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c.URL, refused) }
 	r.wanted = func(challenges []string) { opts.SignInWanted(c.URL, challenges) }
 	for name, value := range c.Headers {
-		if !headerName(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		if !headerName(name) ||
+			strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return nil, fmt.Errorf("its header %q has characters that no header can have", name)
 		}
 		r.headers.Set(name, value)
@@ -76,7 +78,9 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 	}
 	r.client = &http.Client{Transport: &filter{remote: r, next: transport}, CheckRedirect: r.redirect}
 	if sse {
-		r.inner = &mcp.SSEClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1} // bounded by the filter
+		r.inner = &mcp.SSEClientTransport{
+			Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1,
+		} // bounded by the filter
 	} else {
 		r.inner = &mcp.StreamableClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1}
 	}
@@ -223,7 +227,8 @@ func (r *remote) outgoing(req *http.Request) (o outgoing) {
 	return o
 }
 
-// sendSigned sends a request with the token of a sign-in, if there is one, and once more with a fresh one where it is refused.
+// sendSigned sends a request with the token of a sign-in, if there is one, and once more with a fresh one where it is
+// refused.
 func (f *filter) sendSigned(req *http.Request, sent outgoing) (*http.Response, error) {
 	token, none := f.remote.token(req.Context(), "")
 	if none == nil {
@@ -335,7 +340,8 @@ func (r *remote) redirect(req *http.Request, via []*http.Request) error {
 // sameServer says whether an address is of the server: its host, and never less encryption.
 func sameServer(entry, to *url.URL) bool {
 	upgrade := entry.Scheme == "http" && to.Scheme == "https" && entry.Port() == "" && to.Port() == ""
-	return strings.EqualFold(entry.Hostname(), to.Hostname()) && (upgrade || entry.Scheme == to.Scheme && port(entry) == port(to))
+	return strings.EqualFold(entry.Hostname(), to.Hostname()) &&
+		(upgrade || entry.Scheme == to.Scheme && port(entry) == port(to))
 }
 
 func port(u *url.URL) string {
@@ -353,8 +359,8 @@ func discard(body io.ReadCloser) {
 	_ = body.Close()
 }
 
-// jsonBody is an answer of one message. It is read when it is first asked for, and the SDK gets what [calls.message] leaves
-// of it.
+// jsonBody is an answer of one message. It is read when it is first asked for, and the SDK gets what [calls.message]
+// leaves of it.
 type jsonBody struct {
 	body   io.ReadCloser
 	remote *remote
@@ -380,8 +386,8 @@ func (b *jsonBody) Read(p []byte) (int, error) {
 	return b.out.Read(p)
 }
 
-// shown is what the SDK gets of a message; nothing where the message is none of its business. id is that of the request which
-// it must be the answer to; 0 is none.
+// shown is what the SDK gets of a message; nothing where the message is none of its business. id is that of the request
+// which it must be the answer to; 0 is none.
 func (r *remote) shown(text string, id int64) []byte {
 	msg, _ := r.message(text)
 	if msg == nil && id != 0 {

@@ -13,7 +13,8 @@ import (
 	"codemode/internal/hint"
 )
 
-// TestRemoteToken sends the token of a sign-in, takes a fresh one where it is refused, and tells who can sign in where there is none.
+// TestRemoteToken sends the token of a sign-in, takes a fresh one where it is refused, and tells who can sign in where
+// there is none.
 func TestRemoteToken(t *testing.T) {
 	site := newSite(t, fakemcp.Handler("-token", "fresh-t0ken")).at("/mcp")
 	var asked, refreshed atomic.Int64

@@ -46,7 +46,9 @@ func (s *site) up() {
 		s.t.Fatal(err)
 	}
 	s.addr = l.Addr().String()
-	s.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) }))
+	s.server = httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) }),
+	)
 	s.server.Listener.Close()
 	s.server.Listener = l
 	s.server.Start()
@@ -94,7 +96,9 @@ func TestRemoteBytes(t *testing.T) {
 	const result = `{"content":[{"type":"text","text":"\u00e9","odd":1e3}],"isError":false,"big":12345678901234567890,"new":{"a":[]}}`
 	for _, kind := range []string{"json", "stream"} {
 		t.Run(kind, func(t *testing.T) {
-			site := newSite(t, scripted(func(w http.ResponseWriter, id string) { answer(w, kind == "stream", id, result) }))
+			site := newSite(
+				t, scripted(func(w http.ResponseWriter, id string) { answer(w, kind == "stream", id, result) }),
+			)
 			f := newPool(t, nil, site.at("/"))
 			raw, err := f.Call(t.Context(), "far", "any", nil)
 			if err != nil || string(raw) != result {
@@ -117,7 +121,12 @@ func scripted(call func(w http.ResponseWriter, id string)) http.Handler {
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		case msg.Method == "initialize":
-			answer(w, false, string(msg.ID), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
+			answer(
+				w,
+				false,
+				string(msg.ID),
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
+			)
 		case msg.Method == "tools/list":
 			answer(w, false, string(msg.ID), `{"tools":[{"name":"any","inputSchema":{"type":"object"}},
 				{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
@@ -277,11 +286,12 @@ func TestRemoteAgain(t *testing.T) {
 				t.Errorf("the answer is %q", got)
 			}
 			site.down()
-			f.entry("far").update(func(st *serverState) { // else a call may be on its way into a connection that is just ending
-				if st.live != nil {
-					st.live.conn.(*remote).client.CloseIdleConnections()
-				}
-			})
+			f.entry("far").
+				update(func(st *serverState) { // else a call may be on its way into a connection that is just ending
+					if st.live != nil {
+						st.live.conn.(*remote).client.CloseIdleConnections()
+					}
+				})
 			back := time.AfterFunc(300*time.Millisecond, site.up)
 			defer back.Stop()
 			if got := f.text("far", "echo", `{"message":"away"}`); got != "away" {
@@ -291,8 +301,8 @@ func TestRemoteAgain(t *testing.T) {
 	}
 }
 
-// TestRemoteUnknown ends the connection in the middle of a call: what became of it nobody knows, and it is not made again
-// unless the server says that this does no harm.
+// TestRemoteUnknown ends the connection in the middle of a call: what became of it nobody knows, and it is not made
+// again unless the server says that this does no harm.
 func TestRemoteUnknown(t *testing.T) {
 	for tool, times := range map[string]int64{"any": 1, "reads": 2} {
 		var calls atomic.Int64
@@ -310,7 +320,8 @@ func TestRemoteUnknown(t *testing.T) {
 	}
 }
 
-// TestRemoteWaits has a server ask for patience: it gets the same request again, and is told of where it asks for too much.
+// TestRemoteWaits has a server ask for patience: it gets the same request again, and is told of where it asks for too
+// much.
 func TestRemoteWaits(t *testing.T) {
 	var calls atomic.Int64
 	site := newSite(t, scripted(func(w http.ResponseWriter, id string) {
@@ -330,7 +341,8 @@ func TestRemoteWaits(t *testing.T) {
 		t.Errorf("the answer is %q", got)
 	}
 	_, err := f.Call(t.Context(), "far", "any", nil)
-	if err == nil || !strings.Contains(err.Error(), "429 Too Many Requests") || !strings.Contains(strings.Join(hint.Of(err), ""), "86400") {
+	if err == nil || !strings.Contains(err.Error(), "429 Too Many Requests") ||
+		!strings.Contains(strings.Join(hint.Of(err), ""), "86400") {
 		t.Errorf("the error is %v, %q", err, hint.Of(err))
 	}
 }

@@ -303,8 +303,8 @@ func (s *server) notifyAll() {
 }
 
 // call calls a tool in the live session. When the session turns out to have ended before the call was
-// sent, the server is started again for it; a call that may have had an effect is never repeated, unless the server says of
-// the tool that this changes nothing.
+// sent, the server is started again for it; a call that may have had an effect is never repeated, unless the server
+// says of the tool that this changes nothing.
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
 	var last error
 	for range 2 {

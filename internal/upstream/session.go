@@ -23,10 +23,12 @@ import (
 // connection is one way to a server, as long as it lasts.
 type connection interface {
 	mcp.Transport
-	end(client *mcp.ClientSession, grace time.Duration) // ends it and every goroutine of it; client is nil before there is one
-	exit() error                                        // how it has ended
-	stderr() (text string, cut bool)                    // the last that a process wrote there
-	place() slog.Attr                                   // where the server is, for the log
+	end(
+		client *mcp.ClientSession, grace time.Duration,
+	) // ends it and every goroutine of it; client is nil before there is one
+	exit() error                     // how it has ended
+	stderr() (text string, cut bool) // the last that a process wrote there
+	place() slog.Attr                // where the server is, for the log
 }
 
 // session is one connection to a server and the MCP session over it. The server's run goroutine stops it.
@@ -71,7 +73,10 @@ func refusesInitialize(err *StartError) bool {
 		return false
 	}
 	switch wire.Code {
-	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion:
+	case jsonrpc.CodeMethodNotFound,
+		jsonrpc.CodeInvalidRequest,
+		jsonrpc.CodeInvalidParams,
+		mcp.CodeUnsupportedProtocolVersion:
 		return true
 	}
 	return false
@@ -152,7 +157,9 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 		err = context.Cause(ctx)
 	}
 	c := sess.server.config
-	e := &StartError{Server: c.Name, Step: step, Err: sess.secrets.Error(plainly(err)), Walls: c.Sandbox, Source: c.Source}
+	e := &StartError{
+		Server: c.Name, Step: step, Err: sess.secrets.Error(plainly(err)), Walls: c.Sandbox, Source: c.Source,
+	}
 	if sess.conn != nil {
 		e.Stderr = sess.stderr()
 	}
@@ -166,7 +173,9 @@ var errSelf = errors.New("it is codemode itself, which would start every server 
 func (sess *session) isSelf() bool {
 	init := sess.client.InitializeResult()
 	return init != nil && init.ServerInfo != nil && init.ServerInfo.Name == "codemode" &&
-		slices.ContainsFunc(sess.tools, func(t json.RawMessage) bool { return gjson.GetBytes(t, "name").String() == "run_python" })
+		slices.ContainsFunc(
+			sess.tools, func(t json.RawMessage) bool { return gjson.GetBytes(t, "name").String() == "run_python" },
+		)
 }
 
 // ending is how the session ended: by what it did wrong, else as its process did, which has ended.
@@ -192,7 +201,9 @@ func (sess *session) stop(ctx context.Context) *StartError {
 		sess.end = sess.conn.exit()
 	}
 	c := sess.server.config
-	return &StartError{Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: c.Sandbox, Source: c.Source}
+	return &StartError{
+		Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: c.Sandbox, Source: c.Source,
+	}
 }
 
 // shut ends the process and every goroutine of the session.
@@ -267,8 +278,8 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	return nil, fmt.Errorf("more than %d pages", maxPages)
 }
 
-// callable says whether a tool can be called: the SDK leaves out those whose arguments cannot be made headers of, as it must by
-// revision 2026-07-28 ("clients MUST reject" a definition with an invalid x-mcp-header).
+// callable says whether a tool can be called: the SDK leaves out those whose arguments cannot be made headers of, as it
+// must by revision 2026-07-28 ("clients MUST reject" a definition with an invalid x-mcp-header).
 func callable(tool gjson.Result, seen *mcp.ListToolsResult) bool {
 	if seen == nil || !strings.Contains(tool.Raw, `"x-mcp-header"`) {
 		return true
@@ -293,7 +304,10 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slot := &slot{cancel: cancel}
-	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name))
+	slot.limit(
+		cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout),
+		fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name),
+	)
 	params := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: mcp.Meta{}}
 	for name, value := range sess.server.pool.opts.Meta(ctx) {
 		params.Meta[name] = value
@@ -332,8 +346,8 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	return nil, e
 }
 
-// repeatable says whether a call of a tool may be made again when nobody knows what became of it: the server lists it as one
-// that reads, or whose second call with the same arguments changes nothing.
+// repeatable says whether a call of a tool may be made again when nobody knows what became of it: the server lists it
+// as one that reads, or whose second call with the same arguments changes nothing.
 func (sess *session) repeatable(tool string) bool {
 	return slices.ContainsFunc(sess.tools, func(t json.RawMessage) bool {
 		hints := gjson.GetManyBytes(t, "name", "annotations.readOnlyHint", "annotations.idempotentHint")

@@ -15,7 +15,8 @@ import (
 )
 
 // depthVariable counts how many codemodes are above a process, so that one that is configured as its own
-// server ends the chain. A server that runs codemode itself, to execute a script say, is no mistake; hence more than one.
+// server ends the chain. A server that runs codemode itself, to execute a script say, is no mistake; hence more than
+// one.
 const depthVariable = "CODEMODE_DEPTH"
 
 // MaxDepth is how many codemodes may be above one that starts servers.
@@ -73,8 +74,8 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	return spec, err
 }
 
-// Missing says what keeps a server's program from being started, as far as that can be told without starting it: that it is
-// not there. References in s are replaced.
+// Missing says what keeps a server's program from being started, as far as that can be told without starting it: that
+// it is not there. References in s are replaced.
 func Missing(s config.Server, lookup func(string) (string, bool)) error {
 	env, err := ownEnvironment(s, lookup, &redact.Secrets{})
 	if err != nil || s.Command == "" {
@@ -103,7 +104,10 @@ func Depth(lookup func(string) (string, bool)) int {
 func nextDepth(lookup func(string) (string, bool)) (string, error) {
 	depth := Depth(lookup)
 	if depth > MaxDepth {
-		return "", fmt.Errorf("codemode runs %d levels deep in itself already (%s=%d); is it its own server?", depth, depthVariable, depth)
+		return "", fmt.Errorf(
+			"codemode runs %d levels deep in itself already (%s=%d); is it its own server?", depth, depthVariable,
+			depth,
+		)
 	}
 	return strconv.Itoa(depth + 1), nil
 }

@@ -114,7 +114,12 @@ func TestRedactorOfAll(t *testing.T) {
 	}
 	lookup := user(nil)
 	p := NewPool(Options{Lookup: lookup, Expand: expandWith(lookup), Servers: []config.Server{
-		server("db", "postgres-Tr0ub4dor"), server("web", "postgres"), server("ci", "the-post"), server("x", "ub4dor-and-on"),
+		server(
+			"db", "postgres-Tr0ub4dor",
+		),
+		server("web", "postgres"),
+		server("ci", "the-post"),
+		server("x", "ub4dor-and-on"),
 	}})
 	for range 20 { // the order of a map
 		mask := p.Redactor().Text
@@ -150,12 +155,16 @@ func TestHome(t *testing.T) {
 
 func TestEnvFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "env")
-	if err := os.WriteFile(file, []byte("\ufeff# ours\nA=1\n\nexport B = two words \nC='q=\"'\nD=\r\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		file, []byte("\ufeff# ours\nA=1\n\nexport B = two words \nC='q=\"'\nD=\r\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	secrets := &redact.Secrets{}
-	env, err := ownEnvironment(config.Server{EnvFile: file, Env: map[string]string{"A": "own"}, EnvUnset: []string{"HOME"}},
-		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), secrets)
+	env, err := ownEnvironment(
+		config.Server{EnvFile: file, Env: map[string]string{"A": "own"}, EnvUnset: []string{"HOME"}},
+		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), secrets,
+	)
 	want := map[string]string{"PATH": "/bin", "A": "own", "B": "two words", "C": `q="`, "D": ""}
 	if err != nil || !maps.Equal(env, want) {
 		t.Errorf("it is %v (%v), want %v", env, err, want)
@@ -163,7 +172,10 @@ func TestEnvFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("A=1\nsecret-without-name\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readEnvFile(config.Server{}, file); err == nil || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "secret-without") {
+	if _, err := readEnvFile(
+		config.Server{}, file,
+	); err == nil || !strings.Contains(err.Error(), "line 2") ||
+		strings.Contains(err.Error(), "secret-without") {
 		t.Errorf("the error is %v", err)
 	}
 	for _, bad := range []string{filepath.Dir(file), file + "-none"} {
@@ -173,7 +185,8 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
-// TestEnvFileApproved holds that a project's server starts with the bytes that were hashed for its approval, or not at all.
+// TestEnvFileApproved holds that a project's server starts with the bytes that were hashed for its approval, or not at
+// all.
 func TestEnvFileApproved(t *testing.T) {
 	project := t.TempDir()
 	file := filepath.Join(project, ".env")
@@ -208,7 +221,9 @@ func TestEnvFileApproved(t *testing.T) {
 	write(file, "FOO=evil\n")
 	_, err := read(s)
 	if err == nil || !strings.Contains(err.Error(), "changed since it was approved; nothing was started") ||
-		!slices.Contains(hint.Of(err), "look at it, then: codemode servers approve build") || strings.Contains(err.Error(), "evil") {
+		!slices.Contains(
+			hint.Of(err), "look at it, then: codemode servers approve build",
+		) || strings.Contains(err.Error(), "evil") {
 		t.Errorf("the same size and time: %v", err)
 	}
 	if runtime.GOOS == "windows" {
@@ -239,8 +254,10 @@ func TestSpec(t *testing.T) {
 		}
 	}
 	vars := map[string]string{
-		"HOME": home, "PATH": "/nowhere:" + filepath.Join(home, "bin"), "LANG": "C", "AWS_SECRET_ACCESS_KEY": "not-for-servers",
-		"CODEMODE_X": "own", "TOKEN": "expanded-secret", "LC_ALL": "() { :; }", "HTTPS_PROXY": "http://proxy",
+		"HOME": home, "PATH": "/nowhere:" + filepath.Join(home, "bin"),
+		"LANG": "C", "AWS_SECRET_ACCESS_KEY": "not-for-servers", "CODEMODE_X": "own",
+		"TOKEN": "expanded-secret", "LC_ALL": "() { :; }",
+		"HTTPS_PROXY": "http://proxy",
 	}
 	for _, c := range []struct {
 		name    string
@@ -256,8 +273,12 @@ func TestSpec(t *testing.T) {
 		{name: "home", server: config.Server{Command: "~/bin/server", Cwd: "~/work"}, path: program, dir: home + "/work"},
 		{name: "relative to cwd", server: config.Server{Command: "./local", Cwd: "${HOME}/work"}, path: home + "/work/local", dir: home + "/work"},
 		{
-			name: "expanded", path: program, dir: home, args: []string{"--key=expanded-secret", "~", "$TOKEN"}, env: map[string]string{"KEY": "expanded-secret!"},
-			server: config.Server{Command: "${X:-server}", Args: []string{"--key=${TOKEN}", "~", "$TOKEN"}, Env: map[string]string{"KEY": "${env:TOKEN}!"}},
+			name: "expanded", path: program, dir: home,
+			args: []string{"--key=expanded-secret", "~", "$TOKEN"}, env: map[string]string{"KEY": "expanded-secret!"},
+			server: config.Server{
+				Command: "${X:-server}", Args: []string{"--key=${TOKEN}", "~", "$TOKEN"},
+				Env: map[string]string{"KEY": "${env:TOKEN}!"},
+			},
 		},
 		{name: "its own PATH", server: config.Server{Command: "local", Env: map[string]string{"PATH": home + "/work"}}, path: home + "/work/local", dir: home},
 		{name: "no dot in PATH", server: config.Server{Command: "local", Cwd: home + "/work", Env: map[string]string{"PATH": ".::bin"}}, wantErr: `"local" was not found in PATH`},
@@ -285,7 +306,10 @@ func TestSpec(t *testing.T) {
 			if spec.Path != c.path || spec.Dir != c.dir || !slices.Equal(spec.Args, c.args) {
 				t.Errorf("it starts %q %q in %q", spec.Path, spec.Args, spec.Dir)
 			}
-			want := map[string]string{"HOME": home, "LANG": "C", "PATH": vars["PATH"], "HTTPS_PROXY": "http://proxy", depthVariable: "1"}
+			want := map[string]string{
+				"HOME": home, "LANG": "C", "PATH": vars["PATH"], "HTTPS_PROXY": "http://proxy",
+				depthVariable: "1",
+			}
 			if c.depth == "2" {
 				want[depthVariable] = "3"
 			}
@@ -299,7 +323,9 @@ func TestSpec(t *testing.T) {
 			if !maps.Equal(got, want) {
 				t.Errorf("its environment is %q, want %q", got, want)
 			}
-			if masked := secrets.Redactor().Text("expanded-secret " + home); c.name == "expanded" && masked != "*** "+home {
+			if masked := secrets.Redactor().
+				Text("expanded-secret " + home); c.name == "expanded" &&
+				masked != "*** "+home {
 				t.Errorf("masked, it is %q", masked)
 			}
 		})

@@ -35,14 +35,16 @@ func (s *server) walled(walls config.Walls, envFile string) (proc.Starter, error
 	return s.pool.opts.Sandbox(walls), nil
 }
 
-// unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next start
-// would read it.
+// unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next
+// start would read it.
 func (s *server) unchangeable(file string, write []string) error {
 	file, err := home(file, s.pool.opts.Lookup)
 	if err != nil {
 		return err
 	}
-	for _, place := range []string{filepath.Clean(file), filepath.Join(real(filepath.Dir(file)), filepath.Base(file)), real(file)} {
+	for _, place := range []string{
+		filepath.Clean(file), filepath.Join(real(filepath.Dir(file)), filepath.Base(file)), real(file),
+	} {
 		for _, dir := range write {
 			if within(filepath.Clean(dir), place) || within(real(dir), place) {
 				return fmt.Errorf("its file of variables %q is in %q, which sandbox_write lets it change", file, dir)
@@ -52,7 +54,8 @@ func (s *server) unchangeable(file string, write []string) error {
 	return nil
 }
 
-// insideProject refuses a folder outside of the project for a server that came with it: its sandbox shows where it starts.
+// insideProject refuses a folder outside of the project for a server that came with it: its sandbox shows where it
+// starts.
 func (s *server) insideProject(dir string) error {
 	project := s.config.Project
 	if project == "" || within(real(project), real(dir)) || dir == neutralDir(s.pool.opts.Lookup) {
@@ -78,11 +81,17 @@ func within(dir, path string) bool {
 // What programs say when a wall is in their way, in the words of libc, node and Python.
 var (
 	saysNetwork = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)EAI_AGAIN|ENOTFOUND|ENETUNREACH|connect EACCES|network is unreachable|name resolution|resolve host|getaddrinfo`)
+		return regexp.MustCompile(
+			`(?i)EAI_AGAIN|ENOTFOUND|ENETUNREACH|connect EACCES|network is unreachable|name resolution|resolve host|getaddrinfo`,
+		)
 	})
-	saysReadOnly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)EROFS|read-only file system`) })
-	saysMissing  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)ENOENT|no such file or directory|cannot find (?:module|package)|no module named|not found`)
+	saysReadOnly = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`(?i)EROFS|read-only file system`) },
+	)
+	saysMissing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`(?i)ENOENT|no such file or directory|cannot find (?:module|package)|no module named|not found`,
+		)
 	})
 )
 

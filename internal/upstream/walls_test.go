@@ -10,8 +10,8 @@ import (
 	"codemode/internal/require"
 )
 
-// TestWalledEntry holds what an entry may not lead a server's sandbox to: a file of variables that the server writes itself,
-// and for a project's entry a folder outside of the project.
+// TestWalledEntry holds what an entry may not lead a server's sandbox to: a file of variables that the server writes
+// itself, and for a project's entry a folder outside of the project.
 func TestWalledEntry(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -22,13 +22,20 @@ func TestWalledEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{"w/.env": dir + "/other/.env", "p/out": dir + "/other", "l": dir + "/w"} {
+	for link, target := range map[string]string{
+		"w/.env": dir + "/other/.env", "p/out": dir + "/other", "l": dir + "/w",
+	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			require.Lacking(t, "symlinks", "%v", err)
 		}
 	}
-	s := &server{pool: &Pool{opts: Options{Lookup: func(string) (string, bool) { return "", false }}}, config: config.Server{Project: dir + "/p"}}
-	for file, refused := range map[string]bool{"w/.env": true, "l/x": true, "w/not/there": true, "other/.env": false, "w.env": false} {
+	s := &server{
+		pool:   &Pool{opts: Options{Lookup: func(string) (string, bool) { return "", false }}},
+		config: config.Server{Project: dir + "/p"},
+	}
+	for file, refused := range map[string]bool{
+		"w/.env": true, "l/x": true, "w/not/there": true, "other/.env": false, "w.env": false,
+	} {
 		err := s.unchangeable(filepath.Join(dir, file), []string{dir + "/w"})
 		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "sandbox_write lets it change") {
 			t.Errorf("file of variables %s: %v", file, err)

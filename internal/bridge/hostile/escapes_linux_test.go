@@ -38,7 +38,9 @@ func TestEngineEscapes(t *testing.T) {
 		if raced {
 			return // what the detector watches is this process, which does here what it does for the native runtime
 		}
-		rt := container.New(container.Options{Engine: engine, Image: image, CacheDir: t.TempDir(), Lookup: os.LookupEnv})
+		rt := container.New(
+			container.Options{Engine: engine, Image: image, CacheDir: t.TempDir(), Lookup: os.LookupEnv},
+		)
 		t.Cleanup(func() { rt.Close() })
 		present, err := rt.Image().Present(t.Context())
 		if err != nil || !present {

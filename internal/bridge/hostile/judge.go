@@ -87,7 +87,8 @@ func clean(o bridge.Outcome) error {
 // that it judges.
 func unseen(r rune) bool {
 	const deceives = "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune(deceives, r) || unicode.Is(unicode.Variation_Selector, r) && r > 0xffff
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune(deceives, r) ||
+		unicode.Is(unicode.Variation_Selector, r) && r > 0xffff
 }
 
 func text(o bridge.Outcome, mode string) string {

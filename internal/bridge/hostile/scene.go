@@ -40,7 +40,9 @@ type scene struct {
 
 func newScene(opts Options, dir string, a escape.Attempt) (*scene, error) {
 	all, err := cells(a)
-	s := &scene{attempt: a, cells: all, opts: opts, dir: filepath.Join(dir, a.Name), bridges: map[string]*bridge.Bridge{}}
+	s := &scene{
+		attempt: a, cells: all, opts: opts, dir: filepath.Join(dir, a.Name), bridges: map[string]*bridge.Bridge{},
+	}
 	return s, errors.Join(err, os.Mkdir(s.dir, 0o700))
 }
 
@@ -90,9 +92,15 @@ func (s *scene) bridge(tenant string) *bridge.Bridge {
 	c := settings(s.opts.Policy)
 	c.Tenant = tenant
 	b := bridge.New(bridge.Options{
-		Config: c, Runtime: shared{s.opts.Runtime}, StateDir: s.dir, ToolsDir: s.tools(tenant), Version: "escape",
-		Servers: []config.Server{s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant), s.notes(tenant)},
-		Lookup:  func(string) (string, bool) { return "", false },
+		Config:   c,
+		Runtime:  shared{s.opts.Runtime},
+		StateDir: s.dir,
+		ToolsDir: s.tools(tenant),
+		Version:  "escape",
+		Servers: []config.Server{
+			s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant), s.notes(tenant),
+		},
+		Lookup: func(string) (string, bool) { return "", false },
 	})
 	s.bridges[tenant] = b
 	return b
@@ -160,7 +168,9 @@ func (s *scene) code(c cell) string {
 			s.before[i] = json.RawMessage("null")
 		}
 	}
-	return fmt.Sprintf("exec(%s); before = json.loads(%s)\n%s", encode(escape.Helpers()), encode(string(encode(s.before))), c.code)
+	return fmt.Sprintf(
+		"exec(%s); before = json.loads(%s)\n%s", encode(escape.Helpers()), encode(string(encode(s.before))), c.code,
+	)
 }
 
 // encode writes a value as JSON, which for a string is a Python literal, too.
@@ -176,7 +186,8 @@ func encode(v any) []byte {
 // answer, if only one that it is lost. No server was started that no run may call.
 func (s *scene) aftermath(ctx context.Context) error {
 	next := func(session string, timeout time.Duration) bridge.Outcome {
-		return s.bridge("a").Run(ctx, bridge.Request{Code: "40 + 2", Session: session, Servers: []string{}, Timeout: timeout})
+		return s.bridge("a").
+			Run(ctx, bridge.Request{Code: "40 + 2", Session: session, Servers: []string{}, Timeout: timeout})
 	}
 	o := next("a", clock)
 	if o.Status == bridge.StatusTimeout { // it may still be busy with what has been answered

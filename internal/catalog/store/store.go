@@ -1,8 +1,8 @@
 // Package store keeps what servers said of their tools on disk, so that nothing needs starting to search them.
 //
 // It owns one directory of the cache, with a file or two for each server; any number of processes may use it at once,
-// because every file is written aside and renamed into place. It never keeps what a server is started with, nor any value
-// of a result: a file's name is a hash, its contents are tool definitions and shapes. Nothing needs closing.
+// because every file is written aside and renamed into place. It never keeps what a server is started with, nor any
+// value of a result: a file's name is a hash, its contents are tool definitions and shapes. Nothing needs closing.
 package store
 
 import (
@@ -169,8 +169,8 @@ const (
 	maxTemp  = time.Hour // a file still being written is younger
 )
 
-// Prune removes what is older than maxAge, what other processes left half written, and of the rest the oldest until the store
-// is no larger than maxStore. A file that is gone meanwhile was pruned by another process.
+// Prune removes what is older than maxAge, what other processes left half written, and of the rest the oldest until the
+// store is no larger than maxStore. A file that is gone meanwhile was pruned by another process.
 func (s *Store) Prune(now time.Time) error {
 	return s.prune(now, maxStore)
 }

@@ -39,7 +39,8 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, ok := New(dir, nil).Load(key)
-	if !ok || len(e.Tools) != 2 || string(e.Tools[0]) != `{"name":"a\n","n":1.0}` || string(e.Tools[1]) != `{"name":"b"}` {
+	if !ok || len(e.Tools) != 2 || string(e.Tools[0]) != `{"name":"a\n","n":1.0}` ||
+		string(e.Tools[1]) != `{"name":"b"}` {
 		t.Errorf("loaded %s, %v", e.Tools, ok)
 	}
 	if age := e.Age(monday.Add(time.Hour)); age != time.Hour {
@@ -158,7 +159,11 @@ func TestLearn(t *testing.T) {
 	learn("a", `null`)
 	learn("b", `[7]`)
 	e, _ := s.Load(key)
-	if got, _ := json.Marshal(e.Shapes); string(got) != `{"a":{"type":["null","object"],"properties":{"token":{"type":["string"]}},"required":["token"]},`+
+	if got, _ := json.Marshal(
+		e.Shapes,
+	); string(
+		got,
+	) != `{"a":{"type":["null","object"],"properties":{"token":{"type":["string"]}},"required":["token"]},`+
 		`"b":{"type":["array"],"items":{"type":["integer"]}}}` {
 		t.Errorf("learned %s", got)
 	}
@@ -191,7 +196,9 @@ func TestKey(t *testing.T) {
 // TestHalfWritten has a list be saved beside what a killed process left, and what another is still writing.
 func TestHalfWritten(t *testing.T) {
 	s, key := New(t.TempDir(), nil), Key([]byte("x"), "")
-	for name, at := range map[string]time.Time{tempPrefix + "young": monday, tempPrefix + "dead": monday.Add(-2 * maxTemp)} {
+	for name, at := range map[string]time.Time{
+		tempPrefix + "young": monday, tempPrefix + "dead": monday.Add(-2 * maxTemp),
+	} {
 		path := filepath.Join(s.dir, name)
 		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
@@ -223,7 +230,9 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, at := range map[string]time.Time{tempPrefix + "1": monday, tempPrefix + "2": monday.Add(-2 * maxTemp), "README": monday.Add(-2 * maxAge)} {
+	for name, at := range map[string]time.Time{
+		tempPrefix + "1": monday, tempPrefix + "2": monday.Add(-2 * maxTemp), "README": monday.Add(-2 * maxAge),
+	} {
 		path := filepath.Join(s.dir, name)
 		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
@@ -265,7 +274,10 @@ func TestSideBySide(t *testing.T) {
 				} else if !ok && runtime.GOOS != "windows" {
 					t.Error("not there, though it was saved before")
 				}
-				if err := errors.Join(s.Learn(key, map[string]*catalog.Shape{"t": shape}, monday), s.Prune(monday)); err != nil && runtime.GOOS != "windows" {
+				if err := errors.Join(
+					s.Learn(key, map[string]*catalog.Shape{"t": shape}, monday), s.Prune(monday),
+				); err != nil &&
+					runtime.GOOS != "windows" {
 					t.Error(err)
 				}
 			}
@@ -283,7 +295,9 @@ func BenchmarkLoad(b *testing.B) {
 	for i := range 70 { // 527 tools of about 1 kB each, as real servers have
 		var tools []json.RawMessage
 		for j := range 8 {
-			tools = append(tools, raw(fmt.Sprintf(`{"name":"tool_%d","description":"%s"}`, j, strings.Repeat("word ", 200)))...)
+			tools = append(
+				tools,
+				raw(fmt.Sprintf(`{"name":"tool_%d","description":"%s"}`, j, strings.Repeat("word ", 200)))...)
 		}
 		keys = append(keys, Key(fmt.Append(nil, i), ""))
 		if err := s.Save(keys[i], tools, monday); err != nil {

@@ -68,7 +68,11 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			return m.Original() && m.Name == e.Written && slices.Equal(m.Key, localTable(doc, table, e))
 		})
 		switch reason := i.staying(e, t.Client); {
-		case isReplaced, e.Written == req.Name, e.Status == clientcfg.Invalid && reason == "", e.Scope != t.Scope && e.Scope != clientcfg.Local, !listed(e):
+		case isReplaced,
+			e.Written == req.Name,
+			e.Status == clientcfg.Invalid && reason == "",
+			e.Scope != t.Scope && e.Scope != clientcfg.Local,
+			!listed(e):
 		case reason != "":
 			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
 				p.stayed = append(p.stayed, Stayed{e.Written, reason})
@@ -129,7 +133,7 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 	case clientcfg.StartsOriginal(e.Server):
 		return "it starts the Python original"
 	case e.Server.Command == "" && len(e.Server.Headers)+len(e.Server.HeadersFrom) == 0 && e.Server.BearerFrom == "":
-		return "it is reached by URL and has no token in its entry, so " + c.Title + " may be signed in there, which codemode cannot be"
+		return "it is reached by URL and has no token in its entry, so " + c.Title + " may be signed in there"
 	}
 	if why := clientcfg.Bound(e); why != "" {
 		return why
@@ -179,14 +183,15 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 	base := cmp.Or(strings.TrimLeft(oddInName.ReplaceAllString(as, "_"), "."), "server")
 	base = base[:min(len(base), maxBase)]
 	path := filepath.Join(i.Adopt.Dir, base+".json")
-	for n := 2; exists(path) || slices.ContainsFunc(files, func(o newFile) bool { return strings.EqualFold(o.path, path) }); n++ {
+	planned := func(o newFile) bool { return strings.EqualFold(o.path, path) }
+	for n := 2; exists(path) || slices.ContainsFunc(files, planned); n++ {
 		path = filepath.Join(i.Adopt.Dir, fmt.Sprintf("%s-%d.json", base, n))
 	}
 	return Moved{Name: e.Written, As: as, File: path, Wrote: true, Folder: !exists(i.Adopt.Dir)}
 }
 
-// ownFile is a file of codemode's own for one server, in its client's own words, and with the client's name, by whose rules they
-// are read. One that was of a folder alone starts there, as it did.
+// ownFile is a file of codemode's own for one server, in its client's own words, and with the client's name, by whose
+// rules they are read. One that was of a folder alone starts there, as it did.
 func ownFile(t Target, doc *splice.Document, key []string, as, folder string) ([]byte, error) {
 	raw, ok := doc.Raw(key)
 	if t.format != splice.JSON && t.format != splice.JSONC {
@@ -201,7 +206,9 @@ func ownFile(t Target, doc *splice.Document, key []string, as, folder string) ([
 		return nil, fmt.Errorf("the server called %q is not there", as)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\n  \"client\": %s,\n  \"mcpServers\": {\n    %s: %s\n  }\n}\n", quoted(t.Client.ID), quoted(as), raw)
+	fmt.Fprintf(
+		&b, "{\n  \"client\": %s,\n  \"mcpServers\": {\n    %s: %s\n  }\n}\n", quoted(t.Client.ID), quoted(as), raw,
+	)
 	if value, _ := doc.Get(key); folder != "" {
 		if entry, _ := value.(map[string]any); entry["cwd"] == nil {
 			own, err := splice.Parse(b.Bytes(), splice.JSONC)

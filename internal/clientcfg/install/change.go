@@ -89,8 +89,8 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 	return fail(Failed, errBusy)
 }
 
-// write does what is proposed, if the file is still what it was. The ledger comes first: a codemode that is killed between the
-// two has recorded what is not there, which costs nothing.
+// write does what is proposed, if the file is still what it was. The ledger comes first: a codemode that is killed
+// between the two has recorded what is not there, which costs nothing.
 func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l *ledger, r *Result) (err error) {
 	if t.Client.Install.LockDir && t.Scope == clientcfg.User {
 		unlock, err := lockDir(ctx, f.path)
@@ -192,8 +192,8 @@ func (i *Installer) holds(t Target, key []string) bool {
 	return ok && i.isOurs(table)
 }
 
-// Confirm looks again at the files of clients that write theirs from memory, some time after they were written, and marks
-// the results of those that have undone it.
+// Confirm looks again at the files of clients that write theirs from memory, some time after they were written, and
+// marks the results of those that have undone it.
 func (i *Installer) Confirm(ctx context.Context, results []Result) error {
 	again := func(r Result) bool { return r.written && r.key != nil && r.target.Client.Install.Rewrites }
 	if !slices.ContainsFunc(results, again) {
@@ -210,7 +210,8 @@ func (i *Installer) Confirm(ctx context.Context, results []Result) error {
 	return nil
 }
 
-// staleLock is the age from which Cline takes its lock for one of a process that died, github.com/cline/cline, read 2026-11.
+// staleLock is the age from which Cline takes its lock for one of a process that died, github.com/cline/cline, read
+// 2026-11.
 const staleLock = 10 * time.Second
 
 // lockDir takes the lock that a client holds while it writes: a folder beside the file.

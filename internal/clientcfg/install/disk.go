@@ -54,7 +54,9 @@ func cause(err error) error {
 const tempMark = ".codemode-"
 
 // temp writes a file beside the one it will become, whole and on the disk.
-func (i *Installer) temp(dir *os.Root, base string, data []byte, mode fs.FileMode, like fs.FileInfo) (name string, err error) {
+func (i *Installer) temp(
+	dir *os.Root, base string, data []byte, mode fs.FileMode, like fs.FileInfo,
+) (name string, err error) {
 	name = "." + base + tempMark + rand.Text()[:8]
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -199,7 +201,8 @@ func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
 	return f, was, nil
 }
 
-// exchange puts a new file in the place of the one that was read, and sees to it that nothing is lost of what was there.
+// exchange puts a new file in the place of the one that was read, and sees to it that nothing is lost of what was
+// there.
 func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	if err := swap(dir, tmp, base); err != nil {
 		return rename(dir, tmp, base)
@@ -233,7 +236,9 @@ func aside(dir *os.Root, tmp, base string, why error) error {
 	if err := dir.Rename(tmp, kept); err != nil {
 		kept = tmp
 	}
-	return fmt.Errorf("it was changed by others meanwhile (%w); what was there is kept beside %q as %q", why, base, kept)
+	return fmt.Errorf(
+		"it was changed by others meanwhile (%w); what was there is kept beside %q as %q", why, base, kept,
+	)
 }
 
 // remove removes a file whose content is still the one that was read.

@@ -7,7 +7,8 @@ import (
 	"codemode/internal/clientcfg"
 )
 
-// asking is how clients show what policy.confirm asks, tried in their terminals, or read in VS Code's source, in November 2026.
+// asking is how clients show what policy.confirm asks, tried in their terminals, or read in VS Code's source, in
+// November 2026.
 const asking = `
 ## How they ask
 
@@ -43,22 +44,40 @@ $XDG_CONFIG_HOME or ~/.config; {local} is %LOCALAPPDATA%. An asterisk stands for
 		if c.Install.None != "" {
 			continue
 		}
-		fmt.Fprintf(&b, "| `%s` %s | %s | %s | %s | %s |\n", c.ID, c.Title, filesOf(c, clientcfg.User), filesOf(c, clientcfg.Project), formOf(c), passOf(c))
+		fmt.Fprintf(
+			&b,
+			"| `%s` %s | %s | %s | %s | %s |\n",
+			c.ID,
+			c.Title,
+			filesOf(c, clientcfg.User),
+			filesOf(c, clientcfg.Project),
+			formOf(c),
+			passOf(c),
+		)
 	}
 	b.WriteString("\nNames for more than one:")
 	for _, name := range []string{"claude"} {
 		fmt.Fprintf(&b, " `%s` is `%s`, whichever are here.\n", name, strings.Join(clientcfg.Aliases[name], "` and `"))
 	}
-	b.WriteString("\n\"strict\" clients reject comments and trailing commas, so codemode does not write into a file of theirs that has some. The last column is\nwhat `--env-pass NAME` writes; clients in **bold** give their servers no variables but a few and those.\n\n## What to know\n\n")
+	b.WriteString(
+		"\n\"strict\" clients reject comments and trailing commas, so codemode does not write into a file of theirs that has some. The last column is\nwhat `--env-pass NAME` writes; clients in **bold** give their servers no variables but a few and those.\n\n## What to know\n\n",
+	)
 	for _, c := range clientcfg.Clients() {
 		for _, n := range c.Install.Notes {
 			fmt.Fprintf(&b, "- **%s**: %s\n", c.Title, n)
 		}
 		if c.Install.Rewrites {
-			fmt.Fprintf(&b, "- **%s** writes its file from memory now and then: codemode looks again %s later whether its entry is still there.\n", c.Title, "two seconds")
+			fmt.Fprintf(
+				&b,
+				"- **%s** writes its file from memory now and then: codemode looks again %s later whether its entry is still there.\n",
+				c.Title, "two seconds",
+			)
 		}
 		if c.Install.WSL {
-			fmt.Fprintf(&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n", c.Title)
+			fmt.Fprintf(
+				&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n",
+				c.Title,
+			)
 		}
 	}
 	b.WriteString(asking)

@@ -147,9 +147,11 @@ func isOff(entry map[string]any) bool {
 	return entry["disabled"] == true || entry["enabled"] == false
 }
 
-// pass adds to an entry what hands variables of the client's environment on to codemode, in the client's own form, and values of
-// others that the entry does not have yet.
-func pass(c *clientcfg.Client, entry map[string]any, names []string, values map[string]string) (list []splice.Member, err error) {
+// pass adds to an entry what hands variables of the client's environment on to codemode, in the client's own form, and
+// values of others that the entry does not have yet.
+func pass(
+	c *clientcfg.Client, entry map[string]any, names []string, values map[string]string,
+) (list []splice.Member, err error) {
 	var env []splice.Member
 	key := cmp.Or(map[clientcfg.Shape]string{clientcfg.Argv: "environment", clientcfg.Goose: "envs"}[c.Entry], "env")
 	had, _ := entry[key].(map[string]any)

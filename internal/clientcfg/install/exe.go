@@ -46,11 +46,14 @@ func (e *PassingError) Error() string {
 
 // Hint is what to do first, and how to have it all the same.
 func (e *PassingError) Hint() []string {
-	return []string{"move it to where it can stay, such as ~/.local/bin, and install from there", "to start it from where it is all the same: --force"}
+	return []string{
+		"move it to where it can stay, such as ~/.local/bin, and install from there",
+		"to start it from where it is all the same: --force",
+	}
 }
 
-// Executable is the path that entries start: the one by which the shell finds this codemode, which upgrades leave as it is, else
-// its own, or npx where that has started it. The error says that it will not stay.
+// Executable is the path that entries start: the one by which the shell finds this codemode, which upgrades leave as it
+// is, else its own, or npx where that has started it. The error says that it will not stay.
 func (i *Installer) Executable() (string, error) {
 	exe := i.Self.Executable
 	if found := i.lookPath("codemode"); found != "" && (exe == "" || sameFile(found, exe)) {
@@ -96,5 +99,6 @@ func sameFile(a, b string) bool {
 
 // isAbsolute knows absolute paths of Windows everywhere.
 func isAbsolute(program string) bool {
-	return filepath.IsAbs(program) || len(program) > 2 && program[1] == ':' && strings.ContainsRune(`/\`, rune(program[2]))
+	return filepath.IsAbs(program) ||
+		len(program) > 2 && program[1] == ':' && strings.ContainsRune(`/\`, rune(program[2]))
 }

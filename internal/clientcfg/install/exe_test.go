@@ -33,7 +33,10 @@ func TestExecutable(t *testing.T) {
 		{filepath.Join(root, "bin"), "", link},
 	} {
 		set := map[string]string{"PATH": tt.path, "TMPDIR": "/nowhere"}
-		i := &Installer{Self: clientcfg.Self{Executable: tt.self}, Env: clientcfg.Env{OS: "linux", Lookup: func(n string) (string, bool) { v, ok := set[n]; return v, ok }}}
+		i := &Installer{
+			Self: clientcfg.Self{Executable: tt.self},
+			Env:  clientcfg.Env{OS: "linux", Lookup: func(n string) (string, bool) { v, ok := set[n]; return v, ok }},
+		}
 		if got, err := i.Executable(); got != tt.want || err != nil {
 			t.Errorf("with PATH %q: %q, %v; want %q", tt.path, got, err, tt.want)
 		}
@@ -61,7 +64,9 @@ func TestExecutableThatWillNotStay(t *testing.T) {
 }
 
 func TestEntryOfNpx(t *testing.T) {
-	for system, want := range map[string]string{"linux": "npx -y codemode serve", "windows": "cmd /c npx -y codemode serve"} {
+	for system, want := range map[string]string{
+		"linux": "npx -y codemode serve", "windows": "cmd /c npx -y codemode serve",
+	} {
 		i := &Installer{Env: clientcfg.Env{OS: system}}
 		i.Self.Executable = "/home/a/_npx/1f/node_modules/codemode-win32-x64/codemode.exe"
 		i.Exe, _ = i.Executable()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// folder opens the folder that a file is in, to stay there whatever becomes of its name. With a mode other than 0, folders that
-// are missing are made: for the user alone, but in a project as the umask has it.
+// folder opens the folder that a file is in, to stay there whatever becomes of its name. With a mode other than 0,
+// folders that are missing are made: for the user alone, but in a project as the umask has it.
 func (f file) folder(scope fs.FileMode) (*os.Root, error) {
 	mode := scope
 	switch scope {
@@ -34,8 +34,8 @@ func (f file) folder(scope fs.FileMode) (*os.Root, error) {
 	return dir, cause(err)
 }
 
-// descend opens a folder of a project and follows no link on the way: one that came with a clone could lead anywhere. Where a
-// folder is missing it is made, or with mode 0 the error says so, and the path is that of the first one.
+// descend opens a folder of a project and follows no link on the way: one that came with a clone could lead anywhere.
+// Where a folder is missing it is made, or with mode 0 the error says so, and the path is that of the first one.
 func descend(root, path string, mode fs.FileMode) (dir *os.Root, missing string, err error) {
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
@@ -92,7 +92,9 @@ func step(dir *os.Root, name, at string, mode fs.FileMode) (*os.Root, error) {
 type LinkError struct{ Path, To string }
 
 func (e *LinkError) Error() string {
-	return fmt.Sprintf("%q is a symbolic link to %q, and in a project no link is followed; nothing was written", e.Path, e.To)
+	return fmt.Sprintf(
+		"%q is a symbolic link to %q, and in a project no link is followed; nothing was written", e.Path, e.To,
+	)
 }
 
 // openInProject reads a project's file without following a link.

@@ -83,13 +83,17 @@ func (r Result) Done() bool { return r.Action != Refused && r.Action != Failed }
 
 // Reasons why nothing is written. Those of single files are made where they are found.
 var (
-	errNoState   = errors.New("there is no folder to keep in what the file was: neither HOME nor XDG_STATE_HOME names one")
+	errNoState = errors.New(
+		"there is no folder to keep in what the file was: neither HOME nor XDG_STATE_HOME names one",
+	)
 	errChanged   = errors.New("the file has changed meanwhile")
 	errBusy      = errors.New("another program changes the file again and again; nothing of ours is in it")
 	ErrReverted  = errors.New("it was written, and reverted by the client")
 	ErrNotFound  = errors.New("the client is not installed here")
 	errNoProject = errors.New("there is no project here: your home folder is none")
-	errNoPass    = errors.New("its entries hold variables only by value, so none can be passed on; codemode's own servers can have them in [servers.NAME.env]")
+	errNoPass    = errors.New(
+		"its entries hold variables only by value, so none can be passed on; codemode's own servers can have them in [servers.NAME.env]",
+	)
 )
 
 // A ForeignError is an entry under the name that is somebody else's.

@@ -15,7 +15,10 @@ func largeClaude(size int) string {
 	var b strings.Builder
 	b.WriteString("{\n  \"numStartups\": 3,\n  \"projects\": {\n")
 	for n := 0; b.Len() < size<<20; n++ {
-		fmt.Fprintf(&b, "    \"/w/%d\": {\"history\": [{\"display\": %q}], \"mcpServers\": {}},\n", n, strings.Repeat("said before ", 400))
+		fmt.Fprintf(
+			&b, "    \"/w/%d\": {\"history\": [{\"display\": %q}], \"mcpServers\": {}},\n", n,
+			strings.Repeat("said before ", 400),
+		)
 	}
 	b.WriteString("    \"/w/last\": {}\n  },\n  \"mcpServers\": {}\n}\n")
 	return b.String()
@@ -65,7 +68,9 @@ func BenchmarkPlanLarge(b *testing.B) {
 		}
 	}
 	text := []byte(largeClaude(40))
-	t := Target{Client: &req.Client, Scope: clientcfg.User, Detected: true, format: formatOf(&req.Client, ".claude.json")}
+	t := Target{
+		Client: &req.Client, Scope: clientcfg.User, Detected: true, format: formatOf(&req.Client, ".claude.json"),
+	}
 	for b.Loop() {
 		if _, err := i.plan(req, t, file{path: "/.claude.json", data: text}, &ledger{}, nil); err != nil {
 			b.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ledger is what codemode has written into files of others, so that it can be taken back exactly. It holds no text of them;
-// those are in the backups it names.
+// ledger is what codemode has written into files of others, so that it can be taken back exactly. It holds no text of
+// them; those are in the backups it names.
 type ledger struct {
 	state   string
 	Version int      `json:"version"`
@@ -127,10 +127,13 @@ func (l *ledger) find(path string, key []string) *record {
 	return nil
 }
 
-// made says whether the folder of a file of codemode's own was made for one that is there still: who goes last removes it.
+// made says whether the folder of a file of codemode's own was made for one that is there still: who goes last removes
+// it.
 func (l *ledger) made(file string) bool {
 	return file != "" && slices.ContainsFunc(l.Records, func(r record) bool {
-		return slices.ContainsFunc(r.Adopted, func(m Moved) bool { return m.Folder && filepath.Dir(m.File) == filepath.Dir(file) })
+		return slices.ContainsFunc(
+			r.Adopted, func(m Moved) bool { return m.Folder && filepath.Dir(m.File) == filepath.Dir(file) },
+		)
 	})
 }
 

@@ -53,8 +53,11 @@ func (i *Installer) originals(req Request, targets []Target) (list []takenOver, 
 			names, err := doc.Entries(o.table)
 			switch {
 			case err != nil || t.apart || !slices.Contains(names, o.entry.Written):
-				notes = append(notes, fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand",
-					o.entry.Written, t.Path))
+				notes = append(
+					notes,
+					fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand",
+						o.entry.Written, t.Path),
+				)
 			case i.Replace != nil && i.Replace(o.entry):
 				list = append(list, o)
 			default:
@@ -77,7 +80,8 @@ func (i *Installer) originalsIn(t Target, f file, doc *splice.Document) (list []
 	env.AllProjects = true // beside an entry of the user's, each of them is a second one
 	entries, _ := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, env)
 	for _, e := range entries {
-		if clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled && (e.Scope == t.Scope || e.Scope == clientcfg.Local) {
+		if clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled &&
+			(e.Scope == t.Scope || e.Scope == clientcfg.Local) {
 			list = append(list, takenOver{t, localTable(doc, keyOf(t.Client, doc), e), e})
 		}
 	}

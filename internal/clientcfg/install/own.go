@@ -18,8 +18,8 @@ func SwitchOwn(path, name string, on bool) error {
 	})
 }
 
-// RenameOwn gives a server of such a file another name, and the file, too, where to is another path. What is there already is
-// not written over.
+// RenameOwn gives a server of such a file another name, and the file, too, where to is another path. What is there
+// already is not written over.
 func RenameOwn(path, name, as, to string) error {
 	if to != path {
 		if _, err := os.Lstat(to); err == nil {

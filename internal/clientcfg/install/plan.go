@@ -42,7 +42,9 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 		if n == 0 {
 			t.Notes = slices.Concat(t.Notes, notes, tellInherited(originals))
 		}
-		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.plan(req, t, f, l, originals) })
+		r := i.change(
+			ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.plan(req, t, f, l, originals) },
+		)
 		if !r.Done() {
 			r = refused(Result{Client: r.Client, Scope: r.Scope, Path: r.Path, Notes: r.Notes}, r.Err)
 			if r.Err == errBusy {
@@ -76,7 +78,9 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	p.moved = replaced(originals, t.Path)
 
 	switch {
-	case slices.ContainsFunc(p.moved, func(m Moved) bool { return slices.Equal(append(slices.Clone(m.Key), m.Name), key) }):
+	case slices.ContainsFunc(p.moved, func(m Moved) bool {
+		return slices.Equal(append(slices.Clone(m.Key), m.Name), key)
+	}):
 		if err := doc.take(doc.Remove(key, false)); err != nil {
 			return p, err
 		}
@@ -105,7 +109,9 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		return p, err
 	}
 	for _, of := range tablesOf(p.moved) {
-		names := slices.DeleteFunc(namesOf(p.moved, of.Key), func(name string) bool { return name == req.Name && slices.Equal(of.Key, table) })
+		names := slices.DeleteFunc(
+			namesOf(p.moved, of.Key), func(name string) bool { return name == req.Name && slices.Equal(of.Key, table) },
+		)
 		if len(names) == 0 {
 			continue
 		}
@@ -153,7 +159,9 @@ func (d *draft) take(data []byte, err error) error {
 }
 
 // entry is what to set of an entry: all of a new one, of an old one its command, and what the request adds.
-func (i *Installer) entry(req Request, t Target, entry map[string]any, there, second bool, moved []Moved, originals []takenOver) (
+func (i *Installer) entry(
+	req Request, t Target, entry map[string]any, there, second bool, moved []Moved, originals []takenOver,
+) (
 	set []splice.Member, args []string, err error,
 ) {
 	cmd := i.command(req, t)
@@ -169,12 +177,15 @@ func (i *Installer) entry(req Request, t Target, entry map[string]any, there, se
 	if !there {
 		return append(members(t.Client, req.Name, cmd, second), handed...), cmd.args, nil
 	}
-	return append(update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(commandOf(entry), cmd)), handed...), cmd.args, nil
+	return append(
+		update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(commandOf(entry), cmd)),
+		handed...), cmd.args, nil
 }
 
 // keepsArgs says whether an entry's arguments are its user's own, and good: codemode's "serve" and more.
 func keepsArgs(is, want command) bool {
-	return len(is.args) > 0 && len(want.args) > 0 && is.args[0] == want.args[0] && filepath.Base(want.program) != "wsl.exe"
+	return len(is.args) > 0 && len(want.args) > 0 && is.args[0] == want.args[0] &&
+		filepath.Base(want.program) != "wsl.exe"
 }
 
 // newRecord is what to keep of an entry that is about to be written.
@@ -182,7 +193,8 @@ func newRecord(t Target, f file, key []string, old *record, there, newTable bool
 	r := record{Client: t.Client.ID, Scope: t.Scope, Path: f.path, Root: f.root, Key: key}
 	switch {
 	case old != nil && !f.missing() && sum(f.data) == old.After: // what was recorded is still so
-		r.Before, r.Backup, r.File, r.Folders, r.Table, r.Adopted = old.Before, old.Backup, old.File, old.Folders, old.Table, old.Adopted
+		r.Before, r.Backup, r.File = old.Before, old.Backup, old.File
+		r.Folders, r.Table, r.Adopted = old.Folders, old.Table, old.Adopted
 	case old != nil && there: // but for its exact bytes
 		r.File, r.Folders, r.Table, r.Adopted = old.File, old.Folders, old.Table, old.Adopted
 	case f.missing():
@@ -232,7 +244,9 @@ func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Documen
 		}
 	}
 	if t.Scope == clientcfg.Project {
-		note("others of the project get it, too: it starts the codemode on their PATH, which programs with a window may not see on macOS")
+		note(
+			"others of the project get it, too: it starts the codemode on their PATH, which programs with a window may not see on macOS",
+		)
 	}
 	for _, where := range i.shadows(req, t, doc) {
 		note("shadowed in %s, which has a server of that name", where)
@@ -244,7 +258,10 @@ func (i *Installer) shadows(req Request, t Target, doc *splice.Document) (places
 	if t.Scope != clientcfg.User {
 		return nil
 	}
-	if raw, _ := doc.Raw([]string{"projects"}); t.Client.ID == "claude-code" && bytes.Contains(raw, []byte(`"`+req.Name+`"`)) {
+	if raw, _ := doc.Raw(
+		[]string{"projects"},
+	); t.Client.ID == "claude-code" &&
+		bytes.Contains(raw, []byte(`"`+req.Name+`"`)) {
 		projects, _ := doc.Entries([]string{"projects"})
 		for _, folder := range projects {
 			if _, ok := doc.Get([]string{"projects", folder, "mcpServers", req.Name}); ok {

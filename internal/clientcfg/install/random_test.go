@@ -11,7 +11,9 @@ import (
 // TestRandomDocuments installs into documents that nobody would write, twice, and takes codemode out again: not a byte
 // differs then.
 func TestRandomDocuments(t *testing.T) {
-	for family, id := range map[string]string{"JSON": "cursor", "JSONC": "gemini", "TOML": "codex", "TOMLArray": "vibe", "YAML": "goose"} {
+	for family, id := range map[string]string{
+		"JSON": "cursor", "JSONC": "gemini", "TOML": "codex", "TOMLArray": "vibe", "YAML": "goose",
+	} {
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
 			i := newInstaller(t.TempDir())
@@ -28,7 +30,10 @@ func TestRandomDocuments(t *testing.T) {
 					t.Fatalf("seed %d: %s: %v\n%s", seed, r.Action, r.Err, was)
 				}
 				installed, info := read(t, path), modified(t, path)
-				if r := only(t, i.Install(t.Context(), req), path); r.Action != Unchanged || read(t, path) != installed || modified(t, path) != info {
+				if r := only(
+					t, i.Install(t.Context(), req), path,
+				); r.Action != Unchanged || read(t, path) != installed ||
+					modified(t, path) != info {
 					t.Fatalf("seed %d: the second time: %s: %v\n%s", seed, r.Action, r.Err, was)
 				}
 				if r := only(t, i.Uninstall(t.Context(), req), path); r.Action != Removed || read(t, path) != was {

@@ -24,15 +24,16 @@ import (
 
 var rewrite = flag.Bool("update", false, "rewrite what the samples of testdata want")
 
-// TestSamples lays out a machine from each file of testdata, does what its first lines say, and compares what becomes of it:
+// TestSamples lays out a machine from each file of testdata, does what its first lines say, and compares what becomes
+// of it:
 //
 //	os NAME, cwd DIR, set NAME=VALUE, exe PATH
 //	bom FILE, crlf FILE, utf16 FILE, noeol FILE, link FILE TARGET, fifo FILE, dir DIR, mode FILE MODE, put FILE TEXT
 //	install|uninstall|status CLIENT [name=N] [tenant=T] [pass=V] [scope=project] [adopt] [force] [dry]
 //
-// Of a file that changes all is shown. Every install is done twice, of which the second must change nothing, and at the end
-// everything is uninstalled, after which every file must be as it was; "changed" says that a sample is not about that.
-// $ROOT in a file is the folder that all of it is in.
+// Of a file that changes all is shown. Every install is done twice, of which the second must change nothing, and at the
+// end everything is uninstalled, after which every file must be as it was; "changed" says that a sample is not about
+// that. $ROOT in a file is the folder that all of it is in.
 func TestSamples(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -317,7 +318,9 @@ func tell(out *strings.Builder, r Result) {
 		fmt.Fprintf(out, "\tnote: %s\n", n)
 	}
 	for _, m := range r.Moved {
-		fmt.Fprintf(out, "\tmoved: %s to %s as %s, same %v, wrote %v, kept %v\n", m.Name, m.File, m.As, m.Same, m.Wrote, m.Kept)
+		fmt.Fprintf(
+			out, "\tmoved: %s to %s as %s, same %v, wrote %v, kept %v\n", m.Name, m.File, m.As, m.Same, m.Wrote, m.Kept,
+		)
 	}
 	for _, st := range r.Stayed {
 		fmt.Fprintf(out, "\tstayed: %s: %s\n", st.Name, st.Reason)

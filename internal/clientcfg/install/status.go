@@ -116,7 +116,8 @@ func (i *Installer) isStale(cmd command) bool {
 	if _, err := os.Stat(cmd.program); err != nil {
 		return isMissing(err)
 	}
-	return i.Exe != "" && cmd.program != i.Exe && !sameFile(cmd.program, i.Exe) && clientcfg.StartsCodemode(serverOf(cmd), i.Env, clientcfg.Self{})
+	return i.Exe != "" && cmd.program != i.Exe && !sameFile(cmd.program, i.Exe) &&
+		clientcfg.StartsCodemode(serverOf(cmd), i.Env, clientcfg.Self{})
 }
 
 // differs says whether an entry has more in it than codemode writes, or other arguments.

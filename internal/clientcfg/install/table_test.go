@@ -21,28 +21,76 @@ func TestTargetsOnEverySystem(t *testing.T) {
 		return [3]string{"/home/a/.config/" + path, "/Users/a/.config/" + path, windows}
 	}
 	wants := map[string][3]string{
-		"claude-code": same(".claude.json"), "claude-desktop": config("Claude/claude_desktop_config.json"), "cursor": same(".cursor/mcp.json"),
-		"vscode": config("Code/User/mcp.json"), "codex": same(".codex/config.toml"), "gemini": same(".gemini/settings.json"),
-		"opencode": same(".config/opencode/opencode.jsonc"), "windsurf": same(".codeium/windsurf/mcp_config.json"),
-		"devin": xdg("devin/mcp_config.json", roaming+"/devin/mcp_config.json"), "zed": xdg("zed/settings.json", roaming+"/Zed/settings.json"),
+		"claude-code": same(
+			".claude.json",
+		),
+		"claude-desktop": config("Claude/claude_desktop_config.json"),
+		"cursor":         same(".cursor/mcp.json"),
+		"vscode": config(
+			"Code/User/mcp.json",
+		),
+		"codex":    same(".codex/config.toml"),
+		"gemini":   same(".gemini/settings.json"),
+		"opencode": same(".config/opencode/opencode.jsonc"),
+		"windsurf": same(".codeium/windsurf/mcp_config.json"),
+		"devin": xdg(
+			"devin/mcp_config.json", roaming+"/devin/mcp_config.json",
+		),
+		"zed":   xdg("zed/settings.json", roaming+"/Zed/settings.json"),
 		"cline": same(".cline/data/settings/cline_mcp_settings.json"),
 		"roo":   config("Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
-		"kilo":  same(".config/kilo/kilo.jsonc"), "copilot-cli": same(".copilot/mcp-config.json"), "qwen": same(".qwen/settings.json"),
-		"continue": same(".continue/mcpServers/codemode.json"), "goose": xdg("goose/config.yaml", roaming+"/Block/goose/config/config.yaml"),
-		"amazon-q": same(".aws/amazonq/mcp.json"), "kiro": same(".kiro/settings/mcp.json"), "jetbrains-ai": same(".ai/mcp/mcp.json"),
-		"junie": same(".junie/mcp/mcp.json"), "lm-studio": same(".lmstudio/mcp.json"), "warp": same(".warp/.mcp.json"),
-		"amp": xdg("amp/settings.jsonc", roaming+"/amp/settings.json"), "crush": same(".config/crush/crush.json"), "droid": same(".factory/mcp.json"),
-		"antigravity": same(".gemini/config/mcp_config.json"), "trae": config("Trae/User/mcp.json"), "kimi": same(".kimi-code/mcp.json"),
-		"vibe": same(".vibe/config.toml"), "grok": same(".grok/config.toml"),
-		"qoder":   {"/home/a/.qoder/mcp.json", "/Users/a/.qoder/mcp.json", roaming + "/Qoder/SharedClientCache/mcp.json"},
-		"augment": same(".augment/settings.json"), "rovo-dev": same(".rovodev/mcp.json"), "pi": same(".pi/agent/mcp.json"),
-		"oh-my-pi": same(".omp/agent/mcp.json"), "jan": config("Jan/data/mcp_config.json"),
+		"kilo": same(
+			".config/kilo/kilo.jsonc",
+		),
+		"copilot-cli": same(".copilot/mcp-config.json"),
+		"qwen":        same(".qwen/settings.json"),
+		"continue": same(
+			".continue/mcpServers/codemode.json",
+		),
+		"goose": xdg("goose/config.yaml", roaming+"/Block/goose/config/config.yaml"),
+		"amazon-q": same(
+			".aws/amazonq/mcp.json",
+		),
+		"kiro":         same(".kiro/settings/mcp.json"),
+		"jetbrains-ai": same(".ai/mcp/mcp.json"),
+		"junie":        same(".junie/mcp/mcp.json"),
+		"lm-studio":    same(".lmstudio/mcp.json"),
+		"warp":         same(".warp/.mcp.json"),
+		"amp": xdg(
+			"amp/settings.jsonc", roaming+"/amp/settings.json",
+		),
+		"crush": same(".config/crush/crush.json"),
+		"droid": same(".factory/mcp.json"),
+		"antigravity": same(
+			".gemini/config/mcp_config.json",
+		),
+		"trae": config("Trae/User/mcp.json"),
+		"kimi": same(".kimi-code/mcp.json"),
+		"vibe": same(".vibe/config.toml"),
+		"grok": same(".grok/config.toml"),
+		"qoder": {
+			"/home/a/.qoder/mcp.json", "/Users/a/.qoder/mcp.json", roaming + "/Qoder/SharedClientCache/mcp.json",
+		},
+		"augment": same(
+			".augment/settings.json",
+		),
+		"rovo-dev":    same(".rovodev/mcp.json"),
+		"pi":          same(".pi/agent/mcp.json"),
+		"oh-my-pi":    same(".omp/agent/mcp.json"),
+		"jan":         config("Jan/data/mcp_config.json"),
 		"anythingllm": config("anythingllm-desktop/storage/plugins/anythingllm_mcp_servers.json"),
 		"hermes":      {"/home/a/.hermes/config.yaml", "/Users/a/.hermes/config.yaml", local + "/hermes/config.yaml"},
-		"witsy":       config("Witsy/settings.json"), "boltai": same(".boltai/mcp.json"), "sema4": same(".sema4ai/sema4ai-studio/mcp_servers.json"),
-		"openclaw": same(".openclaw/openclaw.json"), "mcporter": same(".mcporter/mcporter.jsonc"),
+		"witsy": config(
+			"Witsy/settings.json",
+		),
+		"boltai":   same(".boltai/mcp.json"),
+		"sema4":    same(".sema4ai/sema4ai-studio/mcp_servers.json"),
+		"openclaw": same(".openclaw/openclaw.json"),
+		"mcporter": same(".mcporter/mcporter.jsonc"),
 	}
-	for n, env := range []clientcfg.Env{{OS: "linux", Home: "/home/a"}, {OS: "darwin", Home: "/Users/a"}, {OS: "windows", Home: "/Users/a"}} {
+	for n, env := range []clientcfg.Env{
+		{OS: "linux", Home: "/home/a"}, {OS: "darwin", Home: "/Users/a"}, {OS: "windows", Home: "/Users/a"},
+	} {
 		for _, c := range clientcfg.Clients() {
 			if c.Install.None != "" {
 				continue
@@ -58,10 +106,16 @@ func TestTargetsOnEverySystem(t *testing.T) {
 
 func TestTargetsThatVariablesMove(t *testing.T) {
 	set := map[string]string{
-		"CLAUDE_CONFIG_DIR": "/else/claude", "CODEX_HOME": "/else/codex", "CLINE_MCP_SETTINGS_PATH": "/else/cline.json", "AMP_SETTINGS_FILE": "/else/amp.json",
-		"OPENCODE_CONFIG": "/else/opencode.json", "CRUSH_GLOBAL_CONFIG": "/else/crush", "GOOSE_PATH_ROOT": "/else/goose", "QWEN_HOME": "/else/qwen",
+		"CLAUDE_CONFIG_DIR": "/else/claude", "CODEX_HOME": "/else/codex",
+		"CLINE_MCP_SETTINGS_PATH": "/else/cline.json", "AMP_SETTINGS_FILE": "/else/amp.json",
+		"OPENCODE_CONFIG": "/else/opencode.json", "CRUSH_GLOBAL_CONFIG": "/else/crush",
+		"GOOSE_PATH_ROOT": "/else/goose", "QWEN_HOME": "/else/qwen",
 	}
-	i := &Installer{Env: clientcfg.Env{OS: "linux", Home: "/home/a", Lookup: func(n string) (string, bool) { v, ok := set[n]; return v, ok }}}
+	i := &Installer{
+		Env: clientcfg.Env{
+			OS: "linux", Home: "/home/a", Lookup: func(n string) (string, bool) { v, ok := set[n]; return v, ok },
+		},
+	}
 	for id, want := range map[string]string{
 		"claude-code": "/else/claude/.claude.json", "codex": "/else/codex/config.toml", "cline": "/else/cline.json", "amp": "/else/amp.json",
 		"opencode": "/else/opencode.json", "crush": "/else/crush/crush.json", "goose": "/else/goose/config/config.yaml", "qwen": "/else/qwen/settings.json",
@@ -86,7 +140,8 @@ func TestEveryClient(t *testing.T) {
 		for _, scope := range []clientcfg.Scope{clientcfg.User, clientcfg.Project} {
 			req := Request{Client: c, Scope: scope, Name: DefaultName, Force: true}
 			r := i.Install(t.Context(), req)[0]
-			if scope == clientcfg.Project && r.Action == Refused && strings.Contains(r.Err.Error(), "reads no file of a project") {
+			if scope == clientcfg.Project && r.Action == Refused &&
+				strings.Contains(r.Err.Error(), "reads no file of a project") {
 				continue
 			}
 			if r.Action != Installed {

@@ -49,7 +49,10 @@ func (i *Installer) Targets(req Request) ([]Target, error) {
 		}
 		env, prefix = windows, []string{"wsl.exe", "-d", i.get("WSL_DISTRO_NAME"), "--"}
 		if exists(filepath.Join(i.Env.Home, ".vscode-server")) {
-			notes = append(notes, "this is the file of Windows: windows that are connected to WSL read it, too, and the entry is for Windows")
+			notes = append(
+				notes,
+				"this is the file of Windows: windows that are connected to WSL read it, too, and the entry is for Windows",
+			)
 		}
 	}
 	all := candidates(c, env, req.Name)
@@ -59,7 +62,10 @@ func (i *Installer) Targets(req Request) ([]Target, error) {
 	detected := i.detected(c, env, all)
 	var targets []Target
 	for _, p := range choose(c, all) {
-		t := Target{Client: c, Scope: req.Scope, Path: p.path, Detected: detected, format: formatOf(c, p.path), own: p.place.Own, prefix: prefix, Notes: slices.Clone(notes)}
+		t := Target{
+			Client: c, Scope: req.Scope, Path: p.path, Detected: detected, format: formatOf(c, p.path),
+			own: p.place.Own, prefix: prefix, Notes: slices.Clone(notes),
+		}
 		if p.place.Note != "" {
 			t.Notes = append(t.Notes, p.place.Note)
 		}
@@ -88,7 +94,10 @@ func (i *Installer) projectTarget(c *clientcfg.Client, name string) ([]Target, e
 			continue
 		}
 		path := filepath.Join(root, filepath.FromSlash(strings.ReplaceAll(p.Path, "{name}", name)))
-		t := Target{Client: c, Scope: clientcfg.Project, Path: path, Detected: true, format: formatOf(c, path), own: p.Own, root: root}
+		t := Target{
+			Client: c, Scope: clientcfg.Project, Path: path, Detected: true, format: formatOf(c, path), own: p.Own,
+			root: root,
+		}
 		if exists(path) {
 			return []Target{t}, nil
 		}
@@ -162,7 +171,8 @@ func choose(c *clientcfg.Client, all []candidate) []candidate {
 		return here
 	}
 	if !c.Install.Newest {
-		for _, better := range []func(candidate) bool{holdsServers(c), func(p candidate) bool { return exists(p.path) }} {
+		isThere := func(p candidate) bool { return exists(p.path) }
+		for _, better := range []func(candidate) bool{holdsServers(c), isThere} {
 			if n := slices.IndexFunc(all, better); n >= 0 {
 				return all[n : n+1]
 			}
@@ -215,7 +225,8 @@ func (i *Installer) lookPath(name string) string {
 		for _, ending := range endings {
 			file := filepath.Join(dir, name+ending)
 			info, err := os.Stat(file)
-			if err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && (i.Env.OS == "windows" || info.Mode()&0o111 != 0) {
+			if err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() &&
+				(i.Env.OS == "windows" || info.Mode()&0o111 != 0) {
 				return file
 			}
 		}
@@ -272,7 +283,8 @@ func keyOf(c *clientcfg.Client, doc *splice.Document) []string {
 	if c.Bare && !has && bare(doc) {
 		return nil
 	}
-	if c.Entry == clientcfg.Argv && !slices.Contains(c.Key, "servers") { // OpenCode 2 has mcp.servers.NAME, OpenCode 1 mcp.NAME
+	if c.Entry == clientcfg.Argv &&
+		!slices.Contains(c.Key, "servers") { // OpenCode 2 has mcp.servers.NAME, OpenCode 1 mcp.NAME
 		inner := append(slices.Clone(c.Key), "servers")
 		table, ok := doc.Get(inner)
 		if servers, isTable := table.(map[string]any); ok && isTable && servers["type"] == nil {

@@ -14,8 +14,8 @@ import (
 	"codemode/internal/clientcfg/splice"
 )
 
-// Uninstall takes codemode out of the files of one client: by the name of the request, or, where that is empty, by every name
-// it was given and by the usual one. There is a result for each file.
+// Uninstall takes codemode out of the files of one client: by the name of the request, or, where that is empty, by
+// every name it was given and by the usual one. There is a result for each file.
 func (i *Installer) Uninstall(ctx context.Context, req Request) []Result {
 	targets, err := i.installed(req)
 	if err != nil {
@@ -30,7 +30,9 @@ func (i *Installer) Uninstall(ctx context.Context, req Request) []Result {
 	}
 	var results []Result
 	for _, t := range targets {
-		r := i.change(ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.planRemoval(req, t, f, l) })
+		r := i.change(
+			ctx, t, req.DryRun, func(f file, l *ledger) (proposal, error) { return i.planRemoval(req, t, f, l) },
+		)
 		r.Known = known[t.Path]
 		results = append(results, r)
 	}
@@ -56,9 +58,12 @@ func (i *Installer) installed(req Request) ([]Target, error) {
 	}
 	for _, r := range l.Records {
 		known := slices.ContainsFunc(targets, func(t Target) bool { f, _ := t.open(); return f.path == r.Path })
-		apart := r.Scope == req.Scope || r.name() == noEntry // what has gone from a project's file comes back with the user's
+		apart := r.Scope == req.Scope ||
+			r.name() == noEntry // what has gone from a project's file comes back with the user's
 		if r.Client == req.Client.ID && apart && req.Scope == clientcfg.User && !known {
-			t := Target{Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path), root: r.Root}
+			t := Target{
+				Client: &req.Client, Scope: r.Scope, Path: r.Path, format: formatOf(&req.Client, r.Path), root: r.Root,
+			}
 			targets = append(targets, t)
 		}
 	}
@@ -160,12 +165,20 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 		if old, ok := value(was, key); ok && err == nil && reflect.DeepEqual(now, old) {
 			p.moved = append(p.moved, m)
 		} else {
-			p.notes = append(p.notes, fmt.Sprintf("another %q is there by now; the one that was adopted stays codemode's: %q", m.Name, m.File))
+			p.notes = append(
+				p.notes,
+				fmt.Sprintf(
+					"another %q is there by now; the one that was adopted stays codemode's: %q", m.Name, m.File,
+				),
+			)
 		}
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", cause(err), m.Name, m.File)
+		return fmt.Errorf(
+			"what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", cause(err),
+			m.Name, m.File,
+		)
 	}
 	was, err := splice.Parse(data, doc.format)
 	if err != nil {

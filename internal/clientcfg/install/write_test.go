@@ -86,7 +86,10 @@ func TestChangedMeanwhile(t *testing.T) {
 	if r.Action != Installed || n != 3 {
 		t.Fatalf("%+v after %d plans", r, n)
 	}
-	if text := read(t, path); !strings.Contains(text, `"theirs": {"command": "2"}`) || !strings.Contains(text, `"codemode"`) {
+	if text := read(
+		t, path,
+	); !strings.Contains(text, `"theirs": {"command": "2"}`) ||
+		!strings.Contains(text, `"codemode"`) {
 		t.Error(text)
 	}
 	i.Uninstall(t.Context(), req)
@@ -146,9 +149,11 @@ func TestDiskIsFull(t *testing.T) {
 			return err
 		}
 		r := only(t, i.Install(t.Context(), req), path)
-		if full := n > fails; full != errors.Is(r.Err, syscall.ENOSPC) || full == r.Done() || full != (r.Snippet != "") {
+		if full := n > fails; full != errors.Is(r.Err, syscall.ENOSPC) || full == r.Done() ||
+			full != (r.Snippet != "") {
 			t.Errorf("write %d fails: %+v", fails+1, r)
-		} else if full && read(t, path) != text {
+		} else if full &&
+			read(t, path) != text {
 			t.Errorf("write %d fails: %s", fails+1, read(t, path))
 		}
 		i.hooks = hooks{}
@@ -164,7 +169,9 @@ func TestReverted(t *testing.T) {
 	i := newInstaller(root)
 	path := filepath.Join(root, "home", ".claude.json")
 	write(t, path, `{}`)
-	results := i.Install(t.Context(), Request{Client: client(t, "claude-code"), Scope: clientcfg.User, Name: DefaultName})
+	results := i.Install(
+		t.Context(), Request{Client: client(t, "claude-code"), Scope: clientcfg.User, Name: DefaultName},
+	)
 	write(t, path, `{"numStartups": 2}`) // as a client does that writes what it had in memory
 	if err := i.Confirm(t.Context(), results); err != nil {
 		t.Fatal(err)
@@ -265,8 +272,8 @@ func installer(t *testing.T, root, name string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled kills a program that installs and uninstalls all the time, at a thousand moments. The file is the old one or the
-// new one, always; and what is left beside it goes with the next.
+// TestKilled kills a program that installs and uninstalls all the time, at a thousand moments. The file is the old one
+// or the new one, always; and what is left beside it goes with the next.
 func TestKilled(t *testing.T) {
 	kills := 50
 	if require.Named("random") {
@@ -313,8 +320,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestWritersAtOnce has two programs install, while a client counts in the same file and must find its last number there
-// each time: nobody's change is lost.
+// TestWritersAtOnce has two programs install, while a client counts in the same file and must find its last number
+// there each time: nobody's change is lost.
 func TestWritersAtOnce(t *testing.T) {
 	root := t.TempDir()
 	_, _, path := cursorAt(t, root, `{"count": 0, "mcpServers": {}}`)
@@ -430,7 +437,8 @@ func TestProjectLinks(t *testing.T) {
 	}
 }
 
-// TestProjectLinksMeanwhile plants a link between the plan and the write: the folder that was opened is the one that is written.
+// TestProjectLinksMeanwhile plants a link between the plan and the write: the folder that was opened is the one that is
+// written.
 func TestProjectLinksMeanwhile(t *testing.T) {
 	for name, text := range map[string]string{"a file that is there": `{}`, "a new file": ""} {
 		for step, at := range map[string]func(*hooks) *func(){
@@ -465,7 +473,8 @@ func TestProjectLinksMeanwhile(t *testing.T) {
 	}
 }
 
-// TestProjectFileOfTwoNames replaces a file that has another name elsewhere (a hard link), and leaves that one as it is.
+// TestProjectFileOfTwoNames replaces a file that has another name elsewhere (a hard link), and leaves that one as it
+// is.
 func TestProjectFileOfTwoNames(t *testing.T) {
 	i, req, project, victim := cursorInProject(t)
 	path := filepath.Join(project, ".cursor", "mcp.json")
@@ -563,7 +572,8 @@ func TestLedgerLocked(t *testing.T) {
 		defer held.Close()
 		r := i.Install(t.Context(), req)
 		if len(r) != 1 || r[0].Err == nil || !strings.Contains(r[0].Err.Error(), "nothing was written: another process has held the lock") ||
-			!strings.Contains(r[0].Err.Error(), "installed.lock") || read(t, path) != "{}" {
+			!strings.Contains(r[0].Err.Error(), "installed.lock") ||
+			read(t, path) != "{}" {
 			t.Errorf("installing: %+v", r)
 		}
 	})

@@ -19,7 +19,12 @@ func claude(size int) []byte {
 		}
 		fmt.Fprintf(&b, "    \"/home/u/p%d\": {\n      \"allowedTools\": [],\n      \"history\": [\n", i)
 		for j := range 20 {
-			fmt.Fprintf(&b, "        { \"display\": \"%s\", \"pastedContents\": {}, \"n\": %d },\n", strings.Repeat(`say \"hé\" `, 30), j)
+			fmt.Fprintf(
+				&b,
+				"        { \"display\": \"%s\", \"pastedContents\": {}, \"n\": %d },\n",
+				strings.Repeat(`say \"hé\" `, 30),
+				j,
+			)
 		}
 		b.WriteString("        null\n      ],\n      \"mcpServers\": {},\n      \"lastCost\": 0.0123\n    }")
 	}

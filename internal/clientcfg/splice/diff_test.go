@@ -51,7 +51,11 @@ func TestDiffApplies(t *testing.T) {
 				}
 			}
 		}
-		before, after := []byte(strings.Join(texts[0], "")+"end"[:r.IntN(4)]), []byte(strings.Join(texts[1], "")+"end"[:r.IntN(4)])
+		before, after := []byte(
+			strings.Join(texts[0], "")+"end"[:r.IntN(4)],
+		), []byte(
+			strings.Join(texts[1], "")+"end"[:r.IntN(4)],
+		)
 		if err := os.WriteFile(file, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +79,11 @@ func TestDiffOfLargeFile(t *testing.T) {
 	before := strings.Repeat(line, 500_000)
 	at := len(line) * 300_000
 	after := before[:at] + "new\n" + before[at:]
-	want := "--- f\n+++ f\n@@ -299998,6 +299998,7 @@\n " + strings.Join([]string{line, line, line}, " ") + "+new\n " + strings.Join([]string{line, line, line}, " ")
+	want := "--- f\n+++ f\n@@ -299998,6 +299998,7 @@\n " + strings.Join(
+		[]string{line, line, line}, " ",
+	) + "+new\n " + strings.Join(
+		[]string{line, line, line}, " ",
+	)
 	if got := splice.Diff([]byte(before), []byte(after), "f"); got != want {
 		t.Errorf("it is %.500q", got)
 	}

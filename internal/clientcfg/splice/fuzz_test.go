@@ -16,19 +16,33 @@ import (
 // seeds are samples of a family, whole ones and such as are refused.
 var seeds = map[splice.Format][]string{
 	splice.JSONC: {
-		"", "// nothing\n", `{"mcpServers":{"a":{},"codemode":{"command":"x","args":[/* a */]}}}`, `{"mcpServers":{"a":{}},"mcpServers":{"b":{}}}`,
-		"// team\n{\n\t\"mcpServers\": {\n\t\t\"gh\": { \"x\": 1e3 }, // remote\n\t\t/* \"old\": {} */\n\t},\n}\n", mark + "{}", "{\"a\": \"\\ud83d\"}",
-		"{ \"mcpServers\": { \"a\": {}, // tail\n \"codemode\": {} } }", `{"mcpServers":{"a":"http://x", "codemode":1}}`, "[1,]", "{,}", "{\"a\":-}", "/",
+		"",
+		"// nothing\n",
+		`{"mcpServers":{"a":{},"codemode":{"command":"x","args":[/* a */]}}}`,
+		`{"mcpServers":{"a":{}},"mcpServers":{"b":{}}}`,
+		"// team\n{\n\t\"mcpServers\": {\n\t\t\"gh\": { \"x\": 1e3 }, // remote\n\t\t/* \"old\": {} */\n\t},\n}\n",
+		mark + "{}",
+		"{\"a\": \"\\ud83d\"}",
+		"{ \"mcpServers\": { \"a\": {}, // tail\n \"codemode\": {} } }",
+		`{"mcpServers":{"a":"http://x", "codemode":1}}`,
+		"[1,]",
+		"{,}",
+		"{\"a\":-}",
+		"/",
 	},
 	splice.TOML: {
-		codex, "[mcp_servers]\ncodemode = {command=\"x\"}\n", "mcp_servers.a.command = \"x\"\n", "[[mcp_servers]]\nname = 'a'\n[mcp_servers.env]\n",
-		"[mcp_servers.codemode]\nargs = [ # a\n]\n[mcp_servers.codemode.env]\nenv.K = 1\n# b", "mcp_servers = []", "[mcp_servers.codemode]\nenv = { A = { B = 1 } }",
-		"[\"mcp_servers\" . 'codemode']\r\na = '''\r\n'''", "a = nan\n[a]]", "[[a.b]]\n[a.b.c]\n[[a.b]]\n",
+		codex, "[mcp_servers]\ncodemode = {command=\"x\"}\n", "mcp_servers.a.command = \"x\"\n",
+		"[[mcp_servers]]\nname = 'a'\n[mcp_servers.env]\n",
+		"[mcp_servers.codemode]\nargs = [ # a\n]\n[mcp_servers.codemode.env]\nenv.K = 1\n# b", "mcp_servers = []",
+		"[mcp_servers.codemode]\nenv = { A = { B = 1 } }", "[\"mcp_servers\" . 'codemode']\r\na = '''\r\n'''",
+		"a = nan\n[a]]", "[[a.b]]\n[a.b.c]\n[[a.b]]\n",
 	},
 	splice.YAML: {
-		goose, "extensions: {}  # none\n", "extensions:\n", "? extensions\n: codemode: 1\n", "extensions:\n    codemode: &x {a: *x}\n", "--- # a\n...\n",
-		"extensions:\n  codemode: |+\n    # a\n\n", "extensions:\n  codemode:\n  - a\n  # b\n", "extensions: !!map\n  a: 1\n", "{extensions: {}}", "a: \"x\n # y\"\nextensions: null",
-		"extensions:\n  <<: {a: 1}\n  codemode: 'x'''\n", "extensions: [\n", "\t", "&a a: *a\n", "- extensions",
+		goose, "extensions: {}  # none\n", "extensions:\n", "? extensions\n: codemode: 1\n",
+		"extensions:\n    codemode: &x {a: *x}\n", "--- # a\n...\n", "extensions:\n  codemode: |+\n    # a\n\n",
+		"extensions:\n  codemode:\n  - a\n  # b\n", "extensions: !!map\n  a: 1\n", "{extensions: {}}",
+		"a: \"x\n # y\"\nextensions: null", "extensions:\n  <<: {a: 1}\n  codemode: 'x'''\n", "extensions: [\n", "\t",
+		"&a a: *a\n", "- extensions",
 	},
 }
 
@@ -82,7 +96,10 @@ func fuzzed(t *testing.T, src []byte, format splice.Format, path []string) {
 	}
 	if raw, ok := d.Raw(path); ok {
 		out, err := d.SetRaw(path, raw)
-		if isRefusal(t, "put back", err); err == nil && !reflect.DeepEqual(out, src) && !strings.HasPrefix(string(src), mark) {
+		if isRefusal(
+			t, "put back", err,
+		); err == nil && !reflect.DeepEqual(out, src) &&
+			!strings.HasPrefix(string(src), mark) {
 			t.Errorf("putting back makes %q of %q", out, src)
 		}
 	}

@@ -11,7 +11,9 @@ import (
 const mark = "\xef\xbb\xbf"
 
 var (
-	entry   = []splice.Member{{Key: "command", Value: "/opt/homebrew/bin/codemode"}, {Key: "args", Value: []string{"serve"}}}
+	entry = []splice.Member{
+		{Key: "command", Value: "/opt/homebrew/bin/codemode"}, {Key: "args", Value: []string{"serve"}},
+	}
 	servers = []string{"mcpServers", "codemode"}
 )
 

@@ -80,7 +80,9 @@ func edited(t *testing.T, f family, d splicetest.Document) string {
 	if again := must(t)(parsed(t, f.format, set).Set(path, f.entry)); again != set {
 		t.Errorf("set again: it changes\n%q\nto\n%q", set, again)
 	}
-	other := []splice.Member{{Key: f.entry[0].Key, Value: "other"}, {Key: "env", Value: []splice.Member{{Key: "K", Value: "v"}}}}
+	other := []splice.Member{
+		{Key: f.entry[0].Key, Value: "other"}, {Key: "env", Value: []splice.Member{{Key: "K", Value: "v"}}},
+	}
 	changed := must(t)(parsed(t, f.format, set).Set(path, other))
 	check("change", changed, append(had[:len(had):len(had)], "codemode"))
 	once := must(t)(parsed(t, f.format, set).Remove(path, had == nil))

@@ -68,7 +68,10 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := splice.Parse(make([]byte, splice.MaxSize+1), splice.JSON); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+	if _, err := splice.Parse(
+		make([]byte, splice.MaxSize+1), splice.JSON,
+	); err == nil ||
+		!strings.Contains(err.Error(), "64 MiB") {
 		t.Errorf("a file that is too large is refused with %v", err)
 	}
 }
@@ -176,7 +179,10 @@ func TestWindowsPaths(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for _, name := range []string{"a.b", `a"b`, "a'b", `a\b`, "é 🚀", "", "with space", "true", "1", "null", "~", "a: b", "# a", "- a", "__proto__", strings.Repeat("n", 300), "line\nend", "\x7f"} {
+	for _, name := range []string{
+		"a.b", `a"b`, "a'b", `a\b`, "é 🚀", "", "with space", "true", "1", "null", "~", "a: b", "# a", "- a",
+		"__proto__", strings.Repeat("n", 300), "line\nend", "\x7f",
+	} {
 		for _, f := range []splice.Format{splice.JSON, splice.JSONC, splice.TOML, splice.TOMLArray, splice.YAML} {
 			path := []string{"a.servers", name}
 			out := set(t, "", f, path, entry)

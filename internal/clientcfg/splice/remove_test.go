@@ -157,7 +157,10 @@ func TestPutBack(t *testing.T) {
 			t.Errorf("%s: it gives\n%s", c.format, out)
 		}
 		fresh := must(t)(parsed(t, c.format, "").SetRaw(c.path, raw))
-		if again, ok := parsed(t, c.format, fresh).Raw(c.path); !ok || strings.Join(strings.Fields(string(again)), " ") != strings.Join(strings.Fields(string(raw)), " ") {
+		if again, ok := parsed(
+			t, c.format, fresh,
+		).Raw(c.path); !ok ||
+			strings.Join(strings.Fields(string(again)), " ") != strings.Join(strings.Fields(string(raw)), " ") {
 			t.Errorf("%s: in an empty file it is\n%s", c.format, fresh)
 		}
 		if out, err := d.SetRaw(c.path, []byte("1, x: [")); err == nil {

@@ -94,7 +94,9 @@ func Parse(src []byte, f Format) (*Document, error) {
 	d := &Document{src: src, format: f}
 	switch {
 	case marked && f == JSON:
-		d.Notes = append(d.Notes, "the byte order mark at its beginning is removed: programs that want plain JSON reject it")
+		d.Notes = append(
+			d.Notes, "the byte order mark at its beginning is removed: programs that want plain JSON reject it",
+		)
 	case marked:
 		d.mark = byteOrderMark
 	}

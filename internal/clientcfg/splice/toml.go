@@ -348,7 +348,9 @@ func (t *tomlTree) refuseInline(path []string) error {
 			full := slices.Concat(s.name, p.key)
 			inTheWay := hasPrefix(path, full) || hasPrefix(full, path) && !ours
 			if inTheWay && !(t.isEmptyList(p) && slices.Equal(full, path)) {
-				return refuse(t.src, p.whole.start, fmt.Sprintf("this is not written as %s; write it so by hand", header))
+				return refuse(
+					t.src, p.whole.start, fmt.Sprintf("this is not written as %s; write it so by hand", header),
+				)
 			}
 		}
 	}

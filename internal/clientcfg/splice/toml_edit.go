@@ -18,7 +18,9 @@ func (t *tomlTree) set(path []string, members []Member) ([]edit, error) {
 	found := t.find(path)
 	switch {
 	case len(found) > 1:
-		return nil, refuse(t.src, found[1][0].header.start, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]))
+		return nil, refuse(
+			t.src, found[1][0].header.start, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]),
+		)
 	case len(found) == 1 && (t.array || slices.Equal(found[0][0].name, path)):
 		return t.update(found[0], found[0][0], members)
 	}
@@ -67,7 +69,10 @@ func (t *tomlTree) update(e entry, s *section, members []Member) ([]edit, error)
 		case isTable && sub != nil && !sub.array:
 			inner, err = t.update(e, sub, table)
 		case sub != nil, dotted:
-			err = refuse(t.src, s.header.start, fmt.Sprintf("%q in it is written in a way that is not edited; change it by hand", m.Key))
+			err = refuse(
+				t.src, s.header.start,
+				fmt.Sprintf("%q in it is written in a way that is not edited; change it by hand", m.Key),
+			)
 		case p == nil:
 			missing = append(missing, m)
 		case isTable && p.kind == unstable.InlineTable:
@@ -111,7 +116,9 @@ func (t *tomlTree) updateInline(p *pair, members []Member) ([]edit, error) {
 		table, isTable := m.Value.([]Member)
 		switch {
 		case dotted:
-			return nil, refuse(t.src, p.whole.start, fmt.Sprintf("%q in it is written with a dot; change it by hand", m.Key))
+			return nil, refuse(
+				t.src, p.whole.start, fmt.Sprintf("%q in it is written with a dot; change it by hand", m.Key),
+			)
 		case old == nil:
 			missing = append(missing, t.pairText(m))
 		case isTable && old.kind == unstable.InlineTable:

@@ -49,7 +49,8 @@ func parseYAML(src []byte) (*yamlTree, error) {
 	y.doc = copied(y.doc)
 	for at := 0; ; at = nextLine(src, at) {
 		y.starts = append(y.starts, at)
-		if line := src[at:nextLine(src, at)]; y.end == len(src) && bytes.HasPrefix(line, []byte("...")) && isBlank(line[3:]) {
+		if line := src[at:nextLine(src, at)]; y.end == len(src) && bytes.HasPrefix(line, []byte("...")) &&
+			isBlank(line[3:]) {
 			y.end = at
 		}
 		if at == len(src) || nextLine(src, at) == len(src) && src[len(src)-1] != '\n' {
@@ -194,7 +195,9 @@ func (y *yamlTree) usable(p yamlPair, path []string) error {
 	case p.value.Kind == yaml.AliasNode, p.value.Anchor != "", p.key.Anchor != "":
 		return refuse(y.src, at, fmt.Sprintf("%s has an anchor or is an alias; write it out by hand", quoted(path)))
 	case !ok, !onlySpaces(y.src[p.start:at]), p.value.Style&yaml.TaggedStyle != 0:
-		return refuse(y.src, at, fmt.Sprintf("%s is written in a way that is not edited; change it by hand", quoted(path)))
+		return refuse(
+			y.src, at, fmt.Sprintf("%s is written in a way that is not edited; change it by hand", quoted(path)),
+		)
 	}
 	return nil
 }

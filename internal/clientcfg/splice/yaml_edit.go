@@ -255,7 +255,9 @@ func (y *yamlTree) lines(members []Member, indent string) string {
 			b.WriteString(reindent(string(v), indent))
 		case []Member:
 			if len(v) > 0 {
-				b.WriteString(indent + yamlKey(m.Key) + ":" + y.newline + y.lines(v, indent+strings.Repeat(" ", y.step)))
+				b.WriteString(
+					indent + yamlKey(m.Key) + ":" + y.newline + y.lines(v, indent+strings.Repeat(" ", y.step)),
+				)
 				continue
 			}
 			b.WriteString(indent + yamlKey(m.Key) + ": {}" + y.newline)

@@ -151,7 +151,9 @@ func (y *yamlTree) endOf(p yamlPair) int {
 func (y *yamlTree) flowEnd(at int) int {
 	depth := 0
 	for at < len(y.src) {
-		if i, found := slices.BinarySearchFunc(y.comments, at, func(c span, at int) int { return c.start - at }); found {
+		if i, found := slices.BinarySearchFunc(
+			y.comments, at, func(c span, at int) int { return c.start - at },
+		); found {
 			at = y.comments[i].end
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// TestCgroupV1 is case 55: what podman as an ordinary user cannot enforce with cgroup v1 is not asked of it, where it would
-// only warn, but enforced in another way, or refused.
+// TestCgroupV1 is case 55: what podman as an ordinary user cannot enforce with cgroup v1 is not asked of it, where it
+// would only warn, but enforced in another way, or refused.
 func TestCgroupV1(t *testing.T) {
 	opts := fakeEngine(t, Podman, `case $1 in
 version) echo '{"Client":{"Version":"5.0.0"},"Server":{"Version":"5.0.0"}}' ;;
@@ -30,12 +30,18 @@ esac`)
 	shared := sandbox.DefaultPolicy()
 	shared.CPUs = 0.5
 	var gap *sandbox.GapError
-	if _, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: shared}); !errors.As(err, &gap) || gap.Gaps[0].Name != "cpus" {
+	if _, err := r.Start(
+		t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: shared},
+	); !errors.As(err, &gap) ||
+		gap.Gaps[0].Name != "cpus" {
 		t.Errorf("with a share of the CPUs: %v", err)
 	}
 	shared.AllowGaps = []string{"cpus"}
 	for _, p := range []sandbox.Policy{sandbox.DefaultPolicy(), shared} {
-		if _, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: p}); err == nil || errors.As(err, &gap) {
+		if _, err := r.Start(
+			t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: p},
+		); err == nil ||
+			errors.As(err, &gap) {
 			t.Errorf("with %v allowed: %v; the engine was not even asked", p.AllowGaps, err)
 		}
 	}

@@ -91,8 +91,8 @@ func openSocket(self owner) (*awaited, error) {
 	return a, nil
 }
 
-// sweep removes what starts left that were killed: their codemode has gone, or nobody can tell whether and they are old. A
-// start needs its directory for seconds.
+// sweep removes what starts left that were killed: their codemode has gone, or nobody can tell whether and they are
+// old. A start needs its directory for seconds.
 func sweep(base string, self owner) {
 	found, _ := filepath.Glob(filepath.Join(base, socketPrefix+"*"))
 	for _, dir := range found {
@@ -147,8 +147,8 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return a.conn.Write(p)
 }
 
-// end has nobody wait any more for a guest that has ended, and reads end once what is there has been read: a guest whose
-// engine's command has died lives on as long as the engine lets it.
+// end has nobody wait any more for a guest that has ended, and reads end once what is there has been read: a guest
+// whose engine's command has died lives on as long as the engine lets it.
 func (a *awaited) end() {
 	a.listener.Close()
 	if <-a.ready; a.conn != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChannelEnds: when the engine's command has died, the guest may live on, as a docker without its daemon has it. What it
-// has said by then is read, and nothing more.
+// TestChannelEnds: when the engine's command has died, the guest may live on, as a docker without its daemon has it.
+// What it has said by then is read, and nothing more.
 func TestChannelEnds(t *testing.T) {
 	a, err := openSocket(thisProcess())
 	if err != nil {
@@ -35,7 +35,8 @@ func TestChannelEnds(t *testing.T) {
 	}
 }
 
-// TestChannelSweep: a codemode that was killed leaves the directory of a start, which the next takes away; nobody else's.
+// TestChannelSweep: a codemode that was killed leaves the directory of a start, which the next takes away; nobody
+// else's.
 func TestChannelSweep(t *testing.T) {
 	self, base := thisProcess(), t.TempDir()
 	dead := exec.Command("true")

@@ -81,12 +81,15 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 	if e.name == Docker && !e.rootless && e.vm == "" {
 		r.log.Warn("docker's daemon runs as root; rootless docker or podman is safer", "engine", e.path)
 	}
-	r.log.Debug("engine found", "engine", e.path, "version", e.version, "rootless", e.rootless, "local", e.local, "vm", e.vm)
+	r.log.Debug(
+		"engine found", "engine", e.path, "version", e.version, "rootless", e.rootless, "local", e.local, "vm", e.vm,
+	)
 	return e, nil
 }
 
 // chooseFilter has the engine's command read the system call filter from a file, and where podman would look for that
-// on another machine, the keeper. Docker's command sends what it has read (podman-run(1) and docker run, November 2026).
+// on another machine, the keeper. Docker's command sends what it has read (podman-run(1) and docker run, November
+// 2026).
 func (r *Runtime) chooseFilter(e *engine) (err error) {
 	opts := seccomp.Options{Watched: e.memory == byWatchdog}
 	if e.name == Podman && !e.local {
@@ -240,7 +243,11 @@ func (e *engine) askPodman(ctx context.Context) error {
 	}
 	var v struct{ Client, Server *struct{ Version string } }
 	if err := json.Unmarshal([]byte(text), &v); err != nil || v.Client == nil {
-		return e.unavailable(codeEngine, "asking the engine what it is", fmt.Errorf("`podman version` said %q", clip(text)))
+		return e.unavailable(
+			codeEngine,
+			"asking the engine what it is",
+			fmt.Errorf("`podman version` said %q", clip(text)),
+		)
 	}
 	e.version, e.seccomp = v.Client.Version, true
 	if v.Server == nil {
@@ -270,7 +277,11 @@ func (e *engine) askPodmanInfo(ctx context.Context) error {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
-		return e.unavailable(codeEngine, "asking the engine what it can do", fmt.Errorf("`podman info` said %q", clip(text)))
+		return e.unavailable(
+			codeEngine,
+			"asking the engine what it can do",
+			fmt.Errorf("`podman info` said %q", clip(text)),
+		)
 	}
 	h := info.Host
 	e.local, e.rootless, e.seccomp = !h.ServiceIsRemote && hostIsLinux, h.Security.Rootless, h.Security.SeccompEnabled
@@ -320,7 +331,11 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		if info.Host != nil || strings.Contains(text, "buildahVersion") {
 			return e.isPodman()
 		}
-		return e.unavailable(codeEngine, "asking the engine what it can do", fmt.Errorf("`docker info` said %q", clip(text)))
+		return e.unavailable(
+			codeEngine,
+			"asking the engine what it can do",
+			fmt.Errorf("`docker info` said %q", clip(text)),
+		)
 	}
 	if info.ServerVersion == "" {
 		return e.diagnose("asking the engine what it can do",
@@ -333,7 +348,8 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 	}
 	host, _ := os.Hostname()
 	e.id, e.version, e.rootless, e.seccomp = info.ID, info.ServerVersion, option("rootless"), option("seccomp")
-	if strings.Contains(info.OperatingSystem, "Docker Desktop") || strings.Contains(info.OperatingSystem, "OrbStack") || !hostIsLinux {
+	if strings.Contains(info.OperatingSystem, "Docker Desktop") || strings.Contains(info.OperatingSystem, "OrbStack") ||
+		!hostIsLinux {
 		e.vm = cmp.Or(info.OperatingSystem, "a virtual machine")
 	}
 	e.local = e.vm == "" && info.Name == host

@@ -51,7 +51,12 @@ const (
 )
 
 var symptoms = []symptom{
-	{Docker, []string{"Emulate Docker CLI using podman"}, "docker-is-podman", []string{"Set `sandbox.runtime = \"podman\"`."}},
+	{
+		Docker,
+		[]string{"Emulate Docker CLI using podman"},
+		"docker-is-podman",
+		[]string{"Set `sandbox.runtime = \"podman\"`."},
+	},
 	{"", []string{"no space left on device", "disk quota exceeded"}, "disk-full", []string{
 		"Free space where the engine keeps its images and containers: `%s system df` tells what they use.",
 	}},
@@ -59,9 +64,14 @@ var symptoms = []symptom{
 		"The machine where podman's containers run must see codemode's cache at the same path: " +
 			"podman machine init --volume, or set XDG_CACHE_HOME to a directory that is shared.",
 	}},
-	{"", []string{"image not known", "No such image", "Unable to find image", "no such image"}, "image-missing", []string{
-		"codemode image pull",
-	}},
+	{
+		"",
+		[]string{"image not known", "No such image", "Unable to find image", "no such image"},
+		"image-missing",
+		[]string{
+			"codemode image pull",
+		},
+	},
 	{"", []string{
 		"\"python3\": executable file not found", "executable file `python3` not found", "exec: \"python3\"",
 		"python3: no such file or directory", "python3`: No such file or directory",
@@ -79,10 +89,15 @@ var symptoms = []symptom{
 		"Cannot connect to the Docker daemon", "Is the docker daemon running", "error during connect",
 		"failed to connect to the docker API", "Cannot connect to Podman", "unable to connect to Podman",
 	}, "daemon", []string{"Start the engine's service, or set `sandbox.runtime` to another."}},
-	{Podman, []string{"newuidmap", "no subuid ranges", "insufficient UIDs or GIDs", "cannot set up namespace using"}, "subids", []string{
-		"Install the package `uidmap`, and give this user subordinate ids: " +
-			"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 \"$USER\", then podman system migrate",
-	}},
+	{
+		Podman,
+		[]string{"newuidmap", "no subuid ranges", "insufficient UIDs or GIDs", "cannot set up namespace using"},
+		"subids",
+		[]string{
+			"Install the package `uidmap`, and give this user subordinate ids: " +
+				"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 \"$USER\", then podman system migrate",
+		},
+	},
 	{"", []string{"permission denied", "Permission denied", "operation not permitted"}, codePermission, []string{
 		"Run `%s info` as this user to see what it is not allowed to do.",
 	}},

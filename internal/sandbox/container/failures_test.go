@@ -127,7 +127,9 @@ func TestUnavailable(t *testing.T) {
 			t.Parallel()
 			r := New(fakeEngine(t, c.engine, c.script))
 			begin := time.Now()
-			sb, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+			sb, err := r.Start(
+				t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()},
+			)
 			if err == nil {
 				sb.Close()
 				t.Fatal("it started")
@@ -154,7 +156,12 @@ func TestUnavailable(t *testing.T) {
 
 func TestNoEngine(t *testing.T) {
 	for _, name := range []string{Podman, Docker, "/nowhere/podman"} {
-		r := New(Options{Engine: name, Image: "x", CacheDir: t.TempDir(), LookPath: func(string) (string, error) { return "", os.ErrNotExist }})
+		r := New(
+			Options{
+				Engine: name, Image: "x", CacheDir: t.TempDir(),
+				LookPath: func(string) (string, error) { return "", os.ErrNotExist },
+			},
+		)
 		_, err := r.Probe(t.Context())
 		var unavailable *sandbox.UnavailableError
 		if !errors.As(err, &unavailable) || unavailable.Code != "no-engine" || !strings.Contains(err.Error(), name) {
@@ -206,7 +213,11 @@ esac`
 }
 
 func TestGapRefuses(t *testing.T) {
-	opts := fakeEngine(t, Docker, `case $1 in context) ;; info) echo '{"ServerVersion":"28.0.0","CgroupDriver":"none","SecurityOptions":["name=seccomp"]}' ;; run) exit 125 ;; esac`)
+	opts := fakeEngine(
+		t,
+		Docker,
+		`case $1 in context) ;; info) echo '{"ServerVersion":"28.0.0","CgroupDriver":"none","SecurityOptions":["name=seccomp"]}' ;; run) exit 125 ;; esac`,
+	)
 	r := New(opts)
 	defer r.Close()
 	p := sandbox.DefaultPolicy()
@@ -219,8 +230,12 @@ func TestGapRefuses(t *testing.T) {
 }
 
 func TestPull(t *testing.T) {
-	opts := fakeEngine(t, Podman, podmanVersion+`pull) printf 'Trying to pull x\nCopying 1\rCopying 2\n' >&2; echo deadbeef ;;
-image) [ -e "${0%/*}/there" ] || { echo "Error: inspecting object: example.org/image: image not known" >&2; exit 125; } ;; esac`)
+	opts := fakeEngine(
+		t,
+		Podman,
+		podmanVersion+`pull) printf 'Trying to pull x\nCopying 1\rCopying 2\n' >&2; echo deadbeef ;;
+image) [ -e "${0%/*}/there" ] || { echo "Error: inspecting object: example.org/image: image not known" >&2; exit 125; } ;; esac`,
+	)
 	r := New(opts)
 	defer r.Close()
 	if ok, err := r.Image().Present(t.Context()); ok || err != nil {

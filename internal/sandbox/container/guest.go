@@ -160,7 +160,9 @@ func (g *guest) settle() {
 		}
 		g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
 	}
-	if g.killed.Load() && (g.exit.Cause == sandbox.ExitEngine || g.exit.Cause == sandbox.ExitSelf && g.exit.Signal == int(syscall.SIGKILL)) {
+	if g.killed.Load() &&
+		(g.exit.Cause == sandbox.ExitEngine ||
+			g.exit.Cause == sandbox.ExitSelf && g.exit.Signal == int(syscall.SIGKILL)) {
 		// The error stays: who was killed because its channel had ended may have lost both to the engine.
 		g.exit.Code, g.exit.Signal, g.exit.Cause = 0, int(syscall.SIGKILL), sandbox.ExitKilled
 	}

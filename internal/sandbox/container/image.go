@@ -83,13 +83,23 @@ func (r *Runtime) imageVolumes(ctx context.Context, e *engine) ([]string, error)
 	}
 	var declared map[string]struct{}
 	if err := json.Unmarshal([]byte(text), &declared); err != nil && strings.TrimSpace(text) != "" {
-		return nil, e.unavailable(codeEngine, "looking at image "+r.opts.Image, fmt.Errorf("`docker image inspect` said %q", clip(text)))
+		return nil, e.unavailable(
+			codeEngine,
+			"looking at image "+r.opts.Image,
+			fmt.Errorf("`docker image inspect` said %q", clip(text)),
+		)
 	}
 	volumes = []string{}
 	for dir := range declared {
 		if dir = path.Clean("/" + dir); strings.Contains(dir, ":") {
-			return nil, e.unavailable("image-volume", "looking at image "+r.opts.Image,
-				fmt.Errorf("volume %q cannot be closed: its name has a colon", dir), "Set `sandbox.image` to another image.")
+			return nil, e.unavailable(
+				"image-volume",
+				"looking at image "+r.opts.Image,
+				fmt.Errorf(
+					"volume %q cannot be closed: its name has a colon", dir,
+				),
+				"Set `sandbox.image` to another image.",
+			)
 		}
 		if !slices.Contains([]string{"/tmp", "/workspace", "/dev/shm", sandbox.GuestDir}, dir) { // has a mount already
 			volumes = append(volumes, dir)

@@ -51,8 +51,15 @@ time.sleep(3600)
 `
 
 func hostUntilKilled(name string) {
-	r := New(Options{Engine: name, Image: os.Getenv(imageVariable), CacheDir: os.Getenv("XDG_CACHE_HOME"), Lookup: os.LookupEnv})
-	sb, err := r.Start(context.Background(), sandbox.Spec{Session: "killed", Files: script(stubborn), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+	r := New(
+		Options{
+			Engine: name, Image: os.Getenv(imageVariable), CacheDir: os.Getenv("XDG_CACHE_HOME"), Lookup: os.LookupEnv,
+		},
+	)
+	sb, err := r.Start(
+		context.Background(),
+		sandbox.Spec{Session: "killed", Files: script(stubborn), Boot: "boot.py", Policy: sandbox.DefaultPolicy()},
+	)
 	if err != nil {
 		os.Stdout.WriteString(err.Error() + "\n")
 		os.Exit(1)
@@ -64,7 +71,10 @@ func hostUntilKilled(name string) {
 
 func start(t *testing.T, r *Runtime, code string, change ...func(*sandbox.Spec)) sandbox.Sandbox {
 	t.Helper()
-	spec := sandbox.Spec{Session: t.Name(), Tenant: "tests", Files: script(channelCode + code), Boot: "boot.py", Policy: sandbox.DefaultPolicy()}
+	spec := sandbox.Spec{
+		Session: t.Name(), Tenant: "tests", Files: script(channelCode + code), Boot: "boot.py",
+		Policy: sandbox.DefaultPolicy(),
+	}
 	for _, c := range change {
 		c(&spec)
 	}
@@ -92,19 +102,23 @@ func answer(t *testing.T, sb sandbox.Sandbox, to any) {
 func ownedBy(t *testing.T, r *Runtime, pid int) []string {
 	t.Helper()
 	e := r.engine()
-	out, err := e.ask(t.Context(), "ps", "-a", "--filter", "label="+labelPID+"="+strconv.Itoa(pid), "--format", "{{.ID}}")
+	out, err := e.ask(
+		t.Context(), "ps", "-a", "--filter", "label="+labelPID+"="+strconv.Itoa(pid), "--format", "{{.ID}}",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Fields(out)
 }
 
-// TestKilled: a codemode that is killed leaves a container for as long as its keeper needs to notice; and where there is
-// no keeper any more, to the next start.
+// TestKilled: a codemode that is killed leaves a container for as long as its keeper needs to notice; and where there
+// is no keeper any more, to the next start.
 func TestKilled(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		host := exec.Command("/proc/self/exe")
-		host.Env = append(os.Environ(), beHost+"="+r.name, imageVariable+"="+r.opts.Image, "XDG_CACHE_HOME="+t.TempDir())
+		host.Env = append(
+			os.Environ(), beHost+"="+r.name, imageVariable+"="+r.opts.Image, "XDG_CACHE_HOME="+t.TempDir(),
+		)
 		out, err := host.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -144,8 +158,11 @@ func TestReap(t *testing.T) {
 		names := map[string]owner{"gone": gone, "reused": reused, "alive": alive, "elsewhere": elsewhere}
 		for name, o := range names {
 			name = "codemode-test-" + name
-			_, err := e.ask(t.Context(), "create", "--name", name, "--pull", "never", "--network", "none", "--ulimit", "nproc=1000:1000", "--ulimit", "nofile=1000:1000",
-				"--label", labelOwner+"="+o.String(), "--entrypoint", "python3", r.opts.Image, "-c", "pass")
+			_, err := e.ask(
+				t.Context(), "create", "--name", name, "--pull", "never", "--network", "none", "--ulimit",
+				"nproc=1000:1000", "--ulimit", "nofile=1000:1000", "--label", labelOwner+"="+o.String(), "--entrypoint",
+				"python3", r.opts.Image, "-c", "pass",
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +210,8 @@ func TestEngineKilled(t *testing.T) {
 					t.Fatal("nobody noticed")
 				}
 				var unavailable *sandbox.UnavailableError
-				if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitEngine || !errors.As(e.Err, &unavailable) {
+				if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitEngine ||
+					!errors.As(e.Err, &unavailable) {
 					t.Errorf("it ended as %+v", e)
 				}
 				if _, err := sb.Channel().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -210,8 +228,8 @@ func TestEngineKilled(t *testing.T) {
 	})
 }
 
-// TestMonitorKilled: podman's conmon is killed. Its command may not notice, but the guest has ended, and when codemode ends
-// the rest, it is known to be nobody's doing inside.
+// TestMonitorKilled: podman's conmon is killed. Its command may not notice, but the guest has ended, and when codemode
+// ends the rest, it is known to be nobody's doing inside.
 func TestMonitorKilled(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		if r.name != Podman {
@@ -238,7 +256,8 @@ func TestMonitorKilled(t *testing.T) {
 			t.Fatal("it did not end")
 		}
 		var unavailable *sandbox.UnavailableError
-		if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || !errors.As(e.Err, &unavailable) || unavailable.Code != "ended" {
+		if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || !errors.As(e.Err, &unavailable) ||
+			unavailable.Code != "ended" {
 			t.Errorf("it ended as %+v", e)
 		}
 	})
@@ -279,7 +298,8 @@ tell(mounts=read("/proc/self/mountinfo"), env=dict(os.environ), hosts=read("/etc
 		if got.Name != "codemode" || strings.Contains(got.Hosts, host) && host != "localhost" {
 			t.Errorf("host name %q, hosts %q", got.Name, got.Hosts)
 		}
-		if got.Env["GIVEN"] != "over the channel" || strings.Contains(got.Environ, "GIVEN") || got.Env["HTTP_PROXY"] != "" {
+		if got.Env["GIVEN"] != "over the channel" || strings.Contains(got.Environ, "GIVEN") ||
+			got.Env["HTTP_PROXY"] != "" {
 			t.Errorf("environment %v", got.Env)
 		}
 	})
@@ -321,7 +341,9 @@ os.read(source, 1)
 		var done any
 		answer(t, sb, &done)
 		g := sb.(*guest)
-		out, err := g.engine.ask(t.Context(), "inspect", "--format", "{{.HostConfig.LogConfig.Type}} {{.LogPath}}", g.name)
+		out, err := g.engine.ask(
+			t.Context(), "inspect", "--format", "{{.HostConfig.LogConfig.Type}} {{.LogPath}}", g.name,
+		)
 		if err != nil && r.name == Docker {
 			t.Fatal(err)
 		}
@@ -375,7 +397,8 @@ tell(tmp=attempt("/tmp"), open=attempt("/open"), inner=attempt("/open/inner"), s
 			Sys              []string
 		}
 		answer(t, sb, &got)
-		if got.Tmp != sandbox.DefaultPolicy().TmpSize || got.Open > filesSize || got.Inner > filesSize || len(got.Sys) > 0 {
+		if got.Tmp != sandbox.DefaultPolicy().TmpSize || got.Open > filesSize || got.Inner > filesSize ||
+			len(got.Sys) > 0 {
 			t.Errorf("room: %+v", got)
 		}
 		if err := sb.Close(); err != nil {
@@ -412,7 +435,8 @@ func TestImageMissing(t *testing.T) {
 		}
 		_, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
 		var unavailable *sandbox.UnavailableError
-		if !errors.As(err, &unavailable) || unavailable.Code != "image-missing" || !slices.Contains(unavailable.Remedy, "codemode image pull") {
+		if !errors.As(err, &unavailable) || unavailable.Code != "image-missing" ||
+			!slices.Contains(unavailable.Remedy, "codemode image pull") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -426,7 +450,8 @@ func TestReport(t *testing.T) {
 			t.Fatalf("byte %d: told is %t", i, told)
 		}
 	}
-	if e := whole.exit; e.Code != 3 || string(e.Stdout) != "out" || string(e.Stderr) != "er" || string(whole.chatter) != "Emulating\n" {
+	if e := whole.exit; e.Code != 3 || string(e.Stdout) != "out" || string(e.Stderr) != "er" ||
+		string(whole.chatter) != "Emulating\n" {
 		t.Errorf("%+v, chatter %q", e, whole.chatter)
 	}
 	var flood report

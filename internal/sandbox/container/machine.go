@@ -13,8 +13,8 @@ import (
 // machineStop bounds the stop of a Podman machine.
 const machineStop = 30 * time.Second
 
-// startMachine starts the Podman machine that err says is not running, and makes one where there is none. It does so only
-// with Options.Machine. It never changes what a machine is; in particular it makes none rootful.
+// startMachine starts the Podman machine that err says is not running, and makes one where there is none. It does so
+// only with Options.Machine. It never changes what a machine is; in particular it makes none rootful.
 func (r *Runtime) startMachine(ctx context.Context, e *engine, err error) error {
 	var unavailable *sandbox.UnavailableError
 	if !r.opts.Machine || !errors.As(err, &unavailable) || unavailable.Code != codeMachine {

@@ -29,7 +29,10 @@ func newRuntime(t testing.TB, engine, feature string) *Runtime {
 	r := New(Options{Engine: engine, Image: "none", CacheDir: t.TempDir(), Lookup: os.LookupEnv, Log: testLog(t)})
 	_, err := r.Probe(t.Context())
 	for range 4 { // an engine on a busy machine
-		if unavailable := (*sandbox.UnavailableError)(nil); !errors.As(err, &unavailable) || unavailable.Code != "no-answer" {
+		if unavailable := (*sandbox.UnavailableError)(
+			nil,
+		); !errors.As(err, &unavailable) ||
+			unavailable.Code != "no-answer" {
 			break
 		}
 		_, err = r.Probe(t.Context())
@@ -80,7 +83,10 @@ func containers(t testing.TB, r *Runtime) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := e.ask(context.WithoutCancel(t.Context()), "ps", "-a", "--filter", "label="+labelOwner+"="+e.owner.String(), "--format", "{{.ID}} {{.Names}} {{.Status}}")
+	out, err := e.ask(
+		context.WithoutCancel(t.Context()), "ps", "-a", "--filter", "label="+labelOwner+"="+e.owner.String(),
+		"--format", "{{.ID}} {{.Names}} {{.Status}}",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

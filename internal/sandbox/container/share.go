@@ -59,7 +59,9 @@ func (e *ShareError) Hint() []string {
 	switch {
 	case e.VM == PodmanMachine:
 		return []string{
-			`make a machine with it: podman machine init --volume "$HOME:$HOME" --volume ` + hint.Word(e.Folder+":"+e.Folder) + " codemode",
+			`make a machine with it: podman machine init --volume "$HOME:$HOME" --volume ` + hint.Word(
+				e.Folder+":"+e.Folder,
+			) + " codemode",
 			"use it instead: podman machine stop; podman machine start codemode; podman system connection default codemode",
 		}
 	case e.VM == DockerDesktop:
@@ -67,7 +69,9 @@ func (e *ShareError) Hint() []string {
 	case e.VM != "":
 		return []string{"share the folder with " + e.VM}
 	case e.Remote:
-		return []string{"use an engine of this machine; DOCKER_HOST, CONTAINER_HOST and their contexts and connections name another"}
+		return []string{
+			"use an engine of this machine; DOCKER_HOST, CONTAINER_HOST and their contexts and connections name another",
+		}
 	}
 	return []string{"if SELinux or a snap confines the engine, use a folder that it may read"}
 }
@@ -112,7 +116,10 @@ func (r *Runtime) ProveShare(ctx context.Context, folder string) (Share, error) 
 	}
 	proof := r.proofFile(e, where, dir)
 	if fi, err := os.Stat(proof); err == nil {
-		if age := time.Since(fi.ModTime()); age >= 0 && age < proofTime { // of one from the future, nobody knows how old it is
+		if age := time.Since(
+			fi.ModTime(),
+		); age >= 0 &&
+			age < proofTime { // of one from the future, nobody knows how old it is
 			return Share{dir, fi.ModTime()}, nil
 		}
 	}
@@ -189,7 +196,9 @@ func (r *Runtime) throwaway(ctx context.Context, e *engine, code string, binds .
 		return "", err
 	}
 	policy := sandbox.DefaultPolicy()
-	means, _ := sandbox.Effective(policy, e.report(r.opts.Image)) // a limit that is missing does not matter: the code is ours
+	means, _ := sandbox.Effective(
+		policy, e.report(r.opts.Image),
+	) // a limit that is missing does not matter: the code is ours
 	o := order{
 		name: newName(), image: r.opts.Image, user: r.opts.User, profile: e.profile, means: means,
 		spec: sandbox.Spec{Session: "share", Policy: policy}, binds: binds, volumes: volumes,

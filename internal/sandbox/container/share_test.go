@@ -105,7 +105,9 @@ exec "$real" "$@"`)
 				for range 2 { // only a proof is remembered
 					_, err := r.ProveShare(t.Context(), dir)
 					var share *ShareError
-					if !errors.As(err, &share) || share.Runtime != r.name || share.Folder != dir || share.VM != "" || share.Remote || strings.Contains(err.Error(), "not available") {
+					if !errors.As(err, &share) || share.Runtime != r.name || share.Folder != dir || share.VM != "" ||
+						share.Remote ||
+						strings.Contains(err.Error(), "not available") {
 						t.Errorf("error %#v", err)
 					}
 				}
@@ -155,11 +157,20 @@ func TestProveShareOfNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := New(fakeEngine(t, Docker, dockerInfo+`run) echo 'docker: Error response from daemon: No such image: example.org/image:latest.' >&2; exit 125 ;; rm) ;; esac`))
+	r := New(
+		fakeEngine(
+			t,
+			Docker,
+			dockerInfo+`run) echo 'docker: Error response from daemon: No such image: example.org/image:latest.' >&2; exit 125 ;; rm) ;; esac`,
+		),
+	)
 	defer r.Close()
 	var share *ShareError
 	for _, folder := range []string{file, file + "-nowhere"} {
-		if _, err := r.ProveShare(t.Context(), folder); err == nil || errors.As(err, &share) || !strings.Contains(err.Error(), folder) {
+		if _, err := r.ProveShare(
+			t.Context(), folder,
+		); err == nil || errors.As(err, &share) ||
+			!strings.Contains(err.Error(), folder) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}

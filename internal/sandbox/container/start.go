@@ -87,7 +87,10 @@ func (r *Runtime) check(spec sandbox.Spec) error {
 type InterpreterError struct{ Runtime, Interpreter string }
 
 func (e *InterpreterError) Error() string {
-	return fmt.Sprintf("runtime %q cannot use Python %q: it is one of this machine, and a container has its image's", e.Runtime, e.Interpreter)
+	return fmt.Sprintf(
+		"runtime %q cannot use Python %q: it is one of this machine, and a container has its image's", e.Runtime,
+		e.Interpreter,
+	)
 }
 
 // Hint is which Python can be had.
@@ -129,7 +132,9 @@ func (r *Runtime) launch(ctx context.Context, e *engine, spec sandbox.Spec, mean
 // on this machine after all.
 var errNoChannel = errors.New("the container could not reach its channel")
 
-func (r *Runtime) launchBy(ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement, volumes []string, by way) (*guest, error) {
+func (r *Runtime) launchBy(
+	ctx context.Context, e *engine, spec sandbox.Spec, means sandbox.Enforcement, volumes []string, by way,
+) (*guest, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", err)
 	}
@@ -258,7 +263,8 @@ func (g *guest) noGreeting(err error) error {
 		}
 	}
 	code := g.cmd.ProcessState.ExitCode()
-	if code == -1 || code == 128+int(syscall.SIGKILL) || code == 128+int(syscall.SIGTERM) { // the command, or the container
+	if code == -1 || code == 128+int(syscall.SIGKILL) ||
+		code == 128+int(syscall.SIGTERM) { // the command, or the container
 		return g.engine.ended(g.said.chatter)
 	}
 	failed := &commandError{command: g.engine.name + " run", code: code, stderr: said}

@@ -1,8 +1,8 @@
 // Package escape attacks a sandbox from within and says what came of it: the attempts of corpus/, one Python file each,
 // and the runner that judges them.
 //
-// It owns the decoys that stand outside for an attempt to reach, and removes them. It never looks at how a runtime works:
-// all it knows is [sandbox.Runtime], which it leaves open; attempts that need a whole session are package
+// It owns the decoys that stand outside for an attempt to reach, and removes them. It never looks at how a runtime
+// works: all it knows is [sandbox.Runtime], which it leaves open; attempts that need a whole session are package
 // bridge/hostile's, of the same corpus.
 package escape
 
@@ -67,7 +67,9 @@ type Attempt struct {
 }
 
 // Groups are the directories in those, in the order people should read of them.
-var Groups = []string{"files", "network", "processes", "memory", "kernel", "devices", "channel", "interpreter", "results", "sessions"}
+var Groups = []string{
+	"files", "network", "processes", "memory", "kernel", "devices", "channel", "interpreter", "results", "sessions",
+}
 
 var heading = regexp.MustCompile(`\A# tries: (.+)\n# must: (held|killed|measured|held or killed): (.+)\n`)
 

@@ -190,14 +190,17 @@ func (d *decoys) check() error {
 	}
 	var now unix.Stat_t
 	if err := unix.Lstat(d.key, &now); err != nil || now.Mode != d.before.Mode || now.Mtim != d.before.Mtim {
-		touched = append(touched, fmt.Errorf("the key's mode or time changed: %o to %o, %v", d.before.Mode, now.Mode, err))
+		touched = append(
+			touched, fmt.Errorf("the key's mode or time changed: %o to %o, %v", d.before.Mode, now.Mode, err),
+		)
 	}
 	if size, err := unix.Listxattr(d.key, make([]byte, 4096)); err == nil && size > 0 {
 		touched = append(touched, errors.New("the key has extended attributes"))
 	}
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(d.victim.Pid()) + "/stat")
 	_, state, _ := bytes.Cut(stat, []byte(") "))
-	if err != nil || len(state) == 0 || !bytes.ContainsRune([]byte("SRD"), rune(state[0])) { // it sleeps, or is about to
+	if err != nil || len(state) == 0 ||
+		!bytes.ContainsRune([]byte("SRD"), rune(state[0])) { // it sleeps, or is about to
 		touched = append(touched, fmt.Errorf("the process outside has ended or was stopped: %q, %v", stat, err))
 	}
 	return errors.Join(touched...)

@@ -50,7 +50,10 @@ func TestErr(t *testing.T) {
 		{"known", []Verdict{Held}, Escaped, "it does", ""},
 		{"known no longer", []Verdict{Held}, Held, "it does", "x: held, though it is known that it does"},
 	} {
-		r := Result{Attempt: Attempt{Name: "x", Tries: "to leave", Must: c.must}, Verdict: c.verdict, Detail: "why", Known: c.known}
+		r := Result{
+			Attempt: Attempt{Name: "x", Tries: "to leave", Must: c.must}, Verdict: c.verdict, Detail: "why",
+			Known: c.known,
+		}
 		switch err := r.Err(); {
 		case c.says == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)

@@ -20,7 +20,8 @@ import (
 	"codemode/internal/sandbox/sandboxtest"
 )
 
-// programs is the sandbox of MCP servers as if it were one of guests: an attempt is a program that the system's Python runs.
+// programs is the sandbox of MCP servers as if it were one of guests: an attempt is a program that the system's Python
+// runs.
 type programs struct {
 	*sandbox.Programs
 	dir   string // where guests' files are
@@ -37,7 +38,9 @@ func (p *programs) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbo
 		return nil, err
 	}
 	process, err := proc.Start(ctx, proc.Spec{
-		Path: "/usr/bin/python3", Args: []string{"-I", "-S", "-u", "-B", filepath.Join(files, spec.Boot), "none"}, Dir: "/",
+		Path:  "/usr/bin/python3",
+		Args:  []string{"-I", "-S", "-u", "-B", filepath.Join(files, spec.Boot), "none"},
+		Dir:   "/",
 		Env:   append([]string{"PATH=/usr/bin:/bin", "HOME=/workspace", "TMPDIR=/tmp"}, spec.Env...),
 		Start: p.Starter(sandbox.Walls{Read: []string{files}, Memory: p.limit}),
 	})
@@ -129,20 +132,42 @@ const (
 
 // programsMay is what a program may do that a guest may not, and why.
 var programsMay = map[string]string{
-	"dlopen_noexec": executes, "ldso_noexec": executes, "memfd_exec": executes, "noexec_tmp": executes, "noexec_workspace": executes,
-	"file_size": ordinary, "tmp_fill": ordinary, "workspace_fill": ordinary, "inode_fill": ordinary, "fd_exhaustion": ordinary, "hard_limits": ordinary,
-	"fork_bomb": ordinary, "thread_bomb": ordinary, "timers_exhaust": ordinary, "socket_buffer_memory": ordinary, "kernel_mem_forks": ordinary,
-	"pipe_quota": ordinary, "pipe_quota_waiting": ordinary, "epoll_quota": ordinary, "epoll_quota_waiting": ordinary,
+	"dlopen_noexec":         executes,
+	"ldso_noexec":           executes,
+	"memfd_exec":            executes,
+	"noexec_tmp":            executes,
+	"noexec_workspace":      executes,
+	"file_size":             ordinary,
+	"tmp_fill":              ordinary,
+	"workspace_fill":        ordinary,
+	"inode_fill":            ordinary,
+	"fd_exhaustion":         ordinary,
+	"hard_limits":           ordinary,
+	"fork_bomb":             ordinary,
+	"thread_bomb":           ordinary,
+	"timers_exhaust":        ordinary,
+	"socket_buffer_memory":  ordinary,
+	"kernel_mem_forks":      ordinary,
+	"pipe_quota":            ordinary,
+	"pipe_quota_waiting":    ordinary,
+	"epoll_quota":           ordinary,
+	"epoll_quota_waiting":   ordinary,
 	"descriptors_in_flight": "an ordinary program may pass descriptors",
 	"sessions_many":         "an ordinary program may make sessions, as a daemon does",
-	"inotify_exhaust":       watches, "inotify_usr": watches,
-	"netlink": speaks, "odd_families": speaks,
-	"clear_pdeathsig":   "the warden alone ends a program",
-	"memory_undumpable": "a program may hide its memory, which is then counted roughly",
-	"memory_dev_zero":   unseen, "memory_unmapped": unseen,
-	"groups":      "root's program is in group 0 of its own namespace, and in none outside",
-	"become_root": "root's program is user 0 in its own namespace, and nobody outside",
+	"inotify_exhaust":       watches,
+	"inotify_usr":           watches,
+	"netlink":               speaks,
+	"odd_families":          speaks,
+	"clear_pdeathsig":       "the warden alone ends a program",
+	"memory_undumpable":     "a program may hide its memory, which is then counted roughly",
+	"memory_dev_zero":       unseen,
+	"memory_unmapped":       unseen,
+	"groups":                "root's program is in group 0 of its own namespace, and in none outside",
+	"become_root":           "root's program is user 0 in its own namespace, and nobody outside",
 }
 
 // sometimes are those that a cgroup, another user or the limit of memory keeps a program from.
-var sometimes = []string{"memory_dev_zero", "memory_unmapped", "become_root", "groups", "kernel_mem_forks", "socket_buffer_memory", "fork_bomb", "thread_bomb", "timers_exhaust"}
+var sometimes = []string{
+	"memory_dev_zero", "memory_unmapped", "become_root", "groups", "kernel_mem_forks", "socket_buffer_memory",
+	"fork_bomb", "thread_bomb", "timers_exhaust",
+}

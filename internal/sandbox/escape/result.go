@@ -52,7 +52,9 @@ func list(verdicts []Verdict) string {
 
 // Drive makes attempts, some at once, and yields each result as it comes. Whoever stops listening ends those under way;
 // when Drive returns, all have ended.
-func Drive(ctx context.Context, attempts []Attempt, atOnce int, try func(context.Context, Attempt) (Verdict, string)) iter.Seq[Result] {
+func Drive(
+	ctx context.Context, attempts []Attempt, atOnce int, try func(context.Context, Attempt) (Verdict, string),
+) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		todo, done := make(chan Attempt), make(chan Result)

@@ -34,8 +34,8 @@ const (
 	clock    = time.Second      // when an attempt is killed that never ends by itself
 )
 
-// Run makes every attempt of a guest against a runtime, each in a sandbox of its own. Where decoys were touched, the last
-// result says which; an error says why nothing more was tried.
+// Run makes every attempt of a guest against a runtime, each in a sandbox of its own. Where decoys were touched, the
+// last result says which; an error says why nothing more was tried.
 func Run(ctx context.Context, rt sandbox.Runtime, opts Options) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		attempts, known, err := Plan(ctx, rt, InGuest, opts.Policy, opts.Only)
@@ -71,7 +71,9 @@ func Run(ctx context.Context, rt sandbox.Runtime, opts Options) iter.Seq2[Result
 }
 
 // Plan is what will be tried of those attempts that are driven in one way, and what of it is known to succeed here.
-func Plan(ctx context.Context, rt sandbox.Runtime, in string, p sandbox.Policy, only func(Attempt) bool) ([]Attempt, map[string]string, error) {
+func Plan(
+	ctx context.Context, rt sandbox.Runtime, in string, p sandbox.Policy, only func(Attempt) bool,
+) ([]Attempt, map[string]string, error) {
 	report, err := rt.Probe(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -86,14 +88,20 @@ func Plan(ctx context.Context, rt sandbox.Runtime, in string, p sandbox.Policy, 
 // touched is the result of whichever attempt it was that reached a decoy and did not say so.
 func touched(err error) Result {
 	return Result{
-		Attempt: Attempt{Name: "decoys", Group: Groups[0], Tries: "to reach what stands outside, and to keep silent about it", Must: []Verdict{Held}},
-		Verdict: Escaped, Detail: err.Error(),
+		Attempt: Attempt{
+			Name: "decoys", Group: Groups[0], Tries: "to reach what stands outside, and to keep silent about it",
+			Must: []Verdict{Held},
+		},
+		Verdict: Escaped,
+		Detail:  err.Error(),
 	}
 }
 
 // inGuest makes one attempt in a sandbox. What the host saw counts more than what the script says: a guest that was
 // killed did not get what it tried to get by staying.
-func inGuest(ctx context.Context, rt sandbox.Runtime, policy sandbox.Policy, a Attempt, facts string) (Verdict, string) {
+func inGuest(
+	ctx context.Context, rt sandbox.Runtime, policy sandbox.Policy, a Attempt, facts string,
+) (Verdict, string) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	sb, err := rt.Start(ctx, sandbox.Spec{
@@ -148,5 +156,7 @@ func listen(sb sandbox.Sandbox) (last report) {
 }
 
 func describe(e sandbox.Exit) string {
-	return fmt.Sprintf("code %d, signal %d, cause %d, stdout %q, stderr %q", e.Code, e.Signal, e.Cause, e.Stdout, e.Stderr)
+	return fmt.Sprintf(
+		"code %d, signal %d, cause %d, stdout %q, stderr %q", e.Code, e.Signal, e.Cause, e.Stdout, e.Stderr,
+	)
 }

@@ -13,8 +13,8 @@ import (
 // cacheVariable names the cache of the process that started this one as another user.
 const cacheVariable = "CODEMODE_TEST_CACHE"
 
-// CacheHome is an XDG_CACHE_HOME that the tests of this user share and that outlives them: unpacking Python takes seconds.
-// What is in it is named after its content. Root's lies where the users that its tests become can read it.
+// CacheHome is an XDG_CACHE_HOME that the tests of this user share and that outlives them: unpacking Python takes
+// seconds. What is in it is named after its content. Root's lies where the users that its tests become can read it.
 func CacheHome() string {
 	if dir := os.Getenv(cacheVariable); dir != "" {
 		return dir

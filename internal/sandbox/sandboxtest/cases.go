@@ -372,7 +372,9 @@ func manyAtOnce(t *testing.T, k kit) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			sb, err := k.rt.Start(ctx, sandbox.Spec{Session: t.Name(), Files: scripts(), Boot: "echo.py", Policy: k.policy})
+			sb, err := k.rt.Start(
+				ctx, sandbox.Spec{Session: t.Name(), Files: scripts(), Boot: "echo.py", Policy: k.policy},
+			)
 			if err != nil {
 				t.Errorf("starting: %v", err)
 				return

@@ -61,7 +61,10 @@ func rerunAsUser(t *testing.T, flags []string) {
 			args = append(args, v)
 		}
 	}
-	args = append(args, "GORACE=atexit_sleep_ms=0", copyOfSelf(t), "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m", "-attempt="+*only)
+	args = append(
+		args, "GORACE=atexit_sleep_ms=0", copyOfSelf(t), "-test.v", "-test.run=^"+name+"$", "-test.timeout=10m",
+		"-attempt="+*only,
+	)
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}

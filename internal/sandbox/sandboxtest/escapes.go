@@ -18,7 +18,8 @@ const EscapesAtOnce = 4
 // Escapes makes the attempts of a guest that are asked for against a runtime, and fails for each that succeeds.
 func Escapes(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 	t.Helper()
-	for r, err := range escape.Run(t.Context(), rt, escape.Options{Policy: escape.Small(policy), AtOnce: EscapesAtOnce, Only: Attempted}) {
+	opts := escape.Options{Policy: escape.Small(policy), AtOnce: EscapesAtOnce, Only: Attempted}
+	for r, err := range escape.Run(t.Context(), rt, opts) {
 		if err == nil {
 			err = r.Err()
 		}

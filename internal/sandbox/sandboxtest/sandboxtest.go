@@ -132,7 +132,9 @@ func answer(t *testing.T, sb sandbox.Sandbox, to any) {
 }
 
 func describe(e sandbox.Exit) string {
-	return fmt.Sprintf("code %d, signal %d, cause %d, stdout %q, stderr %q", e.Code, e.Signal, e.Cause, e.Stdout, e.Stderr)
+	return fmt.Sprintf(
+		"code %d, signal %d, cause %d, stdout %q, stderr %q", e.Code, e.Signal, e.Cause, e.Stdout, e.Stderr,
+	)
 }
 
 func wantExit(t *testing.T, got sandbox.Exit, code, signal int, cause sandbox.ExitCause) {

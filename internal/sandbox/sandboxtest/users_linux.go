@@ -37,7 +37,9 @@ func rerunAs(t *testing.T, uid uint32) {
 	cmd.Dir = "/"
 	PythonCache(t) // which that user can only read
 	cmd.Env = append(os.Environ(), asUser+"=1", "HOME=/nonexistent", "TMPDIR=/tmp", cacheVariable+"="+CacheHome())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL,
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		if errors.Is(err, os.ErrPermission) {

@@ -81,9 +81,9 @@ var prctls = []uint32{
 	0x53564d41, // PR_SET_VMA
 }
 
-// fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease stops who else opens them, a
-// notice tells who does, an owner of a descriptor gets its signals. The pages of pipes are counted for all that is the user's,
-// so a pipe keeps the size it was made with.
+// fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease stops who else opens
+// them, a notice tells who does, an owner of a descriptor gets its signals. The pages of pipes are counted for all that
+// is the user's, so a pipe keeps the size it was made with.
 var fcntls = []uint32{
 	0, 1, 2, 3, 4, // F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL
 	5, 6, 7, // F_GETLK, F_SETLK, F_SETLKW
@@ -93,8 +93,8 @@ var fcntls = []uint32{
 }
 
 // programCalls are allowed to an ordinary program beyond what a guest may: to watch files, to make pipes with
-// names, memory with a descriptor, and buffers of sockets of any size, and to pass descriptors. What reaches other processes, the kernel's settings
-// or new namespaces is refused to both.
+// names, memory with a descriptor, and buffers of sockets of any size, and to pass descriptors. What reaches other
+// processes, the kernel's settings or new namespaces is refused to both.
 var programCalls = []string{
 	"inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
 	"memfd_create", "mknod", "mknodat", "setsockopt", "sendmsg", "sendmmsg",
@@ -108,16 +108,19 @@ var programPrctls = []uint32{
 	38, // PR_SET_NO_NEW_PRIVS
 }
 
-// noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was given
-// are seen outside, and are its user's there.
+// noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was
+// given are seen outside, and are its user's there.
 func noSetIDs(p *program) {
-	for name, mode := range map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2} {
+	for name, mode := range map[string]uint32{
+		"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2,
+	} {
 		p.rule(name, setsID(mode)...)
 	}
 	noSetIDsOpened(p)
 }
 
-// noSetIDsOpened is noSetIDs for what opening a file makes. before is asked first, of the number of the argument with the flags.
+// noSetIDsOpened is noSetIDs for what opening a file makes. before is asked first, of the number of the argument with
+// the flags.
 func noSetIDsOpened(p *program, before ...func(flags uint32) []Insn) {
 	p.rule("creat", setsID(1)...)
 	for name, flags := range map[string]uint32{"open": 1, "openat": 2} {
@@ -141,8 +144,8 @@ func checks(p *program, opts Options) {
 	if opts.Program { // what is a rule twice is decided by the first
 		allowed = slices.Concat(prctls, programPrctls)
 		noSetIDs(p)
-		// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the kernel's list of
-		// interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
+		// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the
+		// kernel's list of interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
 		p.rule("socket",
 			arg(0), jeq(afUnix, 10, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
 			arg(2), jeq(0, 5, 4),
@@ -153,9 +156,12 @@ func checks(p *program, opts Options) {
 		p.rule("setsid", ret(errno(eperm)))
 	}
 	if opts.Watched && !opts.Program {
-		// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes much in one
-		// system call can be stopped meanwhile.
-		p.rule("mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)), ret(retAllow))
+		// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
+		// much in one system call can be stopped meanwhile.
+		p.rule(
+			"mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
+			ret(retAllow),
+		)
 		p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
 	} else {
 		p.rule("mmap", ret(retAllow))
@@ -179,12 +185,15 @@ func checks(p *program, opts Options) {
 			ret(retAllow), ret(errno(eperm)))
 	}
 	// A thread shares its process's descriptors, so that they are limited, and can be counted.
-	p.rule("clone", arg(0), jset(cloneNamespace, 2, 0), jset(cloneThread, 0, 2), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
+	p.rule(
+		"clone", arg(0), jset(cloneNamespace, 2, 0), jset(cloneThread, 0, 2), jset(cloneFiles, 1, 0), ret(errno(eperm)),
+		ret(retAllow),
+	)
 	p.rule("close_range", arg(2), jset(closeRangeUnshare, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
 	p.rule("clone3", ret(errno(enosys)))
-	// A descriptor of a terminal must not become a keyboard. Other types than terminals' change a file's flags by a descriptor
-	// that can only be read, and tell the name of a file system.
+	// A descriptor of a terminal must not become a keyboard. Other types than terminals' change a file's flags by a
+	// descriptor that can only be read, and tell the name of a file system.
 	p.rule("ioctl",
 		arg(1), jeq(ficlone, 7, 0),
 		and(ioctlCode), jeq(tiocsti, 6, 0), jeq(tioclinux, 5, 0), jeq(tioccons, 4, 0), jeq(tiocsetd, 3, 0),
@@ -195,8 +204,8 @@ func checks(p *program, opts Options) {
 	p.rule("prlimit64", append(coreKept(), ret(retAllow))...)
 }
 
-// coreKept refuses to change RLIMIT_CORE, and falls through for all else: at 1, the one value at which a handler of core
-// dumps gets none (core(5)), it must stay.
+// coreKept refuses to change RLIMIT_CORE, and falls through for all else: at 1, the one value at which a handler of
+// core dumps gets none (core(5)), it must stay.
 func coreKept() []Insn {
 	return []Insn{
 		arg(1), jeq(rlimitCore, 0, 5),
@@ -238,8 +247,8 @@ func aloneRules(p *program, pid uint32) {
 	p.rule("sched_setaffinity", oneOf(0, eperm, 0, pid)...)
 }
 
-// onlyToRead refuses to open a file so that Landlock would not look: to read and truncate it (before ABI 3), or for neither
-// reading nor writing, which takes no right of Landlock's.
+// onlyToRead refuses to open a file so that Landlock would not look: to read and truncate it (before ABI 3), or for
+// neither reading nor writing, which takes no right of Landlock's.
 func onlyToRead(flags uint32) []Insn {
 	return []Insn{
 		arg(flags), and(accessMode | truncates),

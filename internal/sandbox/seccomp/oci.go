@@ -80,23 +80,44 @@ func ociChecks(opts Options) []ociRule {
 	sockets := []string{"socket", "socketpair"}
 	rules := []ociRule{
 		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix)}},
-		{Names: sockets, Action: ociErrno, ErrnoRet: eacces, Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}}},
+		{
+			Names: sockets, Action: ociErrno, ErrnoRet: eacces,
+			Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}},
+		},
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
 		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
-		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{Index: 0, Value: cloneNamespace | cloneThread, Op: ociMasked}}},
-		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{{
-			Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles, Op: ociMasked,
-		}}},
+		{
+			Names: []string{"clone"}, Action: ociAllow,
+			Args: []ociArg{{Index: 0, Value: cloneNamespace | cloneThread, Op: ociMasked}},
+		},
+		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{
+			{
+				Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles,
+				Op: ociMasked,
+			},
+		}},
 	}
 	rules = append(rules, ociRule{
-		Names: []string{"close_range"}, Action: ociAllow, Args: []ociArg{{Index: 2, Value: closeRangeUnshare, Op: ociMasked}},
+		Names: []string{
+			"close_range",
+		},
+		Action: ociAllow,
+		Args:   []ociArg{{Index: 2, Value: closeRangeUnshare, Op: ociMasked}},
 	})
 	if opts.Watched { // all but what is both shared and anonymous, or taken at once
 		for _, bit := range []uint64{mapShared, mapAnonymous} {
-			rules = append(rules, ociRule{Names: []string{"mmap"}, Action: ociAllow, Args: []ociArg{{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}}})
+			rules = append(
+				rules,
+				ociRule{
+					Names: []string{"mmap"}, Action: ociAllow,
+					Args: []ociArg{{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}},
+				},
+			)
 		}
 		for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
-			rules = append(rules, ociRule{Names: []string{"madvise"}, Action: ociAllow, Args: []ociArg{block.masked(2)}})
+			rules = append(
+				rules, ociRule{Names: []string{"madvise"}, Action: ociAllow, Args: []ociArg{block.masked(2)}},
+			)
 		}
 	} else {
 		rules = append(rules, ociRule{Names: []string{"mmap", "madvise"}, Action: ociAllow})
@@ -164,5 +185,7 @@ func (b block) without(sight uint32, except ...uint32) []block {
 		return nil
 	}
 	next := uint32(1) << (bits.Len32(rest) - 1)
-	return append(block{b.value, b.mask | next}.without(sight, except...), block{b.value | next, b.mask | next}.without(sight, except...)...)
+	return append(
+		block{b.value, b.mask | next}.without(sight, except...),
+		block{b.value | next, b.mask | next}.without(sight, except...)...)
 }

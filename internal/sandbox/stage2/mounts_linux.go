@@ -97,9 +97,9 @@ func openTrees(binds []Bind) ([]int, error) {
 	return trees, nil
 }
 
-// OpenTree opens a detached copy of the mount at path and of those below it, read-only unless write is set. A privileged
-// parent does it for directories that the guest's user may not reach, such as a cache below /root. A path that is said to be
-// real has had its links followed, and been judged: one that has come since is refused.
+// OpenTree opens a detached copy of the mount at path and of those below it, read-only unless write is set. A
+// privileged parent does it for directories that the guest's user may not reach, such as a cache below /root. A path
+// that is said to be real has had its links followed, and been judged: one that has come since is refused.
 func OpenTree(path string, write, real bool) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
 	if real {
@@ -147,10 +147,10 @@ func attach(b Bind, tree int) error {
 	}
 }
 
-// overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo of a
-// bind has the path of its source, and so the user's name; that of an overlay has its options, where a relative path stays as
-// it is written. It takes a source that is mounted here. Where the kernel or the source's file system cannot do that (before
-// Linux 5.11), the tree can still be mounted itself.
+// overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo
+// of a bind has the path of its source, and so the user's name; that of an overlay has its options, where a relative
+// path stays as it is written. It takes a source that is mounted here. Where the kernel or the source's file system
+// cannot do that (before Linux 5.11), the tree can still be mounted itself.
 func overlay(tree int, rel string) error {
 	if err := os.MkdirAll(source, 0o700); err != nil {
 		return err

@@ -80,7 +80,9 @@ func run() error {
 		return err
 	}
 	// Go leaves descriptors open that its own parent had left open.
-	if err := step(unix.CloseRange(uint(c.Keep), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors"); err != nil {
+	if err := step(
+		unix.CloseRange(uint(c.Keep), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC), "closing descriptors",
+	); err != nil {
 		return err
 	}
 	if c.SmallPages {

@@ -36,7 +36,9 @@ func TestRulesetFor(t *testing.T) {
 		1: {13, 0, 0, 8}, 2: {14, 0, 0, 8}, 3: {15, 0, 0, 8}, 4: {15, 2, 0, 16}, 5: {16, 2, 0, 16}, 6: {16, 2, 2, 24}, 9: {16, 2, 2, 24},
 	} {
 		attr, size := rulesetFor(abi)
-		if bits(attr.Handled_access_fs) != want.fs || bits(attr.Handled_access_net) != want.net || bits(attr.Scoped) != want.scoped || size != want.size {
+		if bits(attr.Handled_access_fs) != want.fs || bits(attr.Handled_access_net) != want.net ||
+			bits(attr.Scoped) != want.scoped ||
+			size != want.size {
 			t.Errorf("ABI %d: %+v of %d bytes, want %+v", abi, attr, size, want)
 		}
 	}

@@ -99,7 +99,9 @@ func kill(dog *watchdog.Watch) {
 func hurry() {
 	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if unix.SchedSetAttr(0, &first, 0) != nil {
-		short := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(100 * time.Microsecond)}
+		short := unix.SchedAttr{
+			Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(100 * time.Microsecond),
+		}
 		_ = unix.SchedSetAttr(0, &short, 0) // an older kernel takes no notice
 	}
 }

@@ -118,12 +118,37 @@ func (g *generator) jsonMember(name, indent string, depth int) string {
 	if g.inside { // a comment before the name or behind the value is outside of the entry
 		space = func(string) string { return g.pick("", " ") }
 	}
-	return space(indent) + fmt.Sprintf("%q", name) + g.space(indent) + ":" + g.space(indent) + g.jsonValue(indent, depth) + space(indent)
+	return space(
+		indent,
+	) + fmt.Sprintf(
+		"%q", name,
+	) + g.space(
+		indent,
+	) + ":" + g.space(
+		indent,
+	) + g.jsonValue(
+		indent, depth,
+	) + space(
+		indent,
+	)
 }
 
 func (g *generator) jsonValue(indent string, depth int) string {
 	if depth == 0 || g.one(3) {
-		return g.pick(`"a,]"`, `1e3`, `null`, `true`, `"\u00e9\\\""`, `"// no"`, `[]`, `{}`, `[1, 2]`, `-0.0`, `"/* "`, `"🚀"`)
+		return g.pick(
+			`"a,]"`,
+			`1e3`,
+			`null`,
+			`true`,
+			`"\u00e9\\\""`,
+			`"// no"`,
+			`[]`,
+			`{}`,
+			`[1, 2]`,
+			`-0.0`,
+			`"/* "`,
+			`"🚀"`,
+		)
 	}
 	var items []string
 	for i := range g.r.IntN(4) {
@@ -262,7 +287,19 @@ func (g *generator) tomlValue() string {
 	case 3:
 		return `{ a = "}", b = [1, 2], c.d = 'x' }`
 	}
-	return g.pick("1_000", "1979-05-27T07:32:00Z", `"a # b"`, `'C:\x'`, "true", "[]", "{}", "-inf", "0x1F", "[[1], ['a']]", "nan")
+	return g.pick(
+		"1_000",
+		"1979-05-27T07:32:00Z",
+		`"a # b"`,
+		`'C:\x'`,
+		"true",
+		"[]",
+		"{}",
+		"-inf",
+		"0x1F",
+		"[[1], ['a']]",
+		"nan",
+	)
 }
 
 func (g *generator) yaml() (string, []string) {
@@ -304,9 +341,12 @@ func (g *generator) yamlPair(key, indent, step string, depth int) string {
 	}
 	switch g.r.IntN(9) {
 	case 0:
-		return head + " " + g.pick("|", ">", "|-", ">+", "|+") + g.nl + in + "two" + g.nl + in + "# lines" + g.nl + g.nl + in + "  x" + g.nl
+		return head + " " + g.pick(
+			"|", ">", "|-", ">+", "|+",
+		) + g.nl + in + "two" + g.nl + in + "# lines" + g.nl + g.nl + in + "  x" + g.nl
 	case 1:
-		return head + g.nl + in + `- "a # b"` + g.lineTail() + in + "- b: 1" + g.nl + in + "  c: [1, 'x]']" + g.lineTail()
+		return head + g.nl + in + `- "a # b"` + g.lineTail() + in + "- b: 1" + g.nl +
+			in + "  c: [1, 'x]']" + g.lineTail()
 	case 2:
 		return head + " \"x" + g.nl + in + "# y" + g.nl + in + "z\"" + g.lineTail()
 	case 3:
@@ -314,5 +354,18 @@ func (g *generator) yamlPair(key, indent, step string, depth int) string {
 	case 4:
 		return head + " plain text" + g.nl + in + "on two lines" + g.lineTail()
 	}
-	return head + " " + g.pick("1", "it's # not", `"#"`, "'a'", "{a: 1, b: '}'}", "[]", "{}", "true", "2001-12-14", "http://x/#y", ".nan", "é 🚀") + g.lineTail()
+	return head + " " + g.pick(
+		"1",
+		"it's # not",
+		`"#"`,
+		"'a'",
+		"{a: 1, b: '}'}",
+		"[]",
+		"{}",
+		"true",
+		"2001-12-14",
+		"http://x/#y",
+		".nan",
+		"é 🚀",
+	) + g.lineTail()
 }

@@ -96,10 +96,8 @@ func (b *bench) realServers(dir string) map[string]any {
 	return map[string]any{
 		"filesystem": map[string]any{"command": bin("mcp-server-filesystem"), "args": []string{dir}},
 		"memory": map[string]any{
-			"command": bin(
-				"mcp-server-memory",
-			),
-			"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
+			"command": bin("mcp-server-memory"),
+			"env":     map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
 		},
 		"everything": map[string]any{"command": bin("mcp-server-everything")},
 	}
@@ -119,9 +117,7 @@ func (b *bench) claude(ctx context.Context, client, dir string, servers map[stri
 		"--allowedTools", "mcp__filesystem,mcp__memory,mcp__everything,mcp__codemode")
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"HOME=" + filepath.Join(
-			b.dir, "home",
-		),
+		"HOME=" + filepath.Join(b.dir, "home"),
 		"PATH=" + os.Getenv("PATH"),
 		"ANTHROPIC_API_KEY=none",
 		"ANTHROPIC_BASE_URL=" + address,

@@ -49,9 +49,7 @@ func newEngine(t *testing.T, command, feature string) *engine {
 			e.env,
 			"XDG_DATA_HOME="+filepath.Join(home, ".local", "share"),
 			"XDG_RUNTIME_DIR="+os.Getenv("XDG_RUNTIME_DIR"),
-			"CONTAINERS_CONF="+filepath.Join(
-				conf, "containers.conf",
-			),
+			"CONTAINERS_CONF="+filepath.Join(conf, "containers.conf"),
 			"CONTAINERS_STORAGE_CONF="+filepath.Join(conf, "storage.conf"),
 		)
 	}

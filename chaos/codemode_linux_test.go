@@ -130,9 +130,7 @@ func (c *codemode) end() (err error) {
 	if err == nil && status.ExitStatus() != 0 && !status.Signaled() {
 		err = fmt.Errorf("codemode ended with %d:\n%s", status.ExitStatus(), c.tail())
 	}
-	if text, _ := os.ReadFile(
-		c.log,
-	); err == nil &&
+	if text, _ := os.ReadFile(c.log); err == nil &&
 		(bytes.Contains(text, []byte("\npanic: ")) || bytes.Contains(text, []byte("fatal error: "))) {
 		err = fmt.Errorf("codemode crashed:\n%s", c.tail())
 	}

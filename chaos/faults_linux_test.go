@@ -39,9 +39,7 @@ var injections = map[string]injection{
 	"upstream floods stdout": both(
 		raises("wrong.flood()", "without a line end"), answers("wrong.echo(message='again')", "again"),
 	),
-	"upstream answers twice": both(
-		answers("wrong.twice()", "twice"), answers("wrong.echo(message='again')", "again"),
-	),
+	"upstream answers twice":         both(answers("wrong.twice()", "twice"), answers("wrong.echo(message='again')", "again")),
 	"upstream answers another id":    timesOut("wrong.wrong_id()"),
 	"upstream answers an id as text": timesOut("wrong.text_id()"),
 	"upstream answers a list": both(
@@ -53,9 +51,7 @@ var injections = map[string]injection{
 	"upstream dies in an answer": both(
 		raises("wrong.half()", "exit status 3"), answers("wrong.echo(message='again')", "again"),
 	),
-	"upstream closes stdout": both(
-		raises("wrong.eof()", "ended"), answers("wrong.echo(message='again')", "again"),
-	),
+	"upstream closes stdout": both(raises("wrong.eof()", "ended"), answers("wrong.echo(message='again')", "again")),
 
 	"guest killed":        strikes(syscall.SIGKILL, "killed by signal 9", 30),
 	"guest stopped":       strikes(syscall.SIGSTOP, "timeout", 2),
@@ -192,9 +188,7 @@ func fills(dir string) injection {
 			return err
 		}
 		defer empty()
-		if got := c.save(
-			"victim", "victim",
-		); got.err != nil ||
+		if got := c.save("victim", "victim"); got.err != nil ||
 			got.failed && (dir != "state" || !strings.Contains(got.text, "no space left")) {
 			return got.wrong()
 		}

@@ -187,9 +187,7 @@ func (m *machine) pythonFrom(cache string) {
 // environment is all that a codemode of this machine inherits.
 func (m *machine) environment(cache string) []string {
 	env := []string{
-		"HOME=" + m.path(
-			"home",
-		),
+		"HOME=" + m.path("home"),
 		"XDG_STATE_HOME=" + m.path("state"),
 		"XDG_CACHE_HOME=" + cache,
 		"TMPDIR=" + m.path("tmp"),

@@ -62,9 +62,7 @@ func modelSeesOf(args []string, servers string) (text string, err error) {
 		return "", err
 	}
 	text = seen(args[0], bytes.TrimSuffix(out, []byte("\n")))
-	if sent, err := os.ReadFile(
-		log,
-	); err == nil && args[0] == "opencode" &&
+	if sent, err := os.ReadFile(log); err == nil && args[0] == "opencode" &&
 		bytes.Contains(sent, []byte(`"image_url"`)) {
 		text += "\n[image]" // in a message of its own
 	}

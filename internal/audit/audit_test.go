@@ -321,9 +321,7 @@ func TestFailedLater(t *testing.T) {
 	l.mu.Lock()
 	l.told = 0
 	l.mu.Unlock()
-	if err := l.Settle(
-		l.Lines(),
-	); !errors.As(err, new(EarlierWriteError)) ||
+	if err := l.Settle(l.Lines()); !errors.As(err, new(EarlierWriteError)) ||
 		!strings.Contains(err.Error(), "writing the audit log: ") {
 		t.Errorf("the next is not told: %v", err)
 	}

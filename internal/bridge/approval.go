@@ -149,9 +149,7 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
-		Server: showName(
-			c.Server,
-		),
+		Server:    showName(c.Server),
 		Tool:      showName(c.Tool),
 		Arguments: showJSON(c.Arguments, maxAskedArguments),
 		Why:       plain(why),

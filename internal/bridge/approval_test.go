@@ -138,9 +138,7 @@ func TestTooManyQuestions(t *testing.T) {
 		Ask:  func(context.Context, Question) (Answer, error) { asked++; return No, nil },
 	})
 	text := out.compact()
-	if n := strings.Count(
-		text, "and the run has asked its user 3 times, and policy.questions is 3",
-	); asked != 3 ||
+	if n := strings.Count(text, "and the run has asked its user 3 times, and policy.questions is 3"); asked != 3 ||
 		n != 5 {
 		t.Errorf("asked %d times, %d refusals: %s", asked, n, text)
 	}

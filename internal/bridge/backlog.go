@@ -33,9 +33,7 @@ type backlog struct {
 
 func newBacklog() *backlog {
 	return &backlog{
-		atWork: make(
-			chan struct{}, maxAtWork,
-		),
+		atWork:     make(chan struct{}, maxAtWork),
 		describing: make(chan struct{}, maxDescribing),
 		room:       make(chan struct{}),
 	}

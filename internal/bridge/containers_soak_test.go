@@ -119,9 +119,7 @@ func soak(b *Bridge, sessions int, tell func(session int, err error)) {
 		all.Go(func() {
 			defer func() { <-turns }()
 			err := endings[i%len(endings)](b, strconv.Itoa(i))
-			if unavailable := (*sandbox.UnavailableError)(
-				nil,
-			); errors.As(err, &unavailable) &&
+			if unavailable := (*sandbox.UnavailableError)(nil); errors.As(err, &unavailable) &&
 				unavailable.Code == "no-answer" {
 				err = nil // so busy is the machine; what was begun must not be left either
 			}

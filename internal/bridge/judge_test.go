@@ -66,9 +66,7 @@ func TestListIsTheServers(t *testing.T) {
 	k := keeping(t, dir, fake("notes", "-strip-names"))
 	c, _ := k.servers.find("notes")
 	k.servers.lists.save(c, []json.RawMessage{
-		json.RawMessage(
-			`{"name":" add","inputSchema":{"type":"object"}}`,
-		),
+		json.RawMessage(`{"name":" add","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`),
 	})
 	want(

@@ -51,9 +51,7 @@ func TestLedgerIsBounded(t *testing.T) {
 		t.Errorf("%d calls of %d tools, %d bytes", out.Receipt.Calls, len(out.Receipt.ByTool), out.Receipt.KeptBytes)
 	}
 	lines := out.Effects.Lines()
-	if text := strings.Join(
-		lines, "\n",
-	); len(lines) != 2*(maxEffects+2) || len(text) > 32<<10 ||
+	if text := strings.Join(lines, "\n"); len(lines) != 2*(maxEffects+2) || len(text) > 32<<10 ||
 		text != Visible(text) {
 		t.Errorf("%d lines of %d bytes: %.2000s", len(lines), len(text), text)
 	}

@@ -51,9 +51,7 @@ func TestRecorderCutsLargeOutput(t *testing.T) {
 			t.Errorf("size %d: head %d, tail %d bytes", size, len(text.Head), len(text.Tail))
 		}
 		between := whole.Bytes()[len(text.Head) : whole.Len()-len(text.Tail)]
-		if want := int64(
-			bytes.Count(between, []byte{'\n'}),
-		); text.Lines != want ||
+		if want := int64(bytes.Count(between, []byte{'\n'})); text.Lines != want ||
 			text.Omitted() != int64(len(between)) {
 			t.Errorf(
 				"size %d: %d lines, %d bytes left out, want %d, %d", size, text.Lines, text.Omitted(), want,

@@ -142,9 +142,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: timeout %v, notes %q, error %v", c.arguments, req.Timeout, notes, err)
 		}
 	}
-	if req, _, _ := b.parse(
-		json.RawMessage(`{"code":"1","servers":"github"}`),
-	); !slices.Equal(
+	if req, _, _ := b.parse(json.RawMessage(`{"code":"1","servers":"github"}`)); !slices.Equal(
 		req.Servers, []string{"github"},
 	) {
 		t.Errorf("one name alone is %q", req.Servers)

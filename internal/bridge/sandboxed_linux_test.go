@@ -269,9 +269,7 @@ func TestSandboxedNPM(t *testing.T) {
 			{"nowhere", "read_graph", `{}`, "Ada"},
 			{"nowhere", "create_entities", `{"entities":[{"name":"Eve","entityType":"person","observations":[]}]}`, "EROFS"},
 		} {
-			if got := p.call(
-				c.server, c.tool, c.args,
-			); !strings.Contains(got, c.want) ||
+			if got := p.call(c.server, c.tool, c.args); !strings.Contains(got, c.want) ||
 				strings.Contains(got, "the key") {
 				t.Errorf("%s.%s: %s, want %q", c.server, c.tool, got, c.want)
 			}

@@ -219,9 +219,7 @@ func TestSavedToolsChangeBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, k.text("from tools import count_sales\ncount_sales()"), "result: 7")
-	if found := k.Search(
-		"count the sales", 1,
-	); len(found) != 1 ||
+	if found := k.Search("count the sales", 1); len(found) != 1 ||
 		found[0].Call() != "from tools import count_sales; count_sales()" {
 		t.Errorf("found %+v", found)
 	}
@@ -238,9 +236,7 @@ func TestChangedSchema(t *testing.T) {
 	k.text(
 		"async def f():\n    await mcp_fake.gone()\n    await mcp_fake.add(a=1, b=2)\n    return await mcp_fake.echo(message='x')\nsave_tool(f)",
 	)
-	if out := k.run(
-		Request{Code: "from tools import f"},
-	); len(out.Notes) != 1 ||
+	if out := k.run(Request{Code: "from tools import f"}); len(out.Notes) != 1 ||
 		!strings.Contains(out.Notes[0], "fake.add, which the server does not have") {
 		t.Errorf("before: %q", out.Notes)
 	}

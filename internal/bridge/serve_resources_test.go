@@ -79,9 +79,7 @@ func TestServeLargeOutput(t *testing.T) {
 	for _, wrong := range []string{
 		"codemode://output/big/2/stdout", "codemode://output/big/1/stderr", "codemode://output/other/1/stdout", uri + "?offset=-1",
 	} {
-		if _, err := client.ReadResource(
-			t.Context(), &mcp.ReadResourceParams{URI: wrong},
-		); err == nil ||
+		if _, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: wrong}); err == nil ||
 			!strings.Contains(err.Error(), "not found") {
 			t.Errorf("%s: %v", wrong, err)
 		}
@@ -134,9 +132,7 @@ func TestServeHiddenCharacters(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	content := result.StructuredContent.(map[string]any)
-	if stdout := fmt.Sprint(
-		content["stdout"],
-	); strings.ContainsAny(
+	if stdout := fmt.Sprint(content["stdout"]); strings.ContainsAny(
 		stdout+fmt.Sprint(content["error"]), "\x00\x1b\r\x07\u2028\u202e",
 	) {
 		t.Errorf("%q", stdout)

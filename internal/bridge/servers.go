@@ -475,11 +475,8 @@ func (s *servers) snapshot() *catalog.Catalog {
 
 // unavailable is the answer to a call for a server this run cannot use.
 func unavailable(server, hint string) (int, string, guest.ErrorData) {
-	return guest.CodeUnavailable, fmt.Sprintf(
-		"Server '%s' is not available", server,
-	), guest.ErrorData{
-		Server: server, Hint: hint,
-	}
+	msg := fmt.Sprintf("Server '%s' is not available", server)
+	return guest.CodeUnavailable, msg, guest.ErrorData{Server: server, Hint: hint}
 }
 
 // explain turns an upstream's failure into the error the guest gets.

@@ -67,15 +67,9 @@ func TestAnnotation(t *testing.T) {
 }
 
 func TestAnnotationStaysReadable(t *testing.T) {
-	deep := strings.Repeat(
-		`{"type":"object","additionalProperties":`,
-		50,
-	) + `{"type":"string"}` + strings.Repeat(
-		"}", 50,
-	)
-	if got := annotate(
-		gjson.Result{}, gjson.Parse(deep),
-	); len(got) > maxAnnotation ||
+	deep := strings.Repeat(`{"type":"object","additionalProperties":`, 50) +
+		`{"type":"string"}` + strings.Repeat("}", 50)
+	if got := annotate(gjson.Result{}, gjson.Parse(deep)); len(got) > maxAnnotation ||
 		!strings.HasPrefix(got, "dict[str, dict[") {
 		t.Errorf("deep schema: %s", got)
 	}

@@ -61,9 +61,7 @@ func TestSeenIsBounded(t *testing.T) {
 	if slashed, _ := Seen(
 		nil,
 		[]byte(`{"token":"sk-secret","list":["sk-secret"],"sk-secret-0123456789":1}`),
-	); strings.Contains(
-		string(slashed.schema().Raw), "secret",
-	) {
+	); strings.Contains(string(slashed.schema().Raw), "secret") {
 		t.Errorf("a value is kept: %s", slashed.schema().Raw)
 	}
 }

@@ -72,9 +72,7 @@ func fileOf(c Client, place File) string {
 	}
 	switch {
 	case filepath.Ext(place.Path) == ".toml" && c.List:
-		return "[[" + strings.Join(
-			key, ".",
-		) + "]]\nname = \"planted\"\ncommand = \"x\"\n[[" + strings.Join(
+		return "[[" + strings.Join(key, ".") + "]]\nname = \"planted\"\ncommand = \"x\"\n[[" + strings.Join(
 			key, ".",
 		) + "]]\nname = \"broken\"\n"
 	case filepath.Ext(place.Path) == ".toml":

@@ -202,9 +202,7 @@ func TestProjectsConfig(t *testing.T) {
 		}
 	}
 	found = Discover(opts)
-	if got := names(
-		found.Servers,
-	); !reflect.DeepEqual(got, []string{"a", "b"}) || found.Servers[0].Command != "mine" ||
+	if got := names(found.Servers); !reflect.DeepEqual(got, []string{"a", "b"}) || found.Servers[0].Command != "mine" ||
 		found.Entries[1].Status != Shadowed {
 		t.Errorf("approved: got %v, %+v", got, found.Entries)
 	}

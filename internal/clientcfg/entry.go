@@ -199,9 +199,7 @@ func (f *file) sandbox(e *Entry, r *fields) {
 		}
 	}
 	walls := config.WallsFields{
-		Kind: r.text(
-			"sandbox",
-		),
+		Kind:    r.text("sandbox"),
 		Read:    r.list("sandbox_read"),
 		Write:   r.list("sandbox_write"),
 		Network: r.truth("sandbox_network", false),

@@ -107,9 +107,7 @@ func httpParts(s config.Server, text string, headers []string) []string {
 		} else if scheme == "http" {
 			host = strings.TrimSuffix(host, ":80")
 		}
-		text = strings.ToLower(
-			u.Scheme,
-		) + "://" + u.User.String() + "@" + host + strings.TrimRight(
+		text = strings.ToLower(u.Scheme) + "://" + u.User.String() + "@" + host + strings.TrimRight(
 			u.EscapedPath(), "/",
 		) + "?" + u.Query().
 			Encode()

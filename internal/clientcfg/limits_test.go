@@ -41,9 +41,7 @@ func TestFilesThatAreTooMuch(t *testing.T) {
 		)
 	}
 	mistakes := `{"mcpServers": {` + strings.Repeat(`"a": 1, `, 5000) + `"a": {"command": "x"}}}`
-	if found := findIn(
-		t, ".gemini/settings.json", mistakes,
-	); len(found.Problems) != maxProblems+1 ||
+	if found := findIn(t, ".gemini/settings.json", mistakes); len(found.Problems) != maxProblems+1 ||
 		len(found.Servers) != 1 {
 		t.Errorf("5000 mistakes make %d problems, %d servers", len(found.Problems), len(found.Servers))
 	}

@@ -59,9 +59,7 @@ var clients = withInstalls(append([]Client{
 		Files: []File{
 			user("${CLAUDE_CONFIG_DIR:-~}/.claude.json"),
 			project(".mcp.json"),
-			user(
-				"{config}/Claude/claude_code_config.json",
-			),
+			user("{config}/Claude/claude_code_config.json"),
 			user("{config}/Claude Code/claude_code_config.json"),
 			project("claude_code_config.json"),
 		},
@@ -87,9 +85,7 @@ var clients = withInstalls(append([]Client{
 		Files: []File{
 			editor("Code", "mcp.json"),
 			editor("Code", "profiles/*/mcp.json"),
-			editor(
-				"Code - Insiders", "mcp.json",
-			),
+			editor("Code - Insiders", "mcp.json"),
 			editor("VSCodium", "mcp.json"),
 			user("~/.vscode-server/data/User/mcp.json"),
 			editor("Code", "settings.json").under("mcp", "servers"),
@@ -118,9 +114,7 @@ var clients = withInstalls(append([]Client{
 		Files: []File{
 			user("${GEMINI_CLI_HOME:-~}/.gemini/settings.json"),
 			project(".gemini/settings.json"),
-			system(
-				unixes, "/etc/gemini-cli/settings.json",
-			),
+			system(unixes, "/etc/gemini-cli/settings.json"),
 			system("windows", "C:/ProgramData/gemini-cli/settings.json"),
 		},
 		Facts: read("github.com/google-gemini/gemini-cli at 5411f11"),
@@ -128,16 +122,12 @@ var clients = withInstalls(append([]Client{
 	{
 		ID: "opencode", Title: "OpenCode", Key: []string{"mcp"}, Entry: Argv, Dialect: config.DialectCurly,
 		Files: []File{
-			user(
-				"${OPENCODE_CONFIG}",
-			),
+			user("${OPENCODE_CONFIG}"),
 			user("${OPENCODE_CONFIG_DIR}/opencode.jsonc"),
 			user("${OPENCODE_CONFIG_DIR}/opencode.json"),
 			user(opencodeD + "/opencode.jsonc"),
 			user(opencodeD + "/opencode.json"),
-			project(
-				"opencode.jsonc",
-			),
+			project("opencode.jsonc"),
 			project("opencode.json"),
 			project(".opencode/opencode.jsonc"),
 			project(".opencode/opencode.json"),
@@ -149,9 +139,7 @@ var clients = withInstalls(append([]Client{
 	{
 		ID: "windsurf", Title: "Windsurf", Key: mcpServers, Strict: true, Dialect: config.DialectEnvColon,
 		Files: []File{
-			user(
-				"~/.codeium/windsurf/mcp_config.json",
-			),
+			user("~/.codeium/windsurf/mcp_config.json"),
 			user("~/.codeium/windsurf-next/mcp_config.json"),
 			user("~/.codeium/mcp_config.json"),
 		},
@@ -168,9 +156,7 @@ var clients = withInstalls(append([]Client{
 	{
 		ID: "zed", Title: "Zed", Key: []string{"context_servers"}, Entry: Context, Dialect: config.DialectNone,
 		Files: []File{
-			userOn(
-				unixes, "{xdg}/zed/settings.json",
-			),
+			userOn(unixes, "{xdg}/zed/settings.json"),
 			userOn("windows", "{config}/Zed/settings.json"),
 			project(".zed/settings.json"),
 		},
@@ -188,9 +174,7 @@ var clients = withInstalls(append([]Client{
 			user("${CLINE_MCP_SETTINGS_PATH}"),
 			user("${CLINE_DATA_DIR}/settings/cline_mcp_settings.json"),
 			user("${CLINE_DIR:-~/.cline}/data/settings/cline_mcp_settings.json"),
-			older(
-				"{config}/Code/User/" + clineOld,
-			),
+			older("{config}/Code/User/" + clineOld),
 			older("{config}/Cursor/User/" + clineOld),
 			older("{config}/VSCodium/User/" + clineOld),
 		},
@@ -234,9 +218,7 @@ var clients = withInstalls(append([]Client{
 	{
 		ID: "continue", Title: "Continue", Key: mcpServers, List: true, Entry: Continue, Dialect: config.DialectSecrets,
 		Files: []File{
-			user(
-				"~/.continue/config.yaml",
-			),
+			user("~/.continue/config.yaml"),
 			user("~/.continue/mcpServers/*.json"),
 			user("~/.continue/mcpServers/*.yaml"),
 			project(".continue/mcpServers/*.yaml"),
@@ -255,9 +237,7 @@ var clients = withInstalls(append([]Client{
 			user("${GOOSE_PATH_ROOT}/config/config.yaml"),
 			userOn(unixes, "~/.config/goose/config.yaml"),
 			userOn("windows", "{config}/Block/goose/config/config.yaml"),
-			user(
-				"~/.agents/plugins/*/.mcp.json",
-			).under("mcpServers"),
+			user("~/.agents/plugins/*/.mcp.json").under("mcpServers"),
 			project(".agents/plugins/*/.mcp.json").under("mcpServers"),
 		},
 		Facts: read("its makers' documentation; the folders also in the sources of mcp-gateway and toolhive"),

@@ -120,9 +120,7 @@ var installs = map[string]Install{
 			at(user("~/.codeium/windsurf-next/mcp_config.json")),
 			marked("~/.codeium/mcp_config.json", user("~/.codeium/mcp_config.json")), // of the plugin for JetBrains
 			// Windsurf is called Devin Desktop since 2026, and its default agent reads Devin's file.
-			at(
-				userOn(unixes, "~/.config/devin/mcp_config.json"),
-			),
+			at(userOn(unixes, "~/.config/devin/mcp_config.json")),
 			at(userOn("windows", "{config}/devin/mcp_config.json")),
 		},
 		Every: true, Marks: []string{"/Applications/Windsurf.app"}, Programs: []string{"windsurf"},

@@ -25,9 +25,7 @@ var lesserUsed = []Client{
 	{
 		ID: "amp", Title: "Amp", Key: []string{"amp.mcpServers"}, Dialect: config.DialectBraces,
 		Files: []File{
-			user(
-				"${AMP_SETTINGS_FILE}",
-			),
+			user("${AMP_SETTINGS_FILE}"),
 			userOn(unixes, "{xdg}/amp/settings.jsonc"),
 			userOn(unixes, "{xdg}/amp/settings.json"),
 			userOn("windows", "{config}/amp/settings.json"),

@@ -122,9 +122,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%q is documented and does not exist", doc.Name)
 		}
 	}
-	if err := CheckSources(
-		[]string{"cursor", "-vscode", "curser"},
-	); err == nil ||
+	if err := CheckSources([]string{"cursor", "-vscode", "curser"}); err == nil ||
 		!strings.Contains(err.Error(), `"curser"`) {
 		t.Errorf("a misspelt name: %v", err)
 	}

@@ -115,9 +115,7 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 		return nil, fmt.Errorf("opening an empty stdin: %w", err)
 	}
 	return &program{
-		code: fmt.Sprintf(
-			callCode, literal,
-		),
+		code:     fmt.Sprintf(callCode, literal),
 		filename: "<call>",
 		argv:     []string{"call"},
 		stdin:    null,

@@ -42,9 +42,7 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
 		}, settingFlags("timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...), configFlag()),
-		Metadata: examples(
-			`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`,
-		),
+		Metadata:     examples(`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`),
 		StopOnNthArg: &one,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			p, err := readProgram(env, cmd)

@@ -80,9 +80,7 @@ func TestUnusableFolderIsToldAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newImages(
-		Env{Stdout: &bytes.Buffer{}}, file, imageRoom{},
-	); err == nil ||
+	if _, err := newImages(Env{Stdout: &bytes.Buffer{}}, file, imageRoom{}); err == nil ||
 		!strings.Contains(err.Error(), "--out "+quote(file)) {
 		t.Errorf("got %v", err)
 	}

@@ -131,9 +131,7 @@ var (
 func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 	s := &installation{env: env, ui: ui, cmd: cmd}
 	s.request = install.Request{
-		Scope: clientcfg.Scope(
-			cmd.String("scope"),
-		),
+		Scope:  clientcfg.Scope(cmd.String("scope")),
 		Name:   cmd.String("name"),
 		Tenant: cmd.String("tenant"),
 		Pass:   cmd.StringSlice("env-pass"),

@@ -290,9 +290,7 @@ func (s *installation) tellSaving(sum *saving) {
 		"saved",
 		fmt.Sprintf(
 			"%s of %s took about %s tokens of every conversation; codemode takes 1 tool and about %d",
-			plural(
-				sum.Tools, "tool", "tools",
-			),
+			plural(sum.Tools, "tool", "tools"),
 			plural(sum.Servers, "server", "servers"),
 			thousands(sum.TokensBefore),
 			sum.TokensAfter,

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -173,7 +174,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Version:      readVersion().Version,
 		Lookup:       t.env.Lookup,
 		Expand:       t.expand,
-		Token:        t.signIns().Token,
+		Token:        t.token,
 		SignInWanted: t.signIns().Want,
 		Secrets:      clientcfg.Secrets,
 		Telemetry:    t.telemetry,
@@ -210,6 +211,15 @@ func (t *tenancy) imagesDir() string { return join(t.paths.TenantState(t.config.
 
 // listsDir is where lists of servers' tools are.
 func (t *tenancy) listsDir() string { return join(t.paths.TenantCache(t.config.Tenant), "tools") }
+
+// token is the access token for a server by URL, of the tenant's sign-in there.
+func (t *tenancy) token(ctx context.Context, url, refused string) (string, error) {
+	token, err := t.signIns().Token(ctx, url, refused)
+	if errors.Is(err, signin.ErrSignedOut) {
+		err = upstream.ErrNoToken
+	}
+	return token, err
+}
 
 // signIns are the tenant's sign-ins at servers by URL.
 func (t *tenancy) signIns() *signin.Store {

@@ -92,9 +92,7 @@ func TestVersionAsksOnlyWhenTold(t *testing.T) {
 	if n := asked.Load(); n != 0 {
 		t.Errorf("it was asked %d times, and nobody had said so", n)
 	}
-	if out := run(
-		"version", "--check",
-	); asked.Load() != 1 ||
+	if out := run("version", "--check"); asked.Load() != 1 ||
 		!strings.Contains(out, "  newest    99.0.0, newer than this\n") {
 		t.Errorf("asked %d times: %s", asked.Load(), out)
 	}

@@ -214,9 +214,7 @@ func (l *listing) tellUnlisted() {
 
 // server is one server with its tools, by its name or its alias. It is asked if nobody knows them.
 func (l *listing) server(ctx context.Context, name string) (catalog.Server, error) {
-	if alias, ok := strings.CutPrefix(
-		name, "mcp_",
-	); ok &&
+	if alias, ok := strings.CutPrefix(name, "mcp_"); ok &&
 		slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {
 		name = alias // as code calls it
 	}

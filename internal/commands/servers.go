@@ -51,9 +51,7 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 			removeServerCommand(env, ui),
 			refreshCommand(env, ui),
 		},
-		Metadata: examples(
-			`codemode servers approve build-tools     # of this project`,
-		),
+		Metadata: examples(`codemode servers approve build-tools     # of this project`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return unknownSubcommand(cmd, cmd.Args().First())

@@ -248,9 +248,7 @@ func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) err
 		}
 		if mine := slices.DeleteFunc(
 			slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project },
-		); len(
-			mine,
-		) > 0 {
+		); len(mine) > 0 {
 			entries = mine
 		}
 		if len(entries) > 1 {

@@ -70,9 +70,7 @@ func noArguments(cmd *cli.Command) error {
 		return nil
 	}
 	return &usageError{
-		strings.TrimPrefix(
-			cmd.FullName(), "codemode ",
-		) + " takes no arguments, but there is " + quote(
+		strings.TrimPrefix(cmd.FullName(), "codemode ") + " takes no arguments, but there is " + quote(
 			cmd.Args().First(),
 		),
 		[]string{"see: " + cmd.FullName() + " --help"},

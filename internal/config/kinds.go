@@ -301,9 +301,7 @@ func isPath(s string) bool {
 
 // resolve makes a path absolute. The empty path stays empty.
 func (at place) resolve(s string) string {
-	if rest, ok := strings.CutPrefix(
-		s, "~",
-	); ok && at.home != "" &&
+	if rest, ok := strings.CutPrefix(s, "~"); ok && at.home != "" &&
 		(rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		return filepath.Join(at.home, rest)
 	}

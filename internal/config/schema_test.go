@@ -78,9 +78,7 @@ func TestSampleChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Load(
-		Source{Lookup: lookup, File: writeFile(t, sample)},
-	); err != nil ||
+	if got, err := Load(Source{Lookup: lookup, File: writeFile(t, sample)}); err != nil ||
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("as it is: %v\n got %+v\nwant %+v", err, got, want)
 	}

@@ -127,9 +127,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		return Server{}, &FieldError{Server: name, Want: `has no "url", which its "type" needs`}
 	}
 	walls := WallsFields{
-		Kind: e.text(
-			"sandbox",
-		),
+		Kind:    e.text("sandbox"),
 		Read:    e.list("sandbox_read"),
 		Write:   e.list("sandbox_write"),
 		Network: e.truth("sandbox_network"),

@@ -159,9 +159,7 @@ func TestTenantKeysKnowTheirNeighbours(t *testing.T) {
 	}
 	if want := []string{
 		"tenants.a.run.timeout", "tenants.a.run.max_timeout", "tenants.a.run.grace",
-	}; !reflect.DeepEqual(
-		unknown.Known, want,
-	) {
+	}; !reflect.DeepEqual(unknown.Known, want) {
 		t.Errorf("got %v, want %v", unknown.Known, want)
 	}
 	_, err = Load(Source{File: writeFile(t, "[tenants.a.run]\nmemory = 3\n")})

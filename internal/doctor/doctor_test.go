@@ -154,9 +154,7 @@ func TestChoice(t *testing.T) {
 	native := examined("native", true, false, exam{err: stopped})
 	podman := examined("podman", true, false, exam{trial: held})
 	docker := examined("docker", false, false, exam{trial: held})
-	if f := choice(
-		t.Context(), []*Runtime{native, podman, docker},
-	); f.Verdict != OK ||
+	if f := choice(t.Context(), []*Runtime{native, podman, docker}); f.Verdict != OK ||
 		f.Summary != "code runs in podman" {
 		t.Errorf("%+v", f)
 	}

@@ -65,9 +65,7 @@ func Escapes(all []*Runtime, e Escaping) Check {
 				return
 			}
 			for _, r := range all {
-				if named := slices.ContainsFunc(
-					all, func(r *Runtime) bool { return r.Named },
-				); r.Named ||
+				if named := slices.ContainsFunc(all, func(r *Runtime) bool { return r.Named }); r.Named ||
 					!named && r.examine(ctx).works() {
 					found(r.escapes(ctx, e))
 				}

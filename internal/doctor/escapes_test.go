@@ -98,9 +98,7 @@ func TestEscapesAreCounted(t *testing.T) {
 	}
 	one, err := Escaping{
 		Only: func(a escape.Attempt) bool { return strings.HasPrefix(a.Name, "read_ssh") },
-	}.count(
-		full.ways(),
-	)
+	}.count(full.ways())
 	if err != nil || one != 1 {
 		t.Errorf("%d attempts, %v", one, err)
 	}

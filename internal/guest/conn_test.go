@@ -220,9 +220,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var b bytes.Buffer
-		if err := tt.write(
-			NewConn(stream{strings.NewReader(""), &b}, testMax),
-		); err != nil ||
+		if err := tt.write(NewConn(stream{strings.NewReader(""), &b}, testMax)); err != nil ||
 			b.String() != tt.want+"\n" {
 			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, b.String(), tt.want)
 		}

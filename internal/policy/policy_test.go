@@ -77,9 +77,7 @@ func TestConfirm(t *testing.T) {
 		{"approved by a Python name", Rules{Confirm: []string{"*.*"}, Approved: []string{"my_notes.*"}}, aliased, "confirm:*.*"},
 		{"approved, but denied", Rules{Deny: []string{"s.t"}, Confirm: []string{"s.t"}, Approved: []string{"s.t"}}, call("s", "t"), "deny:s.t"},
 	} {
-		if d := tt.rules.Decide(
-			tt.call,
-		); d.Rule != tt.want || d.Ask != strings.HasPrefix(tt.want, "confirm:") ||
+		if d := tt.rules.Decide(tt.call); d.Rule != tt.want || d.Ask != strings.HasPrefix(tt.want, "confirm:") ||
 			d.Denied == d.Ask && d.Rule != "" {
 			t.Errorf("%s: %+v, want %q", tt.name, d, tt.want)
 		}

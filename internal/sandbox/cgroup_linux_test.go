@@ -53,9 +53,7 @@ func TestTakeDelegated(t *testing.T) {
 		map[string]string{"cgroup.controllers": "cpu memory pids", "cgroup.procs": self, "cgroup.subtree_control": ""},
 	)
 	takeDelegated(delegated)
-	if b, err := os.ReadFile(
-		filepath.Join(delegated, groupPrefix+"host", "cgroup.procs"),
-	); err != nil ||
+	if b, err := os.ReadFile(filepath.Join(delegated, groupPrefix+"host", "cgroup.procs")); err != nil ||
 		string(b)+"\n" != self {
 		t.Errorf("codemode did not move into a leaf: %q, %v", b, err)
 	}

@@ -71,9 +71,7 @@ func TestFirstThatWorks(t *testing.T) {
 func TestFirstDoesNotHideFailures(t *testing.T) {
 	broken := errors.New("disk full")
 	behind := &stubRuntime{name: "b"}
-	if _, err := NewFirst(
-		&stubRuntime{name: "a", err: broken}, behind,
-	).Start(t.Context(), Spec{}); err != broken ||
+	if _, err := NewFirst(&stubRuntime{name: "a", err: broken}, behind).Start(t.Context(), Spec{}); err != broken ||
 		behind.starts != 0 {
 		t.Errorf("Start: %v, and %d starts of the next", err, behind.starts)
 	}

@@ -123,9 +123,7 @@ func (p *places) interpreter(script string) string {
 	}
 	for _, dir := range filepath.SplitList(p.env["PATH"]) {
 		path := filepath.Join(dir, words[0])
-		if info, err := os.Stat(
-			path,
-		); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() &&
+		if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() &&
 			info.Mode()&0o111 != 0 {
 			return path
 		}

@@ -87,14 +87,12 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 func (l *launch) prepare() error {
 	v := l.view
 	l.config = stage2.Config{
-		Path: v.path,
-		Argv: v.argv,
-		Env:  v.env,
-		Dir:  v.dir,
-		Keep: v.keep,
-		Limits: guestLimits(
-			l.policy, l.enforced,
-		),
+		Path:       v.path,
+		Argv:       v.argv,
+		Env:        v.env,
+		Dir:        v.dir,
+		Keep:       v.keep,
+		Limits:     guestLimits(l.policy, l.enforced),
 		Landlock:   v.landlock(),
 		SmallPages: l.enforced.Memory == meansWatchdog,
 	}

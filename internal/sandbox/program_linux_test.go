@@ -99,9 +99,7 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 			h := newHousehold(t)
 			h.method = "bwrap"
 			if os.Geteuid() == 0 {
-				if _, err := h.start(
-					t, sandbox.Walls{}, "/bin/true",
-				); err == nil ||
+				if _, err := h.start(t, sandbox.Walls{}, "/bin/true"); err == nil ||
 					!strings.Contains(err.Error(), "root") {
 					t.Errorf("as root it starts with %v", err)
 				}
@@ -245,9 +243,7 @@ func TestProgramEnds(t *testing.T) {
 					t.Fatalf("it says %q, %v", line, err)
 				}
 				var exit *proc.ExitError
-				if err := p.Stop(
-					300 * time.Millisecond,
-				); !errors.As(err, &exit) || exit.Code != c.code ||
+				if err := p.Stop(300 * time.Millisecond); !errors.As(err, &exit) || exit.Code != c.code ||
 					exit.Signal != c.signal {
 					t.Errorf("it ended with %v, want code %d or signal %d", err, c.code, c.signal)
 				}
@@ -319,9 +315,7 @@ func TestProgramOutlivesNobody(t *testing.T) {
 				// The kernel ends a pid namespace with its first process.
 				for deadline := time.After(20 * time.Second); ; {
 					// Orphans are this process's children, see TakeLeftovers.
-					if ended, err := syscall.Wait4(
-						-1, nil, syscall.WNOHANG, nil,
-					); ended == pid ||
+					if ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); ended == pid ||
 						errors.Is(err, syscall.ECHILD) {
 						break
 					}
@@ -412,9 +406,7 @@ func TestProgramLinks(t *testing.T) {
 			for _, walls := range []sandbox.Walls{
 				{Write: []string{path, h.write}}, {Write: []string{h.write}, Read: []string{path}},
 			} {
-				if _, err := h.start(
-					t, walls, "/bin/true",
-				); err == nil ||
+				if _, err := h.start(t, walls, "/bin/true"); err == nil ||
 					!strings.Contains(err.Error(), "a link that leads to it") {
 					t.Errorf("with %+v it starts: %v", walls, err)
 				}
@@ -513,9 +505,7 @@ func TestReplacedFile(t *testing.T) {
 			replaced <- err
 		}()
 		for range 20 {
-			if out, err := newHousehold(
-				t,
-			).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil ||
+			if out, err := newHousehold(t).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil ||
 				out != "content" {
 				t.Errorf("%q, %v", out, err)
 				break

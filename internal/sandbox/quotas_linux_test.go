@@ -27,9 +27,7 @@ func TestQuotas(t *testing.T) {
 			"ordinary":        sandbox.ExitSelf,
 		} {
 			t.Run(mode, func(t *testing.T) {
-				if exit := taking(
-					t, rt, mode,
-				); exit.Cause != want ||
+				if exit := taking(t, rt, mode); exit.Cause != want ||
 					want == sandbox.ExitSelf && exit.Signal+exit.Code != 0 {
 					t.Errorf("ended as %+v: %s", exit, exit.Stderr)
 				}

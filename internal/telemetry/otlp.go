@@ -105,10 +105,8 @@ func encodeSpans(spans []sdktrace.ReadOnlySpan) any {
 			Kind:       int(s.SpanKind()),
 			Start:      nano(s.StartTime()),
 			End:        nano(s.EndTime()),
-			Attributes: encodeAttributes(
-				s.Attributes(),
-			),
-			Flags: uint32(c.TraceFlags()) | 0x100, // whether the parent is remote is known
+			Attributes: encodeAttributes(s.Attributes()),
+			Flags:      uint32(c.TraceFlags()) | 0x100, // whether the parent is remote is known
 		}
 		if parent.SpanID().IsValid() {
 			id := parent.SpanID()
@@ -137,12 +135,10 @@ func encodeMetrics(m *metricdata.ResourceMetrics) any {
 				data.Sum = &sumData{Temporality: temporality[a.Temporality], Monotonic: a.IsMonotonic}
 				for _, p := range a.DataPoints {
 					data.Sum.DataPoints = append(data.Sum.DataPoints, pointData{
-						Attributes: encodeAttributes(
-							p.Attributes.ToSlice(),
-						),
-						Start: nano(p.StartTime),
-						Time:  nano(p.Time),
-						AsInt: strconv.FormatInt(p.Value, 10),
+						Attributes: encodeAttributes(p.Attributes.ToSlice()),
+						Start:      nano(p.StartTime),
+						Time:       nano(p.Time),
+						AsInt:      strconv.FormatInt(p.Value, 10),
 					})
 				}
 			case metricdata.Histogram[float64]:

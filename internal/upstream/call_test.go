@@ -281,9 +281,7 @@ func TestNoise(t *testing.T) {
 
 func TestUnknownServer(t *testing.T) {
 	f := newPool(t, nil, fake("stub"))
-	if _, err := f.Tools(
-		f.ctx(), "stubb",
-	); !errors.Is(err, ErrUnknownServer) ||
+	if _, err := f.Tools(f.ctx(), "stubb"); !errors.Is(err, ErrUnknownServer) ||
 		!strings.Contains(err.Error(), `"stubb"`) {
 		t.Errorf("the error is %v", err)
 	}

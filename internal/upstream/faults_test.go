@@ -17,9 +17,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 	for tool, want := range map[string]string{"list_result": "not an object", "half": "exit status 3"} {
 		var call *CallError
-		if _, err := f.Call(
-			f.ctx(), "stub", tool, nil,
-		); !errors.As(err, &call) ||
+		if _, err := f.Call(f.ctx(), "stub", tool, nil); !errors.As(err, &call) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", tool, err)
 		}

@@ -28,11 +28,9 @@ func FuzzAnswers(f *testing.F) {
 	server.Env = marked(proctest.Mark(f))
 	fresh := func() *Pool {
 		return NewPool(Options{
-			Servers: append(Options{}.Servers, server),
-			Lookup:  func(string) (string, bool) { return "", false },
-			Expand: expandWith(
-				func(string) (string, bool) { return "", false },
-			),
+			Servers:      append(Options{}.Servers, server),
+			Lookup:       func(string) (string, bool) { return "", false },
+			Expand:       expandWith(func(string) (string, bool) { return "", false }),
 			StartTimeout: time.Minute,
 			CallTimeout:  time.Minute,
 			Version:      "test",

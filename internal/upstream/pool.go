@@ -36,7 +36,8 @@ type Options struct {
 	Secrets func(config.Server) []string
 
 	// Token, when set, is the access token for a server by URL whose entry has none: of a sign-in of the user's.
-	// refused is one that the server has refused; empty is none. An error says why there is none.
+	// refused is one that the server has refused; empty is none. [ErrNoToken] says
+	// that there is none; any other error is told.
 	Token func(ctx context.Context, url, refused string) (string, error)
 
 	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its
@@ -84,8 +85,8 @@ type Pool struct {
 // ErrUnknownServer is a name that is not configured.
 var ErrUnknownServer = errors.New("unknown server")
 
-// errNoToken is no token where nobody can sign in.
-var errNoToken = errors.New("nobody can sign in here")
+// ErrNoToken is why there is no token: nobody is signed in.
+var ErrNoToken = errors.New("nobody is signed in")
 
 var errClosed = errors.New("codemode is shutting down")
 
@@ -111,7 +112,7 @@ func NewPool(opts Options) *Pool {
 		opts.Progress = func(string, string) {}
 	}
 	if opts.Token == nil {
-		opts.Token = func(context.Context, string, string) (string, error) { return "", errNoToken }
+		opts.Token = func(context.Context, string, string) (string, error) { return "", ErrNoToken }
 	}
 	if opts.SignInWanted == nil {
 		opts.SignInWanted = func(string, []string) {}

@@ -67,7 +67,7 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 		r.headers.Set(name, value)
 	}
 	if r.headers.Get("Authorization") != "" {
-		r.token = func(context.Context, string) (string, error) { return "", errNoToken }
+		r.token = func(context.Context, string) (string, error) { return "", ErrNoToken }
 	}
 	if r.headers.Get("User-Agent") == "" {
 		r.headers.Set("User-Agent", "codemode/"+cmp.Or(opts.Version, "unknown"))
@@ -231,8 +231,11 @@ func (r *remote) outgoing(req *http.Request) (o outgoing) {
 // refused.
 func (f *filter) sendSigned(req *http.Request, sent outgoing) (*http.Response, error) {
 	token, none := f.remote.token(req.Context(), "")
-	if none == nil {
+	switch {
+	case none == nil:
 		req.Header.Set("Authorization", "Bearer "+token)
+	case !errors.Is(none, ErrNoToken):
+		return nil, &refusedError{what: none.Error()}
 	}
 	resp, err := f.send(req, sent)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || none != nil {

@@ -18,12 +18,11 @@ import (
 func TestRemoteToken(t *testing.T) {
 	site := newSite(t, fakemcp.Handler("-token", "fresh-t0ken")).at("/mcp")
 	var asked, refreshed atomic.Int64
-	signedOut := errors.New("signed out")
 	token := func(_ context.Context, url, refused string) (string, error) {
 		asked.Add(1)
 		switch {
 		case url != site.URL:
-			return "", signedOut
+			return "", ErrNoToken
 		case refused == "":
 			return "stale-t0ken", nil
 		}
@@ -52,9 +51,17 @@ func TestRemoteToken(t *testing.T) {
 		t.Errorf("asked for a token %d times", n)
 	}
 
+	// One that cannot be had is told, and the server is asked nothing.
+	broken := newPool(t, func(o *Options) {
+		o.Token = func(context.Context, string, string) (string, error) { return "", errors.New("no refresh") }
+	}, config.Server{Name: "far", URL: site.URL})
+	if _, err := broken.Tools(t.Context(), "far"); err == nil || !strings.Contains(err.Error(), "no refresh") {
+		t.Errorf("the error is %v", err)
+	}
+
 	// None: the error says what to do.
 	none := newPool(t, func(o *Options) {
-		o.Token = func(context.Context, string, string) (string, error) { return "", signedOut }
+		o.Token = func(context.Context, string, string) (string, error) { return "", ErrNoToken }
 		o.SignInWanted = func(url string, challenges []string) { wanted.Store(url, challenges != nil) }
 	}, config.Server{Name: "far off", URL: site.URL})
 	_, err := none.Tools(t.Context(), "far off")

@@ -114,9 +114,7 @@ func TestRedactorOfAll(t *testing.T) {
 	}
 	lookup := user(nil)
 	p := NewPool(Options{Lookup: lookup, Expand: expandWith(lookup), Servers: []config.Server{
-		server(
-			"db", "postgres-Tr0ub4dor",
-		),
+		server("db", "postgres-Tr0ub4dor"),
 		server("web", "postgres"),
 		server("ci", "the-post"),
 		server("x", "ub4dor-and-on"),
@@ -172,9 +170,7 @@ func TestEnvFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("A=1\nsecret-without-name\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readEnvFile(
-		config.Server{}, file,
-	); err == nil || !strings.Contains(err.Error(), "line 2") ||
+	if _, err := readEnvFile(config.Server{}, file); err == nil || !strings.Contains(err.Error(), "line 2") ||
 		strings.Contains(err.Error(), "secret-without") {
 		t.Errorf("the error is %v", err)
 	}

@@ -159,9 +159,7 @@ func TestLearn(t *testing.T) {
 	learn("a", `null`)
 	learn("b", `[7]`)
 	e, _ := s.Load(key)
-	if got, _ := json.Marshal(
-		e.Shapes,
-	); string(
+	if got, _ := json.Marshal(e.Shapes); string(
 		got,
 	) != `{"a":{"type":["null","object"],"properties":{"token":{"type":["string"]}},"required":["token"]},`+
 		`"b":{"type":["array"],"items":{"type":["integer"]}}}` {

@@ -258,9 +258,7 @@ func (i *Installer) shadows(req Request, t Target, doc *splice.Document) (places
 	if t.Scope != clientcfg.User {
 		return nil
 	}
-	if raw, _ := doc.Raw(
-		[]string{"projects"},
-	); t.Client.ID == "claude-code" &&
+	if raw, _ := doc.Raw([]string{"projects"}); t.Client.ID == "claude-code" &&
 		bytes.Contains(raw, []byte(`"`+req.Name+`"`)) {
 		projects, _ := doc.Entries([]string{"projects"})
 		for _, folder := range projects {

@@ -86,9 +86,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if r.Action != Installed || n != 3 {
 		t.Fatalf("%+v after %d plans", r, n)
 	}
-	if text := read(
-		t, path,
-	); !strings.Contains(text, `"theirs": {"command": "2"}`) ||
+	if text := read(t, path); !strings.Contains(text, `"theirs": {"command": "2"}`) ||
 		!strings.Contains(text, `"codemode"`) {
 		t.Error(text)
 	}

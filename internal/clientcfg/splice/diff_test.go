@@ -51,9 +51,7 @@ func TestDiffApplies(t *testing.T) {
 				}
 			}
 		}
-		before, after := []byte(
-			strings.Join(texts[0], "")+"end"[:r.IntN(4)],
-		), []byte(
+		before, after := []byte(strings.Join(texts[0], "")+"end"[:r.IntN(4)]), []byte(
 			strings.Join(texts[1], "")+"end"[:r.IntN(4)],
 		)
 		if err := os.WriteFile(file, before, 0o600); err != nil {
@@ -81,9 +79,7 @@ func TestDiffOfLargeFile(t *testing.T) {
 	after := before[:at] + "new\n" + before[at:]
 	want := "--- f\n+++ f\n@@ -299998,6 +299998,7 @@\n " + strings.Join(
 		[]string{line, line, line}, " ",
-	) + "+new\n " + strings.Join(
-		[]string{line, line, line}, " ",
-	)
+	) + "+new\n " + strings.Join([]string{line, line, line}, " ")
 	if got := splice.Diff([]byte(before), []byte(after), "f"); got != want {
 		t.Errorf("it is %.500q", got)
 	}

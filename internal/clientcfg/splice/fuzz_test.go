@@ -96,9 +96,7 @@ func fuzzed(t *testing.T, src []byte, format splice.Format, path []string) {
 	}
 	if raw, ok := d.Raw(path); ok {
 		out, err := d.SetRaw(path, raw)
-		if isRefusal(
-			t, "put back", err,
-		); err == nil && !reflect.DeepEqual(out, src) &&
+		if isRefusal(t, "put back", err); err == nil && !reflect.DeepEqual(out, src) &&
 			!strings.HasPrefix(string(src), mark) {
 			t.Errorf("putting back makes %q of %q", out, src)
 		}

@@ -68,9 +68,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := splice.Parse(
-		make([]byte, splice.MaxSize+1), splice.JSON,
-	); err == nil ||
+	if _, err := splice.Parse(make([]byte, splice.MaxSize+1), splice.JSON); err == nil ||
 		!strings.Contains(err.Error(), "64 MiB") {
 		t.Errorf("a file that is too large is refused with %v", err)
 	}

@@ -157,9 +157,7 @@ func TestPutBack(t *testing.T) {
 			t.Errorf("%s: it gives\n%s", c.format, out)
 		}
 		fresh := must(t)(parsed(t, c.format, "").SetRaw(c.path, raw))
-		if again, ok := parsed(
-			t, c.format, fresh,
-		).Raw(c.path); !ok ||
+		if again, ok := parsed(t, c.format, fresh).Raw(c.path); !ok ||
 			strings.Join(strings.Fields(string(again)), " ") != strings.Join(strings.Fields(string(raw)), " ") {
 			t.Errorf("%s: in an empty file it is\n%s", c.format, fresh)
 		}

@@ -18,9 +18,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := newRuntime(b, name, name)
 			sb, err := r.Start(b.Context(), sandbox.Spec{
-				Files: script(
-					channelCode + "while data := os.read(source, 1): os.write(channel, data)",
-				),
+				Files:  script(channelCode + "while data := os.read(source, 1): os.write(channel, data)"),
 				Boot:   "boot.py",
 				Policy: sandbox.DefaultPolicy(),
 			})

@@ -38,9 +38,7 @@ esac`)
 	}
 	shared.AllowGaps = []string{"cpus"}
 	for _, p := range []sandbox.Policy{sandbox.DefaultPolicy(), shared} {
-		if _, err := r.Start(
-			t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: p},
-		); err == nil ||
+		if _, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: p}); err == nil ||
 			errors.As(err, &gap) {
 			t.Errorf("with %v allowed: %v; the engine was not even asked", p.AllowGaps, err)
 		}

@@ -95,9 +95,7 @@ func (r *Runtime) imageVolumes(ctx context.Context, e *engine) ([]string, error)
 			return nil, e.unavailable(
 				"image-volume",
 				"looking at image "+r.opts.Image,
-				fmt.Errorf(
-					"volume %q cannot be closed: its name has a colon", dir,
-				),
+				fmt.Errorf("volume %q cannot be closed: its name has a colon", dir),
 				"Set `sandbox.image` to another image.",
 			)
 		}

@@ -29,9 +29,7 @@ func newRuntime(t testing.TB, engine, feature string) *Runtime {
 	r := New(Options{Engine: engine, Image: "none", CacheDir: t.TempDir(), Lookup: os.LookupEnv, Log: testLog(t)})
 	_, err := r.Probe(t.Context())
 	for range 4 { // an engine on a busy machine
-		if unavailable := (*sandbox.UnavailableError)(
-			nil,
-		); !errors.As(err, &unavailable) ||
+		if unavailable := (*sandbox.UnavailableError)(nil); !errors.As(err, &unavailable) ||
 			unavailable.Code != "no-answer" {
 			break
 		}

@@ -116,9 +116,7 @@ func (r *Runtime) ProveShare(ctx context.Context, folder string) (Share, error) 
 	}
 	proof := r.proofFile(e, where, dir)
 	if fi, err := os.Stat(proof); err == nil {
-		if age := time.Since(
-			fi.ModTime(),
-		); age >= 0 &&
+		if age := time.Since(fi.ModTime()); age >= 0 &&
 			age < proofTime { // of one from the future, nobody knows how old it is
 			return Share{dir, fi.ModTime()}, nil
 		}

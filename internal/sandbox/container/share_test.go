@@ -167,9 +167,7 @@ func TestProveShareOfNothing(t *testing.T) {
 	defer r.Close()
 	var share *ShareError
 	for _, folder := range []string{file, file + "-nowhere"} {
-		if _, err := r.ProveShare(
-			t.Context(), folder,
-		); err == nil || errors.As(err, &share) ||
+		if _, err := r.ProveShare(t.Context(), folder); err == nil || errors.As(err, &share) ||
 			!strings.Contains(err.Error(), folder) {
 			t.Errorf("%s: %v", folder, err)
 		}

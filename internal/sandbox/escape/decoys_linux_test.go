@@ -109,9 +109,7 @@ func TestDecoysEnd(t *testing.T) {
 	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
 		t.Errorf("there is still %v", left)
 	}
-	if table, err := os.ReadFile(
-		"/proc/sysvipc/shm",
-	); err != nil ||
+	if table, err := os.ReadFile("/proc/sysvipc/shm"); err != nil ||
 		strings.Contains(string(table), fmt.Sprint(" ", d.shmKey, " ")) {
 		t.Errorf("the segment stays: %v", err)
 	}

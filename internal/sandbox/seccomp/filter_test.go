@@ -286,9 +286,7 @@ func TestProgram(t *testing.T) {
 		"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "io_uring_setup", "kexec_load", "init_module", "finit_module",
 		"reboot", "seccomp", "pidfd_getfd", "open_by_handle_at", "chroot", "capset", "shmget",
 	} {
-		if got, err := run(
-			prog, data{nr: number(t, "amd64", name), arch: arches["amd64"].audit},
-		); got != aEPERM ||
+		if got, err := run(prog, data{nr: number(t, "amd64", name), arch: arches["amd64"].audit}); got != aEPERM ||
 			err != nil {
 			t.Errorf("%s: %#x, %v; want EPERM", name, got, err)
 		}

@@ -118,19 +118,8 @@ func (g *generator) jsonMember(name, indent string, depth int) string {
 	if g.inside { // a comment before the name or behind the value is outside of the entry
 		space = func(string) string { return g.pick("", " ") }
 	}
-	return space(
-		indent,
-	) + fmt.Sprintf(
-		"%q", name,
-	) + g.space(
-		indent,
-	) + ":" + g.space(
-		indent,
-	) + g.jsonValue(
-		indent, depth,
-	) + space(
-		indent,
-	)
+	key := space(indent) + fmt.Sprintf("%q", name) + g.space(indent) + ":" + g.space(indent)
+	return key + g.jsonValue(indent, depth) + space(indent)
 }
 
 func (g *generator) jsonValue(indent string, depth int) string {

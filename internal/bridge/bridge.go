@@ -35,10 +35,10 @@ type Options struct {
 	Version  string
 	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
 	// Token is the access token for a server by URL, see upstream.Options.
-	Token func(ctx context.Context, url, refused string) (string, error)
+	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
 	// SignInWanted is told what the server at a URL says where it wants its user to sign in; nil is nobody.
-	SignInWanted func(url string, challenges []string)
+	SignInWanted func(server config.Server, challenges []string)
 
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)

@@ -117,7 +117,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 		client.Secret = secret
 	}
 	login := &signin.Login{
-		Store: t.signIns(), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
+		Store: t.signIns(s), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
 		Metadata: cmd.String("client-metadata"),
 		Show: func(ctx context.Context, address string) {
 			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
@@ -188,7 +188,7 @@ func logoutCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			err = t.signIns().Remove(ctx, s.URL)
+			err = t.signIns(s).Remove(ctx, s.URL)
 			if errors.Is(err, signin.ErrSignedOut) {
 				ui.note("note", fmt.Sprintf("nobody was signed in to %q", s.Name))
 				return nil
@@ -247,13 +247,14 @@ func (t *tenancy) signedIn() []signInRow {
 	named := map[string]string{}
 	for _, s := range t.usable {
 		if s, err := t.expand(s, func(string, string) {}); err == nil && s.URL != "" {
-			named[s.URL] = s.Name
+			named[s.Project+" "+s.URL] = s.Name
 		}
 	}
 	rows := []signInRow{}
-	for _, g := range t.signIns().List() {
+	for _, g := range t.signIns(config.Server{}).List() {
 		r := signInRow{
-			Server: named[g.Server], URL: clientcfg.Masked(config.Server{URL: g.Server}).URL, Issuer: g.Issuer,
+			Server: named[g.Project+" "+g.Server], Issuer: g.Issuer,
+			URL:    clientcfg.Masked(config.Server{URL: g.Server}).URL,
 			Scopes: g.Scopes, Refresh: g.RefreshToken != "",
 		}
 		if !g.Expires.IsZero() {

@@ -85,7 +85,7 @@ func (t *tenancy) discover() {
 		Approvals: t.approvals,
 		Self:      clientcfg.Self{Executable: t.env.Self},
 		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
-		SignedOut: func(s config.Server) bool { return t.signIns().Wanted(s.URL) },
+		SignedOut: func(s config.Server) bool { return t.signIns(s).Wanted(s.URL) },
 	})
 	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
 		return s.Disabled || !t.config.Servers.Selects(s.Name)
@@ -175,7 +175,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Lookup:       t.env.Lookup,
 		Expand:       t.expand,
 		Token:        t.token,
-		SignInWanted: t.signIns().Want,
+		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
 		Secrets:      clientcfg.Secrets,
 		Telemetry:    t.telemetry,
 		Protected:    t.protected(),
@@ -213,17 +213,17 @@ func (t *tenancy) imagesDir() string { return join(t.paths.TenantState(t.config.
 func (t *tenancy) listsDir() string { return join(t.paths.TenantCache(t.config.Tenant), "tools") }
 
 // token is the access token for a server by URL, of the tenant's sign-in there.
-func (t *tenancy) token(ctx context.Context, url, refused string) (string, error) {
-	token, err := t.signIns().Token(ctx, url, refused)
+func (t *tenancy) token(ctx context.Context, s config.Server, refused string) (string, error) {
+	token, err := t.signIns(s).Token(ctx, s.URL, refused)
 	if errors.Is(err, signin.ErrSignedOut) {
 		err = upstream.ErrNoToken
 	}
 	return token, err
 }
 
-// signIns are the tenant's sign-ins at servers by URL.
-func (t *tenancy) signIns() *signin.Store {
-	return &signin.Store{Dir: join(t.paths.TenantState(t.config.Tenant), "sign-ins")}
+// signIns are the tenant's sign-ins at servers by URL: those of the project of a server, or the user's own.
+func (t *tenancy) signIns(s config.Server) *signin.Store {
+	return &signin.Store{Dir: join(t.paths.TenantState(t.config.Tenant), "sign-ins"), Project: s.Project}
 }
 
 // homes are what no server in a sandbox sees whole, whatever its environment says.

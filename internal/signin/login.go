@@ -38,7 +38,8 @@ type Login struct {
 
 // Run signs in and keeps what was granted.
 func (l *Login) Run(ctx context.Context) (Grant, error) {
-	at, err := discover(ctx, l.Store.client(), l.Server, l.Store.challenges(l.Server))
+	client := l.Store.client(ctx, l.Server)
+	at, err := discover(ctx, client, l.Server, l.Store.challenges(l.Server))
 	if err != nil {
 		return Grant{}, err
 	}
@@ -52,10 +53,10 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	}
 	defer back.close()
 	g := Grant{
-		Server: l.Server, Resource: at.resource, Issuer: at.server.Issuer,
+		Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
 	}
-	if g.Client, err = l.register(ctx, at.server, before.Client, back.address); err != nil {
+	if g.Client, err = l.register(ctx, client, at.server, before.Client, back.address); err != nil {
 		return Grant{}, err
 	}
 	g.Scopes = l.scopes(at, before.Scopes)
@@ -64,7 +65,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
-	answer, err := g.Client.token(ctx, l.Store.client(), g.TokenURL, url.Values{
+	answer, err := g.Client.token(ctx, client, g.TokenURL, url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "code_verifier": {verifier},
 		"redirect_uri": {g.Client.Redirect}, "resource": {g.Resource},
 	})
@@ -93,7 +94,7 @@ func (l *Login) scopes(at *authority, before []string) []string {
 // register is who codemode is at an authorization server: whom its user has registered, who it was before, or somebody
 // new.
 func (l *Login) register(
-	ctx context.Context, at *oauthex.AuthServerMeta, before Client, redirect string,
+	ctx context.Context, client *http.Client, at *oauthex.AuthServerMeta, before Client, redirect string,
 ) (Client, error) {
 	switch {
 	case l.Client.ID != "":
@@ -114,7 +115,7 @@ func (l *Login) register(
 		ClientName: "codemode", RedirectURIs: []string{redirect}, ApplicationType: "native",
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		TokenEndpointAuthMethod: "none",
-	}, l.Store.client())
+	}, client)
 	if err != nil {
 		return Client{}, fmt.Errorf("registering codemode at %q: %w", at.Issuer, plainly(err))
 	}
@@ -157,8 +158,8 @@ func (l *Login) authorize(
 	sum := sha256.Sum256([]byte(verifier))
 	state := rand.Text()
 	address, err := url.Parse(at.server.AuthorizationEndpoint)
-	if err != nil {
-		return "", err
+	if err != nil || address.User != nil { // who reads https://bank.example@evil.example may take it for the bank's
+		return "", fmt.Errorf("the authorization server %q has its users sign in at no plain address", g.Issuer)
 	}
 	query := address.Query()
 	for name, value := range map[string]string{
@@ -268,7 +269,7 @@ func (c *callback) serve(state string) {
 		case c.answers <- r.URL.Query():
 		default: // it came already
 		}
-		text := "codemode has what it needs. This page can be closed."
+		text := "codemode has the answer, and says in its terminal what came of it. This page can be closed."
 		if why := r.URL.Query().Get("error"); why != "" {
 			text = "The sign-in failed: " + why
 		}

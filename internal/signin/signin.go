@@ -24,12 +24,14 @@ import (
 	"github.com/gofrs/flock"
 
 	"codemode/internal/filelock"
+	"codemode/internal/publicnet"
 )
 
 // A Grant is what an authorization server lets codemode do at one server.
 type Grant struct {
-	Server       string    `json:"server"`   // the URL of its entry
-	Resource     string    `json:"resource"` // what the server calls itself there
+	Server       string    `json:"server"`            // the URL of its entry
+	Project      string    `json:"project,omitempty"` // folder of the project whose entry it is; empty for a user's own
+	Resource     string    `json:"resource"`          // what the server calls itself there
 	Issuer       string    `json:"issuer"`
 	TokenURL     string    `json:"tokenURL"`
 	RevokeURL    string    `json:"revokeURL,omitempty"`
@@ -51,31 +53,37 @@ type Client struct {
 // ErrSignedOut is a server at which nobody is signed in, or not any more.
 var ErrSignedOut = errors.New("nobody is signed in")
 
-// Store keeps grants in a folder, which is made when the first is kept. The zero value keeps nothing.
+// Store keeps grants in a folder, which is made when the first is kept. The zero value keeps nothing. What a project's
+// entry is granted is not a user's own, nor another project's: a stranger's entry never has the sign-in of one's own.
 type Store struct {
-	Dir  string
-	HTTP *http.Client // nil is [NewHTTPClient]
+	Dir     string
+	Project string       // folder of the project whose entries these are; empty for a user's own
+	HTTP    *http.Client // nil is one for the server, which no document leads to this machine or its network
 }
 
-// NewHTTPClient is the client for authorization servers: nothing it asks for is large, far away or elsewhere.
-func NewHTTPClient() *http.Client {
-	return &http.Client{
-		Timeout: 30 * time.Second,
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			away := req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme
-			if req.Method != http.MethodGet || len(via) > 3 || away {
-				return fmt.Errorf("it redirects to %q, which is not followed", req.URL.Host)
-			}
-			return nil
-		},
-	}
-}
-
-func (s *Store) client() *http.Client {
+// client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere.
+// Where the server is not itself on this machine or its network, nothing that it says leads there; nor may a project's
+// entry by a name.
+func (s *Store) client(ctx context.Context, server string) *http.Client {
 	if s.HTTP != nil {
 		return s.HTTP
 	}
-	return NewHTTPClient()
+	c := &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay}
+	u, err := url.Parse(server)
+	inside := err == nil && publicnet.LeadsInside(ctx, u.Hostname())
+	if !inside || s.Project != "" && !publicnet.Outright(u.Hostname()) {
+		c.Transport = publicnet.Transport()
+	}
+	return c
+}
+
+// stay follows redirects of one host alone, and a few.
+func stay(req *http.Request, via []*http.Request) error {
+	away := req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme
+	if req.Method != http.MethodGet || len(via) > 3 || away {
+		return fmt.Errorf("it redirects to %q, which is not followed", req.URL.Host)
+	}
+	return nil
 }
 
 // canonical is a server's URL as a key: what its writing does not change.
@@ -92,7 +100,7 @@ func canonical(server string) string {
 }
 
 func (s *Store) file(server string) string {
-	sum := sha256.Sum256([]byte(canonical(server)))
+	sum := sha256.Sum256([]byte(canonical(server) + "\x00" + s.Project))
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:16])+".json")
 }
 
@@ -217,7 +225,7 @@ func (s *Store) Remove(ctx context.Context, server string) error {
 	if token == "" {
 		token = g.AccessToken
 	}
-	_, err = g.Client.post(ctx, s.client(), g.RevokeURL, url.Values{"token": {token}})
+	_, err = g.Client.post(ctx, s.client(ctx, g.Server), g.RevokeURL, url.Values{"token": {token}})
 	if err != nil {
 		return fmt.Errorf("the sign-in is removed here; telling %q failed: %w", g.Issuer, err)
 	}

@@ -98,6 +98,10 @@ func TestSignIn(t *testing.T) {
 	if list := store.List(); len(list) != 1 || list[0].Server != server {
 		t.Errorf("the list is %v", list)
 	}
+	foreign := &Store{Dir: store.Dir, Project: "/a/project"}
+	if _, err := foreign.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) {
+		t.Errorf("a project's entry has the user's sign-in: %v", err)
+	}
 	again, err := login.Run(t.Context())
 	if err != nil || again.Client.ID != g.Client.ID {
 		t.Errorf("signed in again as %q, who was %q, %v", again.Client.ID, g.Client.ID, err)
@@ -205,6 +209,31 @@ func TestPasted(t *testing.T) {
 		_, err := login.Run(t.Context())
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestGuard lets no document lead to this machine: not one of a server elsewhere, and not by a name of a project's
+// entry.
+func TestGuard(t *testing.T) {
+	here := httptest.NewServer(http.NotFoundHandler())
+	defer here.Close()
+	for _, c := range []struct {
+		store  *Store
+		server string
+		led    bool
+	}{
+		{&Store{}, "https://elsewhere.example/mcp", false},
+		{&Store{Project: "/p"}, "https://elsewhere.example/mcp", false},
+		{&Store{}, here.URL, true},
+		{&Store{Project: "/p"}, here.URL, true}, // it says so outright
+	} {
+		resp, err := c.store.client(t.Context(), c.server).Get(here.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if (err == nil) != c.led {
+			t.Errorf("%+v at %s: %v", c.store, c.server, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 	if g.RefreshToken == "" {
 		return "", fmt.Errorf("the sign-in has ended: %w", ErrSignedOut)
 	}
-	fresh, err := g.Client.token(ctx, s.client(), g.TokenURL, url.Values{
+	fresh, err := g.Client.token(ctx, s.client(ctx, g.Server), g.TokenURL, url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {g.RefreshToken}, "resource": {g.Resource},
 	})
 	var wire *oauthError

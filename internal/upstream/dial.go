@@ -1,20 +1,17 @@
 package upstream
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/publicnet"
 )
 
 // newHTTPTransport is the way out to one server: by the proxy that the environment names (HTTPS_PROXY, NO_PROXY, …),
@@ -22,8 +19,8 @@ import (
 // entries come from know.
 func newHTTPTransport(c config.Server, endpoint *url.URL, lookup func(string) (string, bool)) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	if c.Project != "" && !namesThisMachine(endpoint.Hostname()) {
-		dialer.ControlContext = onlyPublic
+	if c.Project != "" && !publicnet.Outright(endpoint.Hostname()) {
+		dialer.ControlContext = publicnet.Control
 	}
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -59,33 +56,4 @@ func withCertificates(file string) (*x509.CertPool, error) {
 	}
 	pool.AppendCertsFromPEM(data)
 	return pool, nil
-}
-
-// namesThisMachine says whether an entry names an address outright, or this machine: who has approved it has seen that.
-func namesThisMachine(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil || strings.EqualFold(host, "localhost")
-}
-
-// sharedAddresses are those between a provider and its customers, RFC 6598.
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
-
-// onlyPublic refuses a connection to this machine or its network where a project's entry names a host that leads there:
-// what a name leads to can change after it was approved (DNS rebinding).
-func onlyPublic(_ context.Context, _, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	ip := at.Addr().Unmap()
-	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() ||
-		sharedAddresses.Contains(ip) {
-		return &refusedError{
-			what: fmt.Sprintf(
-				"its host leads to %s, an address of this machine or its network, which a project's entry may not", ip,
-			),
-			hint: "if that is right, have the entry in codemode's own servers: codemode servers add",
-		}
-	}
-	return nil
 }

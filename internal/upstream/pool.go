@@ -38,11 +38,11 @@ type Options struct {
 	// Token, when set, is the access token for a server by URL whose entry has none: of a sign-in of the user's.
 	// refused is one that the server has refused; empty is none. [ErrNoToken] says
 	// that there is none; any other error is told.
-	Token func(ctx context.Context, url, refused string) (string, error)
+	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
 	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its
 	// WWW-Authenticate headers; nil says that it wants nothing.
-	SignInWanted func(url string, challenges []string)
+	SignInWanted func(server config.Server, challenges []string)
 
 	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of
 	// what came of it, and ended, which is nil for one that failed, when the process has ended.
@@ -112,10 +112,10 @@ func NewPool(opts Options) *Pool {
 		opts.Progress = func(string, string) {}
 	}
 	if opts.Token == nil {
-		opts.Token = func(context.Context, string, string) (string, error) { return "", ErrNoToken }
+		opts.Token = func(context.Context, config.Server, string) (string, error) { return "", ErrNoToken }
 	}
 	if opts.SignInWanted == nil {
-		opts.SignInWanted = func(string, []string) {}
+		opts.SignInWanted = func(config.Server, []string) {}
 	}
 	if opts.Meta == nil {
 		opts.Meta = func(context.Context) map[string]string { return nil }

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/hint"
+	"codemode/internal/publicnet"
 )
 
 // refusedError is what a server by URL said instead of an answer of MCP.
@@ -203,9 +204,15 @@ func isAnswer(err error) bool {
 func plainly(err error) error {
 	var refused *refusedError
 	var address *url.Error
+	var inside *publicnet.Error
 	switch {
 	case errors.As(err, &refused):
 		return refused
+	case errors.As(err, &inside):
+		return &refusedError{
+			what: inside.Error(),
+			hint: "if that is right, have the entry in codemode's own servers: codemode servers add",
+		}
 	case errors.As(err, &address) && notSent(err):
 		return fmt.Errorf("connecting to the server: %w", address.Err)
 	case errors.As(err, &address):

@@ -57,8 +57,8 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 	calls.wholeLists = true
 	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
 	r.name = c.Name
-	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c.URL, refused) }
-	r.wanted = func(challenges []string) { opts.SignInWanted(c.URL, challenges) }
+	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c, refused) }
+	r.wanted = func(challenges []string) { opts.SignInWanted(c, challenges) }
 	for name, value := range c.Headers {
 		if !headerName(name) ||
 			strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {

@@ -18,10 +18,10 @@ import (
 func TestRemoteToken(t *testing.T) {
 	site := newSite(t, fakemcp.Handler("-token", "fresh-t0ken")).at("/mcp")
 	var asked, refreshed atomic.Int64
-	token := func(_ context.Context, url, refused string) (string, error) {
+	token := func(_ context.Context, s config.Server, refused string) (string, error) {
 		asked.Add(1)
 		switch {
-		case url != site.URL:
+		case s.URL != site.URL:
 			return "", ErrNoToken
 		case refused == "":
 			return "stale-t0ken", nil
@@ -32,7 +32,7 @@ func TestRemoteToken(t *testing.T) {
 	var wanted sync.Map
 	f := newPool(t, func(o *Options) {
 		o.Token = token
-		o.SignInWanted = func(url string, challenges []string) { wanted.Store(url, challenges != nil) }
+		o.SignInWanted = func(s config.Server, challenges []string) { wanted.Store(s.URL, challenges != nil) }
 	}, config.Server{Name: "far", URL: site.URL})
 	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" || refreshed.Load() == 0 {
 		t.Errorf("the answer is %q, after %d fresh tokens", got, refreshed.Load())
@@ -53,7 +53,7 @@ func TestRemoteToken(t *testing.T) {
 
 	// One that cannot be had is told, and the server is asked nothing.
 	broken := newPool(t, func(o *Options) {
-		o.Token = func(context.Context, string, string) (string, error) { return "", errors.New("no refresh") }
+		o.Token = func(context.Context, config.Server, string) (string, error) { return "", errors.New("no refresh") }
 	}, config.Server{Name: "far", URL: site.URL})
 	if _, err := broken.Tools(t.Context(), "far"); err == nil || !strings.Contains(err.Error(), "no refresh") {
 		t.Errorf("the error is %v", err)
@@ -61,8 +61,8 @@ func TestRemoteToken(t *testing.T) {
 
 	// None: the error says what to do.
 	none := newPool(t, func(o *Options) {
-		o.Token = func(context.Context, string, string) (string, error) { return "", ErrNoToken }
-		o.SignInWanted = func(url string, challenges []string) { wanted.Store(url, challenges != nil) }
+		o.Token = func(context.Context, config.Server, string) (string, error) { return "", ErrNoToken }
+		o.SignInWanted = func(s config.Server, challenges []string) { wanted.Store(s.URL, challenges != nil) }
 	}, config.Server{Name: "far off", URL: site.URL})
 	_, err := none.Tools(t.Context(), "far off")
 	if err == nil || strings.Join(hint.Of(err), "") != `codemode auth login 'far off'` {

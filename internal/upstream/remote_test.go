@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/hint"
+	"codemode/internal/publicnet"
 )
 
 // site is a server by URL that can be taken away and come back at its address.
@@ -374,16 +377,23 @@ func TestRemoteProject(t *testing.T) {
 	s.Project = t.TempDir()
 	f := newPool(t, nil, s)
 	f.text("far", "echo", `{"message":"an address, which its user has seen"}`)
-	err := onlyPublic(t.Context(), "tcp", "127.0.0.1:80", nil)
-	if err == nil || !strings.Contains(err.Error(), "a project's entry may not") {
-		t.Errorf("this machine: %v", err)
-	}
-	for address, public := range map[string]bool{
-		"10.1.2.3:80": false, "[::1]:80": false, "[::ffff:192.168.1.1]:80": false, "169.254.169.254:80": false, "100.64.0.1:443": false,
-		"0.0.0.0:80": false, "93.184.216.34:443": true, "[2606:2800:220:1::1]:443": true,
+	for _, c := range []struct {
+		server  config.Server
+		guarded bool
+	}{
+		{config.Server{URL: "http://vm.example/mcp", Project: "/p"}, true},
+		{config.Server{URL: "http://vm.example/mcp"}, false},
+		{config.Server{URL: s.URL, Project: "/p"}, false},
 	} {
-		if err := onlyPublic(t.Context(), "tcp", address, nil); (err == nil) != public {
-			t.Errorf("%s: %v", address, err)
+		u, _ := url.Parse(c.server.URL)
+		tr, err := newHTTPTransport(c.server, u, os.LookupEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tr.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL[:strings.LastIndex(s.URL, "/")], "http://"))
+		var inside *publicnet.Error
+		if errors.As(err, &inside) != c.guarded {
+			t.Errorf("%v: %v", c.server, err)
 		}
 	}
 }

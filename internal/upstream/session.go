@@ -125,7 +125,7 @@ func (sess *session) open(ctx context.Context, protocol string, sse bool) error 
 	s := sess.server
 	if s.isRemote() {
 		c, err := s.expanded(sess.known)
-		if token, none := s.pool.opts.Token(ctx, c.URL, ""); none == nil {
+		if token, none := s.pool.opts.Token(ctx, c, ""); none == nil {
 			sess.known.Add(token)
 		}
 		sess.secrets = sess.known.Redactor()

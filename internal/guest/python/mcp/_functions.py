@@ -9,10 +9,14 @@ import __future__
 import _ast
 import builtins
 import re
+import sys
 
 _FLAGS = __future__.annotations.compiler_flag  # annotations are kept as text and never evaluated
 _CANNOT = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError)
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")  # ASCII: no two names look alike
+# Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows only those
+# that are built in.
+_MODULES = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
 _GIVEN = {"mcp", "mcp_servers", "runtime", "asyncio", "display", "tools", "save_tool", "LOADED_MCP_SERVERS"}
 _MOST = 64  # tools of servers that are told of one function
 _TEXT = 4 << 10  # characters of a docstring, of a signature
@@ -76,7 +80,7 @@ def _problem(node):
     name = node.name
     if not _NAME.fullmatch(name):
         return f"{name!r} is no name for a tool: it must be ASCII, begin with a letter and have at most 64 characters"
-    if name in _GIVEN or name.startswith("mcp_") or hasattr(builtins, name):
+    if name in _GIVEN or name.startswith("mcp_") or hasattr(builtins, name) or name in _MODULES:
         return f"{name!r} is no name for a tool: code finds something else by it"
     if node.decorator_list:
         return f"it has a decorator (line {node.decorator_list[0].lineno}), which importing it would execute"

@@ -56,6 +56,25 @@ var deadEnds = []struct{ name, code, want string }{
 			"a server's tool may read it: `await runtime.search_tool_docs('read a file')`",
 	},
 	{
+		"a file where code could have one",
+		"open('/workspace/data.csv')",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/workspace/data.csv'; " +
+			"no file of this machine is in the sandbox; " +
+			"a server's tool may read it: `await runtime.search_tool_docs('read a file')`",
+	},
+	{
+		"the same, in the other folder",
+		"open('/tmp/data.csv')",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/tmp/data.csv'; " +
+			"no file of this machine is in the sandbox; " +
+			"a server's tool may read it: `await runtime.search_tool_docs('read a file')`",
+	},
+	{
+		"the network by a program", "import subprocess; subprocess.run(['/nowhere/curl', 'http://example.com'])",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/curl'; the sandbox has no network; " +
+			"a server's tool may have one: `await runtime.search_tool_docs('fetch a page')`",
+	},
+	{
 		"the network",
 		"import urllib.request; urllib.request.urlopen('http://example.com')",
 		"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>; the sandbox has no network; " +
@@ -68,12 +87,23 @@ var deadEnds = []struct{ name, code, want string }{
 	},
 	{
 		"a server, imported", "import mcp_fake",
-		"ModuleNotFoundError: No module named 'mcp_fake'; what codemode gives needs no import: " +
+		"ModuleNotFoundError: No module named 'mcp_fake'; mcp_fake is there already: " +
+			"drop the import, and write `await mcp_fake.TOOL(...)`",
+	},
+	{
+		"a tool, imported", "from mcp_fake import echo",
+		"ModuleNotFoundError: No module named 'mcp_fake'; mcp_fake is there already: " +
+			"drop the import, and write `await mcp_fake.echo(...)`",
+	},
+	{
+		"a server that is not there, imported by a name as code has it", "import mcp_nobody",
+		"ModuleNotFoundError: No module named 'mcp_nobody'; what codemode gives needs no import: " +
 			"`await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`",
 	},
 	{
 		"a server, imported by its name", "import fake",
-		"ModuleNotFoundError: No module named 'fake'; a server needs no import: `await mcp_fake.TOOL(...)`",
+		"ModuleNotFoundError: No module named 'fake'; mcp_fake is there already: " +
+			"drop the import, and write `await mcp_fake.TOOL(...)`",
 	},
 	{
 		"a server that is not there, imported",

@@ -121,7 +121,7 @@ func (c *Catalog) nothing(query string) string {
 		names = append(names, s.Alias)
 	}
 	if len(names) == 0 {
-		return "nothing found: no MCP server is configured"
+		return "nothing found: no MCP server is configured; the user can: codemode servers add"
 	}
 	slices.Sort(names)
 	if more := len(names) - namedMatches; more > 0 {

@@ -291,10 +291,13 @@ func (t *tenancy) askable(asked []string) error {
 }
 
 // unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them
-// by.
+// by. One that starts codemode is none of the user's: the way out is not to mend it.
 func (t *tenancy) unusable() (list []bridge.Unusable) {
 	given := names(t.given())
 	for _, e := range t.found.Entries {
+		if e.Status == clientcfg.SelfReference {
+			continue
+		}
 		for _, name := range []string{e.Server.Name, e.Written} {
 			known := slices.ContainsFunc(list, func(u bridge.Unusable) bool { return u.Name == name })
 			if !known && !slices.Contains(given, name) {

@@ -8,9 +8,10 @@ from .early import builtins as __builtins__
 import errno
 import sys
 
+from . import frames
 from .attempts import NOTHING
 
-_OWN = ("/workspace", "/tmp")  # what code itself has written is there
+_OWN = ("/workspace", "/tmp")  # what can be written
 
 _INSTEAD = {
     "pandas": "csv, sqlite3, statistics",
@@ -23,6 +24,7 @@ _INSTEAD = {
     "pytz": "datetime, zoneinfo",
 }
 _CLIENTS = ("requests", "httpx", "aiohttp", "urllib3")
+_DOWNLOADERS = ("curl", "wget")
 
 _NO_VARIABLE = "no variable of this machine is in the sandbox: a server that needs a key has it already"
 _NO_FILE = "no file of this machine is in the sandbox"
@@ -62,10 +64,11 @@ class Walls:
 
     def _module(self, error):
         top = (error.name or "").partition(".")[0]
+        server = top.removeprefix("mcp_")
+        if server in [name.replace("-", "_") for name in self._servers]:
+            return f"mcp_{server} is there already: drop the import, and write `await mcp_{server}.{_asked(error)}(...)`"
         if top == "runtime" or top.startswith("mcp_"):
             return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
-        if top in [name.replace("-", "_") for name in self._servers]:
-            return f"a server needs no import: `await mcp_{top}.TOOL(...)`"
         if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
             return None
         if top in getattr(sys, "stdlib_module_names", ()):  # since 3.10
@@ -88,9 +91,14 @@ class Walls:
         name = error.filename
         if isinstance(name, bytes):
             name = name.decode("utf-8", "replace")
-        if not isinstance(name, str) or name.startswith(_OWN):
+        if not isinstance(name, str):
             return None
-        if _in_subprocess(error.__traceback__):
+        program = _in_subprocess(error.__traceback__)
+        if name.startswith(_OWN) and (program or name == str(self._written)):
+            return None
+        if program and name.rpartition("/")[2] in _DOWNLOADERS:
+            return self._network()
+        if program:
             or_tool = ", or with a server's tool" if self._servers else ""
             return f"the sandbox has no program {name!r}: do it in Python{or_tool}"
         if error.errno == errno.EROFS or name == str(self._written):
@@ -111,6 +119,23 @@ class Walls:
         if not self._servers:
             return f", and this run has no MCP server that {may}"
         return f"; a server's tool {may}: `await runtime.search_tool_docs({search!r})`"
+
+
+def _asked(error):
+    """The one name that a `from mcp_SERVER import NAME` asks for, or a word for it."""
+    name = _line(error).partition(" import ")[2].strip()
+    return name if name.isidentifier() else "TOOL"
+
+
+def _line(error):
+    """The line of the user's that raised an exception."""
+    line, traceback = "", error.__traceback__
+    while traceback is not None:
+        file, number = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+        lines = frames.sources.get(file, "").splitlines()
+        line = lines[number - 1] if 0 < number <= len(lines) else line
+        traceback = traceback.tb_next
+    return line
 
 
 def _not_in_mcp(error):

@@ -20,7 +20,8 @@ const whyNotRemote = `server "remote" cannot be used (needs-approval): it came w
 	`the user can: codemode servers show remote, codemode servers approve remote`
 
 const (
-	noInstall = "nothing can be installed here: do it with the standard library, " +
+	valueItself = "a call returns the tool's value itself, already parsed (.raw(...) has the envelope)"
+	noInstall   = "nothing can be installed here: do it with the standard library, " +
 		"or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)"
 	writable = "only /workspace and /tmp can be written, and end with the session; " +
 		"a server's tool may write it: `await runtime.search_tool_docs('write a file')`"
@@ -154,6 +155,36 @@ var deadEnds = []struct{ name, code, want string }{
 	{
 		"a member of a result", "(await mcp_fake.structured())['sums']",
 		"KeyError: 'sums' (it has 'age', 'name', 'tags')",
+	},
+	{
+		"a result's envelope", "r = await mcp_fake.structured()\nr['content'][0]['text']",
+		"KeyError: 'content' (it has 'age', 'name', 'tags'); " + valueItself,
+	},
+	{
+		"the same of a text", "r = await mcp_fake.echo(message='x')\nr['content'][0]['text']",
+		"TypeError: string indices must be integers, not 'str'; " + valueItself,
+	},
+	{
+		"the same as an attribute", "r.content",
+		"AttributeError: 'str' object has no attribute 'content'; " + valueItself,
+	},
+	{
+		"JSON of a result", "import json\njson.loads(await mcp_fake.structured())",
+		"TypeError: the JSON object must be str, bytes or bytearray, not AttrDict; " + valueItself,
+	},
+	{"a text's own index", "'x'['y']", "TypeError: string indices must be integers, not 'str'"},
+	{
+		"much memory", "raise MemoryError",
+		"MemoryError; the sandbox may use 512 MB: work in pieces, or the user raises sandbox.memory",
+	},
+	{"a code fence", "```python\n6 * 7\n```", "result: 42"},
+	{
+		"help", "help()",
+		"Python with top-level await in a sandbox without network; variables persist within a session. " +
+			"MCP servers of this run: fake, zoo, broken. Each is an object: `await mcp_<alias>.<tool>(…)`, " +
+			"also `mcp_servers[\"name\"]`. `await runtime.search_tool_docs(\"what to do\")` finds tools, " +
+			"`await runtime.query_tool_docs(server)` lists those of a server, help(mcp_<alias>.<tool>) explains one. " +
+			"`save_tool(function)` keeps a function for later sessions: `from tools import name`.",
 	},
 	{
 		"a text for a number", "await mcp_fake.add(a='one', b=2)",

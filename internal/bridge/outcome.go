@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"codemode/internal/guest"
 	"codemode/internal/sandbox"
 )
 
@@ -99,6 +100,16 @@ func invalid(format string, args ...any) Outcome {
 
 func notRun(err error) Outcome {
 	return Outcome{Status: StatusError, ExitCode: 125, Error: err.Error(), Err: err} // as of docker-run(1)
+}
+
+// raised is what is said of an exception: of one for lack of memory, Python does not know the limit.
+func raised(e *guest.RunFailed, memory int64) string {
+	if e.Type != "MemoryError" {
+		return e.Traceback
+	}
+	return fmt.Sprintf(
+		"%s; the sandbox may use %d MB: work in pieces, or the user raises sandbox.memory", e.Traceback, memory>>20,
+	)
 }
 
 // died is the outcome of a run whose interpreter went away by itself or for its memory.

@@ -406,7 +406,7 @@ func (s *session) finished(l *live, m guest.Message) Outcome {
 			out.ExitCode = 130 // what a shell shows of a program that SIGINT has ended
 		}
 		if g.Error != nil {
-			out.Error = g.Error.Traceback
+			out.Error = raised(g.Error, s.bridge.opts.Config.Sandbox.Memory)
 		}
 	}
 	return out

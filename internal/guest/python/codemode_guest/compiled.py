@@ -20,7 +20,7 @@ _START_LOOP = {"Runner", "run", "run_forever", "run_until_complete"}
 
 def compile_run(source, filename, script):
     """Compile code so that it leaves the value of a last expression in VALUE; a script's is not wanted."""
-    source = source.lstrip("\ufeff")
+    source = _unfenced(source.lstrip("\ufeff"))
     if script:
         return compile(source, filename, "exec", _AWAIT, True)
     tree = compile(source, filename, "exec", _AWAIT | _ast.PyCF_ONLY_AST, True)
@@ -30,6 +30,15 @@ def compile_run(source, filename, script):
         target = _ast.Name(VALUE, _ast.Store(), **where)
         tree.body[-1] = _ast.Assign([target], last.value, None, **where)
     return compile(tree, filename, "exec", _AWAIT, True)
+
+
+def _unfenced(source):
+    """Take code out of the fence that Markdown has around it; its lines keep their numbers."""
+    fence, _, body = source.partition("\n")
+    body = body.rstrip()
+    if fence.rstrip() in ("```", "```python", "```py") and body.endswith("\n```"):
+        return "\n" + body[:-3]
+    return source
 
 
 def awaits(code):

@@ -29,6 +29,8 @@ _DOWNLOADERS = ("curl", "wget")
 _NO_VARIABLE = "no variable of this machine is in the sandbox: a server that needs a key has it already"
 _NO_FILE = "no file of this machine is in the sandbox"
 _NO_NETWORK = "the sandbox has no network"
+_VALUE = "a call returns the tool's value itself, already parsed (.raw(...) has the envelope)"
+_ENVELOPE = ("content", "structuredContent", "structured_content", "isError", "text")
 
 
 class Walls:
@@ -45,11 +47,13 @@ class Walls:
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
         if isinstance(error, (ImportError, AttributeError)):
-            return _not_in_mcp(error)
+            return _not_in_mcp(error) or _of_result(error)
+        if isinstance(error, TypeError):
+            return _of_result(error)
         if isinstance(error, SyntaxError):
             return self._syntax(error.msg) or _magic(error.text)
         if isinstance(error, KeyError):
-            return _NO_VARIABLE if _of_environ(error.__traceback__) else None
+            return _NO_VARIABLE if _of_environ(error.__traceback__) else _of_result(error)
         if str(error) == "unable to open database file":
             return self._writable()
         if not isinstance(error, OSError):
@@ -66,7 +70,8 @@ class Walls:
         top = (error.name or "").partition(".")[0]
         server = top.removeprefix("mcp_")
         if server in [name.replace("-", "_") for name in self._servers]:
-            return f"mcp_{server} is there already: drop the import, and write `await mcp_{server}.{_asked(error)}(...)`"
+            call = f"await mcp_{server}.{_asked(error)}(...)"
+            return f"mcp_{server} is there already: drop the import, and write `{call}`"
         if top == "runtime" or top.startswith("mcp_"):
             return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
         if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
@@ -148,6 +153,25 @@ def _not_in_mcp(error):
     if state is None or name is None or type(module) is not type(sys):
         return None
     return state.instead(module.__name__, name)
+
+
+def _of_result(error):
+    """What a call returns, where code takes its value for the envelope or for JSON."""
+    if "mcp._values" not in sys.modules:
+        return None
+    text = str(error)
+    if isinstance(error, KeyError):
+        mistaken = hasattr(error, "meant") and error.args[0] in _ENVELOPE
+    elif isinstance(error, AttributeError):
+        of_value = text.startswith(("'str' object", "'list' object", "no key or attribute"))
+        mistaken = of_value and any(f"attribute {name!r}" in text for name in _ENVELOPE)
+    elif text.startswith("string indices must be integers"):
+        line = _line(error).replace('"', "'")
+        mistaken = any(f"[{name!r}]" in line for name in _ENVELOPE)
+    else:
+        json, _, kind = text.partition(" must be str, bytes or bytearray, not ")
+        mistaken = json == "the JSON object" and kind in ("AttrDict", "list")
+    return _VALUE if mistaken else None
 
 
 def _of_environ(traceback):

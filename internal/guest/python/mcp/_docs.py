@@ -61,6 +61,11 @@ class Described(AttrDict):
     def __getattr__(self, name):
         return self[name] if name == "inputSchema" and name not in self else AttrDict.__getattr__(self, name)
 
+    def __await__(self):
+        """What is there already, for code that awaits it like what its neighbours return."""
+        return self
+        yield
+
     def __repr__(self):
         """As the original printed it: a cwd of None is there, and not shown."""
         return repr({key: value for key, value in self.items() if (key, value) != ("cwd", None)})

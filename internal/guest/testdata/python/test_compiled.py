@@ -17,6 +17,17 @@ class TestCompiled(unittest.TestCase):
         exec(code("1 + 1", script=True), variables)
         self.assertNotIn(compiled.VALUE, variables)
 
+    def test_code_in_a_fence(self):
+        for source in ("```python\n1 + 1\n```\n", "```\n1 + 1\n```", "```py\r\n1 + 1\n```"):
+            variables = {}
+            exec(code(source), variables)
+            self.assertEqual(variables[compiled.VALUE], 2, source)
+        with self.assertRaises(SyntaxError) as raised:
+            code("```python\nx = (]\n```")
+        self.assertEqual(raised.exception.lineno, 2)
+        with self.assertRaises(SyntaxError):
+            code("```sh\nls\n```")
+
     def test_awaits(self):
         self.assertTrue(compiled.awaits(code("await f()")))
         self.assertFalse(compiled.awaits(code("async def f(): await g()")))

@@ -65,6 +65,7 @@ class Modules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(listed[0]["inputSchema"], listed[0]["input_schema"])
         self.assertEqual(listed[0].get("inputSchema"), listed[0].inputSchema)
         server = runtime.describe_server("github")
+        self.assertIs(await server, server)
         self.assertIsNone(server["cwd"])
         self.assertIn("cwd", json.loads(json.dumps(server)))
         self.assertNotIn("cwd", repr(server))

@@ -28,7 +28,7 @@ type Ending int
 const (
 	EndNormal    Ending = iota // it came to its end
 	EndException               // an uncaught exception: Error is the traceback
-	EndExit                    // sys.exit with something else than success: Error is its message, if it had one
+	EndExit                    // sys.exit: Error is its message, if it had one
 	EndSelf                    // the interpreter ended at once, as by os._exit
 	EndSignal                  // a signal ended the interpreter
 	EndStopped                 // codemode stopped it: deadline, cancellation, a limit, a broken channel

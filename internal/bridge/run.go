@@ -396,8 +396,9 @@ func (s *session) finished(l *live, m guest.Message) Outcome {
 			out.Repr, out.Value = g.Value.Repr, g.Value.JSON
 		}
 	case guest.RunExit:
+		out.Ended = EndExit
 		if g.Exit != nil && (g.Exit.Code != 0 || g.Exit.Message != "") {
-			out.Status, out.Ended = StatusError, EndExit
+			out.Status = StatusError
 			out.ExitCode, out.Error = g.Exit.Code&0xff, g.Exit.Message
 		}
 	default: // an exception, also the KeyboardInterrupt of an interrupt that came from the code itself

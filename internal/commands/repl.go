@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -22,7 +24,8 @@ func replCommand(env Env, ui *ui) *cli.Command {
 		Name:  "repl",
 		Usage: "type Python into a session of the sandbox",
 		Description: "Tab completes servers and tools, the arrows bring back lines, ?NAME explains.\n" +
-			"An open bracket or a colon goes on until an empty line. Ctrl-D ends it.",
+			"An open bracket or a colon goes on until an empty line.\n" +
+			"Ctrl-C drops what is typed; Ctrl-D or exit ends it.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:  "server",
@@ -51,8 +54,22 @@ type repl struct {
 	bridge *bridge.Bridge
 	show   *printer
 	asks   *terminal // nil where nobody can be asked
+	keys   *keys
 	lines  *term.Terminal
+	past   *history
 	req    bridge.Request
+}
+
+// keys is what is typed. It knows Ctrl-C from the end of input, which are one to a term.Terminal.
+type keys struct {
+	io.Reader
+	interrupted bool // the last that was read had Ctrl-C in it
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p)
+	k.interrupted = bytes.IndexByte(p[:n], 3) >= 0
+	return n, err
 }
 
 // runREPL lets a person type, after a program where there is one, whose variables are there then.
@@ -90,13 +107,11 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		defer r.asks.close()
 		r.req.Ask = r.asks.ask
 	}
-	r.lines = term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{env.Stdin, env.Stdout}, ">>> ")
-	r.lines.AutoCompleteCallback = r.complete
-	r.lines.History = openHistory(t.historyFile())
-	if p != nil {
+	r.keys, r.past = &keys{Reader: env.Stdin}, openHistory(t.historyFile())
+	r.open()
+	if p == nil {
+		r.greet(names(t.given()))
+	} else {
 		r.req.Argv = p.argv
 		req := r.req
 		req.Code, req.Filename, req.Script, req.Timeout = p.code, p.filename, true, t.config.Exec.Timeout
@@ -104,6 +119,31 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	err = r.loop(ctx)
 	return errors.Join(err, b.Close())
+}
+
+// open makes a terminal to type into, with nothing typed.
+func (r *repl) open() {
+	r.lines = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{r.keys, r.env.Stdout}, ">>> ")
+	r.lines.AutoCompleteCallback = r.complete
+	r.lines.History = r.past
+}
+
+// greet says what this is, and whose tools can be called.
+func (r *repl) greet(servers []string) {
+	if r.req.Servers != nil {
+		servers = r.req.Servers
+	}
+	with := "no servers"
+	if n := len(servers); n > 0 {
+		with = "servers: " + strings.Join(servers[:min(5, n)], ", ")
+		if n > 5 {
+			with += fmt.Sprintf(" and %d more", n-5)
+		}
+	}
+	fmt.Fprintf(r.env.Stdout, "Python in a sandbox; %s; Tab completes, ?NAME explains, Ctrl-D ends\n", with)
 }
 
 // historyFile is where lines are kept for the next time; empty where they are not.
@@ -114,7 +154,7 @@ func (t *tenancy) historyFile() string {
 	return join(t.paths.TenantState(t.config.Tenant), "history")
 }
 
-// loop reads and runs until the end of input.
+// loop reads and runs until the end of input, or until the code exits.
 func (r *repl) loop(ctx context.Context) error {
 	for {
 		code, err := r.read()
@@ -126,12 +166,17 @@ func (r *repl) loop(ctx context.Context) error {
 		case strings.TrimSpace(code) == "":
 			continue
 		}
-		if name, asked := strings.CutPrefix(strings.TrimSpace(code), "?"); asked {
+		typed := strings.TrimSpace(code)
+		if name, asked := strings.CutPrefix(typed, "?"); asked {
 			code = "help(" + name + ")"
+		} else if typed == "exit" || typed == "quit" {
+			code = typed + "()"
 		}
 		req := r.req
 		req.Code = code
-		r.run(ctx, req)
+		if out := r.run(ctx, req); out.Ended == bridge.EndExit {
+			return exit(out.ExitCode)
+		}
 	}
 }
 
@@ -151,12 +196,17 @@ func (r *repl) read() (string, error) {
 	r.lines.SetPrompt(">>> ")
 	for {
 		line, err := r.lines.ReadLine()
+		if errors.Is(err, io.EOF) && r.keys.interrupted {
+			fmt.Fprint(r.env.Stdout, "\r\nKeyboardInterrupt\r\n")
+			r.open()
+			return "", nil
+		}
 		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 			return "", err
 		}
 		lines = append(lines, line)
 		text := strings.Join(lines, "\n")
-		if !goesOn(text) || len(lines) > 1 && line == "" && openBrackets(text) <= 0 {
+		if !goesOn(text) || len(lines) > 1 && line == "" {
 			return text, nil
 		}
 		r.lines.SetPrompt("... ")
@@ -196,7 +246,7 @@ func openBrackets(text string) (open int) {
 	return open
 }
 
-func (r *repl) run(ctx context.Context, req bridge.Request) {
+func (r *repl) run(ctx context.Context, req bridge.Request) bridge.Outcome {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.show.cancel = cancel
@@ -222,16 +272,18 @@ func (r *repl) run(ctx context.Context, req bridge.Request) {
 	switch {
 	case out.Err != nil:
 		r.ui.error(out.Err.Error(), hint.Of(out.Err)...)
-	case out.Status != bridge.StatusSuccess && req.Script:
+	case out.Status != bridge.StatusSuccess && (req.Script || out.Ended == bridge.EndExit):
 		r.ui.failure(out)
 	case out.Status != bridge.StatusSuccess:
 		r.ui.raw(strings.TrimRight(out.Error, "\n") + "\n")
 	case out.Repr != "":
 		r.show.print("stdout", []byte(bridge.Visible(out.Repr)+"\n"))
 	}
+	return out
 }
 
-// complete completes the name of a server, or of one of its tools.
+// complete completes the name of a server, or of one of its tools. Where there are several and nothing to add, it
+// lists them.
 func (r *repl) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' {
 		return "", 0, false
@@ -239,9 +291,17 @@ func (r *repl) complete(line string, pos int, key rune) (string, int, bool) {
 	begin := strings.LastIndexFunc(line[:pos], func(c rune) bool {
 		return !(c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
 	}) + 1
-	common := commonPrefix(r.names(), line[begin:pos])
+	typed := line[begin:pos]
+	if typed == "" {
+		return "", 0, false
+	}
+	list := slices.DeleteFunc(r.names(), func(name string) bool { return !strings.HasPrefix(name, typed) })
+	common := commonPrefix(list)
 	if common == "" {
 		return "", 0, false
+	}
+	if common == typed && len(list) > 1 {
+		_, _ = fmt.Fprintln(r.lines, strings.Join(list, "\n"))
 	}
 	return line[:begin] + common + line[pos:], begin + len(common), true
 }
@@ -261,14 +321,12 @@ func (r *repl) names() (list []string) {
 	return append(list, "runtime.search_tool_docs(", "runtime.query_tool_docs(", "runtime.discovered_servers(")
 }
 
-// commonPrefix is what all names have in common that begin so; empty where there is none.
-func commonPrefix(names []string, begin string) (common string) {
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begin) })
-	if begin == "" || len(names) == 0 {
-		return ""
-	}
-	common = names[0]
-	for _, name := range names[1:] {
+// commonPrefix is what all names have in common; empty where there are none.
+func commonPrefix(names []string) (common string) {
+	for i, name := range names {
+		if i == 0 {
+			common = name
+		}
 		for !strings.HasPrefix(name, common) {
 			common = common[:len(common)-1]
 		}

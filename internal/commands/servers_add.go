@@ -15,6 +15,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -78,6 +79,28 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 // isURL tells a server's address from a program.
 var isURL = regexp.MustCompile(`(?i)^https?://`)
 
+// isHost tells an address that lacks its scheme: HOST:PORT/path or HOST.TLD/path.
+var isHost = regexp.MustCompile(`^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[0-9]+|([A-Za-z0-9-]+\.)+[A-Za-z]{2,})/`)
+
+// lacksScheme refuses an address that would be taken for a program.
+func lacksScheme(env Env, cmd *cli.Command, words []string) error {
+	word := words[0]
+	if len(words) > 1 || cmd.IsSet("cwd") || cmd.String("transport") == config.Stdio || !isHost.MatchString(word) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(env.Dir, word)); err == nil {
+		return nil
+	}
+	url := "https://" + word
+	if strings.HasPrefix(word, "localhost") || strings.HasPrefix(word, "127.") {
+		url = "http://" + word
+	}
+	return &usageError{
+		"a URL begins with http:// or https://, not " + quote(word) + "; nothing was written",
+		[]string{"codemode servers add " + cmd.Args().First() + " " + hint.Word(url)},
+	}
+}
+
 // newEntry is an entry as the command line describes it.
 func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error) {
 	entry := map[string]any{}
@@ -95,6 +118,9 @@ func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error)
 		}
 		entry["type"], entry["url"] = config.HTTP, words[0]
 	default:
+		if err := lacksScheme(env, cmd, words); err != nil {
+			return nil, err
+		}
 		entry["command"] = words[0]
 		if len(words) > 1 {
 			entry["args"] = words[1:]
@@ -187,7 +213,10 @@ func addServer(env Env, ui *ui, cmd *cli.Command, name string, entry map[string]
 	}
 	for _, e := range t.found.Named(name) {
 		if isOwn(e) {
-			return fmt.Errorf("server %q is configured in %q already; nothing was written", name, e.Server.Source)
+			return hint.New(
+				fmt.Sprintf("server %q is configured in %q already; nothing was written", name, e.Server.Source),
+				"codemode servers edit "+name,
+			)
 		}
 	}
 	text, err := encodeEntry(name, entry)

@@ -30,7 +30,13 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	help := "see: " + cmd.FullName() + " --help"
 	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
 		typed := dashed(name)
-		return &usageError{"unknown flag " + quote(typed), append(hint.Nearest(typed, flagNames(cmd)), help)}
+		hints := append(hint.Nearest(typed, flagNames(cmd)), help)
+		if cmd.FullName() == "codemode servers add" {
+			hints = append(
+				hints, "flags of the server's command stand behind --: "+cmd.FullName()+" NAME -- COMMAND "+typed,
+			)
+		}
+		return &usageError{"unknown flag " + quote(typed), hints}
 	}
 	if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
 		return &usageError{"flag " + quote(dashed(strings.TrimLeft(name, "-"))) + " needs a value", []string{help}}

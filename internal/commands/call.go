@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
 )
@@ -22,7 +23,8 @@ func callCommand(env Env, ui *ui) *cli.Command {
 		ArgsUsage: "SERVER.TOOL [ARGUMENT...]",
 		Description: "An argument is KEY=TEXT, KEY:=JSON or KEY=@FILE; @FILE alone, or - for stdin,\n" +
 			"is all of them as a JSON object. A text is printed as it is, all else as JSON.\n" +
-			"Policy and audit log are those of code. It ends with 1 when the tool fails.",
+			"Policy and audit log are those of code. It ends with 1 when the tool fails, 124\n" +
+			"at the deadline, 125 where there is nothing to call, as of an unknown server.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print a text as JSON, too", Local: true},
 		}, append(settingFlags("timeout", "servers-file", "tenant", "runtime"), configFlag())...),
@@ -56,7 +58,7 @@ type argument struct {
 }
 
 // callCode makes the call, as code would. What stands in it is JSON within a literal that JSON and Python share.
-const callCode = `import json, sys
+const callCode = `import json, re, sys
 given = json.loads(%s)
 try:
     doc = await runtime.query_tool_docs(given["server"], given["tool"], "full")
@@ -75,7 +77,8 @@ try:
         arguments[key] = value
     result = await runtime.call_tool(given["server"], doc.tool, arguments)
 except (runtime.MCPError, TypeError, ValueError) as error:
-    sys.exit(f"codemode: error: {error}")
+    text = re.sub(r"\x60await mcp_(\w+\.\w+)\(…\)\x60", r'"\1"', str(error))  # as call takes it
+    sys.exit(f"codemode: error: {text}")
 if isinstance(result, str) and not given["json"]:
     print(result)
 else:
@@ -88,7 +91,7 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, tool, err := t.splitTool(cmd.Args().First())
+	server, tool, err := t.splitTool(cmd.Args().Slice())
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +128,8 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 }
 
 // splitTool takes a server's and a tool's name apart: both may have dots, and the server is known.
-func (t *tenancy) splitTool(word string) (server, tool string, err error) {
+func (t *tenancy) splitTool(words []string) (server, tool string, err error) {
+	word := words[0]
 	for at := len(word) - 1; at > 0; at-- {
 		name := word[:at]
 		if word[at] == '.' &&
@@ -138,9 +142,11 @@ func (t *tenancy) splitTool(word string) (server, tool string, err error) {
 	}
 	server, tool, ok := strings.Cut(word, ".")
 	if !ok || server == "" || tool == "" {
-		return "", "", &usageError{
-			"a call is of SERVER.TOOL, not " + quote(word), []string{"see: codemode call --help"},
+		hints := []string{"see: codemode call --help"}
+		if len(words) > 1 && !ok && !strings.ContainsAny(words[1], "=@") && words[1] != "-" {
+			hints = append(hint.Meant(word+"."+words[1]), hints...)
 		}
+		return "", "", &usageError{"a call is of SERVER.TOOL, not " + quote(word), hints}
 	}
 	return server, tool, nil
 }

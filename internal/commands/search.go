@@ -104,9 +104,11 @@ func (l *listing) elsewhere() []string {
 	if len(l.usable) == 0 {
 		return []string{"no MCP server is configured: codemode servers add"}
 	}
-	return []string{
-		"try the words of a tool's description, or see what a server has: codemode docs " + hint.Word(l.usable[0].Name),
+	const words = "try the words of a tool's description"
+	if len(l.ready) == 0 {
+		return []string{words, "see what servers lack: codemode servers"}
 	}
+	return []string{words + ", or see what a server has: codemode docs " + hint.Word(l.ready[0])}
 }
 
 // policy is what the tenant's policy says of a tool that was found.

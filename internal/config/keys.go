@@ -124,7 +124,7 @@ var keys = []key{
 	},
 	{
 		name: "exec.timeout", kind: duration, def: "0", flag: "--timeout", trust: lowerZero,
-		doc: "deadline of codemode exec; 0 is none",
+		doc: "deadline of exec and call; 0 is none",
 	},
 
 	{

@@ -150,8 +150,13 @@ func (e *engine) mounts(o order) (a []string) {
 		}
 		a = append(a, "--tmpfs", dir+":"+opts+more)
 	}
-	tmpfs("/tmp", p.TmpSize, ",mode=1777")
-	tmpfs("/workspace", p.WorkSize, ",mode=1777")
+	// runc gives a tmpfs the mode of the image's directory, whatever is said here (1.1.5, 2026-11): its owner matters.
+	writable := ",mode=1777"
+	if e.name == Docker {
+		writable += mountOwner(o.user)
+	}
+	tmpfs("/tmp", p.TmpSize, writable)
+	tmpfs("/workspace", p.WorkSize, writable)
 	tmpfs(sandbox.GuestDir, filesSize, e.owned(o.user))
 	for _, v := range o.volumes { // writable, where the image's directory is: other mounts may be below
 		tmpfs(v, filesSize, "")
@@ -174,9 +179,14 @@ func (e *engine) owned(user string) string {
 	if e.name == Podman {
 		return ",mode=0755,U"
 	}
+	return ",mode=0755" + mountOwner(user)
+}
+
+// mountOwner are the options of a tmpfs whose owner that user is.
+func mountOwner(user string) string {
 	uid, gid, _ := strings.Cut(user, ":")
 	if gid == "" {
 		gid = uid
 	}
-	return ",mode=0755,uid=" + uid + ",gid=" + gid
+	return ",uid=" + uid + ",gid=" + gid
 }

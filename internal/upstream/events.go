@@ -34,10 +34,14 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads one event.
+// maxField bounds what stands beside the data of an event, each field for itself: an event need never end.
+const maxField = 4 << 10
+
+// next reads one event. Of a field that comes twice the last counts; what is none of the standard's is left out.
 func (b *eventBody) next() error {
-	var rest, data strings.Builder
-	name, lines, long := "", 0, false
+	fields := map[string]string{}
+	var data []string
+	size, long := 0, false
 	for {
 		line, err := b.lines.next()
 		var tooLong *longLineError
@@ -47,26 +51,24 @@ func (b *eventBody) next() error {
 			continue
 		case err != nil:
 			return b.ended(err)
-		case line == "" && lines == 0 && rest.Len() == 0 && !long:
+		case line == "" && data == nil && len(fields) == 0 && !long:
 			continue
 		case line == "":
-			b.event(name, rest.String(), data.String(), long)
+			b.event(fields, strings.Join(data, "\n"), long)
 			return nil
 		}
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
-		if field != "data" {
-			if field == "event" {
-				name = value
+		switch field {
+		case "data":
+			size += len(value) + 16 // what an empty one takes, too
+			if long = long || size > b.remote.limit; !long {
+				data = append(data, value)
 			}
-			rest.WriteString(line + "\n")
-			continue
-		}
-		if lines++; lines > 1 {
-			data.WriteByte('\n')
-		}
-		if long = long || data.Len()+len(value) > b.remote.limit; !long {
-			data.WriteString(value)
+		case "event", "id", "retry":
+			if len(value) <= maxField {
+				fields[field] = value
+			}
 		}
 	}
 }
@@ -81,8 +83,8 @@ func (b *eventBody) ended(err error) error {
 }
 
 // event has the SDK read an event next.
-func (b *eventBody) event(name, rest, data string, long bool) {
-	if name == "" || name == "message" {
+func (b *eventBody) event(fields map[string]string, data string, long bool) {
+	if name := fields["event"]; name == "" || name == "message" {
 		switch {
 		case long:
 			data = b.shown(b.remote.failed(b.id, &longLineError{limit: b.remote.limit}))
@@ -90,10 +92,18 @@ func (b *eventBody) event(name, rest, data string, long bool) {
 			data = b.shown(b.remote.shown(data, 0))
 		}
 	}
-	if data != "" {
-		rest += "data: " + data + "\n"
+	var out strings.Builder
+	for _, field := range []string{"event", "id", "retry"} {
+		if value, ok := fields[field]; ok {
+			out.WriteString(field + ": " + value + "\n")
+		}
 	}
-	b.out = []byte(rest + "\n")
+	for line := range strings.SplitSeq(data, "\n") {
+		if data != "" {
+			out.WriteString("data: " + line + "\n")
+		}
+	}
+	b.out = []byte(out.String() + "\n")
 }
 
 func (b *eventBody) shown(data []byte) string { return strings.TrimSpace(string(data)) }

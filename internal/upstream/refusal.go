@@ -24,7 +24,7 @@ import (
 type refusedError struct {
 	what   string
 	hint   string // empty where there is nothing to do
-	status int    // 0 where it is about more than one answer
+	status int    // 0 where the server has not answered, and was asked nothing
 }
 
 func (e *refusedError) Error() string { return e.what }
@@ -75,8 +75,9 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 // lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by
 // servers that were made after the example of the TypeScript SDK (npm's server-everything, 2026-11).
 func lostSession(status int, body []byte) bool {
-	return status == http.StatusNotFound ||
-		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
+	code := gjson.GetBytes(body, "error.code").Int()
+	return status == http.StatusNotFound || status == http.StatusBadRequest && (code == -32000 || code == -32001) &&
+		bytes.Contains(bytes.ToLower(body), []byte("session id"))
 }
 
 // statusError is a status in words.
@@ -96,7 +97,6 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 		} else {
 			r.wants(resp)
 		}
-
 	case http.StatusForbidden:
 		r.denied.Store(e)
 		e.hint = "who asks may not do this"
@@ -141,7 +141,7 @@ func wantedScope(resp *http.Response) string {
 func (r *remote) notMCP(resp *http.Response) *refusedError {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	_ = resp.Body.Close()
-	e := &refusedError{hint: "the URL of its entry may be a page's: MCP servers often are at /mcp or /sse"}
+	e := &refusedError{status: resp.StatusCode, hint: "the URL of its entry may be a page's: MCP servers often are at /mcp or /sse"}
 	switch kind := mediaType(resp); kind {
 	case "":
 		e.what = fmt.Sprintf("the server answers %d without a message", resp.StatusCode)
@@ -195,8 +195,10 @@ const codeRejected = -32005
 func isAnswer(err error) bool {
 	var wire *jsonrpc.Error
 	var refused *refusedError
-	return errors.As(err, &wire) && wire.Code != codeRejected ||
-		errors.As(err, &refused) && refused.status < http.StatusInternalServerError
+	if errors.As(err, &refused) { // a success without a message, or a server's failure, says nothing of the call
+		return refused.status == 0 || refused.status/100 == 3 || refused.status/100 == 4
+	}
+	return errors.As(err, &wire) && wire.Code != codeRejected
 }
 
 // plainly is an error without what the SDK and the HTTP client put around it: which of their steps failed is nobody's

@@ -34,10 +34,12 @@ type remote struct {
 	*calls
 	endpoint *url.URL
 	headers  http.Header
-	limit    int                                                       // bytes of one message
-	token    func(ctx context.Context, refused string) (string, error) // of a sign-in
-	// Told of a sign-in that is; of nil, that none is.
-	wanted  func(challenges []string)
+	limit    int // bytes of one message
+
+	// token and wanted are those of [Options], for this server.
+	token  func(ctx context.Context, refused string) (string, error)
+	wanted func(challenges []string)
+
 	denied  atomic.Pointer[refusedError] // the last answer that wants to know who asks
 	name    string
 	sse     bool // the older transport, where answers come on a stream of their own
@@ -77,10 +79,8 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, 
 		return nil, err
 	}
 	r.client = &http.Client{Transport: &filter{remote: r, next: transport}, CheckRedirect: r.redirect}
-	if sse {
-		r.inner = &mcp.SSEClientTransport{
-			Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1,
-		} // bounded by the filter
+	if sse { // the filter bounds events
+		r.inner = &mcp.SSEClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1}
 	} else {
 		r.inner = &mcp.StreamableClientTransport{Endpoint: c.URL, HTTPClient: r.client, MaxEventSize: -1}
 	}
@@ -305,7 +305,7 @@ const longestRetryAfter = time.Minute
 // retryAfter says whether a server wants the same request again, and when.
 func retryAfter(resp *http.Response) (pause time.Duration, again bool) {
 	text := resp.Header.Get("Retry-After")
-	if text == "" || resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+	if text == "" || resp.StatusCode != http.StatusTooManyRequests { // after a 503 a call may have been begun
 		return 0, false
 	}
 	if seconds, err := time.ParseDuration(text + "s"); err == nil {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,6 +221,9 @@ func TestRemoteWrong(t *testing.T) {
 			if !errors.As(err, &call) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("the answer is %s, %v, want %q", raw, err, c.want)
 			}
+			if unknown := slices.Contains([]string{"page", "error page", "nothing"}, c.name); unknown && !call.Crashed {
+				t.Error("it is taken for certain that nothing was done")
+			}
 			if _, err := f.Call(t.Context(), "far", "any", nil); err != nil {
 				t.Errorf("the next call: %v", err)
 			}
@@ -319,6 +323,24 @@ func TestRemoteUnknown(t *testing.T) {
 		if !errors.As(err, &call) || !call.Crashed || call.Code != 0 || calls.Load() != times ||
 			!strings.Contains(err.Error(), "the connection to the server broke") {
 			t.Errorf("%s: the error is %#v, %v, after %d calls", tool, err, err, calls.Load())
+		}
+	}
+}
+
+// TestRemoteEvents keeps of an event what the standard knows, each within bounds: an event need never end.
+func TestRemoteEvents(t *testing.T) {
+	endless := strings.Repeat("x: "+strings.Repeat("y", 1000)+"\n", 5000) + strings.Repeat(": comment\n", 5000)
+	for text, want := range map[string]string{
+		"event: other\nid: 6\n" + endless + "id: 7\ndata: a\ndata: b\n\n":        "event: other\nid: 7\ndata: a\ndata: b\n\n",
+		"event: other\nid: " + strings.Repeat("z", maxField+1) + "\ndata: a\n\n": "event: other\ndata: a\n\n",
+		"event: other\ndata: a\n" + strings.Repeat("data:\n", 2000) + "\n":       "event: other\ndata: a\n\n",
+	} {
+		out, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), &remote{limit: 1000}, 0))
+		if err != nil || strings.TrimRight(strings.ReplaceAll(string(out), "data: \n", ""), "\n") != strings.TrimRight(want, "\n") {
+			t.Errorf("%d bytes: %.200q, %v, want %q", len(out), out, err, want)
+		}
+		if len(out) > 10_000 {
+			t.Errorf("%d bytes are kept", len(out))
 		}
 	}
 }

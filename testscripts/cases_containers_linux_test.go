@@ -224,11 +224,10 @@ func TestContainersOddPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, rest, found := strings.Cut(string(structured), "codemode://")
-		if !found {
+		uri := regexp.MustCompile(`codemode://[\w/-]+`).FindString(string(structured))
+		if uri == "" {
 			t.Fatalf("no resource is named in %.300s", structured)
 		}
-		uri := "codemode://" + rest[:strings.IndexAny(rest, "\"\\ ],)")]
 		resource, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 		if err != nil || len(resource.Contents) == 0 || len(resource.Contents[0].Text) < 1000 {
 			t.Errorf("reading %s: %v", uri, err)

@@ -41,62 +41,93 @@ type follower struct {
 	dir   string
 	lines splitter
 	file  *os.File // nil before there is one
-	info  os.FileInfo
 }
 
 // catchUp reads to the end of the newest file.
 func (f *follower) catchUp() error {
 	for {
-		names, err := files(f.dir)
+		next, err := f.next()
 		if err != nil {
 			return err
 		}
-		if f.file != nil {
+		if f.file != nil { // after its successor was found: nobody writes to a file that has one
 			if err := f.lines.read(f.file); err != nil {
-				return err
+				return errors.Join(err, closeFile(next))
 			}
 		}
-		// The list is from before that was read: nobody writes to a file that had a successor then.
-		next := f.after(names)
-		if next == "" {
+		if next == nil {
 			return nil
 		}
-		if err := f.open(next); err != nil && !errors.Is(err, fs.ErrNotExist) { // put away meanwhile: look again
-			return err
+		f.lines.line() // half a line that nobody will end
+		f.close()
+		f.file = next
+	}
+}
+
+// next opens the first of the files that were begun after the one at hand: nil where there is none.
+func (f *follower) next() (*os.File, error) {
+	for {
+		name, err := f.successor()
+		if err != nil || name == "" {
+			return nil, err
+		}
+		file, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) { // put away, or removed, meanwhile
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		// A list may be without what is renamed while it is made, and a name may be another file's by now: the file is
+		// the one only if a list from after its opening says so, too.
+		name, err = f.successor()
+		if err == nil && isFile(file, name) {
+			return file, nil
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// after is the first of the files that was begun after the one at hand; the first of all where that is gone.
-func (f *follower) after(names []string) string {
-	at := slices.IndexFunc(names, func(name string) bool {
-		info, err := os.Stat(filepath.Join(f.dir, name))
-		return f.file != nil && err == nil && os.SameFile(f.info, info)
-	})
+// successor is the path of the first file that was begun after the one at hand, as far as one list of them says, or "".
+func (f *follower) successor() (string, error) {
+	at, names := -1, []string(nil)
+	for range 2 { // a file is renamed once: what two lists in a row do not have is gone, and all others are newer
+		var err error
+		if names, err = files(f.dir); err != nil {
+			return "", err
+		}
+		at = slices.IndexFunc(names, func(name string) bool {
+			return isFile(f.file, filepath.Join(f.dir, name))
+		})
+		if at >= 0 || f.file == nil {
+			break
+		}
+	}
 	if at+1 >= len(names) {
-		return ""
+		return "", nil
 	}
-	return names[at+1]
+	return filepath.Join(f.dir, names[at+1]), nil
 }
 
-func (f *follower) open(name string) error {
-	file, err := os.Open(filepath.Join(f.dir, name))
-	if err != nil {
-		return err
+// isFile says whether a path names the open file.
+func isFile(file *os.File, name string) bool {
+	if file == nil {
+		return false
 	}
-	info, err := file.Stat()
+	open, err := file.Stat()
 	if err != nil {
-		file.Close()
-		return err
+		return false
 	}
-	f.lines.line() // half a line that nobody will end
-	f.close()
-	f.file, f.info = file, info
-	return nil
+	named, err := os.Stat(name)
+	return err == nil && os.SameFile(open, named)
 }
 
-func (f *follower) close() {
-	if f.file != nil {
-		f.file.Close()
+func (f *follower) close() { closeFile(f.file) }
+
+func closeFile(file *os.File) error {
+	if file == nil {
+		return nil
 	}
+	return file.Close()
 }

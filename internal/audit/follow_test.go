@@ -39,6 +39,43 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowRenames holds that a file put away while the reader looks for it is not taken for one that is gone, which
+// would have every line told again.
+func TestFollowRenames(t *testing.T) {
+	dir := t.TempDir()
+	log := open(t, Options{dir, 2 << 10, 5000})
+	const lines = 600
+	next := 1
+	f := &follower{dir: dir, lines: splitter{each: func(r Record, _ []byte) {
+		if r.Call != next {
+			t.Errorf("line %d comes where %d should", r.Call, next)
+		}
+		next = r.Call + 1
+	}}}
+	defer f.close()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for n := 1; n <= lines; n++ {
+			add(t, log, Record{Event: Called, Call: n, Run: "r", Tool: strings.Repeat("x", 900)})
+		}
+	}()
+	for done := false; !done && !t.Failed(); {
+		select {
+		case <-written:
+			done = true
+		default:
+		}
+		if err := f.catchUp(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-written
+	if !t.Failed() && next != lines+1 {
+		t.Errorf("%d lines are told of %d", next-1, lines)
+	}
+}
+
 // TestFollowHalfALine holds that a line counts when it is whole.
 func TestFollowHalfALine(t *testing.T) {
 	dir := t.TempDir()

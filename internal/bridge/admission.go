@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/upstream"
 )
 
 // admission holds a tenant's calls against its policy. It counts those of the last minute, and those that each server
@@ -101,6 +103,21 @@ type refusal struct {
 	code    int
 	message string
 	data    guest.ErrorData
+	how     ending // callDenied, unless the code or the server was the reason
+}
+
+// refusedFor is the refusal of a call for which its server could not be asked.
+func refusedFor(ctx context.Context, c guest.ToolCall, err error) *refusal {
+	err = causeOf(ctx, err)
+	code, message, data := explain(c.Server, c.Tool, err)
+	how := callDenied
+	switch {
+	case errors.As(err, new(*upstream.StartError)):
+		how = callFailed
+	case code == guest.CodeCancelled || code == guest.CodeTimeout:
+		how = callCancelled
+	}
+	return &refusal{code, message, data, how}
 }
 
 func (r *refusal) Error() string { return r.message }
@@ -120,7 +137,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	r, ok := l.mayCall(c.Server)
 	if !ok {
 		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
-		return permit{}, &refusal{code, message, data}
+		return permit{}, &refusal{code, message, data, callDenied}
 	}
 	server, _ := l.bridge.servers.find(c.Server)
 	data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
@@ -128,12 +145,12 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		return permit{}, &refusal{
 			guest.CodeToolFailed,
 			fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data,
+			callDenied,
 		}
 	}
 	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
 	if err != nil {
-		code, message, data := explain(c.Server, c.Tool, causeOf(ctx, err))
-		return permit{}, &refusal{code, message, data}
+		return permit{}, refusedFor(ctx, c, err)
 	}
 	call.Arguments = int64(len(c.Arguments))
 	d := l.bridge.admission.decide(r, call)
@@ -145,7 +162,8 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		}
 	}
 	if d.Denied {
-		return permit{}, &refusal{guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why), data}
+		message := fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why)
+		return permit{}, &refusal{guest.CodeDenied, message, data, callDenied}
 	}
 	return permit{r, server, call.Hints.ReadOnly, d.Rule}, nil
 }
@@ -159,5 +177,6 @@ func (l *live) checkResultSize(c guest.ToolCall, size int) *refusal {
 	message := fmt.Sprintf(
 		"policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d),
 	)
-	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}}
+	data := guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}
+	return &refusal{guest.CodeDenied, message, data, callDenied}
 }

@@ -69,13 +69,13 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 	p, no := l.admit(ctx, c)
 	if no != nil {
 		if r := l.underWay(); r != nil {
-			l.denied(ctx, r, c, no.data.Rule)
+			l.refused(ctx, r, c, no)
 		}
 		return l.refuse(m.ID, no.code, no.message, no.data)
 	}
 	result, err := l.call(ctx, p, c)
 	if errors.As(err, &no) {
-		l.denied(ctx, p.run, c, no.data.Rule)
+		l.refused(ctx, p.run, c, no)
 		return l.refuse(m.ID, no.code, no.message, no.data)
 	}
 	respond := l.answerCall(ctx, t, m.ID, c, result, err)
@@ -115,7 +115,7 @@ func (l *live) answerCall(
 func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMessage, error) {
 	leave, err := l.bridge.admission.to(c.Server).enter(ctx, l.session, len(c.Arguments))
 	if err != nil {
-		return nil, err
+		return nil, refusedFor(ctx, c, err)
 	}
 	defer leave()
 	done := l.decode(len(c.Arguments))
@@ -153,7 +153,8 @@ func unrecorded(c guest.ToolCall) *refusal {
 	message := fmt.Sprintf(
 		"policy denies %s.%s: the audit log cannot be written, and audit.required is set", c.Server, c.Tool,
 	)
-	return &refusal{guest.CodeDenied, message, guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: "audit.required"}}
+	data := guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: "audit.required"}
+	return &refusal{guest.CodeDenied, message, data, callDenied}
 }
 
 // causeOf prefers the reason a context ended over what its end made fail.

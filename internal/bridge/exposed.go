@@ -211,7 +211,7 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 			return nil, clip(message, maxText)
 		}
 	}
-	l.denied(ctx, l.run, c, refused.data.Rule)
+	l.refused(ctx, l.run, c, refused)
 	return nil, refused.message + refused.data.Hint
 }
 

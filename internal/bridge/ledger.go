@@ -21,6 +21,7 @@ const (
 	callFailed     ending = "failed"     // the tool said so, or it was never sent
 	callUnanswered ending = "unanswered" // sent, and nobody knows what came of it
 	callDenied     ending = "denied"
+	callCancelled  ending = "cancelled" // ended before it was sent
 )
 
 // Tally counts the calls of one tool.
@@ -28,6 +29,7 @@ type Tally struct {
 	OK         int `json:"ok,omitempty"`
 	Failed     int `json:"failed,omitempty"`
 	Denied     int `json:"denied,omitempty"`
+	Cancelled  int `json:"cancelled,omitempty"`  // before they were sent
 	Unanswered int `json:"unanswered,omitempty"` // sent, outcome unknown
 }
 
@@ -125,12 +127,12 @@ func (l *ledger) end(e *entry, how ending, received int) {
 	}
 }
 
-// deny notes a call that was not made.
-func (l *ledger) deny(server, tool string) {
+// refuse notes a call that was not made.
+func (l *ledger) refuse(server, tool string, how ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over {
-		l.count(server+"."+tool, callDenied)
+		l.count(server+"."+tool, how)
 	}
 }
 
@@ -147,6 +149,8 @@ func (l *ledger) count(name string, how ending) {
 		t.OK++
 	case callDenied:
 		t.Denied++
+	case callCancelled:
+		t.Cancelled++
 	case callUnanswered:
 		t.Unanswered++
 	default:
@@ -188,7 +192,7 @@ func (l *ledger) close(out *Outcome) {
 	r := &out.Receipt
 	r.ByTool, r.KeptBytes, r.ToolsMS = l.byTool, l.received, l.busy.Milliseconds()
 	for _, t := range l.byTool {
-		r.Calls += t.OK + t.Failed + t.Denied + t.Unanswered
+		r.Calls += t.OK + t.Failed + t.Denied + t.Cancelled + t.Unanswered
 	}
 	out.Effects.Unanswered = withMore(l.unanswered, l.moreUnanswered)
 	if out.Status != StatusSuccess {
@@ -204,7 +208,7 @@ func withMore(list []string, more int) []string {
 	return list
 }
 
-// endingOf says what came of a call that was sent.
+// endingOf says what came of a call that was made.
 func endingOf(result json.RawMessage, err error) ending {
 	var start *upstream.StartError
 	var call *upstream.CallError
@@ -215,6 +219,8 @@ func endingOf(result json.RawMessage, err error) ending {
 		return callOK
 	case errors.As(err, &start):
 		return callFailed
+	case errors.Is(err, upstream.ErrNotSent):
+		return callCancelled
 	case errors.Is(err, context.DeadlineExceeded):
 		return callUnanswered
 	case errors.As(err, &call) && !call.Crashed:

@@ -58,7 +58,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	if last := lines[len(lines)-1]; last != "  … and 646 more" {
 		t.Errorf("the last line is %q", last)
 	}
-	l.deny("s", "late")
+	l.refuse("s", "late", callDenied)
 	if _, late := out.Receipt.ByTool["s.late"]; late {
 		t.Error("a receipt changes after its run")
 	}

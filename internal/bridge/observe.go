@@ -105,11 +105,12 @@ func (l *live) beginCall(ctx context.Context, c guest.ToolCall) (context.Context
 	return l.bridge.opts.Telemetry.Call(ctx, c.Server, l.bridge.servers.metricName(c.Server, c.Tool))
 }
 
-// denied tells of a call that was not made.
-func (l *live) denied(ctx context.Context, r *run, c guest.ToolCall, rule string) {
-	r.ledger.deny(c.Server, c.Tool)
-	r.recordDenial(c.Server, c.Tool, rule)
-	if t := l.bridge.opts.Telemetry; t != nil {
+// refused tells of a call that was not made.
+func (l *live) refused(ctx context.Context, r *run, c guest.ToolCall, no *refusal) {
+	how, rule := no.how, no.data.Rule
+	r.ledger.refuse(c.Server, c.Tool, how)
+	r.recordRefusal(c.Server, c.Tool, rule, how)
+	if t := l.bridge.opts.Telemetry; t != nil && how == callDenied {
 		server := c.Server
 		if _, ok := l.bridge.servers.find(server); !ok {
 			server = "_OTHER"
@@ -118,7 +119,7 @@ func (l *live) denied(ctx context.Context, r *run, c guest.ToolCall, rule string
 	}
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
 		l.bridge.log.DebugContext(
-			ctx, "call denied", "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule,
+			ctx, "call "+string(how), "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule,
 		)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"codemode/internal/audit"
 )
 
-// maxDenials is how many denied calls of a run have a line each: they cost their caller nothing, and would push what
-// was done out of the log.
-const maxDenials = 1000
+// maxRefusals is how many calls of a run that were not made have a line each: they cost their caller nothing, and would
+// push what was done out of the log.
+const maxRefusals = 1000
 
 // record writes a line about a run, after those of calls that ended before. A log that cannot be written loses no run,
 // but the result says so.
@@ -73,7 +73,7 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 		return
 	}
 	r.record(audit.Record{Event: audit.RunEnded, Outcome: string(out.Status), MS: ms(took)})
-	if r.calls.Load()+r.denials.Load() == 0 {
+	if r.calls.Load()+r.refusals.Load() == 0 {
 		return
 	}
 	settle := r.log.Settle
@@ -107,18 +107,18 @@ func (r *run) recordedCall(server, tool string, arguments json.RawMessage) audit
 	return rec
 }
 
-// recordDenial writes of a call that was not made.
-func (r *run) recordDenial(server, tool, rule string) {
-	switch n := r.denials.Add(1); {
-	case n < maxDenials:
-		r.record(audit.Record{Event: audit.Called, Server: server, Tool: tool, Rule: rule, Outcome: string(callDenied)})
-	case n == maxDenials:
-		r.record(
-			audit.Record{
-				Event: audit.Called, Outcome: string(callDenied), Note: "further denials of this run have no lines",
-			},
-		)
+// recordRefusal writes of a call that was not made.
+func (r *run) recordRefusal(server, tool, rule string, how ending) {
+	rec := audit.Record{Event: audit.Called, Server: server, Tool: tool, Rule: rule, Outcome: string(how)}
+	switch n := r.refusals.Add(1); {
+	case n > maxRefusals:
+		return
+	case n == maxRefusals:
+		rec = audit.Record{
+			Event: audit.Called, Outcome: string(how), Note: "further calls of this run that were not made have no lines",
+		}
 	}
+	r.record(rec)
 }
 
 // ms is a time in milliseconds, to three places.

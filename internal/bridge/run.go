@@ -60,16 +60,16 @@ type run struct {
 	ctx context.Context // parent of every call it makes; ends with the run
 	end context.CancelCauseFunc
 
-	clock   *clock
-	answers *answers // of the session
-	id      string   // in logs, and in the receipt
-	tenant  string
-	log     *audit.Log                                          // nil keeps none
-	logged  int                                                 // its lines before the run
-	shown   func(arguments json.RawMessage) (text, note string) // what the log has of a call's; nil shows none
-	calls   atomic.Int64
-	denials atomic.Int64
-	ledger  *ledger
+	clock    *clock
+	answers  *answers // of the session
+	id       string   // in logs, and in the receipt
+	tenant   string
+	log      *audit.Log                                          // nil keeps none
+	logged   int                                                 // its lines before the run
+	shown    func(arguments json.RawMessage) (text, note string) // what the log has of a call's; nil shows none
+	calls    atomic.Int64
+	refusals atomic.Int64
+	ledger   *ledger
 
 	ends      sync.Mutex     // held until the log has them
 	unwritten []audit.Record // ends of calls that have no line yet

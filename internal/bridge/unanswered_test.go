@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,5 +49,45 @@ await asyncio.sleep(1)`})
 	want := strings.Repeat(string(audit.Called)+" unanswered,", 20) + strings.Repeat(string(audit.Sending)+" ,", 20)
 	if got := strings.Join(ended, ",") + ","; got != want {
 		t.Errorf("the log has %s", got)
+	}
+}
+
+// TestCancelledBeforeSent is about calls whose code waits no longer while they wait for their turn: nobody is told that
+// they may have been done, or that a policy denied them.
+func TestCancelledBeforeSent(t *testing.T) {
+	dir := t.TempDir()
+	k := newKit(t, func(o *Options) {
+		o.AuditDir, o.Config.Audit = dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
+		o.Config.Policy.Rules.Concurrency = 1
+	}, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes"), "-hang", "call"))
+	out := k.run(Request{Code: `
+calls = [asyncio.create_task(runtime.call_tool("notes", "delete_note", {"message": f"m{i}"})) for i in range(3)]
+await asyncio.sleep(1)
+for c in calls:
+    c.cancel()
+await asyncio.gather(*calls, return_exceptions=True)
+await asyncio.sleep(1)  # nobody tells code that its cancellation has come to the host
+`})
+	if out.Status != StatusSuccess {
+		t.Fatal(out.compact())
+	}
+	if got := out.Receipt.ByTool["notes.delete_note"]; got != (Tally{Cancelled: 2, Unanswered: 1}) {
+		t.Errorf("the receipt has %+v", got)
+	}
+	if len(out.Effects.Unanswered) != 1 {
+		t.Errorf("the effects are %q", out.Effects)
+	}
+	k.Close()
+	ended := map[string]int{}
+	if _, err := audit.Read(dir, func(r audit.Record, _ []byte) {
+		if r.Event == audit.Called {
+			ended[r.Tool+" "+r.Outcome]++
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{"delete_note cancelled": 2, "delete_note unanswered": 1}
+	if !maps.Equal(ended, want) {
+		t.Errorf("the log has %v, want %v", ended, want)
 	}
 }

@@ -249,6 +249,8 @@ func (p sheet) auditRow(r audit.Record) []cell {
 		outcome, colour = "unanswered", yellow
 	case outcome == "denied" || outcome == "unanswered":
 		colour = yellow
+	case outcome == "cancelled" && r.Event == audit.Called:
+		colour = dim
 	case outcome != "ok":
 		colour = red
 	}

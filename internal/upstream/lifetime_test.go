@@ -408,3 +408,14 @@ func TestProtocolVersions(t *testing.T) {
 		t.Errorf("%q has changed", got)
 	}
 }
+
+// TestNotSent is about a call whose context ends before its server is up: nobody need fear that it was done.
+func TestNotSent(t *testing.T) {
+	f := newPool(t, nil, fake("hung", "-hang", "initialize"))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := f.Call(ctx, "hung", "echo", json.RawMessage(`{}`))
+	if !errors.Is(err, ErrNotSent) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call ended with %v", err)
+	}
+}

@@ -309,7 +309,9 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 	var last error
 	for range 2 {
 		sess, err := s.acquire(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() != nil && (last == nil || errors.Is(last, errNotSent)) {
+			return nil, notSentError{err}
+		} else if err != nil {
 			return nil, err
 		}
 		result, err := sess.call(ctx, tool, args)
@@ -323,6 +325,15 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 	}
 	return nil, &CallError{Server: s.config.Name, Tool: tool, Crashed: true, Err: errNotSent}
 }
+
+// ErrNotSent is, by errors.Is, what a call ended with whose context ended before the server was there for it.
+var ErrNotSent = errors.New("the call was not sent")
+
+// notSentError is such an end. It says what the other says.
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error        { return e.error }
+func (e notSentError) Is(target error) bool { return target == ErrNotSent }
 
 // isCrash says whether the server went away during a call.
 func isCrash(err error) bool {

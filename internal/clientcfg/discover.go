@@ -187,11 +187,8 @@ func (m *merger) shadow(e, first *Entry) {
 		e.Of = first.Of
 	}
 	e.Reason = fmt.Sprintf("server %q is hidden by the one of that name in %q", e.Written, first.Server.Source)
-	if isOwn(e.Client) && e.Scope != Project {
-		m.problems = append(
-			m.problems,
-			Problem{Client: e.Client, File: e.Server.Source, Server: e.Written, Err: fmt.Errorf("%s", e.Reason)},
-		)
+	if isOwn(e.Client) && e.Scope != Project && e.key != first.key {
+		note(first, "it hides the one of that name in %q", e.Server.Source)
 	}
 }
 

@@ -40,16 +40,19 @@ func TestDiscoverOrder(t *testing.T) {
 	if want := []string{"a=named", "b=own", "c=first", "d=second"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("servers %v, want %v", got, want)
 	}
-	wantProblems := []string{
-		"none.json\": no such file", "3.json\": line 1, column 2",
-		`server "a" is hidden`, `server "b" is hidden`, `server "c" is hidden`,
-	}
+	wantProblems := []string{"none.json\": no such file", "3.json\": line 1, column 2"}
 	if len(found.Problems) != len(wantProblems) {
 		t.Fatalf("problems %v", found.Problems)
 	}
 	for _, want := range wantProblems {
 		if !hasProblem(found.Problems, want) {
 			t.Errorf("no problem says %q in %v", want, found.Problems)
+		}
+	}
+	for _, e := range found.Entries {
+		hides := strings.Contains(strings.Join(e.Notes, "\n"), "it hides the one of that name in ")
+		if wins := e.Status == Ready && e.Server.Name != "d"; hides != wins {
+			t.Errorf("%s, %s, has the notes %q", e.Server.Name, e.Status, e.Notes)
 		}
 	}
 }

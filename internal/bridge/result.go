@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -259,11 +260,13 @@ func toonText(p payload) string {
 	return string(text)
 }
 
-// mustJSON encodes what codemode itself made.
+// mustJSON encodes what codemode itself made. It is no part of a page, where < and & would have to be escaped.
 func mustJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic(err) // only a value of a type JSON has no form for
 	}
-	return b
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -34,7 +34,7 @@ func TestCompact(t *testing.T) {
 			Outcome{Status: StatusSuccess, Repr: "{'a': 1}", Value: json.RawMessage(`{"a":1}`)},
 			"result: {'a': 1}", `{"result":{"a":1}}`,
 		},
-		{"a value that is no JSON", Outcome{Status: StatusSuccess, Repr: "<x>"}, "result: <x>", `{"result":"\u003cx\u003e"}`},
+		{"a value that is no JSON", Outcome{Status: StatusSuccess, Repr: "<x>"}, "result: <x>", `{"result":"<x>"}`},
 		{
 			"everything",
 			Outcome{

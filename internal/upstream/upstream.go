@@ -57,6 +57,9 @@ func (e *StartError) Way() string {
 		return "for the user: " + refused.hint
 	case wall != "":
 		return wall
+	case notSent(e.Err):
+		return "the user can see to it that it runs and that its URL is right: codemode servers show " +
+			hint.Word(e.Server)
 	case e.Source == "":
 		return ""
 	case e.lacks():

@@ -46,6 +46,9 @@ class Walls:
         """Return what to do instead of what an exception says cannot be done, or None where it is about no wall."""
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
+        if isinstance(error, ImportError) and _in_runpy(error.__traceback__):
+            name = str(error).rpartition(" ")[2]
+            return None if "." in name else self._not_there(name)
         if isinstance(error, (ImportError, AttributeError)):
             return _not_in_mcp(error) or _of_result(error)
         if isinstance(error, TypeError):
@@ -76,6 +79,9 @@ class Walls:
             return "what codemode gives needs no import: `await runtime.list_servers()`, `await mcp_SERVER.TOOL(...)`"
         if str(error) != f"No module named {error.name!r}" or top in ("", "mcp", "tools"):
             return None
+        return self._not_there(top)
+
+    def _not_there(self, top):
         if top in getattr(sys, "stdlib_module_names", ()):  # since 3.10
             return "this Python is built without that part of the standard library"
         if top in _CLIENTS:
@@ -198,8 +204,16 @@ def _magic(line):
 
 
 def _in_subprocess(traceback):
+    return "_execute_child" in _functions(traceback)
+
+
+def _in_runpy(traceback):
+    return _functions(traceback)[-1:] == ["_get_module_details"]
+
+
+def _functions(traceback):
+    names = []
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_name == "_execute_child":
-            return True
+        names.append(traceback.tb_frame.f_code.co_name)
         traceback = traceback.tb_next
-    return False
+    return names

@@ -26,7 +26,7 @@ func TestNativeEscapes(t *testing.T) {
 			}
 			require.Lacking(t, "native", "%s: %v", unavailable.Code, err)
 		}
-		attack(t, rt, sandboxtest.Attempted)
+		attack(t, rt, sandboxtest.Attempted, sandboxtest.Attempted, enough)
 	})
 }
 
@@ -46,7 +46,11 @@ func TestEngineEscapes(t *testing.T) {
 		if err != nil || !present {
 			require.Lacking(t, feature, "%v", errors.Join(err, errors.New("image "+image+": see .ci/engines")))
 		}
-		attack(t, rt, onEngine)
+		guest, least := sandboxtest.Attempted, enough
+		if feature == "podman" { // as root it is podman without root, and runs as docker does: .ci/escapes makes all
+			guest, least = sandboxtest.Sampled, 0
+		}
+		attack(t, rt, guest, onEngine, least)
 	})
 }
 
@@ -56,18 +60,19 @@ func onEngine(a escape.Attempt) bool {
 	return sandboxtest.Wanted(a) || sandboxtest.Attempted(a) && a.Group == "sessions"
 }
 
-// enough is how many attempts every runtime must withstand.
+// enough is how many attempts a runtime must withstand.
 const enough = 120
 
-// attack makes the attempts of a guest against a runtime and those of a session that are chosen, and fails for each
-// that succeeds.
-func attack(t *testing.T, rt sandbox.Runtime, inSession func(escape.Attempt) bool) {
+// attack makes those attempts of a guest and of a session that are chosen against a runtime, and fails for each that
+// succeeds.
+func attack(t *testing.T, rt sandbox.Runtime, inGuest, inSession func(escape.Attempt) bool, least int) {
 	t.Helper()
 	before := sandboxtest.TakeLeftovers(t)
 	policy := escape.Small(sandbox.DefaultPolicy())
 	made, escaped := 0, 0
+	guest := escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: inGuest}
 	for _, results := range []iter.Seq2[escape.Result, error]{
-		escape.Run(t.Context(), rt, escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.Attempted}),
+		escape.Run(t.Context(), rt, guest),
 		Run(t.Context(), Options{Runtime: rt, Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: inSession}),
 	} {
 		for r, err := range results {
@@ -85,8 +90,8 @@ func attack(t *testing.T, rt sandbox.Runtime, inSession func(escape.Attempt) boo
 		}
 	}
 	t.Logf("%d attempts, %d escaped", made, escaped)
-	if sandboxtest.AllAttempted() && made < enough {
-		t.Errorf("%d attempts were made; at least %d must be", made, enough)
+	if sandboxtest.AllAttempted() && made < least {
+		t.Errorf("%d attempts were made; at least %d must be", made, least)
 	}
 	if err := rt.Close(); err != nil {
 		t.Error(err)

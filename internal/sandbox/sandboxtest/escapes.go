@@ -37,8 +37,11 @@ func AllAttempted() bool { return *only == "" && require.Named("escapes") }
 // Attempted tells whether an attempt is among those that the flag -attempt asks for, or that it does not speak of: all
 // where CODEMODE_REQUIRE names "escapes", else some of each group.
 func Attempted(a escape.Attempt) bool {
-	return *only == "" && (AllAttempted() || sample()[a.Name]) || Wanted(a)
+	return AllAttempted() || Sampled(a)
 }
+
+// Sampled tells whether an attempt is one of the sample of each group, or asked for by the flag -attempt.
+func Sampled(a escape.Attempt) bool { return *only == "" && sample()[a.Name] || Wanted(a) }
 
 // Wanted tells whether the flag -attempt asks for an attempt.
 func Wanted(a escape.Attempt) bool { return *only == every || *only == a.Name }

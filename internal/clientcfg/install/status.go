@@ -81,6 +81,16 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 		s.State, s.Remark = Unreadable, err.Error()
 		return
 	}
+	defer func() { // whatever else there is, beside it codemode is a second run_python
+		if list := i.originalsIn(t, f, doc); len(list) > 0 {
+			names := make([]string, len(list))
+			for n, o := range list {
+				names[n] = o.entry.Written
+			}
+			remark := quotedNames(names) + " starts the Python original, whose place install can take"
+			s.Remark = strings.TrimPrefix(s.Remark+"; "+remark, "; ")
+		}
+	}()
 	key := append(slices.Clone(keyOf(t.Client, doc)), req.Name)
 	value, ok := doc.Get(key)
 	if !ok {

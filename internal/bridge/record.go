@@ -115,7 +115,8 @@ func (r *run) recordRefusal(server, tool, rule string, how ending) {
 		return
 	case n == maxRefusals:
 		rec = audit.Record{
-			Event: audit.Called, Outcome: string(how), Note: "further calls of this run that were not made have no lines",
+			Event: audit.Called, Outcome: string(how),
+			Note: "further calls of this run that were not made have no lines",
 		}
 	}
 	r.record(rec)

@@ -25,12 +25,12 @@ const beSoaker = "CODEMODE_TEST_SOAK"
 // soakAtOnce is how many sessions of a codemode run side by side.
 const soakAtOnce = 2
 
-// TestContainersSoak is a hundred sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
+// TestContainersSoak is forty sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
 // and codemodes that are killed in their midst. After the next start no container is left.
 func TestContainersSoak(t *testing.T) {
 	codemodes, each, own := 2, 5, 10 // of which all but the last are killed
 	if require.Named("soak") {
-		codemodes, each, own = 6, 10, 40
+		codemodes, each, own = 4, 6, 16
 	}
 	onEachEngine(t, func(t *testing.T, k *kit) {
 		pids := []int{os.Getpid()}

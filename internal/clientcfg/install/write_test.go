@@ -270,12 +270,12 @@ func installer(t *testing.T, root, name string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled kills a program that installs and uninstalls all the time, at a thousand moments. The file is the old one
+// TestKilled kills a program that installs and uninstalls all the time, at hundreds of moments. The file is the old one
 // or the new one, always; and what is left beside it goes with the next.
 func TestKilled(t *testing.T) {
 	kills := 50
 	if require.Named("random") {
-		kills = 1000
+		kills = 400
 	}
 	root := t.TempDir()
 	pad := strings.Repeat("x", 64<<10) // a file of some pages

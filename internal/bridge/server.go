@@ -25,15 +25,15 @@ import (
 // however many there are, and prompt caches keep it.
 func (b *Bridge) runPython() *mcp.Tool {
 	limits := b.opts.Config.Run
-	world := true
+	changes := true // and reaches the world beyond it, which a tool does that does not say otherwise
 	return &mcp.Tool{
 		Name:        "run_python",
 		Title:       "Run Python",
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: &world, OpenWorldHint: &world},
-		Description: "Sandboxed Python: " + b.libraries() + ", no network, no files of this machine. " +
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &changes},
+		Description: "Sandboxed Python: " + b.libraries() + ", no network or host files. " +
 			"Top-level await; variables persist. MCP servers: `await mcp_<server>.<tool>(...)`. " +
 			"Find tools: `await runtime.search_tool_docs('what')`, `runtime.discovered_servers()`, " +
-			"`await runtime.query_tool_docs('server')`. Returns prints, a last expression's value, images.",
+			"`await runtime.query_tool_docs('server')`. Returns prints, the last expression, images.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
 			`"code":{"type":"string"},` +
 			`"servers":{"type":"array","items":{"type":"string"},"description":"only these"},` +

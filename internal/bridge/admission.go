@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -124,10 +125,11 @@ func (r *refusal) Error() string { return r.message }
 
 // permit is a call that may be made.
 type permit struct {
-	run    *run
-	server config.Server
-	reads  bool   // it changes nothing
-	rule   string // that its user was asked by
+	run   *run
+	tool  bool   // it is a tool's, and not another request
+	reads bool   // it changes nothing
+	rule  string // that its user was asked by
+	send  func(context.Context) (json.RawMessage, error)
 }
 
 // admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
@@ -140,11 +142,11 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		return permit{}, &refusal{code, message, data, callDenied}
 	}
 	server, _ := l.bridge.servers.find(c.Server)
-	data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
 	if !offers(server, c.Tool) {
 		return permit{}, &refusal{
 			guest.CodeToolFailed,
-			fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source), data,
+			fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source),
+			guest.ErrorData{Server: c.Server, Tool: c.Tool},
 			callDenied,
 		}
 	}
@@ -152,9 +154,40 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	if err != nil {
 		return permit{}, refusedFor(ctx, c, err)
 	}
+	p, no := l.judge(ctx, r, c, call, epoch)
+	p.tool = true
+	p.send = func(ctx context.Context) (json.RawMessage, error) {
+		return l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+	}
+	return p, no
+}
+
+// requestHints are those of what is no call of a tool: by the protocol it changes nothing, and nobody says how far it
+// reaches.
+var requestHints = policy.Hints{ReadOnly: true, OpenWorld: true}
+
+// admitRequest decides whether the run under way may ask a server for what is no call of a tool.
+func (l *live) admitRequest(ctx context.Context, c guest.ToolCall, request upstream.Request) (permit, *refusal) {
+	r, ok := l.mayCall(c.Server)
+	if !ok {
+		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
+		return permit{}, &refusal{code, message, data, callDenied}
+	}
+	alias := l.bridge.servers.configured().alias[c.Server]
+	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAlias: alias, Hints: requestHints}
+	p, no := l.judge(ctx, r, c, call, l.bridge.servers.epochOf(c.Server))
+	p.send = func(ctx context.Context) (json.RawMessage, error) {
+		return l.bridge.servers.pool.Request(ctx, c.Server, request)
+	}
+	return p, no
+}
+
+// judge has the policy decide about a call, or else the user.
+func (l *live) judge(
+	ctx context.Context, r *run, c guest.ToolCall, call policy.Call, epoch int,
+) (permit, *refusal) {
 	call.Arguments = int64(len(c.Arguments))
 	d := l.bridge.admission.decide(r, call)
-	data.Rule = d.Rule
 	why := l.bridge.admission.says(d)
 	if d.Ask {
 		if no := l.approve(ctx, r, c, epoch, why); no != nil {
@@ -162,10 +195,13 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		}
 	}
 	if d.Denied {
-		message := fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why)
-		return permit{}, &refusal{guest.CodeDenied, message, data, callDenied}
+		return permit{}, &refusal{
+			guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why),
+			guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule},
+			callDenied,
+		}
 	}
-	return permit{r, server, call.Hints.ReadOnly, d.Rule}, nil
+	return permit{run: r, reads: call.Hints.ReadOnly, rule: d.Rule}, nil
 }
 
 // checkResultSize decides whether code may have what a call has brought.

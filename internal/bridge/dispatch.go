@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/audit"
 	"codemode/internal/guest"
+	"codemode/internal/upstream"
 )
 
 // dispatch does what the guest asks and returns the answer as a step of its own, so that a guest that
@@ -18,6 +19,8 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 	switch m.Method {
 	case guest.MethodToolCall:
 		return l.toolCall(ctx, t, m)
+	case guest.MethodAsk:
+		return l.ask(ctx, t, m)
 	case guest.MethodServer:
 		return l.describe(ctx, t, m)
 	case guest.MethodStdin:
@@ -67,18 +70,54 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
 	}
 	p, no := l.admit(ctx, c)
+	return l.make(ctx, t, m.ID, c, p, no)
+}
+
+// ask asks a server for something that is no call of a tool. It is judged, counted and written down as one, by the
+// method's name in the place of a tool's.
+func (l *live) ask(ctx context.Context, t *task, m guest.Message) func() error {
+	done := l.decode(len(m.Params))
+	c, request, err := parseAsk(m.Params)
+	done()
+	if err != nil {
+		return l.refuse(m.ID, -32602, err.Error()+"; nothing was asked", guest.ErrorData{})
+	}
+	if len(c.Server) > maxAskedName {
+		return l.tooLong(m.ID, "ask", "server's name", c.Server, maxAskedName)
+	}
+	p, no := l.admitRequest(ctx, c, request)
+	return l.make(ctx, t, m.ID, c, p, no)
+}
+
+// parseAsk reads the parameters of a request: as a call, whose arguments are what is sent, and for the server.
+func parseAsk(params json.RawMessage) (c guest.ToolCall, r upstream.Request, err error) {
+	var q guest.Ask
+	if err := json.Unmarshal(params, &q); err != nil {
+		return c, r, fmt.Errorf("ask: %w", err)
+	}
+	if r, err = upstream.NewRequest(q.Method, q.Params); err != nil {
+		return c, r, err
+	}
+	arguments, err := guest.Canonical(r.Params())
+	return guest.ToolCall{Server: q.Server, Tool: r.Method(), Arguments: arguments}, r, err
+}
+
+// make makes a call that may be made, and answers it.
+func (l *live) make(
+	ctx context.Context, t *task, id int64, c guest.ToolCall, p permit, no *refusal,
+) func() error {
 	if no != nil {
 		if r := l.underWay(); r != nil {
 			l.refused(ctx, r, c, no)
 		}
-		return l.refuse(m.ID, no.code, no.message, no.data)
+		return l.refuse(id, no.code, no.message, no.data)
 	}
 	result, err := l.call(ctx, p, c)
 	if errors.As(err, &no) {
 		l.refused(ctx, p.run, c, no)
-		return l.refuse(m.ID, no.code, no.message, no.data)
+		return l.refuse(id, no.code, no.message, no.data)
 	}
-	respond := l.answerCall(ctx, t, m.ID, c, result, err)
+	respond := l.answerCall(ctx, t, id, c, result, err)
 	return func() error { // code goes on while the log is written
 		err := respond()
 		p.run.recordAnswered()
@@ -132,8 +171,8 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	began := time.Now()
-	told, span := l.beginCall(ctx, c)
-	result, err := l.bridge.servers.pool.Call(told, c.Server, c.Tool, c.Arguments)
+	told, span := l.beginCall(ctx, c, p)
+	result, err := p.send(told)
 	how, took := endingOf(result, err), time.Since(began)
 	l.endCall(ctx, span, c, how, err, took)
 	p.run.ledger.end(e, how, len(result))
@@ -142,7 +181,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.answered(rec)
-	if err == nil {
+	if err == nil && p.tool {
 		l.bridge.servers.lists.saw(c.Server, c.Tool, result)
 	}
 	return result, err

@@ -87,6 +87,9 @@ func codeClass(code int64) string {
 // metricName is a tool's name where its server has said that it has it. Code may ask for any, and each would be a
 // series of its own.
 func (s *servers) metricName(server, tool string) string {
+	if upstream.IsMethod(tool) {
+		return tool
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k, ok := s.known[server]; ok {
@@ -98,11 +101,15 @@ func (s *servers) metricName(server, tool string) string {
 }
 
 // beginCall begins the span of a call.
-func (l *live) beginCall(ctx context.Context, c guest.ToolCall) (context.Context, *telemetry.Span) {
-	if l.bridge.opts.Telemetry == nil {
+func (l *live) beginCall(ctx context.Context, c guest.ToolCall, p permit) (context.Context, *telemetry.Span) {
+	t := l.bridge.opts.Telemetry
+	switch {
+	case t == nil:
 		return ctx, nil
+	case !p.tool:
+		return t.Request(ctx, c.Server, c.Tool)
 	}
-	return l.bridge.opts.Telemetry.Call(ctx, c.Server, l.bridge.servers.metricName(c.Server, c.Tool))
+	return t.Call(ctx, c.Server, l.bridge.servers.metricName(c.Server, c.Tool))
 }
 
 // refused tells of a call that was not made.

@@ -44,18 +44,18 @@ func oddTools(o options) json.RawMessage {
 }
 
 // endless is a page of a list that does not end, except in one of the ways a client may refuse it for.
-func endless(how, cursor string) json.RawMessage {
+func endless(list, how, cursor string) json.RawMessage {
 	tool, count, next := `{"name":"t","inputSchema":{"type":"object"}}`, 1, cursor+"x"
 	switch how {
 	case "cycle": // a, b, a, b, …
 		next = map[string]string{"": "a", "a": "b", "b": "a"}[cursor]
 	case "bytes":
 		tool = `{"name":"t","description":"` + strings.Repeat("d", 16<<20) + `"}`
-	case "tools":
+	case list:
 		count = 5_000
 	}
 	tools := strings.TrimSuffix(strings.Repeat(tool+",", count), ",")
-	return json.RawMessage(`{"tools":[` + tools + `],"nextCursor":"` + next + `"}`)
+	return json.RawMessage(`{"` + list + `":[` + tools + `],"nextCursor":"` + next + `"}`)
 }
 
 // OddNames are the names of the tools that -odd-names lists.

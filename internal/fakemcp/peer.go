@@ -78,6 +78,7 @@ func (p *peer) intercept(m raw) bool {
 	var params struct {
 		Name      string          `json:"name"`
 		Cursor    string          `json:"cursor"`
+		URI       string          `json:"uri"`
 		Arguments json.RawMessage `json:"arguments"`
 		Meta      json.RawMessage `json:"_meta"`
 	}
@@ -103,8 +104,13 @@ func (p *peer) intercept(m raw) bool {
 		p.send(raw{ID: m.ID, Result: oddTools(o)})
 		return true
 	case m.Method == "tools/list" && o.listing != "":
-		p.send(raw{ID: m.ID, Result: endless(o.listing, params.Cursor)})
+		p.send(raw{ID: m.ID, Result: endless("tools", o.listing, params.Cursor)})
 		return true
+	case m.Method == "resources/list" && o.endless != "":
+		p.send(raw{ID: m.ID, Result: endless("resources", o.endless, params.Cursor)})
+		return true
+	case m.Method == "resources/read":
+		return p.readWrong(m.ID, params.URI)
 	case m.Method == "tools/call" && (o.oddNames || o.schemaZoo):
 		p.send(raw{ID: m.ID, Result: textResult(fmt.Sprintf("%q %s", params.Name, params.Arguments))})
 		return true
@@ -174,6 +180,25 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 		os.Stdout.Close()
 	default:
 		return p.options.wrong && p.wrong(id, tool)
+	}
+	return true
+}
+
+// readWrong plays the resources that the SDK would not answer so.
+func (p *peer) readWrong(id json.RawMessage, uri string) bool {
+	what, rest, _ := strings.Cut(strings.TrimPrefix(uri, "wrong://"), "/")
+	switch {
+	case !strings.HasPrefix(uri, "wrong://"):
+		return false
+	case what == "crash":
+		die()
+	case what == "hang":
+	case what == "refuse":
+		words, _ := json.Marshal(os.ExpandEnv("no such luck with " + rest))
+		refusal := `{"code":-32002,"message":` + string(words) + `,"data":{"uri":1.50}}`
+		p.send(raw{ID: id, Error: json.RawMessage(refusal)})
+	case what == "verbatim": // answers with the rest, byte for byte
+		p.line(fmt.Sprintf(`{"result":%s,"jsonrpc":"2.0","id":%s}`, rest, id))
 	}
 	return true
 }

@@ -17,7 +17,14 @@ import (
 
 // newServer is the well-behaved server with its tools.
 func newServer(o options) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: o.name, Version: "1.0.0"}, &mcp.ServerOptions{PageSize: o.pages})
+	options := &mcp.ServerOptions{PageSize: o.pages}
+	if o.resources {
+		options.CompletionHandler = complete
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: o.name, Version: "1.0.0"}, options)
+	if o.resources {
+		addResources(s)
+	}
 	addPlainTools(s)
 	addContentTools(s)
 	addProcessTools(s)

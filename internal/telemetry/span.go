@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -176,15 +177,24 @@ func (t *Telemetry) Upstream(ctx context.Context, server string) (context.Contex
 // Call begins the span of a call of a server's tool. The names must be such as the user's servers have: code chooses
 // what it asks for.
 func (t *Telemetry) Call(ctx context.Context, server, tool string) (context.Context, *Span) {
+	attributes := []attribute.KeyValue{keyMethod.String("tools/call"), keyTool.String(tool), keyServer.String(server)}
+	return t.client(ctx, "tools/call "+tool, attributes, keyOperation.String("execute_tool"))
+}
+
+// Request begins the span of a request to a server that is no call of a tool, such as resources/read.
+func (t *Telemetry) Request(ctx context.Context, server, method string) (context.Context, *Span) {
+	return t.client(ctx, method, []attribute.KeyValue{keyMethod.String(method), keyServer.String(server)})
+}
+
+// client begins the span of a request to a server. The attributes are also its metric's.
+func (t *Telemetry) client(
+	ctx context.Context, name string, attributes []attribute.KeyValue, more ...attribute.KeyValue,
+) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
-	attributes := callAttributes(server, tool)
-	ctx, s := t.start(
-		ctx,
-		"tools/call "+tool,
-		trace.SpanKindClient,
-		append(attributes, keyOperation.String("execute_tool"), keyTransport.String("pipe"))...)
+	more = append(more, keyTransport.String("pipe"))
+	ctx, s := t.start(ctx, name, trace.SpanKindClient, slices.Concat(attributes, more)...)
 	s.over = func(s *Span, outcome, errorType string) {
 		t.numbers.clients.Record(
 			ctx, time.Since(s.began).Seconds(), failed(append(attributes, keyOutcome.String(outcome)), errorType),
@@ -198,10 +208,6 @@ func (t *Telemetry) Denied(ctx context.Context, server, tool string) {
 	if t != nil {
 		t.numbers.denials.Add(ctx, 1, api.WithAttributes(keyTool.String(tool), keyServer.String(server)))
 	}
-}
-
-func callAttributes(server, tool string) []attribute.KeyValue {
-	return []attribute.KeyValue{keyMethod.String("tools/call"), keyTool.String(tool), keyServer.String(server)}
 }
 
 // failed adds the class of an error, if there was one.

@@ -266,6 +266,18 @@ var standIns = map[string]json.RawMessage{
 	"tools/list": json.RawMessage(`{"tools":[]}`),
 }
 
+// errTaken stands in for the answers to other requests: the SDK (v1.8.0, mcp/cache.go) would keep each result for good,
+// by its URI, and errors it does not keep.
+var errTaken = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer is in its slot"}
+
+// standIn is what the SDK gets for the answer to a request.
+func (r request) standIn() *jsonrpc.Response {
+	if result, ok := standIns[r.method]; ok {
+		return &jsonrpc.Response{ID: r.id, Result: result}
+	}
+	return &jsonrpc.Response{ID: r.id, Error: errTaken}
+}
+
 // answer puts an answer into its slot. mine is false when it has none.
 func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 	if c.newest && gjson.Get(env.result, "resultType").String() == "input_required" {
@@ -287,7 +299,7 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 	if c.wholeLists && req.method == "tools/list" && env.err == "" {
 		return &jsonrpc.Response{ID: req.id, Result: json.RawMessage(env.result)}, true
 	}
-	return &jsonrpc.Response{ID: req.id, Result: standIns[req.method]}, true
+	return req.standIn(), true
 }
 
 // fail answers a request with an error of this side's making.
@@ -296,7 +308,7 @@ func (c *calls) fail(id int64, err error) jsonrpc.Message {
 	if !ok {
 		return nil
 	}
-	return &jsonrpc.Response{ID: req.id, Result: standIns[req.method]}
+	return req.standIn()
 }
 
 // retire fills the slot of a request.

@@ -152,6 +152,12 @@ func (p *Pool) Call(ctx context.Context, name, tool string, args json.RawMessage
 	return use(p, name, func(s *server) (json.RawMessage, error) { return s.call(ctx, tool, args) })
 }
 
+// Request asks a server for something that is no call of a tool, and returns the answer as the server sent it. Of a
+// list it is one page with the entries of all. A server that does not offer such a thing is not asked.
+func (p *Pool) Request(ctx context.Context, name string, r Request) (json.RawMessage, error) {
+	return use(p, name, func(s *server) (json.RawMessage, error) { return s.request(ctx, r) })
+}
+
 func (p *Pool) server(name string) (*server, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -302,10 +302,28 @@ func (s *server) notifyAll() {
 	}
 }
 
-// call calls a tool in the live session. When the session turns out to have ended before the call was
-// sent, the server is started again for it; a call that may have had an effect is never repeated, unless the server
-// says of the tool that this changes nothing.
+// call calls a tool in the live session. A call that may have had an effect is never repeated, unless the server says
+// of the tool that this changes nothing.
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+	return s.live(ctx, tool, func(sess *session) (result json.RawMessage, repeatable bool, err error) {
+		result, err = sess.call(ctx, tool, args)
+		return result, sess.repeatable(tool), err
+	})
+}
+
+// request sends a request in the live session. None of them changes anything.
+func (s *server) request(ctx context.Context, r Request) (json.RawMessage, error) {
+	return s.live(ctx, r.method, func(sess *session) (result json.RawMessage, repeatable bool, err error) {
+		result, err = sess.request(ctx, r)
+		return result, true, err
+	})
+}
+
+// live asks the live session for something. When the session turns out to have ended before it was asked, or while it
+// was and that may be repeated, the server is started again for it.
+func (s *server) live(
+	ctx context.Context, name string, ask func(*session) (result json.RawMessage, repeatable bool, err error),
+) (json.RawMessage, error) {
 	var last error
 	for range 2 {
 		sess, err := s.acquire(ctx)
@@ -314,8 +332,8 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 		} else if err != nil {
 			return nil, err
 		}
-		result, err := sess.call(ctx, tool, args)
-		if !errors.Is(err, errNotSent) && !(s.isRemote() && isCrash(err) && sess.repeatable(tool)) {
+		result, repeatable, err := ask(sess)
+		if !errors.Is(err, errNotSent) && !(s.isRemote() && isCrash(err) && repeatable) {
 			return result, err
 		}
 		last = err
@@ -323,7 +341,7 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 	if !errors.Is(last, errNotSent) {
 		return nil, last
 	}
-	return nil, &CallError{Server: s.config.Name, Tool: tool, Crashed: true, Err: errNotSent}
+	return nil, &CallError{Server: s.config.Name, Tool: name, Crashed: true, Err: errNotSent}
 }
 
 // ErrNotSent is, by errors.Is, what a call ended with whose context ended before the server was there for it.

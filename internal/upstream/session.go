@@ -226,56 +226,27 @@ func (sess *session) logStderr(line string, cut bool) {
 	}
 }
 
-// What a listing may have: a careless server never says which page is the last.
-const (
-	maxPages   = 1000
-	maxTools   = 20_000
-	maxListing = 64 << 20 // bytes of all pages
-)
-
 // listTools returns the definitions of all pages as the server sent them.
 func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	tools := []json.RawMessage{}
-	params := &mcp.ListToolsParams{}
-	cursors, size := map[string]bool{"": true}, 0
-	for range maxPages {
+	var seen *mcp.ListToolsResult
+	err := everyPage("tools", func(cursor string) (page json.RawMessage, err error) {
 		slot := &slot{}
-		seen, err := sess.client.ListTools(withSlot(ctx, slot), params)
-		page, wire := sess.calls.take(slot)
-		switch {
-		case wire != nil && isMethodNotFound(wire):
-			return tools, nil // a server without tools
-		case wire != nil:
-			return nil, wire
-		case page == nil:
-			return nil, err
+		seen, err = sess.client.ListTools(withSlot(ctx, slot), &mcp.ListToolsParams{Cursor: cursor})
+		page, refusal := sess.calls.take(slot)
+		return page, cmp.Or(refusal, err)
+	}, func(tool gjson.Result) {
+		if callable(tool, seen) {
+			tools = append(tools, json.RawMessage(tool.Raw))
 		}
-		if size += len(page); size > maxListing {
-			return nil, fmt.Errorf("the list of tools has more than %d bytes", maxListing)
-		}
-		answer := gjson.ParseBytes(page)
-		if !answer.Get("tools").IsArray() {
-			return nil, errors.New(`the answer has no list "tools"`)
-		}
-		for _, t := range answer.Get("tools").Array() {
-			if t.IsObject() && callable(t, seen) {
-				tools = append(tools, json.RawMessage(t.Raw))
-			}
-		}
-		if len(tools) > maxTools {
-			return nil, fmt.Errorf("more than %d tools", maxTools)
-		}
-		next := answer.Get("nextCursor").String()
-		if next == "" {
-			return tools, nil
-		}
-		if cursors[next] {
-			return nil, fmt.Errorf("the cursor %.100q comes for the second time", next)
-		}
-		cursors[next] = true
-		params = &mcp.ListToolsParams{Cursor: next}
+	})
+	if isMethodNotFound(err) {
+		return tools, nil // a server without tools
 	}
-	return nil, fmt.Errorf("more than %d pages", maxPages)
+	if err != nil {
+		return nil, err
+	}
+	return tools, nil
 }
 
 // callable says whether a tool can be called: the SDK leaves out those whose arguments cannot be made headers of, as it
@@ -301,31 +272,39 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
+	what := fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name)
+	return sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta) error {
+		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args, Meta: meta})
+		return err
+	})
+}
+
+// ask has a request sent, and returns its answer as the server sent it. name and what say to errors what is asked for.
+func (sess *session) ask(
+	ctx context.Context, name, what string, send func(context.Context, mcp.Meta) error,
+) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slot := &slot{cancel: cancel}
-	slot.limit(
-		cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout),
-		fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name),
-	)
-	params := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: mcp.Meta{}}
-	for name, value := range sess.server.pool.opts.Meta(ctx) {
-		params.Meta[name] = value
+	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), what)
+	meta := mcp.Meta{}
+	for key, value := range sess.server.pool.opts.Meta(ctx) {
+		meta[key] = value
 	}
-	params.SetProgressToken(int(sess.calls.expect(slot)))
-	_, err := sess.client.CallTool(withSlot(ctx, slot), params)
+	meta["progressToken"] = sess.calls.expect(slot)
+	err := send(withSlot(ctx, slot), meta)
 	result, refusal := sess.calls.take(slot)
 	switch {
 	case result != nil:
 		return result, nil
 	case refusal != nil:
-		return nil, sess.callError(tool, refusal)
+		return nil, sess.callError(name, refusal)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case isMalformed(err):
-		return nil, sess.callError(tool, errors.New("the arguments are not valid JSON"))
+		return nil, sess.callError(name, errors.New("the arguments are not valid JSON"))
 	case err == nil || !sess.over(err):
-		e := sess.callError(tool, withWay(plainly(err)))
+		e := sess.callError(name, withWay(plainly(err)))
 		e.Crashed = sess.isRemote() && slot.sent && !isAnswer(err)
 		return nil, e
 	}
@@ -341,7 +320,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if sess.isRemote() {
 		during = "no answer came: %w"
 	}
-	e := sess.callError(tool, fmt.Errorf(during, sess.end))
+	e := sess.callError(name, fmt.Errorf(during, sess.end))
 	e.Crashed, e.Stderr = true, sess.stderr()
 	return nil, e
 }

@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codemode/internal/audit"
+)
+
+// rawAsk asks a server as code can that minds none of codemode's own objects, and prints why it was refused.
+const rawAsk = `
+from mcp._state import context
+async def ask(method, server="fake", **params):
+    try:
+        return await context.catalog.channel.request("ask", {"server": server, "method": method, "params": params})
+    except Exception as error:
+        print(error.code, error, (error.data or {}).get("rule", ""))
+`
+
+// TestAskIsJudged holds that what is no call of a tool passes the policy as a call does, by its method's name.
+func TestAskIsJudged(t *testing.T) {
+	const read = "print((await ask('resources/read', uri='fake://text') or {}).get('contents'))"
+	const contents = "[{'uri': 'fake://text', 'mimeType': 'text/plain', 'text': 'text of fake://text'}]"
+	for name, c := range map[string]struct {
+		change func(*Options)
+		code   string
+		want   string
+	}{
+		"none":    {nil, read, contents},
+		"readers": {func(o *Options) { o.Config.Policy.Allow = []string{"readonly"} }, read, contents},
+		"a name":  {func(o *Options) { o.Config.Policy.Allow = []string{"fake.resources/*"} }, read, contents},
+		"denied": {
+			func(o *Options) { o.Config.Policy.Deny = []string{"fake.resources/read"} }, read,
+			"-32004 policy denies fake.resources/read: it fits \"fake.resources/read\" of policy.deny deny:fake.resources/read\nNone",
+		},
+		"not allowed": {
+			func(o *Options) { o.Config.Policy.Allow = []string{"fake.echo"} }, read,
+			"-32004 policy denies fake.resources/read: nothing in policy.allow fits it allow\nNone",
+		},
+		"denied by a word": {
+			func(o *Options) { o.Config.Policy.Deny = []string{"openworld"} }, read,
+			"-32004 policy denies fake.resources/read: it fits \"openworld\" of policy.deny deny:openworld\nNone",
+		},
+		"counted": {
+			func(o *Options) { o.Config.Policy.CallsPerRun = 1 }, "await mcp_fake.echo(message='one')\n" + read,
+			"-32004 policy denies fake.resources/read: the run has made 1 calls, and policy.calls_per_run is 1 calls_per_run\nNone",
+		},
+		"too large": {
+			func(o *Options) { o.Config.Policy.MaxResult = 1000 }, "await ask('resources/read', uri='fake://big/1000')",
+			"-32004 policy withholds what fake.resources/read has returned, the call was made: its result has",
+		},
+		"nobody to ask": {
+			func(o *Options) { o.Config.Policy.Confirm = []string{"fake.prompts/*"} }, "await ask('prompts/get', name='greet')",
+			"-32004 policy denies fake.prompts/get: it fits \"fake.prompts/*\" of policy.confirm, and ",
+		},
+		"unknown method": {
+			nil, "await ask('tools/call', name='echo')",
+			"-32602 no server can be asked for \"tools/call\"; there are completion/complete, ",
+		},
+		"wrong parameters": {
+			nil, "await ask('resources/read', name='echo')",
+			"-32602 params of resources/read: \"uri\" is missing; nothing was asked ",
+		},
+		"another server": {nil, "await ask('resources/list', server='fakes')", "-32001 Server 'fakes' is not available"},
+		"a tool's name":  {nil, "print(await context.calls.by_name('fake', 'resources/read', {}, print))", "mcp.MCPError: server 'fake' has no tool"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t, c.change, fake("fake", "-resources"))
+			contains(t, k.text(rawAsk+c.code), c.want)
+		})
+	}
+	k := newKit(t, nil, fake("fake", "-resources"), fake("other"))
+	out := k.run(Request{Code: rawAsk + "await ask('resources/list')", Servers: []string{"other"}})
+	contains(t, out.compact(), "-32001 Server 'fake' is not available")
+	contains(t, k.text(rawAsk+"await ask('prompts/list', server='other')"), `-32000 server "other" offers no prompts`)
+}
+
+// TestAskIsAskedAbout holds that the user sees what is sent.
+func TestAskIsAskedAbout(t *testing.T) {
+	k := newKit(t, func(o *Options) { o.Config.Policy.Confirm = []string{"fake.resources/read"} }, fake("fake", "-resources"))
+	var asked Question
+	out := k.run(Request{
+		Code: rawAsk + "print(len((await ask('resources/read', uri='fake://text'))['contents']))",
+		Ask:  func(_ context.Context, q Question) (Answer, error) { asked = q; return ForRun, nil },
+	})
+	want(t, out.compact(), "1")
+	if asked.Tool != "resources/read" || asked.Arguments != `{"uri":"fake://text"}` {
+		t.Errorf("the user was asked %+v", asked)
+	}
+}
+
+// TestAskIsWrittenDown looks for requests in receipt and audit log.
+func TestAskIsWrittenDown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	k := newKit(t, func(o *Options) {
+		o.AuditDir = dir
+		o.Config.Audit.Keep, o.Config.Audit.MaxSize = 2, 1<<20
+		o.Config.Policy.Deny = []string{"*.prompts/get"}
+	}, fake("fake", "-resources"))
+	out := k.run(Request{Code: rawAsk + "await ask('resources/read', uri='fake://text')\n" +
+		"await ask('resources/read', uri='wrong://refuse')\nawait ask('prompts/get', name='greet')"})
+	contains(t, out.compact(), "-32000 no such luck with", "-32004 policy denies fake.prompts/get")
+	if got := out.Receipt.ByTool["fake.resources/read"]; got != (Tally{OK: 1, Failed: 1}) {
+		t.Errorf("the receipt says %+v", out.Receipt.ByTool)
+	}
+	var lines []string
+	if _, err := audit.Read(dir, func(r audit.Record, _ []byte) {
+		if r.Event == audit.Called {
+			lines = append(lines, r.Tool+" "+r.Outcome)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, strings.Join(lines, ", "), "resources/read ok, resources/read failed, prompts/get denied")
+}

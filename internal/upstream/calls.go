@@ -19,7 +19,7 @@ import (
 // whether it still carries anything. Every message of a server passes through [calls.message], whichever the transport.
 type calls struct {
 	log     *slog.Logger
-	secrets *redact.Redactor
+	secrets func() *redact.Redactor
 	newest  bool // the session may speak newestProtocol
 
 	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision
@@ -54,7 +54,7 @@ type request struct {
 	slot   *slot
 }
 
-func newCalls(log *slog.Logger, secrets *redact.Redactor, protocol string) *calls {
+func newCalls(log *slog.Logger, secrets func() *redact.Redactor, protocol string) *calls {
 	return &calls{
 		log: log, secrets: secrets, newest: protocol == newestProtocol,
 		broken: make(chan struct{}), done: make(chan struct{}),
@@ -256,7 +256,7 @@ func (c *calls) skip(line string, err error) {
 	if line == "" || !c.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	shown := c.secrets.Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped)
+	shown := c.secrets().Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped)
 	c.log.Debug("skipping a line that is no message", "line", shown, "error", err)
 }
 

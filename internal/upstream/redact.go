@@ -1,9 +1,11 @@
 package upstream
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"codemode/internal/config"
 	"codemode/internal/redact"
@@ -46,7 +48,7 @@ func (p *Pool) Redactor() *redact.Redactor {
 		now.of = append(now.of, s.secrets())
 		s.update(func(st *serverState) {
 			if st.live != nil { // what its references meant when it started
-				now.of = append(now.of, st.live.known)
+				now.of = append(now.of, st.live.secrets.all())
 			}
 		})
 	}
@@ -62,6 +64,64 @@ func (p *Pool) Redactor() *redact.Redactor {
 	p.redacting = now
 	p.mu.Unlock()
 	return now.redactor
+}
+
+// sessionSecrets are what a server's entry meant when its session began, and the tokens of sign-ins that it has used since.
+type sessionSecrets struct {
+	mu    sync.Mutex
+	known *redact.Secrets // another one when there is more; its own is not changed
+	found *redact.Redactor
+	token string // the last one
+}
+
+// add notes more of them.
+func (s *sessionSecrets) add(more *redact.Secrets) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := &redact.Secrets{}
+	if s.known != nil {
+		all.Merge(s.known)
+	}
+	all.Merge(more)
+	s.known, s.found = all, nil
+}
+
+func (s *sessionSecrets) all() *redact.Secrets {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
+}
+
+func (s *sessionSecrets) redactor() *redact.Redactor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.found == nil {
+		s.found = s.known.Redactor()
+	}
+	return s.found
+}
+
+// withToken has each token be noted before it is sent.
+func (s *sessionSecrets) withToken(opts Options) Options {
+	token := opts.Token
+	opts.Token = func(ctx context.Context, server config.Server, refused string) (string, error) {
+		now, err := token(ctx, server, refused)
+		if err == nil && s.isNew(now) {
+			more := &redact.Secrets{}
+			more.Add(now)
+			s.add(more)
+		}
+		return now, err
+	}
+	return opts
+}
+
+func (s *sessionSecrets) isNew(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.token
+	s.token = token
+	return token != before
 }
 
 // redacting is a redactor and what it was made of: it is made anew only for others.

@@ -37,8 +37,7 @@ type session struct {
 	conn    connection // nil as long as there is none
 	calls   *calls     // on the connection
 	client  *mcp.ClientSession
-	known   *redact.Secrets // what its entry meant when it started; not changed after that
-	secrets *redact.Redactor
+	secrets sessionSecrets
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
 	started atomic.Bool   // its stderr is no news any more
@@ -84,7 +83,8 @@ func refusesInitialize(err *StartError) bool {
 
 // startSession connects to the server, initializes the session and lists the tools.
 func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ *session, failed *StartError) {
-	sess := &session{server: s, known: s.entrySecrets(s.config), began: time.Now(), ended: make(chan struct{})}
+	sess := &session{server: s, began: time.Now(), ended: make(chan struct{})}
+	sess.secrets.add(s.entrySecrets(s.config))
 	if err := sess.open(ctx, protocol, sse); err != nil {
 		return nil, sess.startError(ctx, "starting", err)
 	}
@@ -124,19 +124,18 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 func (sess *session) open(ctx context.Context, protocol string, sse bool) error {
 	s := sess.server
 	if s.isRemote() {
-		c, err := s.expanded(sess.known)
-		if token, none := s.pool.opts.Token(ctx, c, ""); none == nil {
-			sess.known.Add(token)
-		}
-		sess.secrets = sess.known.Redactor()
-		sess.calls = newCalls(s.log, sess.secrets, protocol)
+		meant := &redact.Secrets{}
+		c, err := s.expanded(meant)
+		sess.secrets.add(meant)
+		sess.calls = newCalls(s.log, sess.secrets.redactor, protocol)
 		if err == nil {
-			sess.conn, err = newRemote(c, sse, s.pool.opts, sess.calls)
+			sess.conn, err = newRemote(c, sse, sess.secrets.withToken(s.pool.opts), sess.calls)
 		}
 		return err
 	}
-	spec, err := s.spec(sess.known)
-	sess.secrets = sess.known.Redactor()
+	meant := &redact.Secrets{}
+	spec, err := s.spec(meant)
+	sess.secrets.add(meant)
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (sess *session) open(ctx context.Context, protocol string, sse bool) error 
 	if err != nil {
 		return err
 	}
-	sess.calls = newCalls(s.log, sess.secrets, protocol)
+	sess.calls = newCalls(s.log, sess.secrets.redactor, protocol)
 	sess.conn = newStdio(process, s.pool.opts.MaxMessage, sess.calls)
 	return nil
 }
@@ -158,7 +157,7 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	}
 	c := sess.server.config
 	e := &StartError{
-		Server: c.Name, Step: step, Err: sess.secrets.Error(plainly(err)), Walls: c.Sandbox, Source: c.Source,
+		Server: c.Name, Step: step, Err: sess.secrets.redactor().Error(plainly(err)), Walls: c.Sandbox, Source: c.Source,
 	}
 	if sess.conn != nil {
 		e.Stderr = sess.stderr()
@@ -197,7 +196,7 @@ func (sess *session) stop(ctx context.Context) *StartError {
 		sess.calls.cancelAll(context.Cause(ctx))
 	}
 	sess.shut(grace)
-	if sess.end = sess.secrets.Error(sess.calls.fault()); sess.end == nil {
+	if sess.end = sess.secrets.redactor().Error(sess.calls.fault()); sess.end == nil {
 		sess.end = sess.conn.exit()
 	}
 	c := sess.server.config
@@ -213,16 +212,16 @@ func (sess *session) shut(grace time.Duration) {
 
 func (sess *session) stderr() string {
 	text, cut := sess.conn.stderr()
-	return sess.secrets.Tail(text, cut)
+	return sess.secrets.redactor().Tail(text, cut)
 }
 
 func (sess *session) logStderr(line string, cut bool) {
 	if !sess.started.Load() && strings.TrimSpace(line) != "" {
-		sess.server.pool.opts.Progress(sess.server.config.Name, sess.secrets.Head(line, cut))
+		sess.server.pool.opts.Progress(sess.server.config.Name, sess.secrets.redactor().Head(line, cut))
 	}
 	log := sess.server.log
 	if log.Enabled(context.Background(), slog.LevelDebug) {
-		log.Debug("stderr", "line", sess.secrets.Head(line, cut))
+		log.Debug("stderr", "line", sess.secrets.redactor().Head(line, cut))
 	}
 }
 
@@ -359,11 +358,11 @@ func (sess *session) callError(tool string, err error) *CallError {
 	if err == nil {
 		err = errors.New("no answer")
 	}
-	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.Error(err)}
+	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.redactor().Error(err)}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
 		e.Code = wire.Code
-		e.Data = sess.secrets.JSON(wire.Data)
+		e.Data = sess.secrets.redactor().JSON(wire.Data)
 	}
 	return e
 }

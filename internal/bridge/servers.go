@@ -219,7 +219,12 @@ func (s *servers) compare(ctx context.Context, c config.Server, k *known) (*know
 	if same {
 		return k, nil
 	}
-	return s.know(ctx, c)
+	now, err := s.know(ctx, c)
+	if err == nil && !ours && !slices.EqualFunc(now.list, raw, sameJSON) { // of a listing that began before this one
+		s.forget(c.Name)
+		return s.know(ctx, c)
+	}
+	return now, err
 }
 
 // relist is know, but asks the server for its tools once more.

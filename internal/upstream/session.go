@@ -157,7 +157,8 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	}
 	c := sess.server.config
 	e := &StartError{
-		Server: c.Name, Step: step, Err: sess.secrets.redactor().Error(plainly(err)), Walls: c.Sandbox, Source: c.Source,
+		Server: c.Name, Step: step, Err: sess.secrets.redactor().Error(plainly(err)),
+		Walls: c.Sandbox, Source: c.Source,
 	}
 	if sess.conn != nil {
 		e.Stderr = sess.stderr()

@@ -66,8 +66,8 @@ func (p *Pool) Redactor() *redact.Redactor {
 	return now.redactor
 }
 
-// sessionSecrets are what a server's entry meant when its session began, and the tokens of sign-ins that were sent to it
-// since.
+// sessionSecrets are what a server's entry meant when its session began, and the tokens of sign-ins that were sent
+// to it since.
 type sessionSecrets struct {
 	mu    sync.Mutex
 	known *redact.Secrets // another one when there is more; its own is not changed

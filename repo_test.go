@@ -110,6 +110,7 @@ var floor = map[string][]string{
 	"picture":   nil,
 	"publicnet": nil,
 	"signin":    {"filelock", "hint", "publicnet"},
+	"registry":  {"hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},
 	"clientcfg": {"config", "filelock", "hint", "redact"},
@@ -121,7 +122,7 @@ var floor = map[string][]string{
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
-		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "sandbox", "signin",
+		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "hint", "quota", "registry", "sandbox", "signin",
 		"telemetry", "toolbox", "upstream",
 	},
 }

@@ -33,6 +33,8 @@ var programs = map[string]func(args []string) int{
 	"mcp-call": mcpCall,
 	"browser":  browser,
 
+	"fakeregistry": fakeRegistry,
+
 	"conformance-client": conformanceClient,
 	"model-sees":         modelSees,
 	"tty":                tty,

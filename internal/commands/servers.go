@@ -43,6 +43,7 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 			showServerCommand(env),
 			approveCommand(env, ui),
 			revokeCommand(env, ui),
+			findServersCommand(env, ui),
 			addServerCommand(env, ui),
 			editServerCommand(env, ui),
 			renameServerCommand(env, ui),

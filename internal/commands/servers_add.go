@@ -16,6 +16,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/registry"
 
 	"github.com/urfave/cli/v3"
 )
@@ -25,11 +26,10 @@ var serverFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func addServerCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:      "add",
-		Usage:     "configure a server of your own, as a file in ~/MCPs",
-		ArgsUsage: "NAME URL|-- COMMAND [ARG...]",
-		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}', or for a\n" +
-			"server by URL --header 'Authorization: Bearer ${TOKEN}'.",
+		Name:        "add",
+		Usage:       "configure a server of your own, as a file in ~/MCPs",
+		ArgsUsage:   "NAME URL|-- COMMAND [ARG...]|DOMAIN/NAME",
+		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}'.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:    "env",
@@ -46,17 +46,22 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "json", Usage: "`ENTRY` as JSON, or - for stdin, in place of a command", Local: true},
 			&cli.StringFlag{Name: "cwd", Usage: "`DIR` it starts in", Local: true},
 			&cli.StringFlag{Name: "description", Usage: "`TEXT` that code sees", Local: true},
-		}, append(settingFlags("tenant"), configFlag())...),
+		}, slices.Concat(registryFlags(), settingFlags("tenant"), []cli.Flag{configFlag()})...),
 		Metadata: examples(
 			`codemode servers add memory -- npx -y @modelcontextprotocol/server-memory`,
-			`codemode servers add notes -e 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp stdio`,
 			`codemode servers add sentry https://mcp.sentry.dev/mcp --header 'Key: ${KEY}'`,
-			`codemode servers add notes --json '{"command": "notes", "args": ["stdio"]}'`,
+			`codemode servers add io.github.user/weather   # of the MCP registry`,
 		),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			args := cmd.Args().Slice()
 			if len(args) > 1 && args[1] == "--" {
 				args = slices.Delete(args, 1, 2)
+			}
+			if len(args) == 1 && registry.IsName(args[0]) && !cmd.IsSet("json") {
+				return addOffered(ctx, env, ui, cmd, args[0])
+			}
+			if err := onlyRegistry(cmd); err != nil {
+				return err
 			}
 			if len(args) == 0 || len(args) < 2 && !cmd.IsSet("json") {
 				return &usageError{
@@ -71,7 +76,11 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return addServer(env, ui, cmd, args[0], entry)
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			return addServer(ui, t, cmd, args[0], entry)
 		},
 	}
 }
@@ -129,11 +138,16 @@ func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error)
 	if err := transported(entry, cmd.String("transport")); err != nil {
 		return nil, err
 	}
+	return entry, complete(cmd, entry)
+}
+
+// complete puts into an entry what the command line says in flags of their own.
+func complete(cmd *cli.Command, entry map[string]any) error {
 	if v := cmd.String("description"); v != "" {
 		entry["description"] = v
 	}
 	// The values are not quoted: they may be secrets.
-	return entry, errors.Join(
+	return errors.Join(
 		pairs(entry, "env", "=", &usageError{"--env takes NAME=VALUE", nil}, cmd.StringSlice("env")),
 		pairs(entry, "headers", ":", &usageError{"--header takes 'NAME: VALUE'", nil}, cmd.StringSlice("header")),
 	)
@@ -202,11 +216,7 @@ func pairs(entry map[string]any, table, separator string, bad error, assignments
 	return nil
 }
 
-func addServer(env Env, ui *ui, cmd *cli.Command, name string, entry map[string]any) error {
-	t, err := openTenancy(env, cmd)
-	if err != nil {
-		return err
-	}
+func addServer(ui *ui, t *tenancy, cmd *cli.Command, name string, entry map[string]any) error {
 	cwd, missing := t.folder(cmd.String("cwd"))
 	if cwd != "" {
 		entry["cwd"] = cwd
@@ -223,7 +233,7 @@ func addServer(env Env, ui *ui, cmd *cli.Command, name string, entry map[string]
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	file := t.ownFile(name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
@@ -320,7 +330,7 @@ func removeServer(ui *ui, t *tenancy, name string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(t.config.Servers.Dir, name+".json")
+	file := t.ownFile(name)
 	e := entries[0]
 	if e.Server.Source != file || t.inFile(file) != 1 {
 		return fmt.Errorf(

@@ -30,6 +30,7 @@ type Config struct {
 	Tools        Tools        `koanf:"tools"`
 	REPL         REPL         `koanf:"repl"`
 	Log          Log          `koanf:"log"`
+	Registry     Registry     `koanf:"registry"`
 	Release      Release      `koanf:"release"`
 
 	// By key: the variables of the environment that settings are from, and the lines of files, as people say them.
@@ -162,6 +163,11 @@ type REPL struct {
 type Log struct {
 	Level  string `koanf:"level"`  // "debug", "info", "warn" or "error"
 	Format string `koanf:"format"` // "text" or "json"
+}
+
+// Registry is for `codemode servers find` and `codemode servers add`.
+type Registry struct {
+	Address string `koanf:"address"` // of an MCP registry, without its interface's version
 }
 
 // Release is for `codemode version --check` alone.

@@ -279,6 +279,10 @@ var keys = []key{
 	},
 
 	{
+		name: "registry.address", kind: safeAddress, def: "https://registry.modelcontextprotocol.io",
+		doc: "MCP registry that servers find and servers add ask",
+	},
+	{
 		name: "release.address", kind: address, def: releases,
 		doc: "where version --check asks for the newest release: GitHub's API, or what answers as it does",
 	},

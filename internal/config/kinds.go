@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -103,6 +104,17 @@ func oneOf(words ...string) kind {
 var address = kind{forms: "an http or https URL", parse: func(s string, _ place) (any, bool) {
 	u, err := url.Parse(s)
 	return s, s == "" || err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, u.Scheme)
+}}
+
+// safeAddress is one whose answers nobody on the way can change.
+var safeAddress = kind{forms: "an https URL, or http on loopback", parse: func(s string, _ place) (any, bool) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return s, false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	loopback := err == nil && ip.IsLoopback() || u.Hostname() == "localhost"
+	return s, u.Scheme == "https" || u.Scheme == "http" && loopback
 }}
 
 var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}

@@ -69,6 +69,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Tools:     Tools{Save: true},
 		REPL:      REPL{History: true},
 		Log:       Log{Level: "info", Format: "text"},
+		Registry:  Registry{Address: "https://registry.modelcontextprotocol.io"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", c, want)

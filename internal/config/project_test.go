@@ -100,6 +100,7 @@ func TestProjectMayNot(t *testing.T) {
 		"audit.required":          `true`,
 		"log.format":              `"json"`,
 		"repl.history":            `true`,
+		"registry.address":        `"https://evil.example"`,
 		"release.address":         `"https://evil.example"`,
 		"disk.max_size":           `"1t"`,
 		"expose":                  `["a.b"]`,

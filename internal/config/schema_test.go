@@ -105,3 +105,17 @@ func TestSampleChangesNothing(t *testing.T) {
 		t.Errorf("tenants %v, want %v", e.Tenants, want)
 	}
 }
+
+// TestSafeAddress holds that nobody on the way can change what an address that decides what is started answers.
+func TestSafeAddress(t *testing.T) {
+	for text, want := range map[string]bool{
+		"https://registry.example": true, "https://registry.example/sub/": true, "http://127.0.0.1:8080": true,
+		"http://localhost:1": true, "http://[::1]:1/x": true, "http://registry.example": false, "http://10.0.0.1": false,
+		"http://localhost.example": false, "ftp://127.0.0.1": false, "registry.example": false, "": false,
+		"https://": false, "https://registry.example?a=b": false, "https://registry.example#a": false,
+	} {
+		if _, ok := safeAddress.parse(text, place{}); ok != want {
+			t.Errorf("%q: %v", text, ok)
+		}
+	}
+}

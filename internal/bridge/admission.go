@@ -150,6 +150,9 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 			callDenied,
 		}
 	}
+	if err := r.failed[server.Name]; err != nil {
+		return permit{}, refusedFor(ctx, c, err)
+	}
 	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
 	if err != nil {
 		return permit{}, refusedFor(ctx, c, err)

@@ -95,10 +95,10 @@ func TestClockWaitsForStarts(t *testing.T) {
 func TestSlowStart(t *testing.T) {
 	for name, servers := range map[string][]string{"named": {"slow"}, "on first use": nil} {
 		t.Run(name, func(t *testing.T) {
-			k := newKit(t, nil, fake("slow", "-start-delay", "2s"))
-			out := k.run(Request{Code: "await mcp_slow.echo(message='up')", Servers: servers, Timeout: time.Second})
+			k := newKit(t, nil, fake("slow", "-start-delay", "3s"))
+			out := k.run(Request{Code: "await mcp_slow.echo(message='up')", Servers: servers, Timeout: 2 * time.Second})
 			want(t, out.compact(), "result: 'up'")
-			if out.Receipt.StartMS < 1900 || out.Receipt.PythonMS > 1900 {
+			if out.Receipt.StartMS < 2900 || out.Receipt.PythonMS > 2900 {
 				t.Errorf(
 					"the receipt says that starting took %d ms, and Python %d ms", out.Receipt.StartMS,
 					out.Receipt.PythonMS,

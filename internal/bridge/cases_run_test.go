@@ -88,19 +88,23 @@ func TestRunCases(t *testing.T) {
 			"await mcp_fkae.echo(message='x')",
 			"status: error\nexit: 1\nerror:   File \"<run 1>\", line 1\n    await mcp_fkae.echo(message='x')\n" +
 				"NameError: name 'mcp_fkae' is not defined (did you mean `mcp_fake`?)",
+			"await mcp__fake__echo(message='x')", // as clients call the tools that they list themselves
+			"status: error\nexit: 1\nerror:   File \"<run 2>\", line 1\n    await mcp__fake__echo(message='x')\n" +
+				"NameError: name 'mcp__fake__echo' is not defined (did you mean `await mcp_fake.echo(…)`?)",
 			"await mcp_fake.ehco(message='x')",
-			"status: error\nexit: 1\nerror:   File \"<run 2>\", line 1\n    await mcp_fake.ehco(message='x')\n" +
+			"status: error\nexit: 1\nerror:   File \"<run 3>\", line 1\n    await mcp_fake.ehco(message='x')\n" +
 				"AttributeError: server 'fake' has no tool 'ehco'; did you mean `await mcp_fake.echo(…)`?",
 			"await runtime.call_tool('fkae', 'echo', {})",
-			"status: error\nexit: 1\nerror:   File \"<run 3>\", line 1\n    await runtime.call_tool('fkae', 'echo', {})\n" +
+			"status: error\nexit: 1\nerror:   File \"<run 4>\", line 1\n    await runtime.call_tool('fkae', 'echo', {})\n" +
 				"mcp.ServerError: Server 'fkae' is not available; did you mean 'fake'?",
 			"await runtime.call_tool('fake', 'ehco', {})",
-			"status: error\nexit: 1\nerror:   File \"<run 4>\", line 1\n    await runtime.call_tool('fake', 'ehco', {})\n" +
+			"status: error\nexit: 1\nerror:   File \"<run 5>\", line 1\n    await runtime.call_tool('fake', 'ehco', {})\n" +
 				"mcp.MCPError: server 'fake' has no tool 'ehco'; did you mean `await mcp_fake.echo(…)`?",
 		}},
 		{"case 24 names that are there", []string{
 			"await asyncio.gather(asyncio.sleep(0, 1), asyncio.sleep(0, 2))", "result: [1, 2]",
 			"runtime.discovered_servers()", "result: ('fake',)",
+			"await runtime.discovered_servers()", "result: ('fake',)", // most that stands beside it must be awaited
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -254,8 +254,13 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 		return l.tooLong(m.ID, "server", "server's name", q.Server, maxAskedName)
 	}
 	c, ok := l.bridge.servers.find(q.Server)
-	if _, may := l.mayCall(c.Name); !ok || q.Load && !may {
+	r, may := l.mayCall(c.Name)
+	if !ok || q.Load && !may {
 		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
+		return l.refuse(m.ID, code, message, data)
+	}
+	if may && r.failed[c.Name] != nil {
+		code, message, data := explain(c.Name, "", r.failed[c.Name])
 		return l.refuse(m.ID, code, message, data)
 	}
 	ask := l.bridge.servers.know

@@ -20,6 +20,7 @@ type messageReader struct {
 	io.Closer
 	lines   *bufio.Reader
 	answers io.Writer // gets one message for each Write
+	asked   *inFlight // is told of each request
 	ended   func()    // called when nothing more will come
 	log     *slog.Logger
 
@@ -34,8 +35,10 @@ const (
 	shownLine  = 200          // bytes of a line in the log
 )
 
-func newMessageReader(in io.ReadCloser, answers io.Writer, ended func(), log *slog.Logger) *messageReader {
-	return &messageReader{Closer: in, lines: bufio.NewReaderSize(in, 64<<10), answers: answers, ended: ended, log: log}
+func newMessageReader(in io.ReadCloser, answers io.Writer, asked *inFlight, log *slog.Logger) *messageReader {
+	return &messageReader{
+		Closer: in, lines: bufio.NewReaderSize(in, 64<<10), answers: answers, asked: asked, ended: func() {}, log: log,
+	}
 }
 
 func (r *messageReader) Read(p []byte) (int, error) {
@@ -47,6 +50,7 @@ func (r *messageReader) Read(p []byte) (int, error) {
 			r.refuse(line, jsonrpc.CodeInvalidRequest, fmt.Errorf("a message of more than %d bytes", maxMessage))
 		default:
 			if code, bad := r.check(line); bad == nil {
+				r.asked.asks(line)
 				r.rest = line
 			} else if err == nil { // what the end has cut short needs no answer
 				r.refuse(line, code, bad)

@@ -55,10 +55,11 @@ const defaultSession = "default"
 
 // run is one execution of code: what it printed, showed and called so far.
 type run struct {
-	n   int
-	req Request
-	ctx context.Context // parent of every call it makes; ends with the run
-	end context.CancelCauseFunc
+	n      int
+	req    Request
+	ctx    context.Context  // parent of every call it makes; ends with the run
+	failed map[string]error // servers that did not start for it
+	end    context.CancelCauseFunc
 
 	clock    *clock
 	answers  *answers // of the session
@@ -203,7 +204,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	id := strings.ToLower(rand.Text()[:runIDLength])
 	ctx, span := s.bridge.beginRun(ctx, id, req)
 	defer func() { s.bridge.endRun(ctx, span, out, time.Since(began)) }()
-	notes, l, err := s.prepare(ctx, req, selected)
+	notes, failed, l, err := s.prepare(ctx, req, selected)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Outcome{Status: StatusCancelled, ExitCode: 130, Error: "cancelled before it began"}
@@ -211,7 +212,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 		return notRun(err)
 	}
 	r := s.newRun(l, req, id, span)
-	r.notes = notes
+	r.notes, r.failed = notes, failed
 	r.recordBegin()
 	l.setRun(r)
 	started := time.Now()
@@ -251,17 +252,17 @@ func names(list []config.Server) []string {
 }
 
 // prepare brings up the sandbox and the named servers side by side; the run's deadline has not begun. A server that
-// does not start costs a note; its calls will say why.
+// does not start costs a note, and is not started once more for this run: its calls say why.
 func (s *session) prepare(
 	ctx context.Context, req Request, selected []config.Server,
-) (notes []string, l *live, err error) {
+) (notes []string, failed map[string]error, l *live, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.bridge.closing, func() { cancel(errClosed) })()
-	var failed []error
+	var failures []error
 	var wg sync.WaitGroup
 	if len(selected) > 0 {
-		wg.Go(func() { _, failed = s.bridge.servers.loadAll(ctx, selected) })
+		wg.Go(func() { _, failures = s.bridge.servers.loadAll(ctx, selected) })
 	}
 	s.bridge.progress("", "starting Python")
 	l, err = s.guest(ctx, req)
@@ -270,17 +271,21 @@ func (s *session) prepare(
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	for _, f := range failed {
+	failed = map[string]error{}
+	for _, f := range failures {
 		note := f.Error()
-		if start := new(upstream.StartError); errors.As(f, &start) && start.Way() != "" {
-			note += "; " + start.Way()
+		if start := new(upstream.StartError); errors.As(f, &start) {
+			failed[start.Server] = f
+			if start.Way() != "" {
+				note += "; " + start.Way()
+			}
 		}
 		notes = append(notes, note)
 	}
 	if note := s.lostNote(); note != "" {
 		notes = append(notes, note)
 	}
-	return notes, l, err
+	return notes, failed, l, err
 }
 
 func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) *run {

@@ -84,8 +84,13 @@ func Refuse(
 func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
 	writer := newAbandonableWriter(out)
 	defer context.AfterFunc(ctx, writer.leave)()
-	messages := newMessageReader(in, writer, writer.leave, log)
-	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: messages, Writer: writer, MaxLineLength: maxMessage}, nil)
+	answers := answering{writer, &inFlight{}}
+	messages := newMessageReader(in, writer, answers.inFlight, log)
+	messages.ended = func() {
+		answers.inFlight.wait(writer.leaving)
+		writer.leave()
+	}
+	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: messages, Writer: answers, MaxLineLength: maxMessage}, nil)
 	if err != nil {
 		return fmt.Errorf("serving MCP: %w", err)
 	}

@@ -3,6 +3,7 @@ package bridge
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,5 +90,20 @@ await asyncio.sleep(1)  # nobody tells code that its cancellation has come to th
 	want := map[string]int{"delete_note cancelled": 2, "delete_note unanswered": 1}
 	if !maps.Equal(ended, want) {
 		t.Errorf("the log has %v, want %v", ended, want)
+	}
+}
+
+// TestStartedOnceForARun holds that a server that was named and did not start is not started once more by the run's code,
+// and is by the next run.
+func TestStartedOnceForARun(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	k := newKit(t, nil, fake("down", "-starts", starts, "-exit-at-start", "3"))
+	for n := 1; n <= 2; n++ {
+		out := k.run(Request{Servers: []string{"down"}, Code: "await mcp_down.echo(message='x')"})
+		contains(t, out.compact(), `server "down"`, "exit status 3")
+		text, err := os.ReadFile(starts)
+		if err != nil || strings.Count(string(text), "\n") != n {
+			t.Errorf("after run %d there were these starts: %q, %v", n, text, err)
+		}
 	}
 }

@@ -100,6 +100,9 @@ def suggest(name):
     why = context.catalog.why_not(name[len("mcp_") :] if name.startswith("mcp_") else name)
     if why:
         return why
+    call = _as_clients_write(name, servers)
+    if call:
+        return f"did you mean `{call}`?"
     if name.startswith("mcp"):
         meant = nearest(name, [*names, "mcp_servers"])
         return f"did you mean `{meant}`?" if meant else _there_are(names) if names else _there_is_none()
@@ -111,6 +114,20 @@ def suggest(name):
     calls = {tool.alias: server.call_form(tool.alias) for server in servers for tool in server.tools or ()}
     meant = name if name in calls or len(name) < 4 else nearest(name, calls)
     return f"did you mean `{calls[meant]}`?" if meant in calls else None
+
+
+def _as_clients_write(name, servers):
+    """Return the call that is meant by mcp__SERVER__TOOL, as clients call tools that they list themselves."""
+    if not name.startswith("mcp_"):
+        return None
+    words = name[len("mcp_") :].strip("_")
+    for server in sorted(servers, key=lambda server: -len(server.alias)):
+        if words.startswith(server.alias + "_"):
+            tool = words[len(server.alias) :].strip("_")
+            known = [known.alias for known in server.tools or ()]
+            meant = nearest(tool, known) if known else tool
+            return meant and server.call_form(meant)
+    return None
 
 
 def instead(module, name):

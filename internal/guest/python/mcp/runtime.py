@@ -39,8 +39,16 @@ def discovered_servers(detailed=False):
     """Return the names of the servers that this run may call; detailed: a {"name", "description"} of each."""
     servers = _catalog.selectable()
     if not detailed:
-        return tuple(server.name for server in servers)
-    return tuple(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
+        return _AtHand(server.name for server in servers)
+    return _AtHand(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
+
+
+class _AtHand(tuple):
+    """What need not be awaited, and may be: most of what stands beside it must."""
+
+    def __await__(self):
+        return self
+        yield
 
 
 def list_servers_sync():

@@ -2,11 +2,14 @@ package bridge
 
 import (
 	"context"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"codemode/internal/audit"
+	"codemode/internal/config"
+	"codemode/internal/fakemcp"
 )
 
 // rawAsk asks a server as code can that minds none of codemode's own objects, and prints why it was refused.
@@ -114,4 +117,35 @@ func TestAskIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, strings.Join(lines, ", "), "resources/read ok, resources/read failed, prompts/get denied")
+}
+
+// TestResourcesInCode is about what code gets: the values of docs/guide/resources.md, over stdio and by URL.
+func TestResourcesInCode(t *testing.T) {
+	site := httptest.NewServer(fakemcp.Handler("-resources"))
+	t.Cleanup(site.Close)
+	k := newKit(t, nil, fake("fake", "-resources", "-pages", "2"), config.Server{Name: "far", URL: site.URL + "/mcp"})
+	for _, server := range []string{"mcp_fake", "mcp_far"} {
+		for code, result := range map[string]string{
+			"[r.name for r in await mcp_fake.resources.list()]":                           "['blob', 'dir', 'json', 'none', 'text']",
+			"await mcp_fake.resources.read('fake://json')":                                `'{"n": 1}'`,
+			"(await mcp_fake.resources.read('fake://blob'))[1:4]":                         "b'PNG'",
+			"[str(r) for r in await mcp_fake.resources.read('fake://dir')][:2]":           "['text of fake://dir/a', 'text of fake://b']",
+			"(await mcp_fake.resources.templates())[0].uriTemplate":                       "'fake://big/{bytes}'",
+			"len(await mcp_fake.resources.read('fake://big/5000000'))":                    "5000000",
+			"(await mcp_fake.prompts.list())[0].arguments[1].name":                        "'style'",
+			"(await mcp_fake.prompts.get('greet', name='Ada')).messages[0]":               "{'role': 'user', 'content': 'Greet Ada. '}",
+			"repr((await mcp_fake.prompts.get('greet', name='Ada')).messages[1].content)": "'<mcp.Image image/png, 70 bytes>'",
+			"await mcp_fake.prompts.complete('greet', 'name', 'A')":                       "['ref/prompt', 'greet', 'name', 'A']",
+			"await mcp_fake.resources.complete('fake://big/{bytes}', 'bytes')":            "['ref/resource', 'fake://big/{bytes}', 'bytes', '']",
+			"len(await asyncio.gather(*(mcp_fake.resources.list() for _ in range(100))))": "100",
+		} {
+			want(t, k.text(strings.ReplaceAll(code, "mcp_fake", server)), "result: "+result)
+		}
+		for code, message := range map[string]string{
+			"await mcp_fake.resources.read('fake://gone')": "resources/read(uri='fake://gone'): ",
+			"await mcp_fake.prompts.get('greet')":          "prompts/get(name='greet', arguments={}): ",
+		} {
+			contains(t, k.text(strings.ReplaceAll(code, "mcp_fake", server)), "mcp.MCPError: "+server[4:]+"."+message)
+		}
+	}
 }

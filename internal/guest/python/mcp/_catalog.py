@@ -9,6 +9,16 @@ from ._names import listed, nearest
 _SIDE_BY_SIDE = 8  # servers asked for at once
 
 
+# What MCP's own clients call what is no tool.
+_BESIDE = {
+    "list_resources": "resources.list()",
+    "list_resource_templates": "resources.templates()",
+    "read_resource": "resources.read(uri)",
+    "list_prompts": "prompts.list()",
+    "get_prompt": "prompts.get(name)",
+}
+
+
 class Tool:
     """One tool: the members of guest.Tool, and its parameters by name and by key."""
 
@@ -55,6 +65,8 @@ class Server:
 
     def hint(self, name):
         """What to say of a tool that does not exist."""
+        if isinstance(name, str) and name in _BESIDE:
+            return f"; did you mean `await mcp_{self.alias}.{_BESIDE[name]}`?"
         call = self.nearest_call(name)
         if call:
             return f"; did you mean `{call}`?"

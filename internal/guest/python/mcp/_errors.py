@@ -1,6 +1,7 @@
 """What can go wrong with a server or a tool, as exceptions."""
 
 # Codes of docs/protocol.md.
+_FAILED = -32000
 _UNAVAILABLE = -32001
 _CANCELLED = -32002
 _DENIED = -32004
@@ -8,9 +9,13 @@ _INVALID_PARAMS = -32602
 
 
 class MCPError(RuntimeError):
-    """A server or tool cannot be used; the message says why."""
+    """A server or tool cannot be used; the message says why.
+
+    code, data: those of a JSON-RPC error of the server's, where there is one.
+    """
 
     __module__ = "mcp"
+    code = data = None
 
 
 class ServerError(MCPError, KeyError):
@@ -90,10 +95,10 @@ def with_signature(message, signature, code=None):
     return f"{message}; it is {signature}" if misfit else message
 
 
-def from_remote(error, server=None, tool=None, arguments=None):
+def from_remote(error, server=None, tool=None, arguments=None, method=None):
     """Return the exception for what the channel raised, or None where that is no answer of the host.
 
-    tool is the _catalog.Tool that was called.
+    tool is the _catalog.Tool that was called, or method what the server was asked for instead.
     """
     code = getattr(error, "code", None)
     if not isinstance(code, int):
@@ -101,7 +106,12 @@ def from_remote(error, server=None, tool=None, arguments=None):
     details = error.data if isinstance(error.data, dict) else {}
     message = _text(error.message, details)
     if code == _DENIED:
-        return PolicyError(message, server=server, tool=tool and tool.name, rule=details.get("rule"))
+        return PolicyError(message, server=server, tool=tool.name if tool else method, rule=details.get("rule"))
+    if method and code == _FAILED:
+        named = f'"{server}"' in message
+        raised = MCPError(message if named else f"{server}.{method}({_shown(arguments)}): {message}")
+        raised.code, raised.data = details.get("code"), details.get("data")
+        return raised
     if tool is None or code in (_UNAVAILABLE, _CANCELLED, _INVALID_PARAMS):
         return MCPError(message)
     return ToolError(

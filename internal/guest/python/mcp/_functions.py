@@ -237,9 +237,12 @@ def _uses(node):
                     modules[name.asname or name.name] = name.name
                 elif part.module.startswith("mcp.servers.") and name.name != "*":
                     uses[part.module[len("mcp.servers.") :], name.name] = True
+    spaces = {id(part.value) for part in ast.walk(node) if isinstance(part, _ast.Attribute) and part.attr != "raw"}
     for part in ast.walk(node):
         if isinstance(part, _ast.Attribute):
             server = _server(part.value, modules)
+            if part.attr in ("resources", "prompts") and id(part) in spaces:
+                continue  # mcp_x.resources.read is no tool
             if server and part.attr not in ("TOOLS", "TOOL_MAP") and not part.attr.startswith("__"):
                 uses[server, part.attr] = True
         elif isinstance(part, _ast.Call) and _called(part.func) == "call_tool":

@@ -1,7 +1,8 @@
 """What user code calls tools through: modules whose functions are a server's tools.
 
 mcp_github, mcp_servers["github"] and the module mcp.servers.github are one object. It has no names of its own
-that a tool could have, too: aliases are lower case, and none begins and ends with two underscores.
+that a tool could have, too: aliases are lower case, and none begins and ends with two underscores. What list_tools,
+resources and prompts name is there beside a tool of that name, or is it when it is called.
 """
 
 import sys
@@ -33,7 +34,7 @@ class ToolFunction:
         return self  # makes it a routine to inspect and pydoc; an attribute of a class stays what it is
 
     def __eq__(self, other):
-        return type(other) is ToolFunction and (self._server, self._alias) == (other._server, other._alias)
+        return type(other) is type(self) and (self._server, self._alias) == (other._server, other._alias)
 
     def __hash__(self):
         return hash((self._server, self._alias))
@@ -94,6 +95,10 @@ class ServerModule(_Module):
     def __getattr__(self, name):
         if name in _CONTENTS:
             return _CONTENTS[name](self)
+        if name in ("resources", "prompts"):
+            from . import _requests
+
+            return _requests.SPACES[name](self.__context__, self.__server__, name)
         catalog = self.__context__.catalog
         server = catalog.by_name(self.__server__)
         if name == "list_tools" and not (server and server.tools is not None and name in server.by_alias):

@@ -103,18 +103,28 @@ def _is_text_again(structured, content):
     return next(iter(structured.values())) == content[0].get("text")
 
 
+def embedded(contents):
+    """The contents of a resource."""
+    data = _decode(contents["blob"]) if isinstance(contents.get("blob"), str) else None
+    text = contents["text"] if isinstance(contents.get("text"), str) else None
+    return Resource(contents.get("uri"), contents.get("mimeType"), text=text, data=data)
+
+
 def _block(block):
-    """The value of one content block; a block of a kind unknown here is its own value."""
+    """The value of one content block of a tool's."""
+    return _parsed(block.get("text") or "") if block.get("type") == "text" else content_of(block)
+
+
+def content_of(block):
+    """The value of one content block, a text as it is; a block of a kind unknown here is its own value."""
     kind = block.get("type")
     if kind == "text":
-        return _parsed(block.get("text") or "")
+        return block.get("text") or ""
     if kind in ("image", "audio"):
         make = Image if kind == "image" else Audio
         return make(_decode(block.get("data")), block.get("mimeType") or "application/octet-stream")
     if kind == "resource":
-        inner = block.get("resource") or {}
-        data = _decode(inner["blob"]) if isinstance(inner.get("blob"), str) else None
-        return Resource(inner.get("uri"), inner.get("mimeType"), text=inner.get("text"), data=data)
+        return embedded(block.get("resource") or {})
     if kind == "resource_link":
         about = {key: block.get(key) for key in ("name", "title", "description", "size")}
         return Resource(block.get("uri"), block.get("mimeType"), **about)

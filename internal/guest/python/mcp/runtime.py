@@ -4,6 +4,7 @@
     await runtime.query_tool_docs("server")              all tools of a server; ("server", "tool", detail="full") one
     runtime.discovered_servers(), runtime.describe_server("server")
     await runtime.call_tool("server", "tool", {...})     by real names; else: await mcp_server.tool(...)
+    await mcp_server.resources.list(), .read(uri); await mcp_server.prompts.list(), .get(name)    where it has them
 """
 
 from . import _docs

@@ -42,6 +42,9 @@ class Channel:
         if method == "tools/call":
             answer = self.answers.get((params["server"], params["tool"]), text("done"))
             answer = answer(params["arguments"]) if callable(answer) else answer
+        elif method == "ask":
+            answer = self.answers[params["server"], params["method"]]
+            answer = answer(params["params"]) if callable(answer) else answer
         elif method == "server":
             answer = self.servers[params["server"]]
             if isinstance(answer, dict):

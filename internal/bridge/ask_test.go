@@ -66,6 +66,10 @@ func TestAskIsJudged(t *testing.T) {
 			nil, "await ask('resources/read', name='echo')",
 			"-32602 params of resources/read: \"uri\" is missing; nothing was asked ",
 		},
+		"half a surrogate": {
+			nil, "await ask('resources/read', uri='fake://\\ud800')",
+			"-32602 params of \"resources/read\": ",
+		},
 		"another server": {nil, "await ask('resources/list', server='fakes')", "-32001 Server 'fakes' is not available"},
 		"a tool's name":  {nil, "print(await context.calls.by_name('fake', 'resources/read', {}, print))", "mcp.MCPError: server 'fake' has no tool"},
 	} {

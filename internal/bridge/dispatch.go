@@ -95,6 +95,11 @@ func parseAsk(params json.RawMessage) (c guest.ToolCall, r upstream.Request, err
 	if err := json.Unmarshal(params, &q); err != nil {
 		return c, r, fmt.Errorf("ask: %w", err)
 	}
+	if len(q.Params) > 0 {
+		if q.Params, err = guest.Canonical(q.Params); err != nil {
+			return c, r, fmt.Errorf("params of %.60q: %w", q.Method, err)
+		}
+	}
 	if r, err = upstream.NewRequest(q.Method, q.Params); err != nil {
 		return c, r, err
 	}

@@ -70,13 +70,14 @@ func TestTrace(t *testing.T) {
 	k := newKit(t, func(o *Options) {
 		o.Telemetry, o.AuditDir, o.Config.Audit = tel, dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
 		o.Config.Policy.Deny = []string{"fake.big"}
-	}, fake("fake"))
+	}, fake("fake", "-resources"))
 	client := k.serve()
 	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
 		Name: "run_python", Meta: mcp.Meta{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
 		Arguments: map[string]any{"code": `
 meta = await mcp_fake.meta()
 await mcp_fake.echo(message="hush-argument")
+await mcp_fake.resources.read("fake://text")
 for call in (mcp_fake.fail(message="hush-failure"), mcp_fake.refuse(), mcp_fake.big(n=1)):
     try:
         await call
@@ -101,7 +102,7 @@ meta`},
 		}
 	}
 	for _, child := range []string{
-		"sandbox start", "tools/call echo", "tools/call fail", "tools/call refuse", "tools/call meta",
+		"sandbox start", "tools/call echo", "tools/call fail", "tools/call refuse", "tools/call meta", "resources/read",
 	} {
 		if s := spans[child]; s.Get("parentSpanId").String() != run.Get("spanId").String() || !s.Exists() {
 			t.Errorf("%s is no child of the run: %s", child, s)

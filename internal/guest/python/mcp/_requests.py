@@ -81,7 +81,7 @@ class _Space(ToolFunction):
         return self._context.calls.ask(self._server, f"{self._alias}.{name}", method, params, finish)
 
     def _complete(self, ref, argument, value, context):
-        params = {"ref": ref, "argument": {"name": argument, "value": value}}
+        params = {"ref": ref, "argument": {"name": _named(argument, "name"), "value": _text("value", value)}}
         return {**params, "context": {"arguments": _arguments(context)}} if context else params
 
     def _known_tool(self):
@@ -179,7 +179,7 @@ def _named(thing, key):
     name = thing.get(key) if isinstance(thing, dict) else getattr(thing, key, thing)
     if not isinstance(name, str):
         raise TypeError(f"{key} must be a str, not {thing!r}")
-    return name
+    return to_json(key, name)
 
 
 def _arguments(given):

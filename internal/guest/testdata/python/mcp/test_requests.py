@@ -70,6 +70,8 @@ class Requests(unittest.IsolatedAsyncioTestCase):
         for wrong in (None, 1, b"a://text", {}):
             with self.assertRaisesRegex(TypeError, "uri must be a str, not "):
                 await self.x.resources.read(wrong)
+        with self.assertRaisesRegex(ValueError, "lone surrogate"):
+            await self.x.resources.read("a://\ud800")
 
     async def test_prompts(self):
         prompt = await self.x.prompts.get("greet", name="Ada", times=2, loud=True, style=None, tags=["é"])
@@ -85,9 +87,9 @@ class Requests(unittest.IsolatedAsyncioTestCase):
 
     async def test_completions(self):
         self.assertEqual(await self.x.prompts.complete("greet", "name", "A", context={"n": 1}), ["one", "two"])
-        self.assertEqual(await self.x.resources.complete("a://{n}", "n"), ["one", "two"])
+        self.assertEqual(await self.x.resources.complete("a://{n}", "n", 1), ["one", "two"])
         ref = {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "name", "value": "A"}}
-        template = {"ref": {"type": "ref/resource", "uri": "a://{n}"}, "argument": {"name": "n", "value": ""}}
+        template = {"ref": {"type": "ref/resource", "uri": "a://{n}"}, "argument": {"name": "n", "value": "1"}}
         self.assertEqual([params for _, params in self.asked()], [{**ref, "context": {"arguments": {"n": "1"}}}, template])
 
     async def test_errors(self):

@@ -205,11 +205,14 @@ func tellOffer(env Env, ui *ui, offered registry.Server, made registry.Entry, te
 		ui.warn("its publisher chose options of the container engine: they decide what the container may use here")
 	}
 	for _, n := range made.Needs {
-		state := "must be set before it starts"
+		what, state := "variable "+n.Name, "must be set before it starts"
+		if n.Flag == "--header" {
+			what += ", all that a header says,"
+		}
 		if v, set := env.Lookup(n.Name); set && v != "" {
 			state = "is set here, and would be given to it"
 		}
-		ui.note("needs", strings.TrimSuffix(fmt.Sprintf("variable %s %s: %s", n.Name, state, n.About), ": "))
+		ui.note("needs", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", what, state, n.About), ": "))
 	}
 	for _, n := range made.Optional {
 		form := map[string]string{"--header": n.Name + ": VALUE"}[n.Flag]

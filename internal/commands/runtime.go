@@ -82,9 +82,9 @@ type named struct {
 func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	box, err := n.Runtime.Start(ctx, spec)
 	image := n.config.Variables["sandbox.image"]
-	if err == nil && image != "" && len(n.config.Sandbox.Order) > 1 && n.Name() == config.RuntimeNative {
+	if err == nil && image != "" && len(runtimeNames(n.config.Sandbox)) > 1 && n.Name() == config.RuntimeNative {
 		n.once.Do(func() {
-			n.log.Warn(image + " does not apply: no engine works here (codemode doctor says why), " +
+			n.log.Warn(image + " does not apply: no engine here could use it (codemode doctor says more), " +
 				"and the native runtime has no image")
 		})
 	}

@@ -20,9 +20,9 @@ func TestSentAndNotAwaited(t *testing.T) {
 	k := newKit(t, func(o *Options) {
 		o.AuditDir, o.Config.Audit = dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
 	}, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes"), "-hang", "call"))
-	out := k.run(Request{Code: `
+	out := k.run(Request{Servers: []string{"notes"}, Code: `
 calls = [asyncio.create_task(runtime.call_tool("notes", "delete_note", {"message": f"m{i}"})) for i in range(20)]
-await asyncio.sleep(1)`})
+await asyncio.sleep(2)`})
 	if out.Status != StatusSuccess {
 		t.Fatal(out.compact())
 	}
@@ -61,9 +61,9 @@ func TestCancelledBeforeSent(t *testing.T) {
 		o.AuditDir, o.Config.Audit = dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
 		o.Config.Policy.Rules.Concurrency = 1
 	}, fake("notes", "-notes", filepath.Join(t.TempDir(), "notes"), "-hang", "call"))
-	out := k.run(Request{Code: `
+	out := k.run(Request{Servers: []string{"notes"}, Code: `
 calls = [asyncio.create_task(runtime.call_tool("notes", "delete_note", {"message": f"m{i}"})) for i in range(3)]
-await asyncio.sleep(1)
+await asyncio.sleep(2)
 for c in calls:
     c.cancel()
 await asyncio.gather(*calls, return_exceptions=True)

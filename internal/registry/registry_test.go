@@ -141,7 +141,9 @@ func TestErrors(t *testing.T) {
 			w.Header().Set("Content-Length", "99")
 			fmt.Fprint(w, "{")
 		}, `its answer broke off: unexpected EOF`, "registry.address"},
-		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://u:secret@127.0.0.2:9/", http.StatusFound) }, `it leads on to "http://u:xxxxx@127.0.0.2:9/", which is not followed`, "registry.address"},
+		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://u:secret@127.0.0.2:9/", http.StatusFound)
+		}, `it leads on to "http://u:xxxxx@127.0.0.2:9/", which is not followed`, "registry.address"},
 		{"in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, `which is not followed`, "registry.address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

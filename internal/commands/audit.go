@@ -87,7 +87,11 @@ func runAudit(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 		return fmt.Errorf("reading the audit log: %w", err)
 	}
 	tellSkipped(ui, skipped)
-	return q.print(newSheet(env), q.chosen(list))
+	if list = q.chosen(list); len(list) == 0 {
+		ui.note("note", q.none())
+		return nil
+	}
+	return q.print(newSheet(env), list)
 }
 
 // tellSkipped tells of lines that are none.
@@ -146,6 +150,14 @@ func (q auditQuery) chosen(list []noted) []noted {
 	return list
 }
 
+// none says that nothing is wanted of what there is: a run may be there that has called nothing.
+func (q auditQuery) none() string {
+	if run := q.cmd.String("run"); run != "" {
+		return "the audit log has no such call of run " + quote(run)
+	}
+	return "the audit log has no such call"
+}
+
 // ended leaves out, where only failures are wanted, what ended well.
 func (q auditQuery) ended(list []noted) []noted {
 	if !q.cmd.Bool("failed") {
@@ -169,9 +181,6 @@ func (p sheet) auditHead() []cell {
 func (q auditQuery) print(s sheet, list []noted) error {
 	if q.json {
 		return printLines(s.out, list)
-	}
-	if len(list) == 0 && s.width > 0 {
-		return s.text("The audit log has no such call.\n")
 	}
 	return s.table(auditHead, s.auditRows(list))
 }

@@ -184,7 +184,13 @@ func showKept(env Env, ui *ui, cmd *cli.Command, list []keptThing) error {
 		}
 		rows = append(rows, cells(k.Name, where, megabytes(k.Bytes), k.About))
 	}
-	return out.table([]string{"NAME", "KEPT IN", "SIZE", ""}, rows)
+	if err := out.table([]string{"NAME", "KEPT IN", "SIZE", ""}, rows); err != nil {
+		return err
+	}
+	if ui.live {
+		ui.hints([]string{"to remove some of it: codemode clean WHAT", "to remove all of the cache: codemode clean --all"})
+	}
+	return nil
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,24 +153,33 @@ func quote(s string) string { return strconv.Quote(s) }
 
 // ask puts a question to which only y is yes. It is for terminals.
 func (u *ui) ask(from io.Reader, question string) bool {
-	answer := u.put(from, question+" [y/N]")
+	answer := u.put(from, question+" [y/N]", "y", "yes", "n", "no")
 	return answer == "y" || answer == "yes"
 }
 
 // askEach is ask about one of several, to all of which the answer may be given.
 func (u *ui) askEach(from io.Reader, question string) (yes, all bool) {
-	answer := u.put(from, question+" [y/N/all]")
+	answer := u.put(from, question+" [y/N/all]", "y", "yes", "n", "no", "a", "all")
 	all = answer == "a" || answer == "all"
 	return all || answer == "y" || answer == "yes", all
 }
 
-// put puts a question, and returns the line that is typed.
-func (u *ui) put(from io.Reader, question string) string {
-	u.mu.Lock()
-	u.clear()
-	fmt.Fprintf(u.out, "codemode: %s ", oneLine(question))
-	u.mu.Unlock()
-	return strings.ToLower(strings.TrimSpace(typed(from)))
+// put puts a question, and returns the answer that is typed: one of these, or nothing. What is none of them is asked for
+// again, a few times.
+func (u *ui) put(from io.Reader, question string, answers ...string) string {
+	wrong := ""
+	for range maxWrong {
+		u.mu.Lock()
+		u.clear()
+		fmt.Fprintf(u.out, "codemode: %s%s ", wrong, oneLine(question))
+		u.mu.Unlock()
+		answer := strings.ToLower(strings.TrimSpace(typed(from)))
+		if answer == "" || slices.Contains(answers, answer) {
+			return answer
+		}
+		wrong = oneLine(quote(answer)) + " is no answer; "
+	}
+	return ""
 }
 
 // typed reads a line, and nothing behind it, which is for the next question.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -64,22 +65,28 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return serveConn(ctx, s, in, out, u.Log)
 }
 
-// says is what is wrong, and what to do about it.
+// says is each thing that is wrong, and what to do about it.
 func (u Unready) says() string {
-	text := u.Why().Error()
-	for _, h := range u.remedies() {
-		text += "; " + h
+	var mistakes []string
+	for _, err := range u.mistakes() {
+		mistakes = append(mistakes, strings.Join(append([]string{err.Error()}, hint.Of(err)...), "; "))
 	}
-	return text
+	return strings.Join(mistakes, "\n") + "; " + mend
 }
 
 func (u Unready) remedies() (hints []string) {
-	list := []error{u.Why()}
-	if joined, ok := list[0].(interface{ Unwrap() []error }); ok {
-		list = joined.Unwrap()
-	}
-	for _, err := range list {
+	for _, err := range u.mistakes() {
 		hints = append(hints, hint.Of(err)...)
 	}
-	return append(hints, "mend that, and call again: codemode sees it within seconds")
+	return append(hints, mend)
+}
+
+const mend = "mend that, and call again: codemode sees it within seconds"
+
+func (u Unready) mistakes() []error {
+	why := u.Why()
+	if joined, ok := why.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{why}
 }

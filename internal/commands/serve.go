@@ -155,7 +155,7 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 	usable := false
 	u := bridge.Unready{
 		Version: readVersion().Version, Log: log,
-		Why: func() error { mu.Lock(); defer mu.Unlock(); return why },
+		Why: func() error { mu.Lock(); defer mu.Unlock(); return errors.Join(separate(why)...) },
 	}
 	u.Mend = func(ctx context.Context) (*bridge.Bridge, func()) {
 		for {

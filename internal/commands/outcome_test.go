@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"net"
 	"strings"
 	"sync"
 	"syscall"
@@ -111,6 +112,10 @@ func TestHints(t *testing.T) {
 		{&sandbox.GapError{Gaps: []sandbox.Gap{{Name: "memory"}, {Name: "pids"}}}, "CODEMODE_SANDBOX_ALLOW_GAPS=memory,pids"},
 		{&upstream.StartError{Server: "x", Stderr: "npm noise\nnpm error 404\n"}, "its last words: npm error 404"},
 		{&upstream.StartError{Server: "x", Step: "initialize"}, "see what is started: codemode servers show x"},
+		{
+			&upstream.StartError{Server: "x", Step: "initialize", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}},
+			"see its entry: codemode servers show x",
+		},
 		{&config.UnknownKeyError{Key: "run.timout", Known: []string{"run.grace", "run.timeout"}}, `did you mean "run.timeout"?`},
 		{&config.UnknownKeyError{Key: "run.zzzzzz", Known: []string{"run.grace", "run.timeout"}}, "run.grace, run.timeout"},
 		{&config.CeilingError{}, "CODEMODE_RUN_MAX_TIMEOUT"},

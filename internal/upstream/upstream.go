@@ -43,7 +43,11 @@ func (e *StartError) Hint() (hints []string) {
 	if wall := e.SandboxHint(); wall != "" {
 		hints = append(hints, wall)
 	}
-	if hints == nil && !e.lacks() {
+	switch {
+	case hints != nil || e.lacks():
+	case notSent(e.Err): // to its URL: nothing is started
+		hints = []string{"see its entry: codemode servers show " + hint.Word(e.Server)}
+	default:
 		hints = []string{"see what is started: codemode servers show " + hint.Word(e.Server)}
 	}
 	return hints

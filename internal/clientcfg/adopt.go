@@ -20,6 +20,11 @@ func ReadEntries(c *Client, scope Scope, path string, data []byte, env Env) ([]E
 	return f.entries, f.problems
 }
 
+// ReadOwn reads a file as those of codemode's own folder are read.
+func ReadOwn(path string, data []byte, env Env) ([]Entry, []Problem) {
+	return ReadEntries(&Client{ID: folderID, Key: mcpServers}, User, path, data, env)
+}
+
 // SameServer says whether two entries start the same, however they are written.
 func SameServer(a, b Entry) bool {
 	x, _ := identity(a)

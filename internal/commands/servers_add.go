@@ -88,6 +88,9 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 // isURL tells a server's address from a program.
 var isURL = regexp.MustCompile(`(?i)^https?://`)
 
+// isAddress tells any address.
+var isAddress = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
 // isHost tells an address that lacks its scheme: HOST:PORT/path or HOST.TLD/path.
 var isHost = regexp.MustCompile(`^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[0-9]+|([A-Za-z0-9-]+\.)+[A-Za-z]{2,})/`)
 
@@ -126,6 +129,10 @@ func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error)
 			return nil, &usageError{"a server with a URL takes no arguments, but there is " + quote(words[1]), nil}
 		}
 		entry["type"], entry["url"] = config.HTTP, words[0]
+	case isAddress.MatchString(words[0]):
+		return nil, &usageError{
+			"a URL begins with http:// or https://, not " + quote(words[0]) + "; nothing was written", nil,
+		}
 	default:
 		if err := lacksScheme(env, cmd, words); err != nil {
 			return nil, err
@@ -234,6 +241,9 @@ func addServer(ui *ui, t *tenancy, cmd *cli.Command, name string, entry map[stri
 		return err
 	}
 	file := t.ownFile(name)
+	if err := t.writable(file, text); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
 	}
@@ -245,6 +255,14 @@ func addServer(ui *ui, t *tenancy, cmd *cli.Command, name string, entry map[stri
 		ui.warn("there is no folder " + quote(cwd) + ", without which it does not start")
 	}
 	return t.tellAdded(ui, name, file)
+}
+
+// writable refuses an entry that every command would warn of from then on.
+func (t *tenancy) writable(file, text string) error {
+	if _, problems := clientcfg.ReadOwn(file, []byte(text), t.machine()); len(problems) > 0 {
+		return &usageError{problems[0].Err.Error() + "; nothing was written", nil}
+	}
+	return nil
 }
 
 // encodeEntry is the text of a file with one server.
@@ -260,12 +278,6 @@ func encodeEntry(name string, entry map[string]any) (string, error) {
 // tellAdded says what a new entry lacks, or what to do with it next.
 func (t *tenancy) tellAdded(ui *ui, name, file string) error {
 	t.discover()
-	for _, p := range t.found.Problems {
-		if p.File == file && p.Server == name {
-			ui.warn(p.Error(), "codemode servers edit "+name)
-			return nil
-		}
-	}
 	for _, e := range t.found.Named(name) {
 		if e.Server.Source != file {
 			continue

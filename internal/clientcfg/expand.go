@@ -239,6 +239,11 @@ func (x *expansion) ref(ref Ref) string {
 	return x.fail("the environment variable %s is not set", ref.Variable)
 }
 
+// Asks says whether an entry refers to what only the program that it was written for can find out.
+func (e Entry) Asks() bool {
+	return slices.ContainsFunc(refs(e.Server), func(r Ref) bool { return r.Asks != "" })
+}
+
 func (x *expansion) file(ref Ref) string {
 	if x.from.ReadFile == nil {
 		return x.fail("%s is not read here", ref.Text)

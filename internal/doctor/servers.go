@@ -122,6 +122,10 @@ func lacking(entries []clientcfg.Entry) (list []string) {
 			clientcfg.NeedsProgram:  "install the program of %s, or correct its command; codemode servers show %[1]s",
 			clientcfg.NeedsApproval: "codemode servers approve %s",
 		}[e.Status]
+		if e.Status == clientcfg.NeedsInput && e.Asks() {
+			text = "write an entry of your own for %s, with a variable in the place of what only its program can ask for: " +
+				"codemode servers add %[1]s …"
+		}
 		if text != "" && len(list) < maxLacking {
 			list = append(list, fmt.Sprintf(text, hint.Word(e.Server.Name)))
 		}

@@ -127,18 +127,29 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 	}, nil
 }
 
-// splitTool takes a server's and a tool's name apart: both may have dots, and the server is known.
+// knownServer takes the name of a server that is here off the front of SERVER.TOOL: both may have dots.
+func (t *tenancy) knownServer(word string) (server, tool string, ok bool) {
+	for at := len(word) - 1; at > 0; at-- {
+		if word[at] == '.' && t.isServer(word[:at]) {
+			return word[:at], word[at+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// isServer says whether a server has that name, or that alias.
+func (t *tenancy) isServer(name string) bool {
+	return slices.ContainsFunc(
+		t.found.Entries,
+		func(e clientcfg.Entry) bool { return e.Server.Name == name || t.aliases[e.Server.Name] == name },
+	)
+}
+
+// splitTool takes a server's and a tool's name apart.
 func (t *tenancy) splitTool(words []string) (server, tool string, err error) {
 	word := words[0]
-	for at := len(word) - 1; at > 0; at-- {
-		name := word[:at]
-		if word[at] == '.' &&
-			slices.ContainsFunc(
-				t.found.Entries,
-				func(e clientcfg.Entry) bool { return e.Server.Name == name || t.aliases[e.Server.Name] == name },
-			) {
-			return name, word[at+1:], nil
-		}
+	if server, tool, ok := t.knownServer(word); ok {
+		return server, tool, nil
 	}
 	server, tool, ok := strings.Cut(word, ".")
 	if !ok || server == "" || tool == "" {

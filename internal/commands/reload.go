@@ -162,7 +162,7 @@ func (r *reloader) tell(t *tenancy) {
 	}
 	for _, s := range t.found.Skipped {
 		if !before[s.Server.Name+" "+s.Reason] {
-			r.log.Info("a server was skipped", "server", s.Server, "reason", s.Reason)
+			r.log.Debug("a server was skipped", "server", s.Server, "reason", s.Reason)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 
 func listFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.BoolFlag{Name: "all", Usage: "also duplicates, and entries hidden by others", Local: true},
+		&cli.BoolFlag{Name: "all", Usage: "also duplicates, entries hidden by others, and codemode itself", Local: true},
 		&cli.BoolFlag{Name: "all-projects", Usage: "also what Claude Code has for other projects", Local: true},
 		jsonFlag(),
 	}, discoveryFlags()...)
@@ -99,9 +99,12 @@ type serverRow struct {
 func (l *listing) print(all, asJSON bool) error {
 	rows, hidden := []serverRow{}, 0
 	for _, e := range l.found.Entries {
-		if !all && (e.Status == clientcfg.Duplicate || e.Status == clientcfg.Shadowed) {
-			hidden++
-			continue
+		switch e.Status {
+		case clientcfg.Duplicate, clientcfg.Shadowed, clientcfg.SelfReference:
+			if !all {
+				hidden++
+				continue
+			}
 		}
 		rows = append(rows, l.row(e))
 	}
@@ -116,6 +119,7 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	if len(rows) == 0 {
 		l.ui.note("note", "no MCP server is configured")
+		l.tellHidden(hidden)
 		l.ui.hints([]string{"codemode servers add NAME -- COMMAND [ARG...]"})
 		return nil
 	}
@@ -146,15 +150,7 @@ func (l *listing) print(all, asJSON bool) error {
 			)
 		}
 	}
-	if hidden > 0 {
-		l.ui.note(
-			"note",
-			fmt.Sprintf(
-				"%s not shown: the same as another, or hidden by one; --all shows them",
-				plural(hidden, "entry is", "entries are"),
-			),
-		)
-	}
+	l.tellHidden(hidden)
 	if names := waiting(rows); len(names) > 0 {
 		l.ui.note(
 			"note", fmt.Sprintf("%s of this project and not approved", plural(len(names), "server is", "servers are")),
@@ -164,6 +160,16 @@ func (l *listing) print(all, asJSON bool) error {
 		)
 	}
 	return nil
+}
+
+func (l *listing) tellHidden(n int) {
+	if n > 0 {
+		l.ui.note(
+			"note",
+			plural(n, "entry is", "entries are")+
+				" not shown: the same as another, hidden by one, or codemode itself; --all shows them",
+		)
+	}
 }
 
 func waiting(rows []serverRow) (names []string) {

@@ -39,6 +39,9 @@ func (e *unusableError) Hint() []string {
 	case clientcfg.Disabled:
 		return []string{"switch it on in " + quote(file)}
 	case clientcfg.NeedsInput:
+		if e.entry.Asks() {
+			return []string{"write an entry of your own, with a variable in its place: codemode servers add " + name + " …"}
+		}
 		return []string{"set that where codemode is started, or change its entry in " + quote(file)}
 	case clientcfg.NeedsProgram:
 		return []string{"install that program, or change its entry in " + quote(file)}
@@ -99,6 +102,9 @@ func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, too
 		return err
 	}
 	defer l.close()
+	if known, its, ok := l.knownServer(server); ok && tool == "" && !l.isServer(server) {
+		server, tool = known, its // in one word, as call takes it
+	}
 	s, err := l.server(ctx, server)
 	if err != nil {
 		return err

@@ -188,7 +188,9 @@ func showKept(env Env, ui *ui, cmd *cli.Command, list []keptThing) error {
 		return err
 	}
 	if ui.live {
-		ui.hints([]string{"to remove some of it: codemode clean WHAT", "to remove all of the cache: codemode clean --all"})
+		ui.hints([]string{
+			"to remove some of it: codemode clean WHAT", "to remove all of the cache: codemode clean --all",
+		})
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func serversCommand(env Env, ui *ui) *cli.Command {
 
 func listFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.BoolFlag{Name: "all", Usage: "also duplicates, entries hidden by others, and codemode itself", Local: true},
+		&cli.BoolFlag{Name: "all", Usage: "also duplicates, hidden entries, and codemode itself", Local: true},
 		&cli.BoolFlag{Name: "all-projects", Usage: "also what Claude Code has for other projects", Local: true},
 		jsonFlag(),
 	}, discoveryFlags()...)

@@ -164,8 +164,8 @@ func (u *ui) askEach(from io.Reader, question string) (yes, all bool) {
 	return all || answer == "y" || answer == "yes", all
 }
 
-// put puts a question, and returns the answer that is typed: one of these, or nothing. What is none of them is asked for
-// again, a few times.
+// put puts a question, and returns the answer that is typed: one of these, or nothing. What is none of them is asked
+// for again, a few times.
 func (u *ui) put(from io.Reader, question string, answers ...string) string {
 	wrong := ""
 	for range maxWrong {

@@ -64,7 +64,7 @@ func TestCancelledBeforeSent(t *testing.T) {
 	out := k.run(Request{Servers: []string{"notes"}, Code: `
 calls = [asyncio.create_task(runtime.call_tool("notes", "delete_note", {"message": f"m{i}"})) for i in range(3)]
 await asyncio.sleep(2)
-for c in calls:
+for c in reversed(calls):  # the first one last: its place would be the next one's
     c.cancel()
 await asyncio.gather(*calls, return_exceptions=True)
 await asyncio.sleep(1)  # nobody tells code that its cancellation has come to the host

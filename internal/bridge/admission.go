@@ -132,14 +132,26 @@ type permit struct {
 	send  func(context.Context) (json.RawMessage, error)
 }
 
+// mayUse returns the run under way, if that was given the call's server and the server did not fail to start for it.
+func (l *live) mayUse(ctx context.Context, c guest.ToolCall) (*run, *refusal) {
+	r, ok := l.mayCall(c.Server)
+	if !ok {
+		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
+		return nil, &refusal{code, message, data, callDenied}
+	}
+	if err := r.failed[c.Server]; err != nil {
+		return nil, refusedFor(ctx, c, err)
+	}
+	return r, nil
+}
+
 // admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
 // offer the tool, the server must list it, and the policy must let it pass, or else the user. There is no other way to
 // a tool.
 func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
-	r, ok := l.mayCall(c.Server)
-	if !ok {
-		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
-		return permit{}, &refusal{code, message, data, callDenied}
+	r, no := l.mayUse(ctx, c)
+	if no != nil {
+		return permit{}, no
 	}
 	server, _ := l.bridge.servers.find(c.Server)
 	if !offers(server, c.Tool) {
@@ -149,9 +161,6 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 			guest.ErrorData{Server: c.Server, Tool: c.Tool},
 			callDenied,
 		}
-	}
-	if err := r.failed[server.Name]; err != nil {
-		return permit{}, refusedFor(ctx, c, err)
 	}
 	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
 	if err != nil {
@@ -171,10 +180,9 @@ var requestHints = policy.Hints{ReadOnly: true, OpenWorld: true}
 
 // admitRequest decides whether the run under way may ask a server for what is no call of a tool.
 func (l *live) admitRequest(ctx context.Context, c guest.ToolCall, request upstream.Request) (permit, *refusal) {
-	r, ok := l.mayCall(c.Server)
-	if !ok {
-		code, message, data := unavailable(c.Server, l.whyNot(c.Server))
-		return permit{}, &refusal{code, message, data, callDenied}
+	r, no := l.mayUse(ctx, c)
+	if no != nil {
+		return permit{}, no
 	}
 	alias := l.bridge.servers.configured().alias[c.Server]
 	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAlias: alias, Hints: requestHints}

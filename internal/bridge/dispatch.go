@@ -19,8 +19,8 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 	switch m.Method {
 	case guest.MethodToolCall:
 		return l.toolCall(ctx, t, m)
-	case guest.MethodAsk:
-		return l.ask(ctx, t, m)
+	case guest.MethodRequest:
+		return l.serverRequest(ctx, t, m)
 	case guest.MethodServer:
 		return l.describe(ctx, t, m)
 	case guest.MethodStdin:
@@ -70,30 +70,30 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() er
 		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
 	}
 	p, no := l.admit(ctx, c)
-	return l.make(ctx, t, m.ID, c, p, no)
+	return l.perform(ctx, t, m.ID, c, p, no)
 }
 
-// ask asks a server for something that is no call of a tool. It is judged, counted and written down as one, by the
+// serverRequest sends a server a request that is no call of a tool. It is judged, counted and logged as one, by the
 // method's name in the place of a tool's.
-func (l *live) ask(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) serverRequest(ctx context.Context, t *task, m guest.Message) func() error {
 	done := l.decode(len(m.Params))
-	c, request, err := parseAsk(m.Params)
+	c, request, err := parseRequest(m.Params)
 	done()
 	if err != nil {
-		return l.refuse(m.ID, -32602, err.Error()+"; nothing was asked", guest.ErrorData{})
+		return l.refuse(m.ID, -32602, err.Error()+"; nothing was sent", guest.ErrorData{})
 	}
 	if len(c.Server) > maxAskedName {
-		return l.tooLong(m.ID, "ask", "server's name", c.Server, maxAskedName)
+		return l.tooLong(m.ID, "request", "server's name", c.Server, maxAskedName)
 	}
 	p, no := l.admitRequest(ctx, c, request)
-	return l.make(ctx, t, m.ID, c, p, no)
+	return l.perform(ctx, t, m.ID, c, p, no)
 }
 
-// parseAsk reads the parameters of a request: as a call, whose arguments are what is sent, and for the server.
-func parseAsk(params json.RawMessage) (c guest.ToolCall, r upstream.Request, err error) {
-	var q guest.Ask
+// parseRequest reads the parameters of a request: as a call, whose arguments are what is sent, and for the server.
+func parseRequest(params json.RawMessage) (c guest.ToolCall, r upstream.Request, err error) {
+	var q guest.ServerRequest
 	if err := json.Unmarshal(params, &q); err != nil {
-		return c, r, fmt.Errorf("ask: %w", err)
+		return c, r, fmt.Errorf("request: %w", err)
 	}
 	if len(q.Params) > 0 {
 		if q.Params, err = guest.Canonical(q.Params); err != nil {
@@ -107,8 +107,8 @@ func parseAsk(params json.RawMessage) (c guest.ToolCall, r upstream.Request, err
 	return guest.ToolCall{Server: q.Server, Tool: r.Method(), Arguments: arguments}, r, err
 }
 
-// make makes a call that may be made, and answers it.
-func (l *live) make(
+// perform makes an admitted call and returns its answer, or that of the refusal.
+func (l *live) perform(
 	ctx context.Context, t *task, id int64, c guest.ToolCall, p permit, no *refusal,
 ) func() error {
 	if no != nil {

@@ -20,7 +20,7 @@ func FuzzChannel(f *testing.F) {
 		`{"jsonrpc":"2.0","method":"output","params":{"run":1,"stream":"stderr","base64":"//8="}}`,
 		`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/svg+xml","data":"PHN2Zy8+"}}` + "\n" + `{"jsonrpc":"2.0","method":"cancel","params":{"id":7}}`,
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"server":"gone","tool":"t","arguments":{"a":1}}}` + "\n" + `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"ask","params":{"server":"gone","method":"completion/complete","params":{"ref":null,"argument":{}}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"request","params":{"server":"gone","method":"completion/complete","params":{"ref":null,"argument":{}}}}`,
 		`{"jsonrpc":"2.0","id":8,"method":"search","params":{"query":"x","limit":-1}}`,
 		`{"jsonrpc":"2.0","id":9,"method":"tools/save","params":{"source":"def f(): pass"}}`,
 		`{"jsonrpc":"2.0","id":9,"method":"stdin","params":{"size":1e9}}`,

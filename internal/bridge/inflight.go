@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"io"
 	"sync"
 	"time"
@@ -24,7 +23,7 @@ type inFlight struct {
 func (f *inFlight) asks(line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, m := range messages(line) {
+	for _, m := range messagesOf(line) {
 		switch id, method := m.Get("id"), m.Get("method"); {
 		case method.String() == "notifications/cancelled":
 			delete(f.ids, m.Get("params.requestId").Raw)
@@ -41,7 +40,7 @@ func (f *inFlight) asks(line []byte) {
 func (f *inFlight) answers(message []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, m := range messages(message) {
+	for _, m := range messagesOf(message) {
 		if !m.Get("method").Exists() {
 			delete(f.ids, m.Get("id").Raw)
 		}
@@ -71,8 +70,8 @@ func (f *inFlight) wait(leaving <-chan struct{}) {
 	}
 }
 
-// messages are those of a line: one, or a batch.
-func messages(line []byte) []gjson.Result {
+// messagesOf are those of a line: one, or a batch.
+func messagesOf(line []byte) []gjson.Result {
 	m := gjson.ParseBytes(line)
 	if m.IsArray() {
 		return m.Array()
@@ -80,14 +79,14 @@ func messages(line []byte) []gjson.Result {
 	return []gjson.Result{m}
 }
 
-// answering is a writer that notes the answers that have been written.
-type answering struct {
+// answerWriter notes the answers that have been written.
+type answerWriter struct {
 	io.WriteCloser
 	inFlight *inFlight
 }
 
-func (a answering) Write(p []byte) (int, error) {
+func (a answerWriter) Write(p []byte) (int, error) {
 	n, err := a.WriteCloser.Write(p)
-	a.inFlight.answers(bytes.TrimSpace(p))
+	a.inFlight.answers(p)
 	return n, err
 }

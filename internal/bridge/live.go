@@ -184,7 +184,7 @@ func (l *live) handle(m guest.Message) error {
 		}
 		return nil
 	case guest.MethodToolCall,
-		guest.MethodAsk,
+		guest.MethodRequest,
 		guest.MethodServer,
 		guest.MethodSearch,
 		guest.MethodStdin,

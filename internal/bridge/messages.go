@@ -35,9 +35,11 @@ const (
 	shownLine  = 200          // bytes of a line in the log
 )
 
-func newMessageReader(in io.ReadCloser, answers io.Writer, asked *inFlight, log *slog.Logger) *messageReader {
+func newMessageReader(
+	in io.ReadCloser, answers io.Writer, asked *inFlight, ended func(), log *slog.Logger,
+) *messageReader {
 	return &messageReader{
-		Closer: in, lines: bufio.NewReaderSize(in, 64<<10), answers: answers, asked: asked, ended: func() {}, log: log,
+		Closer: in, lines: bufio.NewReaderSize(in, 64<<10), answers: answers, asked: asked, ended: ended, log: log,
 	}
 }
 

@@ -25,11 +25,11 @@ import (
 // however many there are, and prompt caches keep it.
 func (b *Bridge) runPython() *mcp.Tool {
 	limits := b.opts.Config.Run
-	changes := true // and reaches the world beyond it, which a tool does that does not say otherwise
+	destructive := true // openWorldHint is true where it is left out
 	return &mcp.Tool{
 		Name:        "run_python",
 		Title:       "Run Python",
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: &changes},
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &destructive},
 		Description: "Sandboxed Python: " + b.libraries() + ", no network or host files. " +
 			"Top-level await; variables persist. MCP servers: `await mcp_<server>.<tool>(...)`. " +
 			"Find tools: `await runtime.search_tool_docs('what')`, `runtime.discovered_servers()`, " +
@@ -84,12 +84,11 @@ func Refuse(
 func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
 	writer := newAbandonableWriter(out)
 	defer context.AfterFunc(ctx, writer.leave)()
-	answers := answering{writer, &inFlight{}}
-	messages := newMessageReader(in, writer, answers.inFlight, log)
-	messages.ended = func() {
+	answers := answerWriter{writer, &inFlight{}}
+	messages := newMessageReader(in, writer, answers.inFlight, func() {
 		answers.inFlight.wait(writer.leaving)
 		writer.leave()
-	}
+	}, log)
 	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: messages, Writer: answers, MaxLineLength: maxMessage}, nil)
 	if err != nil {
 		return fmt.Errorf("serving MCP: %w", err)
@@ -160,7 +159,8 @@ func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, 
 	if given(a.Session) {
 		if json.Unmarshal(a.Session, &req.Session) != nil || !sessionName(req.Session) {
 			return req, nil, errors.New(
-				"session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, and begin with neither dot nor dash",
+				"session: must be a name of 1 to 64 letters, digits, dots, dashes and underscores, " +
+					"and begin with neither dot nor dash",
 			)
 		}
 	}

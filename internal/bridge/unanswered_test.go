@@ -98,8 +98,9 @@ await asyncio.sleep(1)  # nobody tells code that its cancellation has come to th
 func TestStartedOnceForARun(t *testing.T) {
 	starts := filepath.Join(t.TempDir(), "starts")
 	k := newKit(t, nil, fake("down", "-starts", starts, "-exit-at-start", "3"))
-	for n := 1; n <= 2; n++ {
-		out := k.run(Request{Servers: []string{"down"}, Code: "await mcp_down.echo(message='x')"})
+	for i, code := range []string{"await mcp_down.echo(message='x')", "await mcp_down.resources.list()"} {
+		n := i + 1
+		out := k.run(Request{Servers: []string{"down"}, Code: code})
 		contains(t, out.compact(), `server "down"`, "exit status 3")
 		text, err := os.ReadFile(starts)
 		if err != nil || strings.Count(string(text), "\n") != n {

@@ -241,7 +241,7 @@ func addServer(ui *ui, t *tenancy, cmd *cli.Command, name string, entry map[stri
 		return err
 	}
 	file := t.ownFile(name)
-	if err := t.writable(file, text); err != nil {
+	if err := t.checkEntry(file, text); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -257,8 +257,8 @@ func addServer(ui *ui, t *tenancy, cmd *cli.Command, name string, entry map[stri
 	return t.tellAdded(ui, name, file)
 }
 
-// writable refuses an entry that every command would warn of from then on.
-func (t *tenancy) writable(file, text string) error {
+// checkEntry refuses an entry that every command would warn of from then on.
+func (t *tenancy) checkEntry(file, text string) error {
 	if _, problems := clientcfg.ReadOwn(file, []byte(text), t.machine()); len(problems) > 0 {
 		return &usageError{problems[0].Err.Error() + "; nothing was written", nil}
 	}

@@ -20,7 +20,7 @@ const (
 	MethodOutput   = "output"      // notification: Output
 	MethodDisplay  = "display"     // notification: Display
 	MethodToolCall = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
-	MethodAsk      = "ask"         // request: Ask -> the upstream's result, verbatim; of a list all pages as one
+	MethodRequest  = "request"     // request: ServerRequest -> the upstream's result, verbatim; a list's pages as one
 	MethodServer   = "server"      // request: ServerQuery -> Server with its tools
 	MethodSearch   = "search"      // request: SearchQuery -> SearchResult
 	MethodStdin    = "stdin"       // request: {} -> Stdin
@@ -185,9 +185,9 @@ type ToolCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Ask has the host ask a server for something that is no call of a tool: one of a few methods of MCP, such as
+// ServerRequest is a request to a server that is no call of a tool: one of a few methods of MCP, such as
 // resources/read. A failure is told as that of a ToolCall.
-type Ask struct {
+type ServerRequest struct {
 	Server string          `json:"server"` // real name
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"` // without a cursor

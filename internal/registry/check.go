@@ -21,9 +21,9 @@ var (
 	header   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
-// harmless says whether a publisher's text means itself: it hides nothing from who reads it, and is no reference to the
-// user's environment, nor a beginning of one, which another text could complete.
-func harmless(text string) bool {
+// isLiteral says whether a publisher's text means itself: it hides nothing from who reads it, and is no reference to
+// the user's environment, nor a beginning of one, which another text could complete.
+func isLiteral(text string) bool {
 	return len(text) <= maxText && utf8.ValidString(text) && !strings.Contains(text, "${") &&
 		!strings.HasSuffix(text, "$") &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -31,24 +31,24 @@ func harmless(text string) bool {
 
 // What identifies a package. None begins with "-", is a path or URL, or can be more than one word.
 var (
-	npmName    = regexp.MustCompile(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,213}$`)
-	npmVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,100})?$`)
-	archive    = regexp.MustCompile(`(?i)\.(tgz|tar|tar\.gz)$`) // which npm would take for a file
-	pypiName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,127}[A-Za-z0-9])?$`)
-	pypi       = regexp.MustCompile(`^[0-9][A-Za-z0-9.!+_-]{0,100}$`) // a version, PEP 440
-	image      = regexp.MustCompile(
+	npmName     = regexp.MustCompile(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,213}$`)
+	npmVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,100})?$`)
+	archive     = regexp.MustCompile(`(?i)\.(tgz|tar|tar\.gz)$`) // which npm would take for a file
+	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,127}[A-Za-z0-9])?$`)
+	pypiVersion = regexp.MustCompile(`^[0-9][A-Za-z0-9.!+_-]{0,100}$`) // a version, PEP 440
+	imageName   = regexp.MustCompile(
 		`^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?` +
 			`(@sha256:[a-f0-9]{64})?$`,
 	)
 	tagged = regexp.MustCompile(`[:@][^/]*$`)
 )
 
-// homes are where each kind of package is fetched from when nothing else is said.
-var homes = map[string]string{"npm": "npmjs.org", "pypi": "pypi.org"}
+// packageHosts are where each kind of package is fetched from when nothing else is said.
+var packageHosts = map[string]string{"npm": "npmjs.org", "pypi": "pypi.org"}
 
 // identifier is how a package is named to what starts it, or what is wrong with it.
 func identifier(p Package) (what, problem string) {
-	if home := homes[p.Type]; home != "" && p.Base != "" {
+	if home := packageHosts[p.Type]; home != "" && p.Base != "" {
 		u, err := url.Parse(p.Base)
 		if err != nil || u.Hostname() != home && !strings.HasSuffix(u.Hostname(), "."+home) {
 			return "", fmt.Sprintf("is a package of %q, which is not fetched from", clipped(p.Base))
@@ -60,11 +60,11 @@ func identifier(p Package) (what, problem string) {
 		ok = npmName.MatchString(what) && npmVersion.MatchString(p.Version) && !archive.MatchString(p.Version)
 		what += "@" + p.Version
 	case "pypi":
-		ok = pypiName.MatchString(what) && pypi.MatchString(p.Version)
+		ok = pypiName.MatchString(what) && pypiVersion.MatchString(p.Version)
 		what += "==" + p.Version
 	case "oci":
 		what = imageOf(p)
-		ok = len(what) <= 512 && image.MatchString(what) && tagged.MatchString(what)
+		ok = len(what) <= 512 && imageName.MatchString(what) && tagged.MatchString(what)
 	}
 	if !ok {
 		const text = "is the %s package %q of version %q, which is none"
@@ -86,8 +86,8 @@ func imageOf(p Package) string {
 	return what
 }
 
-// outright says whether a host is this machine or an address: a service for everybody has a name.
-func outright(host string) bool {
+// isLocalOrAddress says whether a host is this machine or an address: a service for everybody has a name.
+func isLocalOrAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")

@@ -59,12 +59,12 @@ func (s Server) Entry(r Request) (Entry, error) {
 			lacks.Programs = append(lacks.Programs, programs[0])
 			continue
 		}
-		return s.make(r, func(m *maker) { m.start(p, programs[max(i, 0)]) })
+		return s.build(r, func(m *builder) { m.start(p, programs[max(i, 0)]) })
 	}
 	for _, kind := range []string{"streamable-http", "sse"} {
 		i := slices.IndexFunc(s.Remotes, func(t Transport) bool { return t.Type == kind })
 		if i >= 0 && (r.From == "" || r.From == Remote) {
-			return s.make(r, func(m *maker) { m.reach(s.Remotes[i]) })
+			return s.build(r, func(m *builder) { m.reach(s.Remotes[i]) })
 		}
 	}
 	switch {
@@ -87,8 +87,8 @@ func (s Server) offered() string {
 	return strings.Join(kinds, ", ")
 }
 
-// maker makes one entry. It remembers the first thing that is wrong with it, and all that it lacks.
-type maker struct {
+// builder makes one entry. It remembers the first thing that is wrong with it, and all that it lacks.
+type builder struct {
 	request Request
 	entry   Entry
 	env     map[string]any
@@ -97,8 +97,8 @@ type maker struct {
 	err     string
 }
 
-func (s Server) make(r Request, fill func(*maker)) (Entry, error) {
-	m := &maker{request: r, entry: Entry{Fields: map[string]any{}}, env: map[string]any{}}
+func (s Server) build(r Request, fill func(*builder)) (Entry, error) {
+	m := &builder{request: r, entry: Entry{Fields: map[string]any{}}, env: map[string]any{}}
 	fill(m)
 	if m.err != "" {
 		return Entry{}, &EntryError{s.Name, m.err}
@@ -122,14 +122,14 @@ func (s Server) make(r Request, fill func(*maker)) (Entry, error) {
 	return m.entry, nil
 }
 
-func (m *maker) fail(format string, args ...any) {
+func (m *builder) fail(format string, args ...any) {
 	if m.err == "" {
 		m.err = fmt.Sprintf(format, args...)
 	}
 }
 
 // start makes an entry that starts a package.
-func (m *maker) start(p Package, program string) {
+func (m *builder) start(p Package, program string) {
 	if len(p.Runtime)+len(p.Arguments)+len(p.Env) > maxInputs {
 		m.fail("has more than %d arguments and variables", maxInputs)
 		return
@@ -140,26 +140,26 @@ func (m *maker) start(p Package, program string) {
 		return
 	}
 	assigned := m.variables(p)
-	args := m.arguments(p.Runtime, had[p.Type], p.Type == "oci")
+	args := m.arguments(p.Runtime, impliedArguments[p.Type], p.Type == "oci")
 	switch p.Type {
 	case "npm":
 		args = append(args, "-y")
 	case "oci":
 		m.entry.Runtime = len(args) > 0
-		args = slices.Concat([]string{"run", "-i", "--rm"}, m.handed(assigned), args)
+		args = slices.Concat([]string{"run", "-i", "--rm"}, m.containerEnv(assigned), args)
 	}
 	m.entry.Fields["command"] = program
 	m.entry.Fields["args"] = slices.Concat(args, []string{what}, m.arguments(p.Arguments, nil, false))
 }
 
-// had are arguments that an entry has anyway, and a terminal, which nobody sits at.
-var had = map[string][]string{
+// impliedArguments are arguments that an entry has anyway, and a terminal, which nobody sits at.
+var impliedArguments = map[string][]string{
 	"npm": {"-y", "--yes"}, "oci": {"run", "-i", "--interactive", "--rm", "-t", "--tty", "-it", "-ti"},
 }
 
 // variables puts those of a package into the entry. For a container, those whose values stand here are arguments of the
 // engine: as its own variables they could make it ask another engine.
-func (m *maker) variables(p Package) (assigned []string) {
+func (m *builder) variables(p Package) (assigned []string) {
 	for _, in := range p.Env {
 		if !variable.MatchString(in.Name) {
 			m.fail("has a variable %q, which is none", clipped(in.Name))
@@ -168,7 +168,7 @@ func (m *maker) variables(p Package) (assigned []string) {
 		if slices.Contains(m.request.Env, in.Name) {
 			continue
 		}
-		text, ok := m.one(in.Name, in, place{reference: in.Name, flag: "-e"})
+		text, ok := m.single(in.Name, in, place{reference: in.Name, flag: "-e"})
 		switch {
 		case !ok:
 		case p.Type == "oci" && !strings.Contains(text, "${"):
@@ -180,8 +180,8 @@ func (m *maker) variables(p Package) (assigned []string) {
 	return assigned
 }
 
-// handed are the options of a container engine that hand variables on to what runs in the container.
-func (m *maker) handed(assigned []string) (args []string) {
+// containerEnv are the options of a container engine that hand variables on to what runs in the container.
+func (m *builder) containerEnv(assigned []string) (args []string) {
 	names := slices.AppendSeq(slices.Concat(m.request.Env, assigned), maps.Keys(m.env))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -190,17 +190,17 @@ func (m *maker) handed(assigned []string) (args []string) {
 	return args
 }
 
-// secretly is an option -e whose value refers to the environment. It is handed on by name: others see arguments.
-var secretly = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=(.*\$\{.*)$`)
+// envOption is an option -e whose value refers to the environment. It is handed on by name: others see arguments.
+var envOption = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=(.*\$\{.*)$`)
 
 // arguments are those of a list, as words, but for some.
-func (m *maker) arguments(list []Input, but []string, engine bool) (args []string) {
+func (m *builder) arguments(list []Input, but []string, engine bool) (args []string) {
 	for i, in := range list {
 		label := strings.TrimLeft(in.Name, "-")
 		switch {
 		case slices.Contains(but, in.Name), in.Name == "" && slices.Contains(but, string(in.Value)):
 			continue
-		case in.Type == "named" && label == "", !harmless(in.Name):
+		case in.Type == "named" && label == "", !isLiteral(in.Name):
 			m.fail("has an argument with the name %q", clipped(in.Name))
 			return nil
 		case in.Type != "named":
@@ -210,19 +210,19 @@ func (m *maker) arguments(list []Input, but []string, engine bool) (args []strin
 			}
 		}
 		for _, text := range m.values(label, in, place{flag: "--set"}) {
-			if found := secretly.FindStringSubmatch(text); engine && found != nil &&
+			if found := envOption.FindStringSubmatch(text); engine && found != nil &&
 				slices.Contains([]string{"-e", "--env"}, in.Name) {
 				m.env[found[1]] = found[2]
 				continue
 			}
-			args = append(args, words(in, text)...)
+			args = append(args, argumentWords(in, text)...)
 		}
 	}
 	return args
 }
 
-// words are an argument as a program takes it: a switch alone, --name=value, -n value.
-func words(in Input, text string) []string {
+// argumentWords are an argument as a program takes it: a switch alone, --name=value, -n value.
+func argumentWords(in Input, text string) []string {
 	switch {
 	case in.Type != "named":
 		return []string{text}
@@ -242,8 +242,8 @@ type place struct {
 	flag      string // which gives it
 }
 
-// one is the value of an input that has one at most.
-func (m *maker) one(label string, in Input, at place) (string, bool) {
+// single is the value of an input that has at most one.
+func (m *builder) single(label string, in Input, at place) (string, bool) {
 	texts := m.values(label, in, at)
 	if len(texts) == 0 {
 		return "", false
@@ -253,16 +253,16 @@ func (m *maker) one(label string, in Input, at place) (string, bool) {
 
 // values are what an input gets: what the publisher has fixed, else what the user says, else the default, else what the
 // environment will hold. What is needed and nobody knows is missing.
-func (m *maker) values(label string, in Input, at place) []string {
+func (m *builder) values(label string, in Input, at place) []string {
 	if at.reference == "" && in.Secret {
-		at.reference = m.own(label)
+		at.reference = m.ownVariable(label)
 	}
 	about := need(label, at.flag, in)
 	if in.Value != "" {
 		return []string{m.filled(string(in.Value), in.Variables, at, false)}
 	}
 	if at.flag == "--set" {
-		if !harmless(label) || label == "" {
+		if !isLiteral(label) || label == "" {
 			m.fail("has an input called %q", clipped(label))
 			return nil
 		}
@@ -298,7 +298,7 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z0-9_.-]{1,100})\}`)
 
 // filled is a value with its parts in their places. A part that nothing is said of stays as it is, but in a URL, where
 // the user must say it.
-func (m *maker) filled(text string, parts map[string]Input, at place, isURL bool) string {
+func (m *builder) filled(text string, parts map[string]Input, at place, isURL bool) string {
 	m.literal(text)
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		label := found[1 : len(found)-1]
@@ -311,16 +311,16 @@ func (m *maker) filled(text string, parts map[string]Input, at place, isURL bool
 		}
 		within := place{flag: "--set"}
 		if at.reference != "" {
-			within.reference = m.own(label)
+			within.reference = m.ownVariable(label)
 		}
-		value, _ := m.one(label, part, within)
+		value, _ := m.single(label, part, within)
 		return value
 	})
 }
 
-// own is a variable of the environment for what only this server needs. It begins with the server's name: a stranger
-// who may choose any name would be handed any variable.
-func (m *maker) own(label string) string {
+// ownVariable is a variable of the environment for what only this server needs. It begins with the server's name: a
+// stranger who may choose any name would be handed any variable.
+func (m *builder) ownVariable(label string) string {
 	text := strings.ToUpper(m.request.Local + "_" + strings.TrimLeft(label, "-"))
 	text = strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -335,15 +335,15 @@ func (m *maker) own(label string) string {
 }
 
 // literal is a text of the publisher's, which must mean itself.
-func (m *maker) literal(text string) string {
-	if !harmless(text) {
+func (m *builder) literal(text string) string {
+	if !isLiteral(text) {
 		m.fail("has the value %q, which could stand for something else", clipped(text))
 	}
 	return text
 }
 
 // reach makes an entry that reaches a server by URL.
-func (m *maker) reach(t Transport) {
+func (m *builder) reach(t Transport) {
 	if len(t.Headers)+len(t.Variables) > maxInputs {
 		m.fail("has more than %d headers and variables", maxInputs)
 		return
@@ -363,7 +363,7 @@ func (m *maker) reach(t Transport) {
 		if slices.ContainsFunc(m.request.Header, func(h string) bool { return strings.EqualFold(h, in.Name) }) {
 			continue
 		}
-		if text, ok := m.one(in.Name, in, place{reference: m.own(in.Name), flag: "--header"}); ok {
+		if text, ok := m.single(in.Name, in, place{reference: m.ownVariable(in.Name), flag: "--header"}); ok {
 			headers[in.Name] = text
 		}
 	}
@@ -385,7 +385,7 @@ func addressProblem(address string) string {
 		return "which is not https"
 	case u.User != nil:
 		return "which has a user in it"
-	case outright(u.Hostname()):
+	case isLocalOrAddress(u.Hostname()):
 		return "which leads to an address rather than a name"
 	case strings.Contains(strings.SplitN(address, "/", 4)[2], "${"):
 		return "whose host is not known"

@@ -5,6 +5,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,17 +105,14 @@ func (c *Client) Latest(ctx context.Context, name string) (Server, error) {
 	return s, nil
 }
 
-var errLate = errors.New("late")
+var errTimeout = errors.New("late")
 
 func (c *Client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.Wait == 0 {
-		c.Wait = maxWait
-	}
-	return context.WithTimeoutCause(ctx, c.Wait, errLate)
+	return context.WithTimeoutCause(ctx, cmp.Or(c.Wait, maxWait), errTimeout)
 }
 
-// asking follows a redirect only within the registry: who is named in a setting is who is asked.
-var asking = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
+// httpClient follows a redirect only within the registry: who is named in a setting is who is asked.
+var httpClient = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > 4 || req.URL.Scheme != first.Scheme || req.URL.Host != first.Host {
 		return fmt.Errorf("it leads on to %q, which is not followed", req.URL.Redacted())
@@ -135,7 +133,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 	req.Header.Set("User-Agent", c.Agent)
 	req.Header.Set("Accept", "application/json")
-	resp, err := asking.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return fail.because("it cannot be reached: " + c.reason(ctx, err))
 	}
@@ -158,8 +156,8 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 func (c *Client) reason(ctx context.Context, err error) string {
 	var e *url.Error
 	switch {
-	case errors.Is(context.Cause(ctx), errLate):
-		return fmt.Sprintf("no answer within %v", c.Wait)
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return fmt.Sprintf("no answer within %v", cmp.Or(c.Wait, maxWait))
 	case errors.As(err, &e):
 		return e.Err.Error()
 	}

@@ -89,11 +89,11 @@ func (s *scalar) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// name is that of a server in a registry: a domain backwards, and a name in it.
-var name = regexp.MustCompile(`^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+/[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
+// serverName is that of a server in a registry: a domain backwards, and a serverName in it.
+var serverName = regexp.MustCompile(`^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+/[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
 // IsName says whether a text could be the name of a server in a registry.
-func IsName(text string) bool { return len(text) <= 200 && name.MatchString(text) }
+func IsName(text string) bool { return len(text) <= 200 && serverName.MatchString(text) }
 
 // parse reads a server as the registry's interface wraps it.
 func parse(data []byte) (Server, error) {

@@ -70,21 +70,26 @@ func (p *Pool) Redactor() *redact.Redactor {
 // to it since.
 type sessionSecrets struct {
 	mu    sync.Mutex
-	known *redact.Secrets // another one when there is more; its own is not changed
-	found *redact.Redactor
-	token string // the last one
+	known *redact.Secrets  // replaced, never changed, when there are more
+	over  *redact.Redactor // them; nil until it is asked for
+	token string           // the last one that was sent
 }
 
 // add notes more of them.
 func (s *sessionSecrets) add(more *redact.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.merge(more)
+}
+
+// merge is add with s.mu held.
+func (s *sessionSecrets) merge(more *redact.Secrets) {
 	all := &redact.Secrets{}
 	if s.known != nil {
 		all.Merge(s.known)
 	}
 	all.Merge(more)
-	s.known, s.found = all, nil
+	s.known, s.over = all, nil
 }
 
 func (s *sessionSecrets) all() *redact.Secrets {
@@ -96,10 +101,10 @@ func (s *sessionSecrets) all() *redact.Secrets {
 func (s *sessionSecrets) redactor() *redact.Redactor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.found == nil {
-		s.found = s.known.Redactor()
+	if s.over == nil {
+		s.over = s.known.Redactor()
 	}
-	return s.found
+	return s.over
 }
 
 // withToken has each token be noted before it is sent.
@@ -107,22 +112,25 @@ func (s *sessionSecrets) withToken(opts Options) Options {
 	token := opts.Token
 	opts.Token = func(ctx context.Context, server config.Server, refused string) (string, error) {
 		now, err := token(ctx, server, refused)
-		if err == nil && s.isNew(now) {
-			more := &redact.Secrets{}
-			more.Add(now)
-			s.add(more)
+		if err == nil {
+			s.addToken(now)
 		}
 		return now, err
 	}
 	return opts
 }
 
-func (s *sessionSecrets) isNew(token string) bool {
+// addToken notes a token before it is sent; most often it is the one before.
+func (s *sessionSecrets) addToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.token
+	if token == s.token {
+		return
+	}
+	more := &redact.Secrets{}
+	more.Add(token)
+	s.merge(more)
 	s.token = token
-	return token != before
 }
 
 // redacting is a redactor and what it was made of: it is made anew only for others.

@@ -82,16 +82,16 @@ class Calls:
             raise from_remote(error, server.name, tool, arguments) or error from None
         return finish(result, server.name, tool, arguments)
 
-    def ask(self, name, label, method, params, finish):
-        """Return a coroutine that asks a server for what is no call of a tool."""
+    def request(self, name, label, method, params, finish):
+        """Return a coroutine that sends a server a request that is no call of a tool."""
         server = self._catalog.callable(name)
-        return self._track(f"mcp_{server.alias}.{label}", self._ask, server, method, params, finish)
+        return self._track(f"mcp_{server.alias}.{label}", self._request, server, method, params, finish)
 
-    async def _ask(self, ticket, server, method, params, finish):
+    async def _request(self, ticket, server, method, params, finish):
         self._unawaited.pop(ticket, None)
         query = {"server": server.name, "method": method, "params": params}
         try:
-            answer = await self._catalog.channel.request("ask", query)
+            answer = await self._catalog.channel.request("request", query)
         except Exception as error:
             raise from_remote(error, server.name, arguments=params, method=method) or error from None
         return finish(answer)

@@ -98,7 +98,7 @@ class ServerModule(_Module):
         if name in ("resources", "prompts"):
             from . import _requests
 
-            return _requests.SPACES[name](self.__context__, self.__server__, name)
+            return _requests.NAMESPACES[name](self.__context__, self.__server__, name)
         catalog = self.__context__.catalog
         server = catalog.by_name(self.__server__)
         if name == "list_tools" and not (server and server.tools is not None and name in server.by_alias):

@@ -6,19 +6,19 @@ from ._proxies import ToolFunction
 from ._values import AttrDict, content_of, embedded, wrap
 
 
-def _asks(method, value):
+def _sends(method, value):
     """Make a method of one that returns the parameters of an MCP request; value makes what it returns of the answer.
 
     Its raw(…) returns the answer as the server sent it.
     """
 
     def decorate(prepare):
-        def bound(space):
-            params = prepare.__get__(space)
+        def bound(namespace):
+            params = prepare.__get__(namespace)
 
             def finishing(finish):
                 def ask(*args, **kwargs):
-                    return space._ask(prepare.__name__, method, params(*args, **kwargs), finish)
+                    return namespace._send(prepare.__name__, method, params(*args, **kwargs), finish)
 
                 ask.__name__, ask.__doc__, ask.__wrapped__ = prepare.__name__, prepare.__doc__, params
                 return ask
@@ -55,13 +55,13 @@ def _contents(answer):
 
 
 def _messages(answer):
-    messages = [AttrDict(role=m.get("role"), content=_said(m.get("content"))) for m in _list(answer, "messages")]
+    messages = [AttrDict(role=m.get("role"), content=_content(m.get("content"))) for m in _list(answer, "messages")]
     return AttrDict(description=answer.get("description"), messages=messages)
 
 
-def _said(content):
+def _content(content):
     if isinstance(content, list):
-        return [_said(block) for block in content]
+        return [_content(block) for block in content]
     return content_of(content) if isinstance(content, dict) else content
 
 
@@ -72,13 +72,13 @@ def _values(answer):
     return values
 
 
-class _Space(ToolFunction):
+class _Namenamespace(ToolFunction):
     """The requests of one kind. Called itself, it is the server's tool of that name, if there is one."""
 
     __slots__ = ()
 
-    def _ask(self, name, method, params, finish):
-        return self._context.calls.ask(self._server, f"{self._alias}.{name}", method, params, finish)
+    def _send(self, name, method, params, finish):
+        return self._context.calls.request(self._server, f"{self._alias}.{name}", method, params, finish)
 
     def _complete(self, ref, argument, value, context):
         params = {"ref": ref, "argument": {"name": _named(argument, "name"), "value": _text("value", value)}}
@@ -103,12 +103,12 @@ class _Space(ToolFunction):
         return f"<{self.__qualname__}: help({self.__qualname__}) tells what it has>"
 
 
-def _doc(space):
-    usage, tool = space._usage.format(space.__qualname__), space._known_tool()
-    return f"{usage}\n\n{space.__qualname__}(…) itself is a tool: {tool.signature}" if tool else usage
+def _doc(namespace):
+    usage, tool = namespace._usage.format(namespace.__qualname__), namespace._known_tool()
+    return f"{usage}\n\n{namespace.__qualname__}(…) itself is a tool: {tool.signature}" if tool else usage
 
 
-class Resources(_Space):
+class Resources(_Namenamespace):
     __slots__ = ()
     __doc__ = property(_doc)
     _usage = (
@@ -118,17 +118,17 @@ class Resources(_Space):
         "await {0}.complete(template, argument, value)  # values that the argument may have"
     )
 
-    @_asks("resources/list", _entries("resources"))
+    @_sends("resources/list", _entries("resources"))
     def list(self):
         """List the resources: dicts with uri, name, description, mimeType."""
         return {}
 
-    @_asks("resources/templates/list", _entries("resourceTemplates"))
+    @_sends("resources/templates/list", _entries("resourceTemplates"))
     def templates(self):
         """List the templates: dicts with uriTemplate, name, description."""
         return {}
 
-    @_asks("resources/read", _contents)
+    @_sends("resources/read", _contents)
     def read(self, uri):
         """Read a resource: return its text, or bytes; a list of mcp.Resource where there are several contents.
 
@@ -136,14 +136,14 @@ class Resources(_Space):
         """
         return {"uri": _named(uri, "uri")}
 
-    @_asks("completion/complete", _values)
+    @_sends("completion/complete", _values)
     def complete(self, template, argument, value="", context=None):
         """List values that begin with value, for an argument of a template. context: a dict of the other arguments."""
         ref = {"type": "ref/resource", "uri": _named(template, "uriTemplate")}
         return self._complete(ref, argument, value, context)
 
 
-class Prompts(_Space):
+class Prompts(_Namenamespace):
     __slots__ = ()
     __doc__ = property(_doc)
     _usage = (
@@ -152,12 +152,12 @@ class Prompts(_Space):
         "await {0}.complete(name, argument, value)  # values that the argument may have"
     )
 
-    @_asks("prompts/list", _entries("prompts"))
+    @_sends("prompts/list", _entries("prompts"))
     def list(self):
         """List the prompts: dicts with name, description, arguments."""
         return {}
 
-    @_asks("prompts/get", _messages)
+    @_sends("prompts/get", _messages)
     def get(self, name, arguments=None, /, **more):
         """Get a prompt: its description and messages, each with a role and a content (a str, mcp.Image, mcp.Resource).
 
@@ -165,13 +165,13 @@ class Prompts(_Space):
         """
         return {"name": _named(name, "name"), "arguments": _arguments({**(arguments or {}), **more})}
 
-    @_asks("completion/complete", _values)
+    @_sends("completion/complete", _values)
     def complete(self, name, argument, value="", context=None):
         """List values that begin with value, for an argument of a prompt. context: a dict of the other arguments."""
         return self._complete({"type": "ref/prompt", "name": _named(name, "name")}, argument, value, context)
 
 
-SPACES = {"resources": Resources, "prompts": Prompts}
+NAMESPACES = {"resources": Resources, "prompts": Prompts}
 
 
 def _named(thing, key):

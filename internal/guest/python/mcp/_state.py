@@ -100,7 +100,7 @@ def suggest(name):
     why = context.catalog.why_not(name[len("mcp_") :] if name.startswith("mcp_") else name)
     if why:
         return why
-    call = _as_clients_write(name, servers)
+    call = _client_style_call(name, servers)
     if call:
         return f"did you mean `{call}`?"
     if name.startswith("mcp"):
@@ -116,7 +116,7 @@ def suggest(name):
     return f"did you mean `{calls[meant]}`?" if meant in calls else None
 
 
-def _as_clients_write(name, servers):
+def _client_style_call(name, servers):
     """Return the call that is meant by mcp__SERVER__TOOL, as clients call tools that they list themselves."""
     if not name.startswith("mcp_"):
         return None

@@ -40,12 +40,12 @@ def discovered_servers(detailed=False):
     """Return the names of the servers that this run may call; detailed: a {"name", "description"} of each."""
     servers = _catalog.selectable()
     if not detailed:
-        return _AtHand(server.name for server in servers)
-    return _AtHand(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
+        return _AwaitableTuple(server.name for server in servers)
+    return _AwaitableTuple(_docs.AttrDict(name=server.name, description=server.description) for server in servers)
 
 
-class _AtHand(tuple):
-    """What need not be awaited, and may be: most of what stands beside it must."""
+class _AwaitableTuple(tuple):
+    """A tuple that may be awaited, too: most of what runtime has must be."""
 
     def __await__(self):
         return self

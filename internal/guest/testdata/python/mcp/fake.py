@@ -42,7 +42,7 @@ class Channel:
         if method == "tools/call":
             answer = self.answers.get((params["server"], params["tool"]), text("done"))
             answer = answer(params["arguments"]) if callable(answer) else answer
-        elif method == "ask":
+        elif method == "request":
             answer = self.answers[params["server"], params["method"]]
             answer = answer(params["params"]) if callable(answer) else answer
         elif method == "server":

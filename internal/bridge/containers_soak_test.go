@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"codemode/internal/require"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 )
@@ -25,13 +24,10 @@ const beSoaker = "CODEMODE_TEST_SOAK"
 // soakAtOnce is how many sessions of a codemode run side by side.
 const soakAtOnce = 2
 
-// TestContainersSoak is forty sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
+// TestContainersSoak is twenty sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
 // and codemodes that are killed in their midst. After the next start no container is left.
 func TestContainersSoak(t *testing.T) {
-	codemodes, each, own := 2, 5, 10 // of which all but the last are killed
-	if require.Named("soak") {
-		codemodes, each, own = 4, 6, 16
-	}
+	const codemodes, each, own = 2, 5, 10 // of which all but the last are killed
 	onEachEngine(t, func(t *testing.T, k *kit) {
 		pids := []int{os.Getpid()}
 		for range codemodes {

@@ -36,7 +36,7 @@ func TestManyRuns(t *testing.T) {
 	}
 	first, runs := 100, 400
 	if require.Named("soak") {
-		first, runs = 400, 2_000
+		first, runs = 400, 1_200
 	}
 	servers := make([]config.Server, upstreams)
 	for i := range servers {

@@ -23,7 +23,7 @@ func TestRandomDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := targets[0].Path
-			for seed := range uint64(splicetest.Count(25, 500)) {
+			for seed := range uint64(splicetest.Count(25, 250)) {
 				was := splicetest.Families[family](seed).Text
 				write(t, path, was)
 				if r := only(t, i.Install(t.Context(), req), path); r.Action != Installed {

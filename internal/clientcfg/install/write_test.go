@@ -275,7 +275,7 @@ func installer(t *testing.T, root, name string) *exec.Cmd {
 func TestKilled(t *testing.T) {
 	kills := 50
 	if require.Named("random") {
-		kills = 400
+		kills = 200
 	}
 	root := t.TempDir()
 	pad := strings.Repeat("x", 64<<10) // a file of some pages

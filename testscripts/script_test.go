@@ -127,7 +127,7 @@ func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 
 // condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may
 // mount; [pandas], with pandas and matplotlib; [npm], real servers and clients are there; [models], and what shows what
-// their models see; and [escapes] and [soak], CODEMODE_REQUIRE names them. One that CODEMODE_REQUIRE names and that
+// their models see; and [soak], CODEMODE_REQUIRE names it. One that CODEMODE_REQUIRE names and that
 // does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
 	holds := map[string]func() bool{
@@ -147,8 +147,7 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 		"mounts": sync.OnceValue(func() bool {
 			return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
 		}),
-		"escapes": func() bool { return require.Named("escapes") },
-		"soak":    func() bool { return require.Named("soak") },
+		"soak": func() bool { return require.Named("soak") },
 		"npm": sync.OnceValue(func() bool {
 			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))
 			return npmPrefix() != "" && err == nil
@@ -188,7 +187,7 @@ func TestReadme(t *testing.T) {
 	for name := range scriptCommands {
 		want = append(want, "`"+name)
 	}
-	for _, name := range []string{"native", "python", "mounts", "npm", "models", "pandas", "escapes", "soak"} {
+	for _, name := range []string{"native", "python", "mounts", "npm", "models", "pandas", "soak"} {
 		want = append(want, "`["+name+"]`")
 	}
 	rows := strings.ReplaceAll(string(data), "`[!] ", "`")

@@ -132,25 +132,39 @@ func (d *daemon) end(s syscall.Signal) error {
 	return nil
 }
 
-// forgot tells of an orphan whether it is a shim that docker has forgotten, as one does that was killed while it ended
-// a container: nothing is below it any more.
+// forgot tells of an orphan whether it is a shim that docker has forgotten, as one does that was killed while it started
+// or ended a container: nothing of the container runs below it.
 func (d *daemon) forgot(orphan string) bool {
 	if d == nil || !strings.Contains(orphan, "containerd-shim") || !strings.Contains(orphan, d.dir) {
 		return false
 	}
 	pid, _, _ := strings.Cut(orphan, " ")
-	tasks, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
-	return !slices.ContainsFunc(tasks, func(task string) bool {
-		below, _ := os.ReadFile(task)
-		return len(below) > 0
+	return !slices.ContainsFunc(below(pid), func(child string) bool {
+		command, _ := os.ReadFile("/proc/" + child + "/cmdline")
+		return string(command) != "runc\x00init\x00" // it waits for the word to become the container's first process
 	})
+}
+
+// below are the numbers of a process's children.
+func below(pid string) (children []string) {
+	tasks, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
+	for _, task := range tasks {
+		numbers, _ := os.ReadFile(task)
+		children = append(children, strings.Fields(string(numbers))...)
+	}
+	return children
 }
 
 // close ends it for good, with what it forgot when it was killed: shims and mounts.
 func (d *daemon) close() error {
 	err := d.end(syscall.SIGTERM)
 	for _, orphan := range orphans() {
-		if pid, _ := strconv.Atoi(strings.Fields(orphan)[0]); d.forgot(orphan) {
+		if !d.forgot(orphan) {
+			continue
+		}
+		shim, _, _ := strings.Cut(orphan, " ")
+		for _, number := range append(below(shim), shim) {
+			pid, _ := strconv.Atoi(number)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

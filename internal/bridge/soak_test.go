@@ -36,7 +36,7 @@ func TestManyRuns(t *testing.T) {
 	}
 	first, runs := 100, 400
 	if require.Named("soak") {
-		first, runs = 400, 1_200
+		first, runs = 300, 900
 	}
 	servers := make([]config.Server, upstreams)
 	for i := range servers {

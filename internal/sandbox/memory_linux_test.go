@@ -58,6 +58,9 @@ const crowdTime = 6 * time.Second
 
 // TestMemoryAtMost holds what a guest can use at most where no cgroup limits it, by a group that only counts.
 func TestMemoryAtMost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps the processors busy for a minute")
+	}
 	modes := []string{"greedy", "spinning"}
 	if require.Named("soak") {
 		modes = append(modes, "idle", "crowded", "unsharing", "resuming", "populating", "thread")
@@ -90,6 +93,9 @@ func TestMemoryAtMost(t *testing.T) {
 
 // TestMemoryKeptTo holds that nothing ends who keeps to the limit.
 func TestMemoryKeptTo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps the processors busy for a minute")
+	}
 	dir := measuringGroup(t)
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)

@@ -89,6 +89,9 @@ func TestCacheIsClosed(t *testing.T) {
 }
 
 func TestReduced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what codemode's own process does for it, TestNativeContract does, too")
+	}
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationReduced)
 		before := sandboxtest.TakeLeftovers(t)
@@ -99,6 +102,9 @@ func TestReduced(t *testing.T) {
 }
 
 func TestBubblewrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what codemode's own process does for it, TestNativeContract does, too")
+	}
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		require.Lacking(t, "bwrap", "bubblewrap is not installed: %v", err)
 	}

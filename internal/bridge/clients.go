@@ -23,7 +23,7 @@ func (b *Bridge) form(client string) Form {
 }
 
 // maxInstructed is how much of the servers' names a client's model is told, in bytes; about 60 tokens.
-const maxInstructed = 170
+const maxInstructed = 165
 
 // instructions name the servers that code may use, sorted: the same bytes as long as the configuration is the same,
 // so that prompt caches hold. Empty where there are none.

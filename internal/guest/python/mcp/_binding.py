@@ -14,7 +14,8 @@ def bind(tool, args, kwargs):
         return bind_dict(tool, args[0])
     if len(args) > len(tool.params):
         takes = len(tool.params)
-        raise _wrong(tool, f"takes {takes} positional argument{'s' * (takes != 1)} but {len(args)} were given")
+        were = "was" if len(args) == 1 else "were"
+        raise _wrong(tool, f"takes {takes} positional argument{'s' * (takes != 1)} but {len(args)} {were} given")
     given = {param["key"]: value for param, value in zip(tool.params, args)}
     return _bound(tool, given, kwargs, tool.by_name, tool.by_key)
 
@@ -58,7 +59,9 @@ def accepts_null(annotation):
 
 def _is_arguments(tool, value):
     """Whether a lone argument is a dict of them all: its keys are parameters, and the first takes no dict."""
-    if not isinstance(value, dict) or not value or not tool.params:
+    if not isinstance(value, dict) or not tool.params:
+        return isinstance(value, dict)
+    if not value:
         return False
     first = tool.params[0]["type"]
     if first == "Any" or any(alternative.startswith(("dict", "{")) for alternative in first.split(" | ")):

@@ -42,6 +42,19 @@ class Binding(unittest.IsolatedAsyncioTestCase):
         await fake.names()["mcp_s"].put({"data": 1})
         self.assertEqual(channel.calls()[0]["arguments"], {"data": {"data": 1}})
 
+    async def test_a_tool_without_parameters_takes_an_empty_dict(self):
+        channel = fake.start(fake.server("clock", fake.tool("now")))
+        now = fake.names()["mcp_clock"].now
+        await now({})
+        self.assertEqual(channel.calls()[0]["arguments"], {})
+        for arguments, message in (
+            ({"a": 1}, "now() got an unexpected argument 'a'"),
+            (1, "now() takes 0 positional arguments but 1 was given"),
+        ):
+            with self.assertRaises(TypeError) as caught:
+                now(arguments)
+            self.assertEqual(str(caught.exception).partition(";")[0], message)
+
     async def test_what_is_wrong_is_a_type_error_before_anything_is_sent(self):
         signature = "; it is create_issue(repo: str, title: str, body: str | None = None, per_page: int = 30) -> dict"
         for args, kwargs, message in (

@@ -34,7 +34,7 @@ func TestServerCrash(t *testing.T) {
 // case 34: a server that hangs costs its own limit and nobody else anything.
 func TestServerHangs(t *testing.T) {
 	k := newKit(t, func(o *Options) {
-		o.Config.Servers.StartTimeout, o.Config.Servers.CallTimeout = 2*time.Second, 2*time.Second
+		o.Config.Servers.StartTimeout, o.Config.Servers.CallTimeout = 4*time.Second, 2*time.Second
 	}, fake("init", "-hang", "initialize"), fake("list", "-hang", "tools/list"), fake("call", "-hang", "call"), fake("good"))
 	got := k.text(`
 import time
@@ -49,8 +49,8 @@ async def attempt(name):
 print("\n".join(await asyncio.gather(*map(attempt, ["init", "list", "call", "good"]))))
 print("good" if ends["good"] < min(ends[n] for n in ends if n != "good") else ends)
 `)
-	want(t, got, `init: MCPError: server "init": initialize: starting the server took longer than 2s
-list: MCPError: server "list": tools/list: starting the server took longer than 2s
+	want(t, got, `init: MCPError: server "init": initialize: starting the server took longer than 4s
+list: MCPError: server "list": tools/list: starting the server took longer than 4s
 call: ToolError: tool "echo" of server "call" took longer than 2s
 good: quick
 good

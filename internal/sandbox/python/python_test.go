@@ -153,6 +153,9 @@ func TestVerify(t *testing.T) {
 
 // TestRepair flips a bit, which leaves names and sizes as they were.
 func TestRepair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("unpacks Python twice, one after the other")
+	}
 	source := Source{CacheDir: t.TempDir()}
 	py, err := source.Prepare(t.Context())
 	if err != nil {

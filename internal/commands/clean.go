@@ -66,12 +66,12 @@ func kept(paths config.Paths) (list []keptThing) {
 			add(filepath.Base(path), path, true)
 		}
 	}
-	for _, tenant := range inside(join(paths.Cache, "tenants")) {
+	for _, tenant := range tenantFolders(join(paths.Cache, "tenants")) {
 		for _, path := range inside(tenant) {
 			add(tenantName(tenant)+filepath.Base(path), path, true)
 		}
 	}
-	for _, tenant := range inside(paths.State) {
+	for _, tenant := range tenantFolders(paths.State) {
 		if strings.HasPrefix(filepath.Base(tenant), "installed.") {
 			continue // what uninstall needs
 		}
@@ -105,6 +105,14 @@ func inside(dir string) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// tenantFolders leaves out links: what they lead to is not codemode's to remove.
+func tenantFolders(dir string) []string {
+	return slices.DeleteFunc(inside(dir), func(path string) bool {
+		info, err := os.Lstat(path)
+		return err != nil || !info.IsDir()
+	})
 }
 
 func sizeOf(path string) (size int64, err error) {

@@ -83,7 +83,7 @@ func (v *view) bwrapArgs() (args []string) {
 		args = append(args, how, b.Host, b.Inside)
 	}
 	for _, s := range v.symlinks {
-		args = append(args, "--symlink", s.Target, s.Inside)
+		args = append(args, "--symlink", string(s.Target), string(s.Inside))
 	}
 	return args
 }

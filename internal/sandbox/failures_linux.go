@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"syscall"
 
@@ -157,6 +158,11 @@ func diagnoseStage2(l *launch, err error, stderr []byte) error {
 	if !errors.As(err, &failure) {
 		return err
 	}
+	if l.view.guest != nil {
+		if err := mountFailure(l.view.guest.mounts, failure); err != nil {
+			return err
+		}
+	}
 	if failure.Errno == 0 && len(stderr) > 0 {
 		failure.Text += python.LastLine(string(stderr))
 	}
@@ -169,8 +175,23 @@ func diagnoseStage2(l *launch, err error, stderr []byte) error {
 	return stage2Failure(thisMachine(), failure, l.config.Path, l.view.program)
 }
 
+// mountFailure is a failure at one of the user's own files and folders: the machine can do what it should.
+func mountFailure(mounts []Mount, failure *stage2Error) error {
+	for _, m := range mounts {
+		for _, step := range []string{
+			fmt.Sprintf("opening mount %q", m.Host), fmt.Sprintf("restricting mount %q", m.Host),
+			fmt.Sprintf("mounting %q", path.Join(mountDir, m.Name)),
+		} {
+			if failure.Step == step {
+				return &MountError{Runtime: nativeName, Path: m.Host, Err: failure.Unwrap()}
+			}
+		}
+	}
+	return nil
+}
+
 // stage2Failure explains a step of the second stage that failed.
-func stage2Failure(m machine, failure *stage2Error, path string, program bool) *UnavailableError {
+func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *UnavailableError {
 	e := &UnavailableError{Runtime: nativeName, Step: failure.Step, Err: errors.New(failure.Text)}
 	if failure.Errno != 0 {
 		e.Err = syscall.Errno(failure.Errno)
@@ -192,7 +213,7 @@ func stage2Failure(m machine, failure *stage2Error, path string, program bool) *
 		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
 	case executing:
 		e.Code = "python"
-		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", path, e.Err)
+		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", exe, e.Err)
 		e.Remedy = []string{
 			"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.",
 			"Set `sandbox.python` to another interpreter.",

@@ -89,7 +89,7 @@ func (l *launch) prepare() error {
 	l.config = stage2.Config{
 		Path:       v.path,
 		Argv:       v.argv,
-		Env:        v.env,
+		Env:        stage2.ToBytes(v.env...),
 		Dir:        v.dir,
 		Keep:       v.keep,
 		Limits:     guestLimits(l.policy, l.enforced),
@@ -114,6 +114,7 @@ func (l *launch) prepare() error {
 func (l *launch) encode(pid int) ([]byte, error) {
 	opts := seccomp.Options{
 		Watched: l.enforced.Memory == meansWatchdog, OneSession: !l.view.program, Program: l.view.program,
+		Closed: l.view.closed,
 	}
 	if l.alone {
 		opts.Alone = uint32(pid)

@@ -61,6 +61,9 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 	if err != nil {
 		return nil, cacheUnavailable(err)
 	}
+	if err := CheckMounts(nativeName, spec.Mounts); err != nil {
+		return nil, err
+	}
 	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
 		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
 		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinTurn) })

@@ -79,7 +79,8 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 
 // shapeOf is what a pooled sandbox must have been started with; not every start can have one.
 func shapeOf(spec Spec) (*shape, bool) {
-	if spec.Stdin != nil || len(spec.Env) > 0 || !reflect.TypeOf(spec.Files).Comparable() {
+	if spec.Stdin != nil || len(spec.Env) > 0 || len(spec.Mounts) > 0 || // of which there may be others by then
+		!reflect.TypeOf(spec.Files).Comparable() {
 		return nil, false
 	}
 	spec.Session, spec.Tenant = PoolLabel, ""

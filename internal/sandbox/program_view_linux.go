@@ -286,7 +286,9 @@ func resolveExisting(path string) string {
 // sees tells whether a path is seen without more ado.
 func (p *places) sees(path string) bool {
 	return slices.ContainsFunc(p.binds, func(b Bind) bool { return holds(b.Inside, path) }) ||
-		slices.ContainsFunc(programHost().symlinks, func(l stage2.Symlink) bool { return holds(l.Inside, path) })
+		slices.ContainsFunc(
+			programHost().symlinks, func(l stage2.Symlink) bool { return holds(string(l.Inside), path) },
+		)
 }
 
 // isPrivate tells whether a path is nothing that a program sees without its entry's naming it: a home whole, what

@@ -41,13 +41,27 @@ func (l *launch) prepareReduced() error {
 	py, dir := l.view.guest.py, l.view.guest.dir
 	l.config.Path = py.HostPath(py.Exe)
 	l.config.Argv = l.view.guest.argv(l.config.Path, dir)
-	l.config.Env = replaceEnv(l.config.Env, map[string]string{"HOME": work, "TMPDIR": tmp, "MPLCONFIGDIR": tmp})
-	l.config.Landlock = stage2.Landlock{
-		Write:   []string{tmp, work},
-		Devices: l.view.devices,
-	}
+	l.config.Env = stage2.ToBytes(
+		replaceEnv(l.view.env, map[string]string{"HOME": work, "TMPDIR": tmp, "MPLCONFIGDIR": tmp})...,
+	)
+	var read, execute []string
+	write := []string{tmp, work}
 	for _, b := range guestBinds(py, dir) {
-		l.config.Landlock.Execute = append(l.config.Landlock.Execute, b.Host)
+		execute = append(execute, b.Host)
+	}
+	for _, m := range l.view.guest.mounts { // there is nothing to mount by: what holds is Landlock alone
+		if err := os.Symlink(m.Host, filepath.Join(work, m.Name)); err != nil {
+			return fmt.Errorf("making the guest's directories: %w", err)
+		}
+		if m.Write {
+			write = append(write, m.Host)
+		} else {
+			read = append(read, m.Host)
+		}
+	}
+	l.config.Landlock = stage2.Landlock{
+		Read: stage2.ToBytes(read...), Execute: stage2.ToBytes(execute...), Write: stage2.ToBytes(write...),
+		Devices: stage2.ToBytes(l.view.devices...),
 	}
 	for _, p := range py.SitePackages {
 		l.site = append(l.site, py.HostPath(p))

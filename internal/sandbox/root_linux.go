@@ -34,6 +34,7 @@ type Bind struct {
 	Real         bool // Host leads through no link, and must not when it is mounted
 	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 	Hidden       bool // the guest should not learn where Host is, which is in the user's home
+	NoExec       bool // nothing in it can be executed
 }
 
 // A hostView is a part of the host.
@@ -59,7 +60,7 @@ func look(paths []string) hostView {
 		}
 		// Merged /usr: the link is made anew, its target is one of the others.
 		if target, err := os.Readlink(p); err == nil {
-			v.symlinks = append(v.symlinks, stage2.Symlink{Target: target, Inside: p})
+			v.symlinks = append(v.symlinks, stage2.Symlink{Target: stage2.Bytes(target), Inside: stage2.Bytes(p)})
 		}
 	}
 	return v

@@ -8,11 +8,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,10 +52,45 @@ type Spec struct {
 	Env     []string // added to the runtime's own small environment
 	Stdin   *os.File // the guest's input; nil is none. Start does not close it. See Sandbox.Input
 	Policy  Policy
+	Mounts  []Mount // what it sees of this host beside the system
 
 	// StdinTurn is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
 	// not for the guest. It is nil where nobody does.
 	StdinTurn sync.Locker
+}
+
+// WorkDir is where a guest starts, and what it may write to.
+const WorkDir = "/workspace"
+
+// A Mount is a file or folder of this host that the guest sees in WorkDir, where nothing of it can be executed. Host
+// is absolute and leads through no link. A folder may hold sockets that programs of the host listen on, so a guest
+// with one gets no Unix sockets that could connect to a path.
+type Mount struct {
+	Host  string
+	Name  string // one element of a path, of any bytes
+	Dir   bool
+	Write bool // what is in it may be changed
+}
+
+// CheckMounts finds the first that is no longer what it was chosen as.
+func CheckMounts(runtime string, mounts []Mount) error {
+	for _, m := range mounts {
+		fi, err := os.Lstat(m.Host)
+		if err == nil && (fi.IsDir() != m.Dir || !m.Dir && !fi.Mode().IsRegular()) {
+			err = errReplaced
+		}
+		if err != nil {
+			return &MountError{Runtime: runtime, Path: m.Host, Err: cmp.Or(errors.Unwrap(err), err)}
+		}
+	}
+	return nil
+}
+
+var errReplaced = errors.New("something else is there now")
+
+// hasDirs tells whether a folder is among mounts.
+func hasDirs(mounts []Mount) bool {
+	return slices.ContainsFunc(mounts, func(m Mount) bool { return m.Dir })
 }
 
 // GuestDir is where Spec.Files appear inside every sandbox.
@@ -215,6 +253,23 @@ func (e *GapError) Hint() []string {
 	}
 	return []string{"to do without: CODEMODE_SANDBOX_ALLOW_GAPS=" + strings.Join(names, ",")}
 }
+
+// MountError says why a guest cannot have a mount.
+type MountError struct {
+	Runtime string
+	Path    string // on this host
+	Err     error
+	Remedy  []string
+}
+
+func (e *MountError) Error() string {
+	return fmt.Sprintf("runtime %q cannot show %q to code: %v", e.Runtime, e.Path, e.Err)
+}
+
+func (e *MountError) Unwrap() error { return e.Err }
+
+// Hint is what makes it possible.
+func (e *MountError) Hint() []string { return e.Remedy }
 
 // UnavailableError says why a runtime cannot be used on this machine.
 type UnavailableError struct {

@@ -88,11 +88,14 @@ func isRootOutside() bool {
 func (l *launch) trees(binds []Bind) []stage2.Bind {
 	var out []stage2.Bind
 	for _, b := range binds {
-		sb := stage2.Bind{Host: b.Host, Inside: b.Inside, Write: b.Write, Real: b.Real, Hidden: b.Hidden}
+		sb := stage2.Bind{
+			Host: stage2.Bytes(b.Host), Inside: stage2.Bytes(b.Inside), Write: b.Write, Real: b.Real, Hidden: b.Hidden,
+			NoExec: b.NoExec,
+		}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()
 		if os.Geteuid() == 0 {
-			if fd, err := stage2.OpenTree(b.Host, b.Write, b.Real); err == nil {
+			if fd, err := stage2.OpenTree(sb); err == nil {
 				tree := os.NewFile(uintptr(fd), b.Host)
 				sb.Tree = l.pass(tree)
 				if b.Shift && l.givesUpRoot() {
@@ -103,6 +106,32 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 		out = append(out, sb)
 	}
 	return out
+}
+
+// ownersOf is the user namespace by which owners are shifted: the process's own, where that is root in it, and else one
+// that is made for it alone, by a process that never gets its configuration.
+func (l *launch) ownersOf(pid int) (ns *os.File, err error) {
+	if l.view.uid == 0 {
+		return os.Open(procFile(pid, "ns/user"))
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer closeFiles(r, w)
+	cmd := secondStage()
+	cmd.ExtraFiles = []*os.File{nil, nil, nil, r, w}
+	cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER
+	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: guestID, Size: 1}}
+	cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = ids, ids
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	return os.Open(procFile(cmd.Process.Pid, "ns/user"))
 }
 
 // A shifted mount shows what is root's as what is the sandbox's user's, who is nobody on the host.
@@ -118,7 +147,7 @@ func (l *launch) shiftOwners(pid int) error {
 	if len(l.shift) == 0 {
 		return nil
 	}
-	ns, err := os.Open(procFile(pid, "ns/user"))
+	ns, err := l.ownersOf(pid)
 	if err != nil {
 		return fmt.Errorf("starting a sandbox: %w", err)
 	}

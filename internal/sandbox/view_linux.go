@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path"
+	"slices"
 	"time"
 
 	"codemode/internal/sandbox/python"
@@ -27,6 +28,7 @@ type view struct {
 	devices  []string
 	network  bool          // the host's
 	grace    time.Duration // to end by itself when codemode has died
+	closed   bool          // no Unix socket that could connect to a path: it sees folders that may hold sockets
 
 	guest *guestSource // nil for a program
 }
@@ -36,23 +38,41 @@ type guestSource struct {
 	py   *python.Interpreter
 	dir  string // of the guest's files
 	boot string // below dir
+
+	mounts []Mount
 }
 
 // guestView is what a guest sees.
 func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) view {
-	source := &guestSource{py, dir, spec.Boot}
-	return view{
-		path: py.Exe, argv: source.argv(py.Exe, GuestDir), env: guestEnv(py, spec.Env), dir: "/workspace", keep: 6,
+	source := &guestSource{py, dir, spec.Boot, spec.Mounts}
+	v := view{
+		path: py.Exe, argv: source.argv(py.Exe, GuestDir), env: guestEnv(py, spec.Env), dir: WorkDir, keep: 6,
 		uid: guestID, gid: guestID,
-		binds: guestBinds(py, dir), symlinks: host().symlinks, files: rootFiles(), devices: guestDevices(e),
+		binds: guestBinds(py, dir), symlinks: slices.Clone(host().symlinks), files: rootFiles(),
+		devices: guestDevices(e),
 		dirs: []stage2.Dir{
 			{Inside: "/tmp", Size: spec.Policy.TmpSize, Inodes: 4096},
-			{Inside: "/workspace", Size: spec.Policy.WorkSize, Inodes: 16384},
+			{Inside: WorkDir, Size: spec.Policy.WorkSize, Inodes: 16384},
 		},
-		shm:   16 << 20,
-		guest: source,
+		shm:    16 << 20,
+		closed: hasDirs(spec.Mounts),
+		guest:  source,
 	}
+	for _, m := range spec.Mounts {
+		inside := path.Join(mountDir, m.Name)
+		v.binds = append(
+			v.binds, Bind{Host: m.Host, Inside: inside, Write: m.Write, Real: true, Shift: true, NoExec: true},
+		)
+		v.symlinks = append(v.symlinks, stage2.Symlink{
+			Target: stage2.Bytes(inside), Inside: stage2.Bytes(path.Join(WorkDir, m.Name)),
+		})
+	}
+	return v
 }
+
+// mountDir is where mounts are, with links to them in WorkDir: Landlock allows to write to all that is below that, and
+// what may only be read should have two walls.
+const mountDir = "/mnt"
 
 // argv is the guest's command line: isolated from environment and user, without site, unbuffered.
 func (g *guestSource) argv(exe, dir string) []string {
@@ -70,18 +90,25 @@ func (v *view) writable() []string {
 
 // landlock repeats what the mounts say, in case one of them is undone.
 func (v *view) landlock() stage2.Landlock {
-	l := stage2.Landlock{Read: []string{"/"}, Devices: []string{"/dev"}, Network: v.network}
+	var execute, write, own []string
 	for _, b := range v.binds {
-		if b.Write {
-			l.Own = append(l.Own, b.Inside)
-		} else {
-			l.Execute = append(l.Execute, b.Inside)
+		switch {
+		case b.NoExec && b.Write:
+			write = append(write, b.Inside)
+		case b.NoExec: // it can be read, as everything can
+		case b.Write:
+			own = append(own, b.Inside)
+		default:
+			execute = append(execute, b.Inside)
 		}
 	}
 	if v.program {
-		l.Own = append(l.Own, v.writable()...)
+		own = append(own, v.writable()...)
 	} else {
-		l.Write = v.writable()
+		write = append(write, v.writable()...)
 	}
-	return l
+	return stage2.Landlock{
+		Read: stage2.ToBytes("/"), Execute: stage2.ToBytes(execute...), Write: stage2.ToBytes(write...),
+		Own: stage2.ToBytes(own...), Devices: stage2.ToBytes("/dev"), Network: v.network,
+	}
 }

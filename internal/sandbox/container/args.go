@@ -18,19 +18,27 @@ type order struct {
 	spec    sandbox.Spec
 	means   sandbox.Enforcement
 	way     way
-	binds   []bind   // folders of this host, read-only
+	binds   []bind   // of this host
 	volumes []string // of the image, which the engine would make writable
 	python  []string // what python3 is called with
 }
 
-// A bind is a folder of the engine's host and where it is in the container.
-type bind struct{ source, target string }
+// A bind is a file or folder of the engine's host and where it is in the container, read-only unless write is set.
+type bind struct {
+	source, target string
+	write          bool
+	options        []string
+}
 
 // String is an option of --mount, a line of CSV: a path may hold whatever a path may hold.
 func (b bind) String() string {
 	var line strings.Builder
 	w := csv.NewWriter(&line)
-	_ = w.Write([]string{"type=bind", "src=" + b.source, "dst=" + b.target, "readonly"})
+	options := []string{"type=bind", "src=" + b.source, "dst=" + b.target}
+	if !b.write {
+		options = append(options, "readonly")
+	}
+	_ = w.Write(append(options, b.options...))
 	w.Flush()
 	return strings.TrimSuffix(line.String(), "\n")
 }

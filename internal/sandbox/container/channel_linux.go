@@ -22,6 +22,8 @@ func (e *engine) shortest() way {
 		return viaStreams
 	case e.name == Podman:
 		return viaDescriptor
+	case e.closed: // to sockets
+		return viaStreams
 	}
 	return viaSocket
 }

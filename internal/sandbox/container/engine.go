@@ -30,6 +30,7 @@ type engine struct {
 	global  []string // arguments before every subcommand
 	profile string   // path of the system call filter's profile; empty where the keeper has the filter
 	filters []filter // of the keeper, which knows what machine it is on
+	closed  bool     // the filter is that of guests which see folders of their user's: they make no socket
 	owner   owner    // codemode, as the labels of its containers say
 
 	id       string // of docker's daemon
@@ -75,7 +76,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.chooseFilter(e); err != nil {
+	if err := r.chooseFilter(e, false); err != nil {
 		return nil, err
 	}
 	if e.name == Docker && !e.rootless && e.vm == "" {
@@ -89,9 +90,9 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 
 // chooseFilter has the engine's command read the system call filter from a file, and where podman would look for that
 // on another machine, the keeper. Docker's command sends what it has read (podman-run(1) and docker run, November
-// 2026).
-func (r *Runtime) chooseFilter(e *engine) (err error) {
-	opts := seccomp.Options{Watched: e.memory == byWatchdog}
+// 2026). It is closed for guests that see folders of their user's.
+func (r *Runtime) chooseFilter(e *engine, closed bool) (err error) {
+	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: closed}
 	if e.name == Podman && !e.local {
 		e.filters, err = filters(opts)
 		return err

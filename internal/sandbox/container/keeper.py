@@ -19,17 +19,18 @@ def start():
     """Fork. In the guest it returns the code to run; the keeper never returns."""
     version = "%d.%d.%d" % sys.version_info[:3]
     if sys.version_info < (3, 9):
-        greet(1 if fd == 0 else fd, version, [])
+        greet(1 if fd == 0 else fd, version, "", [])
         sys.exit(0)
     files = [(field().decode(), field()) for _ in range(int(field()))]
     env = [field() for _ in range(int(field()))]
     boot, limit, processes = field().decode(), int(field()), int(field())
+    mounts = [(field(), field()) for _ in range(int(field()))]
     filters = {field().decode(): field() for _ in range(int(field()))}
     unpack(files)
     if filters:
         confine(filters)
     channel = [0, 1] if fd == 0 else [fd]
-    greet(channel[-1], version, libraries())
+    greet(channel[-1], version, closed(mounts), libraries())
     outputs = [posix.pipe(), posix.pipe()]
     guest = posix.fork()
     if guest == 0:
@@ -59,6 +60,14 @@ def unpack(files):
         posix.close(out)
     for path in directories:  # against mistakes: the guest owns them
         posix.chmod(path, 0o555)
+
+
+def closed(mounts):
+    """The number of the first mount that this user may not use as it is meant."""
+    for i, (name, mode) in enumerate(mounts):
+        if not posix.access(b"/workspace/" + name, posix.R_OK | (posix.W_OK if mode == b"w" else 0)):
+            return str(i)
+    return ""
 
 
 def confine(filters):
@@ -91,9 +100,9 @@ def libraries():
     return added
 
 
-def greet(out, version, site):
+def greet(out, version, closed, site):
     """The first bytes on the channel: see greeting in payload.go. What follows is the guest's."""
-    fields = [text.encode("utf-8", "surrogateescape") for text in [version] + site]
+    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed] + site]
     write_all(out, b"codemode%08x" % len(fields) + b"".join(b"%08x" % len(f) + f for f in fields))
 
 

@@ -55,6 +55,11 @@ func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters
 		processes = int64(spec.Policy.Processes)
 	}
 	b = appendNumber(appendNumber(b, memory), processes)
+	b = appendNumber(b, len(spec.Mounts))
+	for _, m := range spec.Mounts {
+		b = appendField(b, m.Name)
+		b = appendField(b, map[bool]string{false: "r", true: "w"}[m.Write])
+	}
 	b = appendNumber(b, len(filters))
 	for _, f := range filters {
 		b = appendField(appendField(b, f.machine), f.program)
@@ -99,9 +104,11 @@ func (p *payloads) files(tree fs.FS) ([]byte, error) {
 	return all, nil
 }
 
-// A greeting is the first a container says: which Python it has, and where that keeps its packages.
+// A greeting is the first a container says: which Python it has, which mount its user may not use, and where Python
+// keeps its packages.
 type greeting struct {
 	python string
+	closed int // the first such mount; -1 is none
 	site   []string
 }
 
@@ -116,6 +123,7 @@ const (
 
 // readGreeting reads the greeting and not a byte more.
 func readGreeting(r io.Reader) (g greeting, err error) {
+	g.closed = -1
 	mark := make([]byte, len(greetingMark))
 	if _, err := io.ReadFull(r, mark); err != nil {
 		return g, err
@@ -131,13 +139,25 @@ func readGreeting(r io.Reader) (g greeting, err error) {
 		}
 		text := make([]byte, n)
 		_, err = io.ReadFull(r, text)
-		if i == 0 {
+		switch i {
+		case 0:
 			g.python = string(text)
-		} else {
+		case 1:
+			g.closed = indexIn(text)
+		default:
 			g.site = append(g.site, string(text))
 		}
 	}
 	return g, err
+}
+
+// indexIn is the number in a text, -1 of what is none.
+func indexIn(text []byte) int {
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 func readLength(r io.Reader, limit int) (int, error) {

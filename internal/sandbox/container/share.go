@@ -177,7 +177,7 @@ func (r *Runtime) tryShare(ctx context.Context, e *engine, dir string) (err erro
 	if err = errors.Join(err, os.Chmod(file, 0o644), os.Chmod(mounted, 0o755)); err != nil {
 		return fmt.Errorf("proving that folder %q is shared: %w", dir, err)
 	}
-	found, err := r.throwaway(ctx, e, readToken, bind{mounted, shareDir})
+	found, err := r.throwaway(ctx, e, readToken, bind{source: mounted, target: shareDir})
 	if err != nil {
 		return err
 	}

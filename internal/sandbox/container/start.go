@@ -35,6 +35,9 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox
 		return nil, &sandbox.GapError{Runtime: r.name, Gaps: gaps}
 	}
 	means.Isolation = sandbox.IsolationFull // whatever less would have been accepted
+	if e, err = r.mountable(ctx, e, spec.Mounts); err != nil {
+		return nil, err
+	}
 	sb, err := r.launch(ctx, e, spec, means)
 	if r.opts.Missing && isMissing(err) {
 		if err := r.fetch(ctx); err != nil {
@@ -152,6 +155,7 @@ func (r *Runtime) launchBy(
 	o := order{
 		name: g.name, image: r.opts.Image, user: r.user(means), profile: e.profile,
 		spec: spec, means: means, way: by, volumes: volumes, python: by.boot(),
+		binds: e.binds(spec.Mounts),
 	}
 	if err := g.run(o); err != nil {
 		leave()
@@ -162,6 +166,9 @@ func (r *Runtime) launchBy(
 		err = e.unavailable("image-python", "starting Python in a container",
 			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
 			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
+	}
+	if i := g.hello.closed; err == nil && i >= 0 && i < len(spec.Mounts) {
+		err = g.closedTo(spec.Mounts[i], o.user)
 	}
 	if err != nil {
 		g.Kill()
@@ -329,7 +336,7 @@ func (g *guest) run(o order) (err error) {
 			return err
 		}
 		g.channel, g.bootArg = waits, "fd:3:4:5"
-		o.binds = []bind{{waits.inner, socketDir}}
+		o.binds = append(o.binds, bind{source: waits.inner, target: socketDir})
 	}
 	g.cmd = g.engine.command(g.engine.args(o)...)
 	g.cmd.Stdin, g.cmd.Stderr, g.cmd.ExtraFiles = ends[0][0], ends[2][1], passed

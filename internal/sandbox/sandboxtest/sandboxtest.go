@@ -52,6 +52,8 @@ func Run(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 		{"Processes", processes},
 		{"Descriptors", descriptors},
 		{"Environment", environment},
+		{"Mounts", mounts},
+		{"MountGone", mountGone},
 		{"LeftOutput", leftOutput},
 		{"LeftOutputIsBounded", leftOutputIsBounded},
 		{"ReadsOwnOutput", readsOwnOutput},

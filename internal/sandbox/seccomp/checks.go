@@ -111,19 +111,43 @@ var programPrctls = []uint32{
 // noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was
 // given are seen outside, and are its user's there.
 func noSetIDs(p *program) {
-	for name, mode := range map[string]uint32{
-		"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2,
-	} {
+	for name, mode := range changesMode {
+		p.rule(name, setsID(mode)...)
+	}
+	for name, mode := range map[string]uint32{"mknod": 1, "mknodat": 2} {
 		p.rule(name, setsID(mode)...)
 	}
 	noSetIDsOpened(p)
+}
+
+// Calls that give files a mode, and which argument that is; of open and openat, the argument behind the flags.
+var (
+	changesMode = map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+	opens       = map[string]uint32{"open": 1, "openat": 2}
+)
+
+// closedRules adds the rules for a guest that sees folders of its user's.
+func closedRules(p *program) {
+	for name, mode := range changesMode {
+		p.rule(name, setsID(mode)...)
+	}
+	noSetIDsOpened(p)
+	p.rule("socket", ret(errno(eacces)))
+	connectedPairs(p)
+}
+
+// connectedPairs allows no pair of sockets but of streams: one of datagrams could be connected to others.
+func connectedPairs(p *program) {
+	p.rule("socketpair",
+		arg(0), jeq(afUnix, 0, 4),
+		arg(1), and(sockType), jeq(sockStream, 0, 1), ret(retAllow), ret(errno(eacces)))
 }
 
 // noSetIDsOpened is noSetIDs for what opening a file makes. before is asked first, of the number of the argument with
 // the flags.
 func noSetIDsOpened(p *program, before ...func(flags uint32) []Insn) {
 	p.rule("creat", setsID(1)...)
-	for name, flags := range map[string]uint32{"open": 1, "openat": 2} {
+	for name, flags := range opens {
 		var body []Insn
 		for _, f := range before {
 			body = append(body, f(flags)...)
@@ -236,9 +260,7 @@ func aloneRules(p *program, pid uint32) {
 		p.rule(name, ret(errno(eacces)))
 	}
 	p.rule("clone", arg(0), jset(cloneThread, 0, 1), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
-	p.rule("socketpair",
-		arg(0), jeq(afUnix, 0, 4),
-		arg(1), and(sockType), jeq(sockStream, 0, 1), ret(retAllow), ret(errno(eacces)))
+	connectedPairs(p)
 	p.rule("sendto", arg(4), jeq(0, 0, 3), argHigh(4), jeq(0, 0, 1), ret(retAllow), ret(errno(eacces)))
 	for _, name := range []string{"kill", "tgkill", "rt_tgsigqueueinfo"} {
 		p.rule(name, oneOf(0, eperm, pid)...)

@@ -72,6 +72,11 @@ type Options struct {
 	// Program is the profile of an ordinary program instead of a guest: with sockets of the internet, file watches and
 	// anonymous files, whose memory is counted less exactly. Watched changes nothing for it.
 	Program bool
+
+	// Closed is for a guest that sees folders of its user's. In these may be sockets of the user's programs, which
+	// neither a read-only mount nor Landlock keeps it from connecting to: so it has no Unix sockets but pairs that are
+	// connected for good. And what it leaves there is seen outside, so it makes no files with set-id bits.
+	Closed bool
 }
 
 // verdict is what becomes of a call.
@@ -101,6 +106,9 @@ func Filter(goarch string, opts Options) ([]Insn, error) {
 	}
 	if opts.Alone != 0 {
 		aloneRules(p, opts.Alone)
+	}
+	if opts.Closed {
+		closedRules(p)
 	}
 	checks(p, opts)
 	p.allowAll(opts)

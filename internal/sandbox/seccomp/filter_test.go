@@ -336,6 +336,38 @@ func TestWatchedAtOnce(t *testing.T) {
 	}
 }
 
+// TestClosed holds that a guest that sees folders of its user's connects to no socket in them, and leaves no set-id bits.
+func TestClosed(t *testing.T) {
+	type args = [6]uint64
+	for _, tt := range []struct {
+		call string
+		args args
+		want uint32
+	}{
+		{"socket", args{1}, aEACCES},
+		{"socket", args{1, 2}, aEACCES},
+		{"socketpair", args{1, 1 | 0x80800}, retAllow},
+		{"socketpair", args{1, 2}, aEACCES}, // SOCK_DGRAM can be reconnected
+		{"fchmod", args{3, 0o700}, retAllow},
+		{"fchmodat", args{3, 0, 0o4755}, aEPERM},
+		{"openat", args{0, 0, 0x241, 0o644}, retAllow},
+		{"openat", args{0, 0, 0x241, 0o2755}, aEPERM},
+		{"openat", args{0, 0, 0, 0o4755}, retAllow}, // which has no mode
+		{"openat2", args{}, aENOSYS},
+	} {
+		for goarch, a := range arches {
+			prog, err := Filter(goarch, Options{Closed: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := run(prog, data{nr: number(t, goarch, tt.call), arch: a.audit, args: tt.args})
+			if err != nil || got != tt.want {
+				t.Errorf("%s: %s(%#x): %#x, %v; want %#x", goarch, tt.call, tt.args, got, err, tt.want)
+			}
+		}
+	}
+}
+
 func TestOneSession(t *testing.T) {
 	for opts, want := range map[Options]uint32{{OneSession: true}: aEPERM, {}: retAllow, {Program: true}: retAllow} {
 		for goarch, a := range arches {

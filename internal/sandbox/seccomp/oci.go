@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"encoding/json"
+	"maps"
 	"math/bits"
 	"slices"
 )
@@ -48,7 +49,7 @@ type ociArg struct {
 // only allow, and what none allows gets ENOSYS. A condition is on one argument once, and the first rule that fits
 // wins nothing: so a call is allowed by a union of rules, and no two rules contradict each other.
 //
-// Of the options it knows Watched.
+// Of the options it knows Watched and Closed.
 func OCI(opts Options) []byte {
 	p := ociProfile{
 		DefaultAction:   ociErrno,
@@ -57,7 +58,7 @@ func OCI(opts Options) []byte {
 	}
 	named := func(v verdict) (names []string) {
 		for _, c := range calls {
-			if c.verdict == v {
+			if c.verdict == v && !(opts.Closed && slices.Contains(closedCalls, c.name)) {
 				names = append(names, c.name)
 			}
 		}
@@ -77,13 +78,7 @@ func OCI(opts Options) []byte {
 
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
-	sockets := []string{"socket", "socketpair"}
 	rules := []ociRule{
-		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix)}},
-		{
-			Names: sockets, Action: ociErrno, ErrnoRet: eacces,
-			Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}},
-		},
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
 		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
 		{
@@ -153,6 +148,48 @@ func ociChecks(opts Options) []ociRule {
 	}
 	for _, v := range prctls {
 		rules = append(rules, ociRule{Names: []string{"prctl"}, Action: ociAllow, Args: []ociArg{equal(0, uint64(v))}})
+	}
+	if opts.Closed {
+		return append(rules, ociClosed()...)
+	}
+	return append(rules, ociSockets()...)
+}
+
+func ociSockets() []ociRule {
+	sockets := []string{"socket", "socketpair"}
+	return []ociRule{
+		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix)}},
+		{
+			Names: sockets, Action: ociErrno, ErrnoRet: eacces,
+			Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}},
+		},
+	}
+}
+
+// closedCalls are those that ociClosed has rules for.
+var closedCalls = []string{"chmod", "fchmod", "fchmodat", "fchmodat2", "creat", "open", "openat", "openat2"}
+
+// ociClosed are the rules of closedRules.
+func ociClosed() []ociRule {
+	without := func(index, bits uint32) ociArg { return ociArg{Index: index, Value: uint64(bits), Op: ociMasked} }
+	rules := []ociRule{
+		{Names: []string{"socket"}, Action: ociErrno, ErrnoRet: eacces},
+		{Names: []string{"openat2"}, Action: ociErrno, ErrnoRet: enosys},
+		{Names: []string{"socketpair"}, Action: ociAllow, Args: []ociArg{
+			equal(0, afUnix), {Index: 1, Value: sockType, ValueTwo: sockStream, Op: ociMasked},
+		}},
+		{Names: []string{"creat"}, Action: ociAllow, Args: []ociArg{without(1, setIDs)}},
+	}
+	for _, name := range slices.Sorted(maps.Keys(changesMode)) { // the profile is named by its bytes
+		mode := changesMode[name]
+		rules = append(rules, ociRule{Names: []string{name}, Action: ociAllow, Args: []ociArg{without(mode, setIDs)}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(opens)) {
+		flags := opens[name]
+		rules = append(
+			rules, ociRule{Names: []string{name}, Action: ociAllow, Args: []ociArg{without(flags, makesFiles)}},
+			ociRule{Names: []string{name}, Action: ociAllow, Args: []ociArg{without(flags+1, setIDs)}},
+		)
 	}
 	return rules
 }

@@ -51,8 +51,8 @@ func fits(conditions []ociArg, args [6]uint64) bool {
 // TestOCI compares the profile with the filter: it must allow nothing that the filter refuses, and refuse
 // nothing that the filter allows, but for values that no program means.
 func TestOCI(t *testing.T) {
-	for _, opts := range []Options{{}, {Watched: true}} {
-		t.Run(fmt.Sprintf("watched=%t", opts.Watched), func(t *testing.T) { compareOCI(t, opts) })
+	for _, opts := range []Options{{}, {Watched: true}, {Closed: true}} {
+		t.Run(fmt.Sprintf("watched=%t,closed=%t", opts.Watched, opts.Closed), func(t *testing.T) { compareOCI(t, opts) })
 	}
 }
 
@@ -64,7 +64,7 @@ func compareOCI(t *testing.T, opts Options) {
 	interesting := []uint64{
 		0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 22, 32, 33, 38, 40, 41, fSetLease, fNotify, tiocsti, tiocsti + 1, tioclinux,
 		tioccons, ficlone, tiocsetd, 0x5401, 0x541b, 0x802c542a, 0x80005412, 0x40086602, 0x8901, 1031, 1032, 36,
-		perQuery, cloneNamespace, 0x01200011, 0x3d0f00, 0x3d0b00, cloneThread, 0x10000000, 0x02000000, 0x53564d41,
+		perQuery, 0x241, 0o4755, 0o2644, 0x400000 | 1, cloneNamespace, 0x01200011, 0x3d0f00, 0x3d0b00, cloneThread, 0x10000000, 0x02000000, 0x53564d41,
 		1<<32 | 1, 1<<32 | tiocsti, 1<<63 | fSetLease,
 	}
 	random := 20

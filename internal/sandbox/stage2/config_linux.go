@@ -1,5 +1,7 @@
 package stage2
 
+import "encoding/hex"
+
 // Name is the argument that makes an executable which imports this package a second stage: as its
 // own name, or as its only argument where the starter cannot choose the name.
 const Name = "codemode-sandbox-init"
@@ -18,7 +20,7 @@ const Ready = '+'
 type Config struct {
 	Path string // of the interpreter or program, inside
 	Argv []string
-	Env  []string
+	Env  []Bytes
 	Dir  string // where it starts
 	Keep int    // descriptors from 0 on that survive execve
 
@@ -59,17 +61,40 @@ type Dir struct {
 
 // A Bind shows a host file or directory, read-only unless Write is set.
 type Bind struct {
-	Host   string
-	Inside string
+	Host   Bytes
+	Inside Bytes
 	Tree   int  // descriptor of a detached mount of Host that the parent opened, or 0
 	Dir    bool // Host is a directory
 	Write  bool
 	Real   bool // Host must lead through no link
 	Hidden bool // the guest should not learn where Host is; for a directory that is only read
+	NoExec bool // nothing in it can be executed
+}
+
+// Bytes are a path or a variable, of which JSON would change what is not UTF-8.
+type Bytes string
+
+// MarshalText is the bytes in hexadecimal digits.
+func (p Bytes) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, []byte(p)), nil }
+
+// UnmarshalText is the opposite of MarshalText.
+func (p *Bytes) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	*p = Bytes(b)
+	return err
+}
+
+// ToBytes converts each.
+func ToBytes(list ...string) []Bytes {
+	out := make([]Bytes, len(list))
+	for i, s := range list {
+		out[i] = Bytes(s)
+	}
+	return out
 }
 
 // A Symlink is made in the root.
-type Symlink struct{ Target, Inside string }
+type Symlink struct{ Target, Inside Bytes }
 
 // A File is made in the root.
 type File struct{ Inside, Content string }
@@ -77,12 +102,12 @@ type File struct{ Inside, Content string }
 // Landlock says below which directories, as the guest sees them, it may do what. Paths that do not
 // exist are skipped; nothing else is allowed.
 type Landlock struct {
-	Read    []string // read and list
-	Execute []string // and execute
-	Write   []string // read, list, write, make and remove; never execute
-	Own     []string // as Write, and execute
-	Devices []string // read and write the file itself
-	Network bool     // leave TCP alone
+	Read    []Bytes // read and list
+	Execute []Bytes // and execute
+	Write   []Bytes // read, list, write, make and remove; never execute
+	Own     []Bytes // as Write, and execute
+	Devices []Bytes // read and write the file itself
+	Network bool    // leave TCP alone
 }
 
 // A Limit is an rlimit.

@@ -72,7 +72,7 @@ func restrictPaths(l Landlock, required bool) error {
 	}
 	defer unix.Close(int(fd))
 	for _, rule := range []struct {
-		paths  []string
+		paths  []Bytes
 		access uint64
 	}{
 		{l.Read, readAccess},
@@ -82,7 +82,7 @@ func restrictPaths(l Landlock, required bool) error {
 		{l.Devices, deviceAccess},
 	} {
 		for _, path := range rule.paths {
-			if err := allowBelow(fd, path, rule.access&attr.Handled_access_fs); err != nil {
+			if err := allowBelow(fd, string(path), rule.access&attr.Handled_access_fs); err != nil {
 				return step(err, "allowing path %q", path)
 			}
 		}

@@ -88,7 +88,7 @@ func openTrees(binds []Bind) ([]int, error) {
 			trees[i] = b.Tree
 			continue
 		}
-		fd, err := OpenTree(b.Host, b.Write, b.Real)
+		fd, err := OpenTree(b)
 		if err != nil {
 			return nil, err
 		}
@@ -97,12 +97,13 @@ func openTrees(binds []Bind) ([]int, error) {
 	return trees, nil
 }
 
-// OpenTree opens a detached copy of the mount at path and of those below it, read-only unless write is set. A
+// OpenTree opens a detached copy of the mount at b.Host and of those below it, with what b says of them. A
 // privileged parent does it for directories that the guest's user may not reach, such as a cache below /root. A path
 // that is said to be real has had its links followed, and been judged: one that has come since is refused.
-func OpenTree(path string, write, real bool) (int, error) {
+func OpenTree(b Bind) (int, error) {
+	path := string(b.Host)
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
-	if real {
+	if b.Real {
 		how.Resolve = unix.RESOLVE_NO_SYMLINKS
 	}
 	at, err := unix.Openat2(unix.AT_FDCWD, path, &how)
@@ -115,8 +116,11 @@ func OpenTree(path string, write, real bool) (int, error) {
 		return -1, step(err, "opening mount %q", path)
 	}
 	attr := unix.MountAttr{Attr_set: readOnlyMount}
-	if write {
+	if b.Write {
 		attr.Attr_set = writableMount
+	}
+	if b.NoExec {
+		attr.Attr_set |= unix.MOUNT_ATTR_NOEXEC
 	}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
 		unix.Close(fd)
@@ -127,7 +131,7 @@ func OpenTree(path string, write, real bool) (int, error) {
 
 // attach moves a tree to its place in the new root, the working directory.
 func attach(b Bind, tree int) error {
-	rel := strings.TrimPrefix(b.Inside, "/")
+	rel := strings.TrimPrefix(string(b.Inside), "/")
 	if err := makePoint(rel, b.Dir); err != nil {
 		return step(err, "making mount point %q", b.Inside)
 	}
@@ -141,7 +145,7 @@ func attach(b Bind, tree int) error {
 			return step(err, "mounting %q", b.Inside)
 		}
 		// Somebody has replaced the file since it was opened, and what has no name left cannot be mounted.
-		if tree, err = OpenTree(b.Host, b.Write, b.Real); err != nil {
+		if tree, err = OpenTree(b); err != nil {
 			return err
 		}
 	}
@@ -205,11 +209,11 @@ func makeDirs(dirs []Dir) error {
 // fillRoot makes the symbolic links and files of the root itself.
 func fillRoot(r *Root) error {
 	for _, l := range r.Symlinks {
-		rel := strings.TrimPrefix(l.Inside, "/")
+		rel := strings.TrimPrefix(string(l.Inside), "/")
 		if err := os.MkdirAll(path.Dir(rel), 0o755); err != nil {
 			return step(err, "making link %q", l.Inside)
 		}
-		if err := os.Symlink(l.Target, rel); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := os.Symlink(string(l.Target), rel); err != nil && !errors.Is(err, os.ErrExist) {
 			return step(err, "making link %q", l.Inside)
 		}
 	}
@@ -259,7 +263,7 @@ func buildDev(trees map[string]int, shm int64) error {
 		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, attrs); err != nil {
 			return step(err, "restricting device %q", name)
 		}
-		if err := attach(Bind{Inside: name}, fd); err != nil {
+		if err := attach(Bind{Inside: Bytes(name)}, fd); err != nil {
 			return err
 		}
 	}

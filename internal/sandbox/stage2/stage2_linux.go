@@ -103,7 +103,11 @@ func run() error {
 	if _, err := unix.Write(StatusFD, []byte{Ready}); err != nil {
 		return step(err, "telling the parent")
 	}
-	return step(syscall.Exec(c.Path, c.Argv, c.Env), "executing %q", c.Path)
+	env := make([]string, len(c.Env))
+	for i, v := range c.Env {
+		env[i] = string(v)
+	}
+	return step(syscall.Exec(c.Path, c.Argv, env), "executing %q", c.Path)
 }
 
 func readConfig() (*Config, error) {

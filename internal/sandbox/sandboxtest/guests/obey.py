@@ -97,6 +97,63 @@ def hang():
         time.sleep(3600)
 
 
+def fails(action, *args):
+    """The name of the error, None of what worked."""
+    try:
+        action(*args)
+    except OSError as e:
+        return type(e).__name__
+
+
+def mounts():
+    """See mounts.go, which has made what is here."""
+    import subprocess
+
+    folder, work = os.path.join(os.getcwd(), "data"), os.path.join(os.getcwd(), "work")
+
+    def connect():
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).connect(folder + "/socketunix")
+
+    def send():
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).connect(folder + "/socketunixgram")
+
+    def reconnect():
+        socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].connect(folder + "/socketunixgram")
+
+    def touch(path):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644))
+
+    def copy(path):
+        with open(os.path.join(folder, "text"), "rb") as source, open(path, "wb") as out:
+            out.write(source.read())
+
+    with open("table.csv") as table:
+        text = table.read()
+    names = [os.fsencode(name).hex() for name in sorted(os.listdir(folder))]
+    copy(work + "/made")
+    failed = {
+        "change a file": fails(open, "table.csv", "ab"),
+        "change a file in a folder": fails(open, folder + "/text", "ab"),
+        "truncate": fails(os.truncate, folder + "/text", 0),
+        "make a file": fails(touch, folder + "/new"),
+        "remove a file": fails(os.unlink, folder + "/text"),
+        "change a mode": fails(os.chmod, folder + "/text", 0o777),
+        "change a time": fails(os.utime, folder + "/text"),
+        "rename": fails(os.rename, folder + "/text", folder + "/other"),
+        "link out": fails(os.link, folder + "/text", work + "/linked"),
+        "follow a link up": fails(open, folder + "/up"),
+        "follow a link of the host's": fails(open, folder + "/absolute"),
+        "write to a FIFO": fails(os.open, folder + "/fifo", os.O_WRONLY | os.O_NONBLOCK),
+        "connect": fails(connect),
+        "send": fails(send),
+        "reconnect": fails(reconnect),
+        "set an id": fails(os.chmod, work + "/made", 0o4755),
+        "make a file that sets an id": fails(os.open, work + "/suid", os.O_WRONLY | os.O_CREAT, 0o4755),
+        "execute": fails(subprocess.run, [folder + "/program"]),
+    }
+    tell(text=text, names=names, worked=[name for name, error in failed.items() if error is None])
+
+
 def read_input():
     count = 0
     while data := os.read(0, 1 << 16):
@@ -158,6 +215,7 @@ actions = {
     "flood": flood,
     "forks": forks,
     "hang": hang,
+    "mounts": mounts,
     "read-input": read_input,
     "read-own-output": read_own_output,
     "say-and-crash": say_and_crash,

@@ -1,0 +1,76 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"codemode/internal/sandbox"
+)
+
+var errNotText = errors.New("its name is not UTF-8, which container engines cannot be told")
+
+// mountable returns the engine as it starts guests with those mounts, unless their containers would not see them as
+// they are.
+func (r *Runtime) mountable(ctx context.Context, e *engine, mounts []sandbox.Mount) (*engine, error) {
+	if err := sandbox.CheckMounts(r.name, mounts); err != nil {
+		return nil, err
+	}
+	for _, m := range mounts {
+		if !utf8.ValidString(m.Host) || !utf8.ValidString(m.Name) {
+			return nil, &sandbox.MountError{
+				Runtime: r.name, Path: m.Host, Err: errNotText, Remedy: []string{"rename it, or use --runtime native"},
+			}
+		}
+		if e.local {
+			continue
+		}
+		folder := m.Host
+		if !m.Dir {
+			folder = filepath.Dir(m.Host)
+		}
+		if _, err := r.ProveShare(ctx, folder); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return m.Dir }) {
+		return e, nil
+	}
+	closed := *e
+	closed.closed = true
+	return &closed, r.chooseFilter(&closed, true)
+}
+
+// binds are what a guest sees of this host. Docker has no words for what its kernel should refuse there: it is the
+// container's rules about devices and privileges that hold.
+func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
+	for _, m := range mounts {
+		b := bind{source: m.Host, target: path.Join(sandbox.WorkDir, m.Name), write: m.Write}
+		if e.name == Podman {
+			b.options = []string{"nosuid", "nodev", "noexec"}
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// closedTo is the error of a mount that the container's user may not use as it is meant: by its mode, or by the rules
+// of a security module.
+func (g *guest) closedTo(m sandbox.Mount, user string) error {
+	do, option := "read", "make it readable by everybody"
+	if m.Write {
+		do, option = "write to", "make it writable by everybody"
+	}
+	return &sandbox.MountError{
+		Runtime: g.engine.name, Path: m.Host,
+		Err: fmt.Errorf("the container's user %s may not %s it", user, do),
+		Remedy: []string{
+			option + ", or set sandbox.user to whom it belongs, or use --runtime native",
+			"where SELinux is enforced, containers see what is labelled for them: chcon -Rt container_file_t",
+		},
+	}
+}

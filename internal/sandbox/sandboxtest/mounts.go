@@ -1,0 +1,88 @@
+package sandboxtest
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/sandbox"
+)
+
+// mounts holds that a guest sees the files and folders it is given, and that it changes nothing outside of those it may
+// change: whatever lies in them.
+func mounts(t *testing.T, k kit) {
+	root := t.TempDir()
+	must(t, errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755))) // for a guest without namespaces
+	data, work, table := filepath.Join(root, "data"), filepath.Join(root, "work"), filepath.Join(root, "table.csv")
+	for _, dir := range []string{data, work} {
+		must(t, os.Mkdir(dir, 0o755))
+	}
+	must(t, os.Chmod(work, 0o777)) // a container's user is somebody else
+	long := strings.Repeat("\xff\n", 127)
+	for name, text := range map[string]string{
+		table: "a,b\n1,2\n", filepath.Join(data, "text"): "text", filepath.Join(data, long): "",
+		filepath.Join(root, "secret"): "secret", filepath.Join(data, "program"): "#!/bin/sh\n",
+	} {
+		must(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	must(t, os.Chmod(filepath.Join(data, "program"), 0o755))
+	must(t, os.Symlink("../secret", filepath.Join(data, "up")))
+	must(t, os.Symlink(filepath.Join(root, "secret"), filepath.Join(data, "absolute")))
+	special := makeSpecial(t, data)
+	var got struct {
+		Text          string
+		Names, Worked []string
+	}
+	answer(t, k.start(t, "obey.py", command("mounts"), func(s *sandbox.Spec) {
+		s.Mounts = []sandbox.Mount{
+			{Host: data, Name: "data", Dir: true},
+			{Host: work, Name: "work", Dir: true, Write: true},
+			{Host: table, Name: "table.csv"},
+		}
+	}), &got)
+	if k.rt.Name() == "docker" { // which cannot mount so that nothing is executed
+		got.Worked = slices.DeleteFunc(got.Worked, func(s string) bool { return s == "execute" })
+	}
+	if len(got.Worked) > 0 {
+		t.Errorf("the guest could %s", strings.Join(got.Worked, ", "))
+	}
+	want := append(special, "absolute", "program", "text", "up", long)
+	slices.Sort(want)
+	for i, name := range want {
+		want[i] = hex.EncodeToString([]byte(name))
+	}
+	if got.Text != "a,b\n1,2\n" || !slices.Equal(got.Names, want) {
+		t.Errorf("the guest read %q and saw %q, want %q", got.Text, got.Names, want)
+	}
+	if made, err := os.ReadFile(filepath.Join(work, "made")); err != nil || string(made) != "text" {
+		t.Errorf("what the guest wrote to its folder is %q, %v", made, err)
+	}
+}
+
+// mountGone: what is to be mounted may be gone by then.
+func mountGone(t *testing.T, k kit) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	sb, err := k.rt.Start(t.Context(), sandbox.Spec{
+		Session: t.Name(), Files: scripts(), Boot: "echo.py", Policy: k.policy,
+		Mounts: []sandbox.Mount{{Host: gone, Name: "gone", Dir: true}},
+	})
+	if err == nil {
+		sb.Close()
+	}
+	var bad *sandbox.MountError
+	if !errors.As(err, &bad) || bad.Path != gone || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a guest with a folder that is gone: %v", err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -13,7 +13,7 @@ import (
 // ReadEntries reads the servers of one file of a client, and judges them by themselves alone.
 func ReadEntries(c *Client, scope Scope, path string, data []byte, env Env) ([]Entry, []Problem) {
 	f := &file{client: c, scope: scope, key: c.Key, path: path, env: &env}
-	f.parse(slices.Clone(data)) // which parse may overwrite
+	f.parse(data)
 	for i := range f.entries {
 		f.entries[i].Server = withTransport(f.entries[i].Server)
 	}

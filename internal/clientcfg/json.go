@@ -1,84 +1,132 @@
 package clientcfg
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/tailscale/hujson"
+	"codemode/internal/clientcfg/jsonc"
 )
 
-// maxDepth is how deep values may be nested. Parsers call themselves for each level.
-const maxDepth = 1000
+// largeFile is the size from which most of a file is passed over: ~/.claude.json grows to tens of MB of
+// history, of which the servers are some lines.
+const largeFile = 256 << 10
 
-// parseJSON reads JSON with comments and trailing commas. Of a large file, only what keep wants is looked
-// at; data is overwritten.
-func parseJSON(data []byte, keep keeper) (node, place, error) {
-	if at := tooDeep(data); at >= 0 {
-		return node{}, (&cursor{data: data}).place(at), fmt.Errorf("it is nested more than %d levels deep", maxDepth)
+// verdict says what becomes of a member.
+type verdict int
+
+const (
+	drop verdict = iota // it is there, and nothing is known of its value
+	keepIt
+	lookInside // and judge its members
+)
+
+// parseJSON reads JSON with comments and trailing commas, and notes them where the client itself would not. Of a large
+// file, only what keep wants is looked at.
+func (f *file) parseJSON(data []byte) (node, place, error) {
+	r := jsonReader{text: data, keep: f.keep}
+	root, err := r.read(data, len(data) > largeFile)
+	if err == nil { // most large files are plain as they are
+		return root, place{}, nil
 	}
-	if len(data) > largeFile {
-		thin(data, keep)
+	plain, extras := jsonc.Plain(data)
+	if f.client.Strict && len(extras) > 0 {
+		f.problem(
+			r.place(extras[0].Start), "",
+			fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title),
+		)
 	}
-	v, err := hujson.Parse(data)
+	if isBlank(plain) {
+		return node{}, place{}, errEmpty
+	}
+	if root, err = r.read(plain, len(data) > largeFile); err != nil {
+		at, reason := jsonc.Explain(data, err)
+		return node{}, r.place(at), errors.New(reason)
+	}
+	return root, place{}, nil
+}
+
+// jsonReader makes nodes of a text while it is read.
+type jsonReader struct {
+	text   []byte
+	keep   func(path []string) verdict
+	d      jsonc.Decoder
+	cursor cursor
+}
+
+func (r *jsonReader) place(at int) place { return r.cursor.place(at) }
+
+func (r *jsonReader) read(plain []byte, large bool) (node, error) {
+	r.d = jsonc.NewDecoder(plain, 0, len(plain))
+	r.cursor = cursor{data: r.text}
+	what := keepIt
+	if large {
+		what = lookInside
+	}
+	root, err := r.value(nil, what)
+	return root, cmp.Or(err, r.d.End())
+}
+
+func (r *jsonReader) value(path []string, what verdict) (n node, err error) {
+	kind := r.d.PeekKind()
+	if what != drop && (kind == '{' || kind == '[') {
+		return r.inside(kind == '{', path, what)
+	}
+	start, end, err := r.d.Next()
+	if err != nil || what == drop {
+		return n, err
+	}
+	n.place = r.place(start)
+	switch text := r.text[start:end]; kind {
+	case '"':
+		n.value = jsonc.Unquote(text)
+	case '0':
+		n.value = json.Number(text)
+	case 't', 'f':
+		n.value = kind == 't'
+	}
+	return n, nil
+}
+
+// inside reads an object or a list.
+func (r *jsonReader) inside(isObject bool, path []string, what verdict) (n node, err error) {
+	at, err := r.d.Bracket()
 	if err != nil {
-		var at place
-		if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &at.line, &at.column); scan == nil {
-			err = errors.Unwrap(err) // hujson tells the place in its message only
-		}
-		if strings.HasPrefix(err.Error(), "invalid literal: ") {
-			err = errors.New("invalid literal") // what follows is the literal
-		}
-		return node{}, at, err
+		return n, err
 	}
-	return jsonNode(v, &cursor{data: data}), place{}, nil
+	n.place = r.place(at)
+	var o object
+	var l list
+	for kind := r.d.PeekKind(); kind != '}' && kind != ']'; kind = r.d.PeekKind() {
+		var item node
+		if isObject {
+			err = r.member(&o, path, what)
+		} else if item, err = r.value(nil, keepIt); err == nil {
+			l.items = append(l.items, item)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	if n.value = &l; isObject {
+		n.value = &o
+	}
+	_, err = r.d.Bracket()
+	return n, err
 }
 
-func jsonNode(v hujson.Value, c *cursor) node {
-	n := node{place: c.place(v.StartOffset)}
-	switch v := v.Value.(type) {
-	case *hujson.Object:
-		o := &object{members: make([]member, 0, len(v.Members))}
-		for _, m := range v.Members {
-			name, _ := m.Name.Value.(hujson.Literal)
-			o.members = append(o.members, member{literal(name), c.place(m.Name.StartOffset), jsonNode(m.Value, c)})
-		}
-		n.value = o
-	case *hujson.Array:
-		l := &list{items: make([]node, 0, len(v.Elements))}
-		for _, e := range v.Elements {
-			l.items = append(l.items, jsonNode(e, c))
-		}
-		n.value = l
-	case hujson.Literal:
-		switch v.Kind() {
-		case '"':
-			n.value = literal(v)
-		case '0':
-			n.value = json.Number(string(v))
-		case 't', 'f':
-			n.value = v.Bool()
-		}
+func (r *jsonReader) member(o *object, path []string, what verdict) error {
+	start, end, err := r.d.Next()
+	if err != nil {
+		return err
 	}
-	return n
-}
-
-// literal is the text of a JSON string.
-func literal(l hujson.Literal) string {
-	if len(l) >= 2 && bytes.IndexByte(l, '\\') < 0 {
-		return string(l[1 : len(l)-1]) // most of them, and much quicker than decoding
+	m := member{name: jsonc.Unquote(r.text[start:end]), place: r.place(start)}
+	if what == lookInside {
+		path = append(path, m.name)
+		what = r.keep(path)
 	}
-	return l.String()
-}
-
-// notStrict finds where a file stops being JSON as its standard has it: the first comment or trailing comma.
-func notStrict(data []byte) (offset int, found bool) {
-	var syntax *json.SyntaxError
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); errors.As(err, &syntax) {
-		return max(0, int(syntax.Offset)-1), true
-	}
-	return 0, false
+	m.value, err = r.value(path, what)
+	o.members = append(o.members, m)
+	return err
 }

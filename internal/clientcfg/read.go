@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -45,54 +46,30 @@ func (f *file) parse(data []byte) {
 	case marked && f.client.Strict:
 		f.problem(place{}, "", fmt.Errorf("it begins with a byte order mark, for which %s rejects it", f.client.Title))
 	}
-	if f.empty(data) {
-		if isOwn(f.client.ID) {
-			f.problem(place{}, "", errors.New("it is empty"))
-		}
-		return
-	}
 	var at place
-	switch filepath.Ext(f.path) {
-	case ".toml":
+	switch ext := filepath.Ext(f.path); {
+	case isBlank(data):
+		err = errEmpty
+	case ext == ".toml":
 		f.root, at, err = parseTOML(data)
-	case ".yaml", ".yml":
+	case ext == ".yaml", ext == ".yml":
 		f.root, at, err = parseYAML(data)
 	default:
-		f.strict(data)
-		f.root, at, err = parseJSON(data, f.keep)
+		f.root, at, err = f.parseJSON(data)
 	}
-	if err != nil {
+	switch {
+	case err == errEmpty && !isOwn(f.client.ID):
+	case err != nil:
 		f.problem(at, "", err)
-		return
-	}
-	if f.root.value != nil {
+	case f.root.value != nil:
 		f.tables()
 	}
 }
 
-// empty says whether a file has nothing but white space and comments.
-func (f *file) empty(data []byte) bool {
-	t := thinner{data: data}
-	t.space()
-	return t.at == len(data)
-}
+// errEmpty is of a file that has nothing but white space and comments.
+var errEmpty = errors.New("it is empty")
 
-// strict notes what the client itself will not read.
-func (f *file) strict(data []byte) {
-	if !f.client.Strict || len(data) > largeFile {
-		return
-	}
-	offset, found := notStrict(data)
-	if !found || tooDeep(data) >= 0 {
-		return
-	}
-	if rest := data[offset:]; rest[0] == '/' || rest[0] == '}' || rest[0] == ']' {
-		f.problem(
-			(&cursor{data: data}).place(offset), "",
-			fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title),
-		)
-	}
-}
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // tables reads every table of servers that the file has.
 func (f *file) tables() {

@@ -1,10 +1,11 @@
 package clientcfg
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"testing"
+
+	"codemode/internal/clientcfg/jsonc"
 )
 
 // lineBreak is what ends a line in one format or another: YAML 1.1 has the last three (yaml.org/spec/1.1/#b-char,
@@ -29,7 +30,7 @@ func FuzzEveryFormat(f *testing.F) {
 		ext := []string{".json", ".toml", ".yaml"}[uint(format)%3]
 		c := clients[uint(client)%uint(len(clients))]
 		r := file{client: &c, scope: User, key: c.Key, path: "/f" + ext, env: &Env{OS: "linux", WorkDir: "/w"}}
-		r.parse(bytes.Clone(data))
+		r.parse(data)
 		for _, e := range r.entries {
 			if e.Status != Invalid &&
 				(e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
@@ -48,31 +49,24 @@ func FuzzEveryFormat(f *testing.F) {
 	})
 }
 
-// FuzzThin holds that passing over the most of a file changes nothing about what is kept.
-func FuzzThin(f *testing.F) {
+// FuzzLarge holds that passing over the most of a file changes nothing about what is kept.
+func FuzzLarge(f *testing.F) {
 	f.Add(`{"a": [1, {"b": "}"}], /* { */ "keep": {"c": "\\\""}, "d": -1.5e3 // x` + "\n}")
 	f.Add(`{"keep": 1, "a": "` + `\` + `", "b": {"keep": [`)
-	keep := func(path []string) verdict {
-		if path[0] == "keep" {
-			return keepIt
-		}
-		return drop
-	}
 	f.Fuzz(func(t *testing.T, text string) {
-		whole, _, err := parseJSON([]byte(text), keep)
-		if err != nil {
-			return // of what is not kept, mistakes are passed over
-		}
-		data := []byte(text)
-		thin(data, keep)
-		rest, _, err := parseJSON(data, keep)
-		if err != nil {
-			t.Fatalf("%q became %q: %v", text, data, err)
-		}
+		plain, _ := jsonc.Plain([]byte(text))
+		r := jsonReader{text: []byte(text), keep: func(path []string) verdict {
+			if path[0] == "keep" {
+				return keepIt
+			}
+			return drop
+		}}
+		whole, err := r.read(plain, false)
+		rest, errRest := r.read(plain, true)
 		want, okWant := whole.get("keep")
 		got, okGot := rest.get("keep")
-		if okWant != okGot || describe(want) != describe(got) {
-			t.Errorf("%q became %q", text, data)
+		if (err == nil) != (errRest == nil) || okWant != okGot || describe(want) != describe(got) {
+			t.Errorf("%q: %v, %v; then %v, %v", text, describe(want), err, describe(got), errRest)
 		}
 	})
 }

@@ -11,8 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds what aliases make of a small file.
-const maxNodes = 10_000
+// maxNodes and maxDepth bound what aliases make of a small file.
+const (
+	maxNodes = 10_000
+	maxDepth = 1000
+)
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 

@@ -32,6 +32,9 @@ func splice(prefix string, src []byte, edits []edit) []byte {
 	return append(out, src[at:]...)
 }
 
+// span is where a part of a text is.
+type span struct{ start, end int }
+
 // refuse is a RefusedError at an offset.
 func refuse(src []byte, at int, reason string) error {
 	before := src[:min(at, len(src))]

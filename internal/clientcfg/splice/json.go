@@ -2,51 +2,122 @@ package splice
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 
-	"github.com/tailscale/hujson"
+	"codemode/internal/clientcfg/jsonc"
 )
 
-// jsonTree is a JSON document, of which the members of the root are known, and those of others once asked for.
+// jsonTree is a JSON document, of which the members of the root are known, and those of others once asked for:
+// of tens of megabytes, those of a few objects are all that is asked for.
 type jsonTree struct {
-	src      []byte
-	empty    bool // it has no value
-	root     span
-	known    map[span][]member
-	comments int
-	layout   layout
+	src    []byte
+	plain  []byte        // without comments and trailing commas, which are blank
+	extras []jsonc.Extra // those, in order
+	empty  bool          // it has no value
+	root   span
+	known  map[span][]member
+	layout layout
+}
+
+// member is a member of a JSON object.
+type member struct {
+	name  string
+	key   span
+	value span
+	comma int // where the comma behind it is, or -1
 }
 
 func parseJSON(src []byte, strict bool) (*jsonTree, error) {
-	t := &jsonTree{src: src, known: map[span][]member{}}
-	s := &scanner{src: src, loose: -1}
-	if err := s.space(); err != nil {
-		return nil, err
-	}
-	if t.empty = s.at == len(src); !t.empty {
-		t.root.start = s.at
-		var top []member
-		if err := s.value(&top); err != nil {
-			return nil, err
-		}
-		t.root.end = s.at
-		t.known[t.root] = top
-		if err := s.space(); err != nil {
-			return nil, err
-		}
+	t := &jsonTree{src: src, plain: src, known: map[span][]member{}}
+	err := t.check()
+	if err != nil { // most large files are plain as they are
+		t.plain, t.extras = jsonc.Plain(src)
+		err = t.check()
 	}
 	switch {
-	case s.at < len(src):
-		return nil, s.fail(s.at, "there is more behind the end of the document")
-	case strict && s.loose >= 0:
-		return nil, s.fail(s.loose, "the program that reads this rejects comments and trailing commas")
+	case err != nil:
+		at, reason := jsonc.Explain(src, err)
+		return nil, refuse(src, at, reason)
+	case strict && len(t.extras) > 0:
+		return nil, refuse(src, t.extras[0].Start, "the program that reads this rejects comments and trailing commas")
 	}
-	t.comments = s.comments
 	t.layout = layoutOf(t)
 	return t, nil
+}
+
+// check holds the document to the grammar, and learns the members of the root.
+func (t *jsonTree) check() (err error) {
+	t.root = span{len(t.src) - len(bytes.TrimLeft(t.plain, " \t\r\n")), spaceBefore(t.plain, len(t.src))}
+	if t.empty = t.root.start >= t.root.end; t.empty {
+		t.root = span{}
+		return nil
+	}
+	d := jsonc.NewDecoder(t.plain, 0, len(t.src))
+	if t.isObject(t.root) {
+		t.known[t.root], err = t.read(d)
+	} else {
+		_, _, err = d.Next()
+	}
+	return cmp.Or(err, d.End())
+}
+
+// read reads the members of the object that a decoder stands before.
+func (t *jsonTree) read(d jsonc.Decoder) (ms []member, err error) {
+	if _, err := d.Bracket(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != '}' {
+		var m member
+		if m.key.start, m.key.end, err = d.Next(); err != nil {
+			return nil, err
+		}
+		if m.value.start, m.value.end, err = d.Next(); err != nil {
+			return nil, err
+		}
+		m.name = jsonc.Unquote(t.src[m.key.start:m.key.end])
+		m.comma = t.commaBehind(m.value)
+		ms = append(ms, m)
+	}
+	_, err = d.Bracket()
+	return ms, err
+}
+
+// commaBehind is where the comma behind a value is, or -1.
+func (t *jsonTree) commaBehind(v span) int {
+	rest := bytes.TrimLeft(t.plain[v.end:], " \t\r\n")
+	next := len(t.plain) - len(rest)
+	if len(rest) > 0 && rest[0] == ',' {
+		return next
+	}
+	for _, e := range t.extrasIn(span{v.end, next}) {
+		if t.src[e.Start] == ',' {
+			return e.Start
+		}
+	}
+	return -1
+}
+
+// extrasIn are the comments and trailing commas in a part of the document.
+func (t *jsonTree) extrasIn(v span) []jsonc.Extra {
+	from := func(at int) int {
+		i, _ := slices.BinarySearchFunc(t.extras, at, func(e jsonc.Extra, at int) int { return e.Start - at })
+		return i
+	}
+	return t.extras[from(v.start):from(v.end)]
+}
+
+// comments are those in a part of the document.
+func (t *jsonTree) comments(v span) (texts []string) {
+	for _, e := range t.extrasIn(v) {
+		if t.src[e.Start] == '/' {
+			texts = append(texts, string(bytes.TrimRight(t.src[e.Start:e.End], "\r")))
+		}
+	}
+	return texts
 }
 
 func (t *jsonTree) isObject(v span) bool { return v.start < v.end && t.src[v.start] == '{' }
@@ -57,8 +128,7 @@ func (t *jsonTree) members(v span) []member {
 	if ok {
 		return ms
 	}
-	s := scanner{src: t.src[:v.end], at: v.start, loose: -1}
-	_ = s.value(&ms) // it was passed before
+	ms, _ = t.read(jsonc.NewDecoder(t.plain, v.start, v.end)) // it was passed before
 	t.known[v] = ms
 	return ms
 }
@@ -146,7 +216,7 @@ func (t *jsonTree) get(path []string) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return decodeJSON(t.src[at.start:at.end]), true
+	return decodeJSON(t.text(at)), true
 }
 
 func (t *jsonTree) raw(path []string) ([]byte, bool) {
@@ -154,12 +224,9 @@ func (t *jsonTree) raw(path []string) ([]byte, bool) {
 	return bytes.Clone(t.src[at.start:at.end]), ok
 }
 
-// decodeJSON decodes what the scanner has passed.
+// decodeJSON decodes what was passed before.
 func decodeJSON(text []byte) any {
-	plain, err := hujson.Standardize(bytes.Clone(text))
-	if err != nil {
-		return nil
-	}
+	plain, _ := jsonc.Plain(text)
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.UseNumber()
 	var v any
@@ -179,7 +246,7 @@ func (t *jsonTree) differs(other tree, path, names []string) string {
 	switch {
 	case !t.empty && !t.isObject(t.root):
 		return "the document is not an object"
-	case t.comments-gone != after.comments-added:
+	case t.commentCount()-gone != after.commentCount()-added:
 		return "a comment outside of the entry is lost"
 	}
 	return t.differsAt(t.root, after, after.root, path, names)
@@ -207,7 +274,7 @@ func (t *jsonTree) differsAt(a span, after *jsonTree, b span, path, names []stri
 	return t.differsAt(inA, after, inB, path[1:], names)
 }
 
-func (t *jsonTree) commentCount() int { return t.comments }
+func (t *jsonTree) commentCount() int { return len(t.comments(span{0, len(t.src)})) }
 
 func (t *jsonTree) text(v span) []byte { return t.src[v.start:v.end] }
 
@@ -237,37 +304,10 @@ func (t *jsonTree) commentsOf(path []string) int {
 	n := 0
 	for _, m := range t.members(at) {
 		if m.name == path[last] {
-			n += len(comments(t.src[m.key.start:m.value.end]))
+			n += len(t.comments(span{m.key.start, m.value.end}))
 		}
 	}
 	return n
-}
-
-// comments are the comments of a part of a document that begins outside of strings.
-func comments(src []byte) []string {
-	if bytes.IndexByte(src, '/') < 0 {
-		return nil
-	}
-	var found []string
-	s := scanner{src: src}
-	for s.at < len(src) {
-		switch src[s.at] {
-		case '"':
-			if s.string() != nil {
-				return found
-			}
-		case '/':
-			end := commentEnd(src, s.at)
-			if end < 0 {
-				return found
-			}
-			found = append(found, string(bytes.TrimRight(src[s.at:end], "\r")))
-			s.at = end
-		default:
-			s.at++
-		}
-	}
-	return found
 }
 
 func sameJSON(text []byte, v any) bool {

@@ -101,7 +101,7 @@ func (t *jsonTree) replace(old span, v any) edit {
 		l.oneLine = true
 	}
 	var b strings.Builder
-	for _, c := range comments(t.text(old)) {
+	for _, c := range t.comments(old) {
 		b.WriteString(c)
 		if strings.HasPrefix(c, "//") {
 			b.WriteString(t.layout.newline + indent)

@@ -124,6 +124,18 @@ func TestLostWithItsEngine(t *testing.T) {
 	}
 }
 
+// TestDiesBeforeTheRunIsSent: how a guest died is told a moment after its channel has ended; nothing can be sent to it
+// then.
+func TestDiesBeforeTheRunIsSent(t *testing.T) {
+	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+		g.next() // initialize
+		g.conn.Close()
+		time.Sleep(50 * time.Millisecond)
+	})
+	out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
+	contains(t, out.compact(), "Python ended before the code was done")
+}
+
 // A guest that ignores the interrupt is killed after the grace period; one that reads nothing at all, too.
 func TestGuestThatDoesNotStop(t *testing.T) {
 	for name, script := range map[string]func(*scriptedGuest){

@@ -131,6 +131,7 @@ func (l *live) request(method string, params any) (answer <-chan guest.Message) 
 	send := l.conn.Request(id, method, params)
 	l.work.Go(func() {
 		if err := send(); err != nil {
+			l.awaitDeath()
 			l.kill(err)
 		}
 	})
@@ -155,15 +156,20 @@ func (l *live) read() {
 			l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
 		}
 		if errors.Is(err, io.EOF) {
-			select { // how it ended may be told a moment later, and Kill would be the answer then
-			case <-l.box.Done():
-			case <-l.ctx.Done():
-			case <-time.After(endPatience):
-			}
+			l.awaitDeath()
 		}
 		l.end(errRunOver)
 		l.box.Kill() // also when it only closed its end: nobody can talk to it any more
 		return
+	}
+}
+
+// awaitDeath gives a guest whose channel has ended the time to tell how it ended, for Kill would be the answer after it.
+func (l *live) awaitDeath() {
+	select {
+	case <-l.box.Done():
+	case <-l.ctx.Done():
+	case <-time.After(endPatience):
 	}
 }
 

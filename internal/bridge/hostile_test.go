@@ -130,7 +130,7 @@ func TestDiesBeforeTheRunIsSent(t *testing.T) {
 	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
 		g.next() // initialize
 		g.conn.Close()
-		time.Sleep(50 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 	})
 	out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 	contains(t, out.compact(), "Python ended before the code was done")

@@ -164,7 +164,8 @@ func (l *live) read() {
 	}
 }
 
-// awaitDeath gives a guest whose channel has ended the time to tell how it ended, for Kill would be the answer after it.
+// awaitDeath gives a guest whose channel has ended the time to tell how it ended, for Kill would be the answer after
+// it.
 func (l *live) awaitDeath() {
 	select {
 	case <-l.box.Done():

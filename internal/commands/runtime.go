@@ -53,16 +53,16 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	names := runtimeNames(t.config.Sandbox)
 	runtimes := make([]sandbox.Runtime, 0, len(names))
 	for _, name := range names {
-		switch name {
-		case config.RuntimeNative:
-			runtimes = append(runtimes, t.native(ui, log))
-		default: // an engine, or the path of one's command
-			rt := sandbox.Runtime(t.engine(name, ui, engines))
-			if pool > 0 {
-				rt = sandbox.NewPool(rt, pool, t.config.Sandbox.IdleTimeout, engines)
-			}
-			runtimes = append(runtimes, rt)
+		var rt sandbox.Runtime
+		if name == config.RuntimeNative {
+			rt = t.native(ui, log)
+		} else { // an engine, or the path of one's command
+			rt = t.engine(name, ui, engines)
 		}
+		if pool > 0 {
+			rt = sandbox.NewPool(rt, pool, t.config.Sandbox.IdleTimeout, engines)
+		}
+		runtimes = append(runtimes, rt)
 	}
 	if len(runtimes) == 1 {
 		return runtimes[0], nil

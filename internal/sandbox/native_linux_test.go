@@ -68,6 +68,20 @@ func TestNativeContract(t *testing.T) {
 	})
 }
 
+// TestNativePool holds that a sandbox which was started for nobody yet is as good as one that was started for a session.
+func TestNativePool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what codemode's own process does for it, TestNativeContract and the tests of Pool do, too")
+	}
+	before := sandboxtest.TakeLeftovers(t)
+	pool := sandbox.NewPool(newNative(t, sandbox.IsolationFull), 1, 0, nil)
+	sandboxtest.Run(t, pool, policyOf(sandbox.IsolationFull))
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+	before.Check(t)
+}
+
 // TestCacheIsClosed holds that nobody else enters an ordinary user's cache, whatever its mode was.
 func TestCacheIsClosed(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {

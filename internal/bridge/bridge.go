@@ -49,6 +49,11 @@ type Options struct {
 
 	Telemetry *telemetry.Telemetry // nil is none
 
+	// Mounts are what the sandboxes of sessions are shown of the user's files, asked for each; nil is nothing. Env are
+	// variables for them.
+	Mounts func() ([]sandbox.Mount, error)
+	Env    []string
+
 	// Progress, when set, is told what takes time: of the server that subject names, or of the sandbox where that is
 	// empty. An empty text is its end. It is called from any goroutine.
 	Progress func(subject, text string)

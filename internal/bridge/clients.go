@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"codemode/internal/sandbox"
 )
 
 // wrapsErrors are the clients, by the beginning of clientInfo.name, that hand their model a result with isError inside
@@ -25,9 +27,34 @@ func (b *Bridge) form(client string) Form {
 // maxInstructed is how much of the servers' names a client's model is told, in bytes; about 60 tokens.
 const maxInstructed = 165
 
-// instructions name the servers that code may use, sorted: the same bytes as long as the configuration is the same,
-// so that prompt caches hold. Empty where there are none.
+// instructions name the servers that code may use, sorted, and the folders that it sees: the same bytes as long as the
+// configuration is the same, so that prompt caches hold. Empty where there are none.
 func (b *Bridge) instructions() string {
+	return strings.TrimPrefix(b.serverNames()+b.folderNames(), "\n")
+}
+
+// folderNames are the folders that the user's settings show to code.
+func (b *Bridge) folderNames() string {
+	text := "\nFolders of the user's in run_python:"
+	folders := b.opts.Config.Files.Folders()
+	if len(folders) == 0 {
+		return ""
+	}
+	for i, m := range folders {
+		name := fmt.Sprintf(" %s/%s,", sandbox.WorkDir, strings.ToValidUTF8(m.Name, "?"))
+		if !m.Write {
+			name = strings.TrimSuffix(name, ",") + " (read-only),"
+		}
+		if len(text)+len(name) > maxInstructed {
+			return fmt.Sprintf("%s and %d more", strings.TrimSuffix(text, ","), len(folders)-i)
+		}
+		text += name
+	}
+	return strings.TrimSuffix(text, ",")
+}
+
+// serverNames are those of the servers that code may use.
+func (b *Bridge) serverNames() string {
 	now := b.servers.configured()
 	if !b.opts.Config.Instructions.Servers || len(now.all) == 0 {
 		return ""

@@ -72,6 +72,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
+		Mounts: req.mounts, Env: req.env,
 	})
 	if err != nil {
 		span.End("failed", "sandbox_start")

@@ -46,6 +46,9 @@ type Request struct {
 	Ask     Asker
 	Unasked string
 
+	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
+	env    []string
+
 	Client string           // who wants the run, for the audit log
 	Parent telemetry.Parent // the span it is made in
 }

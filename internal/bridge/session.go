@@ -118,6 +118,13 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	if l != nil {
 		s.drop("Python had ended")
 	}
+	req.env = s.bridge.opts.Env
+	if s.bridge.opts.Mounts != nil {
+		var err error
+		if req.mounts, err = s.bridge.opts.Mounts(); err != nil {
+			return nil, err
+		}
+	}
 	l, err := startLive(ctx, s.bridge, s.name, req)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,10 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
-		}, settingFlags("timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...), configFlag()),
+		}, append(
+			handedFlags(),
+			settingFlags("mount", "timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...,
+		)...), configFlag()),
 		Metadata:     examples(`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`),
 		StopOnNthArg: &one,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -50,6 +53,9 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				return err
 			}
 			defer p.close()
+			if p.handed, err = readHanded(env, cmd); err != nil {
+				return err
+			}
 			if cmd.Bool("i") {
 				return runInteractive(ctx, env, ui, cmd, p)
 			}
@@ -81,6 +87,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
+	t.handed = p.handed
 	for _, problem := range t.ownProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}

@@ -74,6 +74,7 @@ func visible(cmd *cli.Command) (list []*cli.Command) {
 // flagLines describes every flag but --help, which whoever reads this has found. The name of a flag's
 // value is in backquotes in its usage.
 func flagLines(cmd *cli.Command) (lines []string) {
+	var settings []string
 	for _, f := range cmd.Flags {
 		doc, ok := f.(cli.DocGenerationFlag)
 		if v, can := f.(cli.VisibleFlag); !ok || can && !v.IsVisible() || f.Names()[0] == "help" {
@@ -90,7 +91,30 @@ func flagLines(cmd *cli.Command) (lines []string) {
 			names[i] = dashed(n)
 		}
 		left := strings.TrimSpace(strings.Join(names, ", ") + " " + value)
+		if c, ok := f.(cli.CategorizableFlag); ok && c.GetCategory() == settingsCategory && len(cmd.Flags) > manyFlags {
+			settings = append(settings, left)
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("  %-20s %s\n", left, usage))
 	}
-	return lines
+	return append(lines, gathered(settings)...)
+}
+
+// gathered are the flags that stand for settings, without words.
+func gathered(settings []string) (lines []string) {
+	if settings == nil {
+		return nil
+	}
+	lines = []string{"settings, which codemode config shows:\n"}
+	line := " "
+	for i, s := range settings {
+		if i < len(settings)-1 {
+			s += ","
+		}
+		if len(line)+len(s) > 78 {
+			lines, line = append(lines, line+"\n"), " "
+		}
+		line += " " + s
+	}
+	return append(lines, line+"\n")
 }

@@ -18,7 +18,8 @@ type program struct {
 	filename string // as tracebacks show it
 	argv     []string
 	stdin    *os.File
-	owned    bool     // stdin is ours to close
+	owned    bool // stdin is ours to close
+	handed   handed
 	servers  []string // of a program of codemode's own, which has none of exec's flags
 }
 

@@ -33,7 +33,10 @@ func replCommand(env Env, ui *ui) *cli.Command {
 				Local: true,
 			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
-		}, append(settingFlags("servers-file", "tenant", "runtime", "python", "memory"), configFlag())...),
+		}, append(
+			handedFlags(),
+			append(settingFlags("mount", "servers-file", "tenant", "runtime", "python", "memory"), configFlag())...,
+		)...),
 		Metadata: examples("codemode repl", "codemode repl --server memory"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArguments(cmd); err != nil {
@@ -76,6 +79,11 @@ func (k *keys) Read(p []byte) (int, error) {
 func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
 	t, err := openTenancy(env, cmd)
 	if err != nil {
+		return err
+	}
+	if p != nil {
+		t.handed = p.handed
+	} else if t.handed, err = readHanded(env, cmd); err != nil {
 		return err
 	}
 	for _, problem := range t.ownProblems() {

@@ -28,7 +28,7 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 		Description: "An AI client starts this. Nothing else is started before code needs it; logs\n" +
 			"go to stderr. It ends when the client goes away.",
 		Flags: append(
-			settingFlags("servers-file", "tenant", "runtime", "python", "memory", "pull"),
+			settingFlags("mount", "servers-file", "tenant", "runtime", "python", "memory", "pull"),
 			configFlag(),
 			&cli.StringFlag{
 				Name:  "log-file",

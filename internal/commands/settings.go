@@ -20,8 +20,18 @@ import (
 // settingValues names the values of the flags that stand for settings.
 var settingValues = map[string]string{
 	"servers-file": "FILE", "timeout": "DURATION", "runtime": "NAME", "python": "PATH", "memory": "SIZE",
-	"tenant": "NAME", "pull": "WHEN",
+	"tenant": "NAME", "pull": "WHEN", "mount": "DIR",
 }
+
+// settingsCategory is what the flags have in common that stand for settings: where a command has manyFlags, its help
+// names them without words.
+const (
+	settingsCategory = "settings"
+	manyFlags        = 16
+)
+
+// repeated can be repeated.
+var repeated = []string{"servers-file", "mount"}
 
 // settingFlags are the flags that stand for settings, with the words of the settings' table.
 func settingFlags(order ...string) []cli.Flag {
@@ -29,17 +39,26 @@ func settingFlags(order ...string) []cli.Flag {
 	for _, name := range order {
 		i := slices.IndexFunc(config.Docs(), func(d config.Doc) bool { return d.Flag == "--"+name })
 		usage := "`" + settingValues[name] + "` " + config.Docs()[i].Text
-		if name == "servers-file" {
+		if name == "mount" { // which is what a user gives to code, as handedFlags
 			flags = append(flags, &cli.StringSliceFlag{Name: name, Usage: usage, Local: true})
 			continue
 		}
-		flags = append(flags, &cli.StringFlag{Name: name, Usage: usage, Local: true})
+		if slices.Contains(repeated, name) {
+			flags = append(
+				flags, &cli.StringSliceFlag{Name: name, Usage: usage, Local: true, Category: settingsCategory},
+			)
+			continue
+		}
+		flags = append(flags, &cli.StringFlag{Name: name, Usage: usage, Local: true, Category: settingsCategory})
 	}
 	return flags
 }
 
 func configFlag() cli.Flag {
-	return &cli.StringFlag{Name: "config", Usage: "`FILE` to read instead of the usual config.toml", Local: true}
+	return &cli.StringFlag{
+		Name: "config", Usage: "`FILE` to read instead of the usual config.toml", Local: true,
+		Category: settingsCategory,
+	}
 }
 
 // load resolves the settings for a command.
@@ -54,7 +73,7 @@ func settingsSource(env Env, cmd *cli.Command) config.Source {
 		name := strings.TrimPrefix(d.Flag, "--")
 		switch {
 		case name == "" || !cmd.IsSet(name):
-		case name == "servers-file":
+		case slices.Contains(repeated, name):
 			src.Flags[d.Name] = cmd.StringSlice(name)
 		default:
 			src.Flags[d.Name] = cmd.String(name)

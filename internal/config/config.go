@@ -19,6 +19,7 @@ type Config struct {
 	Run          Run          `koanf:"run"`
 	Exec         Exec         `koanf:"exec"`
 	Output       Output       `koanf:"output"`
+	Files        Files        `koanf:"files"`
 	Instructions Instructions `koanf:"instructions"`
 	Expose       []string     `koanf:"expose"` // patterns of tools that clients see beside run_python
 	Servers      Servers      `koanf:"mcp"`    // [servers.NAME] are the servers themselves

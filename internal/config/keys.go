@@ -128,6 +128,11 @@ var keys = []key{
 	},
 
 	{
+		name: "files.mounts", kind: mounts, flag: "--mount", adds: true,
+		doc: "folders that code sees in /workspace: DIR[:NAME][:ro|rw]",
+	},
+
+	{
 		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact",
 		older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely, doc: "text of a run_python result",
 	},

@@ -294,3 +294,23 @@ func TestFilesAdd(t *testing.T) {
 		t.Errorf("got %v, %v, want %v", c.Servers.Files, err, want)
 	}
 }
+
+// TestMounts: what is left out of a mount is filled in, from where it was written.
+func TestMounts(t *testing.T) {
+	for text, want := range map[string]string{
+		"data": "/cwd/data:data:ro", "/a/b/": "/a/b:b:ro", "data:rw": "/cwd/data:data:rw", "data:ro": "/cwd/data:data:ro",
+		"../x:in:rw": "/x:in:rw", "data:in": "/cwd/data:in:ro", "/a:b:c:ro": "/a:b:c:ro", "~/x": "/home/me/x:x:ro",
+	} {
+		c, err := Load(Source{
+			Dir: "/cwd", Lookup: env("HOME=/home/me"), Flags: map[string]any{"files.mounts": []string{text}},
+		})
+		if err != nil || len(c.Files.Folders()) != 1 || c.Files.Folders()[0].String() != want {
+			t.Errorf("%q: %v, %v; want %q", text, c.Files.Mounts, err, want)
+		}
+	}
+	for _, text := range []string{":rw", "", "data:", "data:..", "data:" + strings.Repeat("x", 256)} {
+		if m, ok := parseMount(text, place{dir: "/cwd"}); ok {
+			t.Errorf("%q is taken for %v", text, m)
+		}
+	}
+}

@@ -103,6 +103,7 @@ func TestProjectMayNot(t *testing.T) {
 		"registry.address":        `"https://evil.example"`,
 		"release.address":         `"https://evil.example"`,
 		"disk.max_size":           `"1t"`,
+		"files.mounts":            `["."]`,
 		"expose":                  `["a.b"]`,
 		"policy.allow":            `["a.b"]`,
 		"policy.approved":         `["a.b"]`,

@@ -23,7 +23,7 @@ class Leftovers:
     def __init__(self):
         self._threads = set()
         self._children = set()
-        self._files = set()
+        self._files = _in_workspace()  # what code was given
 
     def threads(self):
         """The threads that still run, as {id: frame}, and the names of the new ones worth telling.
@@ -52,13 +52,17 @@ class Leftovers:
 
     def files(self):
         """The names of new files in the folder that code works in. What is hidden are programs' caches."""
-        try:
-            names = {name for name in posix.listdir(_WORKSPACE) if not name.startswith(".")}
-        except OSError:
-            return []
+        names = _in_workspace()
         new = sorted(name.encode("utf-8", "backslashreplace").decode() for name in names - self._files)
         self._files = names
         return new
+
+
+def _in_workspace():
+    try:
+        return {name for name in posix.listdir(_WORKSPACE) if not name.startswith(".")}
+    except OSError:
+        return set()
 
 
 def _threads():

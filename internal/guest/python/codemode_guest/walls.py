@@ -6,6 +6,7 @@ Nothing here asks the host whether a path is one of the machine's: the answer wo
 from .early import builtins as __builtins__
 
 import errno
+import posix
 import sys
 
 from . import frames
@@ -28,6 +29,7 @@ _DOWNLOADERS = ("curl", "wget")
 
 _NO_VARIABLE = "no variable of this machine is in the sandbox: a server that needs a key has it already"
 _NO_FILE = "no file of this machine is in the sandbox"
+_READ_ONLY = "it was given to be read; whoever runs this can give its folder to be changed"
 _NO_NETWORK = "the sandbox has no network"
 _VALUE = "a call returns the tool's value itself, already parsed (.raw(...) has the envelope)"
 _ENVELOPE = ("content", "structuredContent", "structured_content", "isError", "text")
@@ -56,7 +58,7 @@ class Walls:
         if isinstance(error, SyntaxError):
             return self._syntax(error.msg) or _magic(error.text)
         if isinstance(error, KeyError):
-            return _NO_VARIABLE if _of_environ(error.__traceback__) else _of_result(error)
+            return self._variable() if _of_environ(error.__traceback__) else _of_result(error)
         if str(error) == "unable to open database file":
             return self._writable()
         if not isinstance(error, OSError):
@@ -68,6 +70,9 @@ class Walls:
         if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH or _is_socket(cause):
             return self._network()
         return None
+
+    def _variable(self):
+        return _NO_VARIABLE + ("; code gets one by --env NAME" if self._script else "")
 
     def _module(self, error):
         top = (error.name or "").partition(".")[0]
@@ -112,12 +117,14 @@ class Walls:
         if program:
             or_tool = ", or with a server's tool" if self._servers else ""
             return f"the sandbox has no program {name!r}: do it in Python{or_tool}"
+        if error.errno == errno.EROFS and _is_given(name):
+            return _READ_ONLY + (": `--mount DIR:rw`" if self._script else "")
         if error.errno == errno.EROFS or name == str(self._written):
             return self._writable()
         if self._script and not self._servers:
-            return f"{_NO_FILE}: give its content on standard input"
+            return f"{_NO_FILE}: give it with --file, or on standard input"
         if self._script:
-            return f"{_NO_FILE}: give its content on standard input, or a server's tool may read it"
+            return f"{_NO_FILE}: give it with --file, or on standard input, or a server's tool may read it"
         return _NO_FILE + self._tool("may read it", "read a file")
 
     def _writable(self):
@@ -136,6 +143,11 @@ def _asked(error):
     """The one name that a `from mcp_SERVER import NAME` asks for, or a word for it."""
     name = _line(error).partition(" import ")[2].strip()
     return name if name.isidentifier() else "TOOL"
+
+
+def _is_given(name):
+    """Whether a path that is read-only is of a file or folder of the user's: all else of /workspace can be written."""
+    return (name if name.startswith("/") else posix.getcwd() + "/" + name).startswith(("/workspace/", "/mnt/"))
 
 
 def _line(error):

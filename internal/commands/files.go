@@ -1,0 +1,123 @@
+package commands
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/mount"
+
+	"github.com/urfave/cli/v3"
+)
+
+// handedFlags are those of what one command gives to code, beside --mount, which is a setting.
+func handedFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{
+			Name:  "file",
+			Usage: "`FILE` that code sees in /workspace; can be repeated",
+			Local: true,
+		},
+		&cli.StringSliceFlag{
+			Name:  "env",
+			Usage: "`NAME` of a variable of yours that code gets; can be repeated",
+			Local: true,
+		},
+	}
+}
+
+// handed is what one command gives to code.
+type handed struct {
+	files []mount.Wish
+	env   []string // NAME=VALUE
+}
+
+// readHanded reads handedFlags.
+func readHanded(env Env, cmd *cli.Command) (h handed, err error) {
+	for _, name := range cmd.StringSlice("file") {
+		if name == "" {
+			return h, &usageError{"--file is empty", []string{"see: " + cmd.FullName() + " --help"}}
+		}
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(env.Dir, path)
+		}
+		h.files = append(h.files, mount.Wish{Path: filepath.Clean(path), Name: filepath.Base(path), File: true})
+	}
+	for _, name := range cmd.StringSlice("env") {
+		value, err := passed(env, name)
+		if err != nil {
+			return h, err
+		}
+		h.env = append(h.env, name+"="+value)
+	}
+	return h, nil
+}
+
+// variablePattern is what a variable may be called that code gets.
+var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// passed is the value of a variable that code is to get. A value on a command line could be seen by every user.
+func passed(env Env, name string) (string, error) {
+	if name, _, ok := strings.Cut(name, "="); ok {
+		name = cut(name, maxName)
+		return "", &usageError{
+			"--env takes the name of a variable and no value, which other users of this machine could see",
+			[]string{fmt.Sprintf("set it where codemode is started: %s=… codemode exec --env %s", name, name)},
+		}
+	}
+	switch value, ok := env.Lookup(name); {
+	case !variablePattern.MatchString(name):
+		return "", &usageError{msg: "--env " + quote(name) + " is no name of a variable"}
+	case isSandboxes(name):
+		return "", &usageError{msg: "--env " + quote(name) + ": the sandbox has its own; nothing was run"}
+	case !ok:
+		return "", &usageError{msg: "--env " + quote(name) + ": there is no such variable; nothing was run"}
+	default:
+		return value, nil
+	}
+}
+
+// isSandboxes tells whether a variable decides how the sandbox's Python starts, and where its folders are.
+func isSandboxes(name string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.Contains([]string{"PATH", "HOME", "TMPDIR", "LANG"}, name) ||
+		slices.ContainsFunc([]string{"PYTHON", "LD_", "CODEMODE_"}, begins)
+}
+
+// mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
+// for each sandbox, since folders come and go.
+func (t *tenancy) mounts() ([]sandbox.Mount, error) {
+	wishes := slices.Clone(t.handed.files)
+	for _, m := range t.config.Files.Folders() {
+		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write})
+	}
+	home, _ := t.home()
+	return mount.Rules{Home: home, Kept: append(t.protected(), t.clientFolders(home)...)}.Choose(wishes)
+}
+
+// clientFolders are the folders of clients' files, in which they keep more than their servers; not a home.
+func (t *tenancy) clientFolders(home string) (list []string) {
+	for _, name := range clientcfg.UserFiles(t.machine()) {
+		dir := filepath.Dir(name)
+		if rest, err := filepath.Rel(home, dir); err == nil && rest != "." && filepath.IsLocal(rest) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// secrets are what of a server's entry no error and no log may say, and the variables that code gets.
+func (t *tenancy) secrets(s config.Server) []string {
+	list := clientcfg.Secrets(s)
+	for _, variable := range t.handed.env {
+		_, value, _ := strings.Cut(variable, "=")
+		list = append(list, value)
+	}
+	return list
+}

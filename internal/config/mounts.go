@@ -1,0 +1,80 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Files is what code is shown of the user's.
+type Files struct {
+	Mounts []string `koanf:"mounts"` // as Mount.String writes them
+}
+
+// A Mount is a folder that code sees in /workspace, as the user has asked for it.
+type Mount struct {
+	Folder string // absolute
+	Name   string // there
+	Write  bool   // code may change it
+}
+
+// Folders are the mounts.
+func (f Files) Folders() []Mount {
+	list := make([]Mount, 0, len(f.Mounts))
+	for _, text := range f.Mounts {
+		if m, ok := parseMount(text, place{}); ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// String is a mount as parseMount takes it, with nothing left out: so a folder whose name has a colon is told from what
+// follows it.
+func (m Mount) String() string {
+	mode := "ro"
+	if m.Write {
+		mode = "rw"
+	}
+	return m.Folder + ":" + m.Name + ":" + mode
+}
+
+// maxMountName is what file systems take.
+const maxMountName = 255
+
+// mounts are folders that code sees.
+var mounts = kind{
+	forms: "DIR[:NAME][:ro|rw], separated by commas", list: ",",
+	parse: func(s string, at place) (any, bool) {
+		m, ok := parseMount(s, at)
+		return m.String(), ok
+	},
+}
+
+// parseMount reads DIR[:NAME][:ro|rw].
+func parseMount(s string, at place) (m Mount, ok bool) {
+	if rest, ok := strings.CutSuffix(s, ":rw"); ok {
+		s, m.Write = rest, true
+	} else {
+		s = strings.TrimSuffix(s, ":ro")
+	}
+	// On Windows a colon may stand behind a drive.
+	if i := strings.LastIndexByte(s, ':'); i > len(filepath.VolumeName(s))-1 && !isPath(s[i+1:]) {
+		s, m.Name = s[:i], s[i+1:]
+		if m.Name == "" {
+			return m, false
+		}
+	}
+	m.Folder = at.resolve(s)
+	if !filepath.IsAbs(m.Folder) {
+		return m, false
+	}
+	m.Folder = filepath.Clean(m.Folder)
+	if m.Name == "" {
+		m.Name = strings.Trim(filepath.Base(m.Folder), `/\`)
+	}
+	if m.Name == "" {
+		m.Name = "root" // of a file system, which nobody is shown
+	}
+	named := m.Name != "." && m.Name != ".." && len(m.Name) <= maxMountName && !strings.ContainsRune(m.Name, 0)
+	return m, named
+}

@@ -1,0 +1,116 @@
+package mount
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"codemode/internal/hint"
+)
+
+// credentials are what of a home opens other doors.
+var credentials = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".git-credentials", ".npmrc",
+	".pypirc", ".vault-token", ".config/gcloud", ".config/gh", ".config/git/credentials", ".config/op",
+	".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", "snap/firefox",
+	"Library/Keychains", "Library/Cookies",
+}
+
+// systems are what nobody is shown, nor a folder that holds one of them.
+var systems = []string{"/dev", "/proc", "/sys", "/boot", "/etc", "/private/etc", `C:\Windows`}
+
+// unwritable are what nobody may change.
+var unwritable = []string{
+	"/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/sbin", "/Library", "/System", "/Applications",
+	`C:\Program Files`, `C:\ProgramData`,
+}
+
+// runtimes are where programs keep sockets and secrets while they run, but for removable disks.
+const (
+	runtimes  = "/run"
+	removable = "/run/media"
+)
+
+// judge says why a path, whose links have been followed, is shown to nobody.
+func (r Rules) judge(real string, write bool) error {
+	seen := files{}
+	if real == filepath.Dir(real) {
+		return hint.New("it is a whole file system", narrower)
+	}
+	refused := systems
+	if write {
+		refused = slices.Concat(systems, unwritable)
+	}
+	for _, dir := range refused {
+		if seen.related(real, dir) {
+			return hint.New(fmt.Sprintf("what is in %s is the system's", dir), narrower)
+		}
+	}
+	if seen.related(real, runtimes) && !(seen.holds(removable, real) && !seen.same(removable, real)) {
+		return hint.New(fmt.Sprintf("in %s are sockets and secrets of programs that run", runtimes), narrower)
+	}
+	if r.Home != "" {
+		if seen.holds(real, r.Home) {
+			return hint.New("your home is in it, with keys and settings of other programs", narrower)
+		}
+		for _, name := range credentials {
+			name = filepath.FromSlash(name)
+			if seen.related(real, filepath.Join(r.Home, name)) {
+				return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
+			}
+		}
+	}
+	for _, kept := range r.Kept {
+		if kept != "" && seen.related(real, kept) {
+			return hint.New(fmt.Sprintf("codemode or an AI client keeps in %q what decides about servers", kept), narrower)
+		}
+	}
+	return kernelBelow(real)
+}
+
+const narrower = "name a folder that holds what code needs and nothing else"
+
+// files remembers what paths lead to: two paths may be one folder, by a mount, or where a file system takes upper case
+// and lower case for the same.
+type files map[string]fs.FileInfo
+
+func (f files) stat(path string) fs.FileInfo {
+	fi, known := f[path]
+	if !known {
+		fi, _ = os.Stat(path)
+		f[path] = fi
+	}
+	return fi
+}
+
+func (f files) same(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := f.stat(a), f.stat(b)
+	return x != nil && y != nil && os.SameFile(x, y)
+}
+
+// holds tells whether path is dir, or below it.
+func (f files) holds(dir, path string) bool {
+	for {
+		if f.same(dir, path) {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// related tells whether one of two paths holds the other. What b leads to by links counts, as far as it is there.
+func (f files) related(a, b string) bool {
+	if real, err := filepath.EvalSymlinks(b); err == nil && real != b && f.related(a, real) {
+		return true
+	}
+	return f.holds(a, b) || f.holds(b, a)
+}

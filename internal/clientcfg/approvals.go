@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 	"codemode/internal/filelock"
 	"codemode/internal/hint"
 )
@@ -192,7 +193,7 @@ func (a *Approvals) read() ([]approval, error) {
 		err = fmt.Errorf("it is of version %d, and this codemode knows version %d", f.Version, approvalsVersion)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading approvals %q: %w", a.file, cause(err))
+		return nil, fmt.Errorf("reading approvals %q: %w", a.file, fileerr.Cause(err))
 	}
 	return f.Approved, nil
 }

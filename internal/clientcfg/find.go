@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 )
 
@@ -48,7 +49,7 @@ func (f *finder) own() {
 			f.problems,
 			Problem{
 				Client: folderID, File: c.Dir,
-				Err: fmt.Errorf("MCP_BRIDGE_STATE_DIR names a folder that cannot be read: %w", cause(err)),
+				Err: fmt.Errorf("MCP_BRIDGE_STATE_DIR names a folder that cannot be read: %w", fileerr.Cause(err)),
 			},
 		)
 	}
@@ -70,8 +71,8 @@ func (f *finder) folder(dir string) {
 		return
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !missing(err) {
-		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: cause(err)})
+	if err != nil && !fileerr.IsMissing(err) {
+		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err)})
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
@@ -248,7 +249,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		return true
 	}
 	data, err := load(root, name, named)
-	if err != nil && missing(err) && !named {
+	if err != nil && fileerr.IsMissing(err) && !named {
 		info, errLink := os.Lstat(full)
 		if root != nil || errLink != nil || info.Mode()&fs.ModeSymlink == 0 {
 			return false
@@ -262,7 +263,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	}
 	r := &file{client: c, scope: place.Scope, key: key, path: full, project: project, env: &f.opts.Env}
 	r.parse(data)
-	if r.bare {
+	if r.noTable {
 		delete(f.seen, mark) // another client may find servers in it
 	}
 	f.entries = append(f.entries, r.entries...)
@@ -281,7 +282,7 @@ func unreadable(err error) error {
 	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "escapes") {
 		return errors.New("it leads out of the project, where it is not followed")
 	}
-	return cause(err)
+	return fileerr.Cause(err)
 }
 
 // selection is what discovery.sources says.

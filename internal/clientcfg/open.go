@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -74,20 +72,6 @@ func isJSON(name string) bool {
 		return false
 	}
 	return true
-}
-
-// missing says whether an error means no more than that there is no such file.
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// cause drops the path from a file error: the Problem names it.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // decodeText makes UTF-8 of a file's bytes. It says whether they begin with a byte order mark, and whether they

@@ -31,7 +31,7 @@ type file struct {
 	problems    []Problem
 	off         []switchOff
 	full        bool // it has more than maxServers
-	bare        bool // it has no table of servers, as far as this client is concerned
+	noTable     bool // it has no table of servers, as far as this client is concerned
 }
 
 // parse reads the text of a file.
@@ -99,7 +99,7 @@ func (f *file) tables() {
 	case f.client.Bare && f.looksBare():
 		f.table(f.root, "")
 	default:
-		f.bare = !f.otherKey()
+		f.noTable = !f.otherKey()
 	}
 	if f.client.Dialect == config.DialectDollar {
 		f.geminiLists(f.entries[first:])

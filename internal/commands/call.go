@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
@@ -205,7 +206,9 @@ func readInput(env Env, name string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("reading arguments from %q: %v; nothing was called", name, cause(err)), nil}
+		return nil, &usageError{
+			fmt.Sprintf("reading arguments from %q: %v; nothing was called", name, fileerr.Cause(err)), nil,
+		}
 	}
 	return data, nil
 }

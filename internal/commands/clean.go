@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 
 	"github.com/urfave/cli/v3"
 )
@@ -167,7 +168,7 @@ func runClean(env Env, ui *ui, cmd *cli.Command) error {
 	var freed int64
 	for _, k := range chosen {
 		if err := os.RemoveAll(k.Path); err != nil {
-			failed = append(failed, fmt.Errorf("removing %q: %w", k.Path, cause(err)))
+			failed = append(failed, fmt.Errorf("removing %q: %w", k.Path, fileerr.Cause(err)))
 			continue
 		}
 		freed += k.Bytes

@@ -15,6 +15,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
@@ -172,14 +173,14 @@ func (e *isThereError) Hint() []string { return []string{e.instead} }
 // whole, or not there at all.
 func writeNew(name, text, instead string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return &isThereError{instead}
 	case err != nil:
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	_, err = io.WriteString(f, text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {

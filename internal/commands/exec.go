@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/telemetry"
 
@@ -248,7 +249,7 @@ func unwritable(stream string, err error) error {
 			return errNoReader
 		}
 	}
-	return &writeError{stream, cause(err)}
+	return &writeError{stream, fileerr.Cause(err)}
 }
 
 // print passes on what the program printed, byte for byte.

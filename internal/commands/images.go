@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/fileerr"
 	"codemode/internal/quota"
 )
 
@@ -54,22 +55,13 @@ func newImages(env Env, dir string, room imageRoom) (*images, error) {
 // writable makes a folder, and a file in it that goes away again.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	f, err := os.CreateTemp(dir, ".codemode-")
 	if err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// cause drops the path from a file error, for messages that name it as the user did.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // show puts an image on the terminal, or into a file whose name it returns; a named folder gets it in any case.

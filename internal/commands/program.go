@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
+
+	"codemode/internal/fileerr"
 )
 
 // program is what exec runs. close it.
@@ -106,7 +108,7 @@ func source(name string, data []byte) (string, error) {
 }
 
 func unreadable(name string, err error) error {
-	e := &usageError{msg: fmt.Sprintf("reading script %q: %v", name, cause(err))}
+	e := &usageError{msg: fmt.Sprintf("reading script %q: %v", name, fileerr.Cause(err))}
 	if strings.ContainsAny(name, " ();=") {
 		e.hints = []string{"to run code, put -c before it"}
 	}

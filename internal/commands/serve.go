@@ -14,6 +14,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
@@ -70,7 +71,7 @@ func openLogFile(env Env, name string) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("opening the log %q: %w; codemode serve is not started", name, cause(err))
+		return nil, fmt.Errorf("opening the log %q: %w; codemode serve is not started", name, fileerr.Cause(err))
 	}
 	return f, nil
 }

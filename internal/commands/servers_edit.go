@@ -12,6 +12,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 
 	"github.com/urfave/cli/v3"
@@ -189,7 +190,7 @@ func editServer(ctx context.Context, ui *ui, t *tenancy, e clientcfg.Entry) erro
 	}
 	program, err := lookPath(t.env)(words[0])
 	if err != nil {
-		return fmt.Errorf("starting the editor %q: %w; nothing was changed", words[0], cause(err))
+		return fmt.Errorf("starting the editor %q: %w; nothing was changed", words[0], fileerr.Cause(err))
 	}
 	editing := exec.CommandContext(ctx, program, append(words[1:], e.Server.Source)...)
 	editing.Dir, editing.Env = t.env.Dir, t.env.Environ

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/bridge"
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/toolbox"
 
@@ -217,7 +218,7 @@ func readModule(file string) (string, error) {
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading %q: %w", file, cause(err))
+		return "", fmt.Errorf("reading %q: %w", file, fileerr.Cause(err))
 	}
 	return string(data), nil
 }
@@ -226,14 +227,14 @@ func readModule(file string) (string, error) {
 func modules(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", name, cause(err))
+		return nil, fmt.Errorf("reading %q: %w", name, fileerr.Cause(err))
 	}
 	if !info.IsDir() {
 		return []string{name}, nil
 	}
 	entries, err := os.ReadDir(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", name, cause(err))
+		return nil, fmt.Errorf("reading %q: %w", name, fileerr.Cause(err))
 	}
 	var files []string
 	for _, e := range entries {

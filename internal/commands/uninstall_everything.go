@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"codemode/internal/clientcfg/install"
+	"codemode/internal/fileerr"
 )
 
 // everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs
@@ -51,7 +52,7 @@ func (s *installation) everything(ctx context.Context) error {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("removing %q: %w", dir, cause(err))
+			return fmt.Errorf("removing %q: %w", dir, fileerr.Cause(err))
 		}
 		s.ui.note("removed", quote(dir))
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"codemode/internal/fileerr"
 )
 
 // document is what a config.toml says: of everybody, and of each tenant.
@@ -64,19 +66,10 @@ func readUser(src Source, paths Paths) (document, []error) {
 	case !named && errors.Is(err, fs.ErrNotExist):
 		return document{}, nil
 	case err != nil:
-		return document{}, []error{&FileError{File: name, Err: cause(err)}}
+		return document{}, []error{&FileError{File: name, Err: fileerr.Cause(err)}}
 	}
 	r := reader{file: name, layer: User, at: place{dir: filepath.Dir(name), home: paths.Home}}
 	return r.read(data)
-}
-
-// cause drops the path from an error of a file that is named anyway.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // reader turns the text of a config.toml into settings and servers.

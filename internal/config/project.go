@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"codemode/internal/fileerr"
 )
 
 const (
@@ -66,7 +68,7 @@ func readProject(src Source, paths Paths) (name string, d document, problems []e
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), name == own:
 			continue
 		case err != nil:
-			return name, document{}, []error{&FileError{File: name, Err: cause(err)}}
+			return name, document{}, []error{&FileError{File: name, Err: fileerr.Cause(err)}}
 		}
 		r := reader{file: name, layer: Project, at: place{dir: filepath.Dir(name), home: paths.Home}, project: dir}
 		d, problems = r.read(data)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"codemode/internal/catalog/store"
+	"codemode/internal/fileerr"
 	"codemode/internal/sandbox/python"
 )
 
@@ -101,7 +102,7 @@ func AuditLog(dir string, required bool, try func(dir string) error) Check {
 				found(Finding{
 					Verdict: Failed,
 					Summary: fmt.Sprintf(
-						"the audit log in %q cannot be written, and no tool is called: %v", dir, bare(err),
+						"the audit log in %q cannot be written, and no tool is called: %v", dir, fileerr.Cause(err),
 					),
 					Remedy: []string{"let this user write what is there, or do without: audit.required = false"},
 				})
@@ -109,7 +110,7 @@ func AuditLog(dir string, required bool, try func(dir string) error) Check {
 				found(Finding{
 					Verdict: Warning,
 					Summary: fmt.Sprintf(
-						"the audit log in %q cannot be written, and results say so: %v", dir, bare(err),
+						"the audit log in %q cannot be written, and results say so: %v", dir, fileerr.Cause(err),
 					),
 					Remedy: []string{"let this user write what is there, or do without: audit.keep = 0"},
 				})
@@ -127,19 +128,11 @@ func writable(dir string) error {
 			continue
 		}
 		if err != nil {
-			return bare(err)
+			return fileerr.Cause(err)
 		}
 		_, err = f.WriteString("written")
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-}
-
-// bare is an error without the path it repeats.
-func bare(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	return err
 }
 
 // Python takes 160 MB while it is unpacked; the least is what a day's tool lists, logs and outputs may take.

@@ -24,6 +24,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"codemode/internal/fileerr"
 )
 
 // Spec says what to start.
@@ -91,7 +93,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(spec.Dir); err != nil {
-		return nil, fmt.Errorf("entering directory %q: %w", spec.Dir, bare(err))
+		return nil, fmt.Errorf("entering directory %q: %w", spec.Dir, fileerr.Cause(err))
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("entering directory %q: %w", spec.Dir, syscall.ENOTDIR)
 	}
@@ -141,15 +143,6 @@ func closeAll(files []*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// bare is an error of the file system without the path it repeats.
-func bare(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // stderrLinger is how long a process that has ended may keep its standard error open by an heir that

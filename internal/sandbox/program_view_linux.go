@@ -3,13 +3,13 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"codemode/internal/fileerr"
 	"codemode/internal/proc"
 	"codemode/internal/sandbox/stage2"
 )
@@ -240,12 +240,9 @@ func (p *places) resolve(path string, write bool) (string, error) {
 		return "", errors.New("it is not an absolute path")
 	}
 	real, err := filepath.EvalSymlinks(path)
-	var pe *fs.PathError
 	switch {
-	case errors.As(err, &pe):
-		return "", pe.Err
 	case err != nil:
-		return "", err
+		return "", fileerr.Cause(err)
 	case real == "/":
 		return "", errors.New("it is the whole file system")
 	}

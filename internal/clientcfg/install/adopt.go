@@ -15,6 +15,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // Adopter is where the servers of clients go that codemode takes over.
@@ -107,13 +108,13 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 	p.before = func() error {
 		if len(files) > 0 {
 			if err := os.MkdirAll(i.Adopt.Dir, 0o700); err != nil {
-				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, cause(err))
+				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, fileerr.Cause(err))
 			}
 		}
 		for _, n := range files {
 			if err := i.writeOwn(n); err != nil {
 				removeFiles(written)
-				return fmt.Errorf("writing %q: %w", n.path, cause(err))
+				return fmt.Errorf("writing %q: %w", n.path, fileerr.Cause(err))
 			}
 			written = append(written, n)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // attempts is how often a file that somebody else changes is read and planned again.
@@ -227,10 +228,10 @@ func lockDir(ctx context.Context, path string) (unlock func(), err error) {
 		}
 		info, errStat := os.Stat(dir)
 		switch {
-		case isMissing(errStat):
+		case fileerr.IsMissing(errStat):
 			continue
 		case errStat != nil:
-			return nil, cause(err)
+			return nil, fileerr.Cause(err)
 		case time.Since(info.ModTime()) > staleLock:
 			os.Remove(dir)
 			continue

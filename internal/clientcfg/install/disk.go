@@ -14,10 +14,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // hooks let tests stand where only another program or a full disk could.
@@ -33,23 +33,6 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// cause drops the path from a file error, which whoever tells it names.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
-}
-
 // tempMark is in the name of every file that is on its way to another name.
 const tempMark = ".codemode-"
 
@@ -60,7 +43,7 @@ func (i *Installer) temp(
 	name = "." + base + tempMark + rand.Text()[:8]
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", cause(err)
+		return "", fileerr.Cause(err)
 	}
 	defer func() {
 		if err != nil {
@@ -81,21 +64,21 @@ func (i *Installer) temp(
 	if err == nil {
 		err = f.Sync()
 	}
-	return name, cause(errors.Join(err, f.Close()))
+	return name, fileerr.Cause(errors.Join(err, f.Close()))
 }
 
 // put writes a file of codemode's own in place of an older one.
 func (i *Installer) put(path string, data []byte) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	defer dir.Close()
 	tmp, err := i.temp(dir, filepath.Base(path), data, private, nil)
 	if err != nil {
 		return err
 	}
-	return cause(errors.Join(rename(dir, tmp, filepath.Base(path)), syncDir(dir)))
+	return fileerr.Cause(errors.Join(rename(dir, tmp, filepath.Base(path)), syncDir(dir)))
 }
 
 // sweep removes what a codemode that was killed has left beside a file. The caller holds the lock.
@@ -145,7 +128,7 @@ func (i *Installer) replace(f file, data []byte, scope fs.FileMode) error {
 	if err == nil {
 		err = syncDir(dir)
 	}
-	return cause(err)
+	return fileerr.Cause(err)
 }
 
 // create gives a new file its name, unless there is one by now.
@@ -184,7 +167,7 @@ func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
 	was, err := dir.Lstat(base)
 	switch {
 	case err != nil:
-		return nil, nil, cause(err)
+		return nil, nil, fileerr.Cause(err)
 	case was.IsDir():
 		return nil, nil, errors.New("it is a directory")
 	case !was.Mode().IsRegular():
@@ -192,7 +175,7 @@ func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
 	}
 	f, err := dir.OpenFile(base, os.O_RDONLY|noWait, 0)
 	if err != nil {
-		return nil, nil, cause(err)
+		return nil, nil, fileerr.Cause(err)
 	}
 	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
 		f.Close()
@@ -252,17 +235,17 @@ func remove(f file) error {
 	sweep(dir, base)
 	tmp := "." + base + tempMark + rand.Text()[:8]
 	if err := dir.Rename(base, tmp); err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	data, err := readRegular(dir, tmp)
 	if err == nil && bytes.Equal(data, f.data) {
-		return cause(dir.Remove(tmp))
+		return fileerr.Cause(dir.Remove(tmp))
 	}
 	switch err := create(dir, tmp, base); {
 	case errors.Is(err, errChanged):
 		return aside(dir, tmp, base, err)
 	case err != nil:
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	dir.Remove(tmp)
 	return errChanged

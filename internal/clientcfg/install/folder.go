@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"codemode/internal/fileerr"
 )
 
 // folder opens the folder that a file is in, to stay there whatever becomes of its name. With a mode other than 0,
@@ -26,12 +28,12 @@ func (f file) folder(scope fs.FileMode) (*os.Root, error) {
 	if mode != 0 {
 		for _, dir := range f.above {
 			if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, cause(err)
+				return nil, fileerr.Cause(err)
 			}
 		}
 	}
 	dir, err := os.OpenRoot(filepath.Dir(f.path))
-	return dir, cause(err)
+	return dir, fileerr.Cause(err)
 }
 
 // descend opens a folder of a project and follows no link on the way: one that came with a clone could lead anywhere.
@@ -42,7 +44,7 @@ func descend(root, path string, mode fs.FileMode) (dir *os.Root, missing string,
 		return nil, "", err
 	}
 	if dir, err = os.OpenRoot(root); err != nil {
-		return nil, "", cause(err)
+		return nil, "", fileerr.Cause(err)
 	}
 	if rel == "." {
 		return dir, "", nil
@@ -63,14 +65,14 @@ func descend(root, path string, mode fs.FileMode) (dir *os.Root, missing string,
 // step opens a folder within another one. What it looked at and what it opened are the same.
 func step(dir *os.Root, name, at string, mode fs.FileMode) (*os.Root, error) {
 	was, err := dir.Lstat(name)
-	if isMissing(err) && mode != 0 {
+	if fileerr.IsMissing(err) && mode != 0 {
 		if err = dir.Mkdir(name, mode); err == nil || errors.Is(err, fs.ErrExist) {
 			was, err = dir.Lstat(name)
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, cause(err)
+		return nil, fileerr.Cause(err)
 	case was.Mode()&fs.ModeSymlink != 0:
 		to, _ := dir.Readlink(name)
 		return nil, &LinkError{at, to}
@@ -79,7 +81,7 @@ func step(dir *os.Root, name, at string, mode fs.FileMode) (*os.Root, error) {
 	}
 	next, err := dir.OpenRoot(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, fileerr.Cause(err)
 	}
 	if is, err := next.Stat("."); err != nil || !os.SameFile(was, is) {
 		next.Close()
@@ -108,7 +110,7 @@ func openInProject(root, path string) (file, error) {
 	}
 	f := file{path: filepath.Join(root, rel), root: root}
 	dir, missing, err := descend(root, filepath.Dir(f.path), 0)
-	if isMissing(err) {
+	if fileerr.IsMissing(err) {
 		for at := filepath.Dir(f.path); len(at) >= len(missing); at = filepath.Dir(at) {
 			f.above = append([]string{at}, f.above...)
 		}
@@ -120,7 +122,7 @@ func openInProject(root, path string) (file, error) {
 	defer dir.Close()
 	base := filepath.Base(f.path)
 	info, err := dir.Lstat(base)
-	if isMissing(err) {
+	if fileerr.IsMissing(err) {
 		return f, nil
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -131,7 +133,7 @@ func openInProject(root, path string) (file, error) {
 		return f, errReadOnly
 	}
 	if f.data, err = readRegular(dir, base); err != nil {
-		return f, cause(err)
+		return f, fileerr.Cause(err)
 	}
 	f.info = info
 	return f, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/fileerr"
 	"codemode/internal/filelock"
 
 	"github.com/gofrs/flock"
@@ -74,7 +75,7 @@ func (i *Installer) lock(ctx context.Context) (*flock.Flock, error) {
 		return nil, errNoState
 	}
 	if err := os.MkdirAll(i.State, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder %q: %w", i.State, cause(err))
+		return nil, fmt.Errorf("making the folder %q: %w", i.State, fileerr.Cause(err))
 	}
 	lock, err := filelock.Take(ctx, filepath.Join(i.State, "installed.lock"))
 	if err != nil {
@@ -90,7 +91,7 @@ func (i *Installer) readLedger() (*ledger, error) {
 		return l, nil
 	}
 	info, err := os.Stat(i.ledgerFile())
-	if isMissing(err) {
+	if fileerr.IsMissing(err) {
 		return l, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
@@ -107,7 +108,7 @@ func (i *Installer) readLedger() (*ledger, error) {
 		err = fmt.Errorf("it is of version %d, and this codemode knows version %d", l.Version, ledgerVersion)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", i.ledgerFile(), cause(err))
+		return nil, fmt.Errorf("reading %q: %w", i.ledgerFile(), fileerr.Cause(err))
 	}
 	return l, nil
 }
@@ -160,7 +161,7 @@ func (i *Installer) save(l *ledger) error {
 		return err
 	}
 	if err := i.put(i.ledgerFile(), text.Bytes()); err != nil {
-		return fmt.Errorf("writing %q: %w", i.ledgerFile(), cause(err))
+		return fmt.Errorf("writing %q: %w", i.ledgerFile(), fileerr.Cause(err))
 	}
 	return nil
 }
@@ -173,13 +174,13 @@ func (i *Installer) backupDir(client string) string {
 func (i *Installer) backup(l *ledger, client string, f file) (string, error) {
 	dir := i.backupDir(client)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making the folder %q: %w", dir, cause(err))
+		return "", fmt.Errorf("making the folder %q: %w", dir, fileerr.Cause(err))
 	}
 	prefix := sum([]byte(f.path))[:12] + "-"
 	content := sum(f.data)
 	name := filepath.Join(dir, prefix+time.Now().UTC().Format("20060102T150405.000000000Z")+".bak")
 	if err := i.put(name, f.data); err != nil {
-		return "", fmt.Errorf("keeping what the file was in %q: %w", dir, cause(err))
+		return "", fmt.Errorf("keeping what the file was in %q: %w", dir, fileerr.Cause(err))
 	}
 	i.prune(l, dir, prefix, name)
 	if kept, err := os.ReadFile(name); err != nil || sum(kept) != content {

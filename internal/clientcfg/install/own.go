@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // SwitchOwn switches a server on or off in a file of codemode's own, of whose other bytes none changes.
@@ -41,18 +42,18 @@ func RenameOwn(path, name, as, to string) error {
 	if err != nil || to == path {
 		return err
 	}
-	return cause(os.Rename(path, to))
+	return fileerr.Cause(os.Rename(path, to))
 }
 
 // changeOwn edits the entry of a server, wherever such a file has its table of them.
 func changeOwn(path, name string, edit func(doc *splice.Document, key []string) ([]byte, error)) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return cause(err)
+		return fileerr.Cause(err)
 	}
 	doc, err := splice.Parse(data, splice.JSONC)
 	if err != nil {

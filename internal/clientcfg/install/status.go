@@ -9,6 +9,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // A State is how things stand with one client.
@@ -124,7 +125,7 @@ func (i *Installer) isStale(cmd command) bool {
 		return false
 	}
 	if _, err := os.Stat(cmd.program); err != nil {
-		return isMissing(err)
+		return fileerr.IsMissing(err)
 	}
 	return i.Exe != "" && cmd.program != i.Exe && !sameFile(cmd.program, i.Exe) &&
 		clientcfg.StartsCodemode(serverOf(cmd), i.Env, clientcfg.Self{})

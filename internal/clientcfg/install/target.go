@@ -12,6 +12,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // A Target is one file that codemode is put in.
@@ -338,7 +339,7 @@ func open(path string) (file, error) {
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if f.path, err = filepath.EvalSymlinks(path); err != nil {
 			to, _ := os.Readlink(path)
-			if isMissing(err) {
+			if fileerr.IsMissing(err) {
 				return f, fmt.Errorf("it is a symbolic link to %q, which is not there", to)
 			}
 			return f, fmt.Errorf("it is a symbolic link to %q, which leads nowhere", to)
@@ -348,10 +349,10 @@ func open(path string) (file, error) {
 		f.path = filepath.Join(dir, filepath.Base(path))
 	}
 	switch {
-	case isMissing(err):
+	case fileerr.IsMissing(err):
 		return f, f.lookAbove()
 	case err != nil:
-		return f, cause(err)
+		return f, fileerr.Cause(err)
 	case info.IsDir():
 		return f, fmt.Errorf("it is a directory")
 	case !info.Mode().IsRegular():
@@ -363,7 +364,7 @@ func open(path string) (file, error) {
 	}
 	f.info = info
 	if f.data, err = os.ReadFile(f.path); err != nil {
-		return f, cause(err)
+		return f, fileerr.Cause(err)
 	}
 	return f, nil
 }
@@ -378,8 +379,8 @@ func (f *file) lookAbove() error {
 		case err == nil:
 			slices.Reverse(f.above)
 			return nil
-		case !isMissing(err) || filepath.Dir(dir) == dir:
-			return cause(err)
+		case !fileerr.IsMissing(err) || filepath.Dir(dir) == dir:
+			return fileerr.Cause(err)
 		}
 		if link, errLink := os.Lstat(dir); errLink == nil && link.Mode()&fs.ModeSymlink != 0 {
 			return fmt.Errorf("%q is a symbolic link to nothing", dir)

@@ -12,6 +12,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
+	"codemode/internal/fileerr"
 )
 
 // Uninstall takes codemode out of the files of one client: by the name of the request, or, where that is empty, by
@@ -176,7 +177,7 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	}
 	if err != nil {
 		return fmt.Errorf(
-			"what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", cause(err),
+			"what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", fileerr.Cause(err),
 			m.Name, m.File,
 		)
 	}
@@ -238,13 +239,13 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 			}
 			data, err := os.ReadFile(m.File)
 			switch {
-			case isMissing(err):
+			case fileerr.IsMissing(err):
 			case err != nil || sum(data) != m.Hash:
 				m.Kept = true
 				notes = append(notes, fmt.Sprintf("%q was changed since, and stays codemode's, too: %q", m.As, m.File))
 			default:
 				if err := os.Remove(m.File); err != nil {
-					notes = append(notes, fmt.Sprintf("%q cannot be removed: %v", m.File, cause(err)))
+					notes = append(notes, fmt.Sprintf("%q cannot be removed: %v", m.File, fileerr.Cause(err)))
 				}
 			}
 		}

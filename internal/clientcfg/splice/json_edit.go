@@ -185,7 +185,7 @@ func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if err != nil || len(rest) > 0 || !t.isObject(at) {
 		return nil, err
 	}
-	for prune && len(path) > 0 && t.hollow(at, names) && t.bare(path) {
+	for prune && len(path) > 0 && t.hollow(at, names) && t.uncommented(path) {
 		last := len(path) - 1
 		path, names = path[:last], path[last:]
 		at, _ = t.find(path)
@@ -210,8 +210,8 @@ func (t *jsonTree) hollow(v span, names []string) bool {
 	return bytes.IndexByte(t.src[at:v.end], '/') < 0
 }
 
-// bare says whether no comment stands between the name of the member at path and its value.
-func (t *jsonTree) bare(path []string) bool {
+// uncommented says whether no comment stands between the name of the member at path and its value.
+func (t *jsonTree) uncommented(path []string) bool {
 	last := len(path) - 1
 	at, _ := t.find(path[:last])
 	m, _ := named(t.members(at), path[last])

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"codemode/internal/fileerr"
 )
 
 // movedDir is where guests see what the host has in a directory that every sandbox covers with its own.
@@ -167,9 +169,7 @@ func isDir(path string) bool {
 // the program's loader that is missing (the embedded distribution, for one, needs glibc), and
 // "permission denied" also on a file system where nothing may be run.
 func explainStart(exe string, err error) error {
-	if perr := (*fs.PathError)(nil); errors.As(err, &perr) {
-		err = perr.Err // without the path, which is named here
-	}
+	err = fileerr.Cause(err)
 	info, serr := os.Stat(exe)
 	if serr != nil {
 		return fmt.Errorf("running %q: %w", exe, err)

@@ -133,7 +133,7 @@ func New(opts Options) *Bridge {
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,
 		Version:        opts.Version,
-		Sandbox:        startWalled(opts.Protected, opts.Homes, opts.Log),
+		Sandbox:        startRestricted(opts.Protected, opts.Homes, opts.Log),
 		OnToolsChanged: b.servers.forget,
 		OnStart:        b.serverStarts,
 		OnWait:         b.awaitsStart,
@@ -143,10 +143,10 @@ func New(opts Options) *Bridge {
 	return b
 }
 
-// startWalled starts servers behind the walls of the native runtime. What they may not write to is protected.
-func startWalled(protected, homes []string, log *slog.Logger) func(config.Walls) proc.Starter {
+// startRestricted starts servers within the native runtime's restrictions. What they may not write to is protected.
+func startRestricted(protected, homes []string, log *slog.Logger) func(config.Restrictions) proc.Starter {
 	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: protected, Homes: homes, Log: log})
-	return func(w config.Walls) proc.Starter { return programs.Starter(sandbox.Walls(w)) }
+	return func(w config.Restrictions) proc.Starter { return programs.Starter(sandbox.Restrictions(w)) }
 }
 
 // Close ends every session and every server. Runs under way end as cancelled.

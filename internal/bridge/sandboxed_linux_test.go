@@ -24,8 +24,8 @@ import (
 	"codemode/internal/upstream"
 )
 
-// walledPool is servers behind walls, of a user whose home has a key in it.
-type walledPool struct {
+// restrictedPool is servers within restrictions, of a user whose home has a key in it.
+type restrictedPool struct {
 	*upstream.Pool
 	t         *testing.T
 	home, key string
@@ -33,11 +33,11 @@ type walledPool struct {
 	changed   chan string
 }
 
-// newWalledPool makes a pool of the servers, and proves at the end that they are gone.
-func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *walledPool {
+// newRestrictedPool makes a pool of the servers, and proves at the end that they are gone.
+func newRestrictedPool(t *testing.T, servers func(p *restrictedPool) []config.Server) *restrictedPool {
 	t.Helper()
 	base := t.TempDir()
-	p := &walledPool{
+	p := &restrictedPool{
 		t: t, home: base + "/home", key: base + "/home/.ssh/key", dir: base + "/dir", changed: make(chan string, 10),
 	}
 	err := errors.Join(
@@ -71,7 +71,7 @@ func newWalledPool(t *testing.T, servers func(p *walledPool) []config.Server) *w
 				s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved},
 			)
 		},
-		Sandbox:        startWalled([]string{p.home + "/.config/codemode"}, []string{p.home}, nil),
+		Sandbox:        startRestricted([]string{p.home + "/.config/codemode"}, []string{p.home}, nil),
 		OnToolsChanged: func(server string) { p.changed <- server },
 	})
 	t.Cleanup(func() { p.Close() })
@@ -96,7 +96,7 @@ func ownCopy(t *testing.T, path string) string {
 }
 
 // call returns the text of a tool's answer, or of its failure.
-func (p *walledPool) call(server, tool, args string) string {
+func (p *restrictedPool) call(server, tool, args string) string {
 	p.t.Helper()
 	raw, err := p.Call(p.t.Context(), server, tool, json.RawMessage(args))
 	var start *upstream.StartError
@@ -113,7 +113,7 @@ func (p *walledPool) call(server, tool, args string) string {
 func eachUser(t *testing.T, test func(t *testing.T)) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		p, err := proc.Start(
-			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startWalled(nil, nil, nil)(config.Walls{})},
+			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startRestricted(nil, nil, nil)(config.Restrictions{})},
 		)
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {
@@ -132,15 +132,15 @@ func eachUser(t *testing.T, test func(t *testing.T)) {
 // TestSandboxedServer holds that a server in a sandbox is a server like any other: shared, restarted, told of changes.
 func TestSandboxedServer(t *testing.T) {
 	eachUser(t, func(t *testing.T) {
-		p := newWalledPool(t, func(p *walledPool) []config.Server {
+		p := newRestrictedPool(t, func(p *restrictedPool) []config.Server {
 			plain := fake("plain", "-starts", p.dir+"/starts")
-			plain.Sandbox = &config.Walls{Write: []string{"${DIR}"}}
+			plain.Sandbox = &config.Restrictions{Write: []string{"${DIR}"}}
 			dies := fake("dies", "-exit-at-start", "3")
-			dies.Sandbox = &config.Walls{}
+			dies.Sandbox = &config.Restrictions{}
 			lost := fake("lost")
-			lost.Sandbox = &config.Walls{Read: []string{"~/none"}}
+			lost.Sandbox = &config.Restrictions{Read: []string{"~/none"}}
 			stays := fake("stays", "-spawn-child", "-ignore-eof", "-ignore-term")
-			stays.Sandbox = &config.Walls{}
+			stays.Sandbox = &config.Restrictions{}
 			return []config.Server{plain, dies, lost, stays}
 		})
 		done := make(chan string)
@@ -200,16 +200,16 @@ func TestSandboxedPython(t *testing.T) {
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the web") }),
 		)
 		defer web.Close()
-		p := newWalledPool(t, func(p *walledPool) []config.Server {
-			server := func(name string, walls *config.Walls) config.Server {
+		p := newRestrictedPool(t, func(p *restrictedPool) []config.Server {
+			server := func(name string, restrictions *config.Restrictions) config.Server {
 				return config.Server{
-					Name: name, Command: "python3", Args: []string{p.dir + "/server.py"}, Sandbox: walls,
+					Name: name, Command: "python3", Args: []string{p.dir + "/server.py"}, Sandbox: restrictions,
 				}
 			}
 			return []config.Server{
-				server("off", &config.Walls{Read: []string{p.dir}}),
-				server("on", &config.Walls{Read: []string{p.dir}, Network: true}),
-				server("blind", &config.Walls{}),
+				server("off", &config.Restrictions{Read: []string{p.dir}}),
+				server("on", &config.Restrictions{Read: []string{p.dir}, Network: true}),
+				server("blind", &config.Restrictions{}),
 			}
 		})
 		if err := os.WriteFile(p.dir+"/server.py", []byte(pythonServer), 0o600); err != nil {
@@ -241,22 +241,22 @@ func TestSandboxedNPM(t *testing.T) {
 		command[i] = path
 	}
 	eachUser(t, func(t *testing.T) {
-		start := func(p *walledPool) []config.Server {
-			walls := &config.Walls{Write: []string{p.dir}}
+		start := func(p *restrictedPool) []config.Server {
+			restrictions := &config.Restrictions{Write: []string{p.dir}}
 			return []config.Server{
-				{Name: "files", Command: command[0], Args: []string{p.dir, p.home + "/.ssh"}, Sandbox: walls},
+				{Name: "files", Command: command[0], Args: []string{p.dir, p.home + "/.ssh"}, Sandbox: restrictions},
 				{
 					Name: "memory", Command: command[1],
-					Env: map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"}, Sandbox: walls,
+					Env: map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"}, Sandbox: restrictions,
 				},
 				{
 					Name: "nowhere", Command: command[1],
 					Env:     map[string]string{"MEMORY_FILE_PATH": p.dir + "/memory.json"},
-					Sandbox: &config.Walls{Read: []string{p.dir}},
+					Sandbox: &config.Restrictions{Read: []string{p.dir}},
 				},
 			}
 		}
-		p := newWalledPool(t, start)
+		p := newRestrictedPool(t, start)
 		if err := os.WriteFile(p.dir+"/a.txt", []byte("some text"), 0o600); err != nil {
 			t.Fatal(err)
 		}

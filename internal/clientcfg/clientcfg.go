@@ -70,19 +70,19 @@ const (
 
 // An Entry is one server in one file.
 type Entry struct {
-	Server     config.Server // Server.Name is what it is called here, such as "github@cursor"
-	Written    string        // its name in the file
-	Client     string        // source the file belongs to, see [Sources]
-	Scope      Scope
-	Line       int // of Server.Source; 0 is unknown
-	Status     Status
-	Reason     string        // why it has this status; empty for what is ready
-	Of         string        // Duplicate and Shadowed: what the entry that counts is called
-	AlsoIn     []string      // what else starts the same, as "cursor (user)"
-	Aggregator string        // the program that offers other servers through this one, if it is one
-	Notes      []string      // what is odd, none of which keeps it from being used
-	Walls      *config.Walls // those it runs behind, by its own word or by mcp.sandbox; nil is none
-	StartsSelf bool          // it starts codemode, or the program it replaces, which mcp.allow_self may allow
+	Server       config.Server // Server.Name is what it is called here, such as "github@cursor"
+	Written      string        // its name in the file
+	Client       string        // source the file belongs to, see [Sources]
+	Scope        Scope
+	Line         int // of Server.Source; 0 is unknown
+	Status       Status
+	Reason       string               // why it has this status; empty for what is ready
+	Of           string               // Duplicate and Shadowed: what the entry that counts is called
+	AlsoIn       []string             // what else starts the same, as "cursor (user)"
+	Aggregator   string               // the program that offers other servers through this one, if it is one
+	Notes        []string             // what is odd, none of which keeps it from being used
+	Restrictions *config.Restrictions // those it runs behind, by its own word or by mcp.sandbox; nil is none
+	StartsSelf   bool                 // it starts codemode, or the program it replaces, which mcp.allow_self may allow
 
 	column   int
 	key      string // what it starts, see identity

@@ -218,13 +218,13 @@ func (m *merger) found() Found {
 	found := Found{Entries: m.entries, Problems: m.problems}
 	for i := range m.entries {
 		e := &m.entries[i]
-		e.Walls = m.opts.Servers.WallsOf(e.Server)
+		e.Restrictions = m.opts.Servers.RestrictionsOf(e.Server)
 		switch {
 		case e.Status == SelfReference:
 			found.Skipped = append(found.Skipped, Skipped{e.Server, e.Reason})
 		case e.Counts():
 			s := e.Server // the entry's own stays as it was written, for an approval pins that
-			s.Sandbox = e.Walls
+			s.Sandbox = e.Restrictions
 			found.Servers = append(found.Servers, s)
 		}
 	}

@@ -188,8 +188,8 @@ func (f *file) environment(e *Entry, r *fields) {
 // sandbox is what the server may use in one.
 func (f *file) sandbox(e *Entry, r *fields) {
 	for _, m := range r.entry.value.(*object).members {
-		// Unknown fields are other programs' affair, but none of them has these: a wall that is misspelt must not be
-		// missing.
+		// Unknown fields are other programs' affair, but none of them has these: a restriction that is misspelt
+		// must not be missing.
 		if strings.HasPrefix(strings.ToLower(m.name), "sand") && !slices.Contains(config.ServerFields, m.name) {
 			r.wrong(
 				m.name,
@@ -198,26 +198,26 @@ func (f *file) sandbox(e *Entry, r *fields) {
 			)
 		}
 	}
-	walls := config.WallsFields{
+	restrictions := config.RestrictionsFields{
 		Kind:    r.text("sandbox"),
 		Read:    r.list("sandbox_read"),
 		Write:   r.list("sandbox_write"),
 		Network: r.truth("sandbox_network", false),
 		Any:     r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
 	}
-	for _, paths := range [][]string{walls.Read, walls.Write} {
+	for _, paths := range [][]string{restrictions.Read, restrictions.Write} {
 		for i, path := range paths {
 			paths[i] = f.near(path, filepath.Dir(f.path))
 		}
 	}
 	name, memory, ok := r.find("sandbox_memory")
 	if text, isText := memory.text(); ok && isText {
-		walls.Memory = text
+		restrictions.Memory = text
 	} else if ok {
 		r.wrong(name, "text or a number", memory.place)
 	}
 	var bad *config.FieldError
-	if err := e.Server.SetWalls(walls); errors.As(err, &bad) {
+	if err := e.Server.SetRestrictions(restrictions); errors.As(err, &bad) {
 		at, _ := r.entry.get(bad.Field)
 		r.wrong(bad.Field, bad.Want, at.place)
 	}

@@ -109,9 +109,9 @@ func Expand(s config.Server, r Resolver) (config.Server, error) {
 	s.Args = x.list(s.Args)
 	s.Cwd, s.URL, s.EnvFile = x.text(s.Cwd), x.text(s.URL), x.text(s.EnvFile)
 	if s.Sandbox != nil {
-		walls := *s.Sandbox
-		walls.Read, walls.Write = x.list(walls.Read), x.list(walls.Write)
-		s.Sandbox = &walls
+		restrictions := *s.Sandbox
+		restrictions.Read, restrictions.Write = x.list(restrictions.Read), x.list(restrictions.Write)
+		s.Sandbox = &restrictions
 	}
 	s.Env, s.Headers = x.table(s.Env, x.envValue), x.table(s.Headers, x.text)
 	for _, name := range s.EnvPass {

@@ -81,7 +81,7 @@ func TestExpandEverything(t *testing.T) {
 		Command: "${A}", Args: []string{"${B}"}, Cwd: "${C}", URL: "${D}", EnvFile: "${E}",
 		Env: map[string]string{"F": "${F}"}, Headers: map[string]string{"G": "${G}"},
 		EnvPass: []string{"H", "NOT_SET"}, HeadersFrom: map[string]string{"I": "I"}, BearerFrom: "J",
-		Sandbox: &config.Walls{Read: []string{"${K}"}, Write: []string{"~/${L}"}, Network: true},
+		Sandbox: &config.Restrictions{Read: []string{"${K}"}, Write: []string{"~/${L}"}, Network: true},
 	}, resolver(map[string]string{
 		"A": "a", "B": "b", "C": "c", "D": "d", "E": "e", "F": "f", "G": "g", "H": "h", "I": "i", "J": "j", "K": "k",
 		"L": "l",
@@ -90,7 +90,7 @@ func TestExpandEverything(t *testing.T) {
 		Command: "a", Args: []string{"b"}, Cwd: "c", URL: "d", EnvFile: "e",
 		Env:     map[string]string{"F": "f", "H": "h"},
 		Headers: map[string]string{"G": "g", "I": "i", "Authorization": "Bearer j"},
-		Sandbox: &config.Walls{Read: []string{"k"}, Write: []string{"~/l"}, Network: true},
+		Sandbox: &config.Restrictions{Read: []string{"k"}, Write: []string{"~/l"}, Network: true},
 		Dialect: config.DialectNone,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

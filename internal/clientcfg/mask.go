@@ -24,9 +24,9 @@ func mask(f *redact.Finder, s config.Server) config.Server {
 	s.Env, s.Headers = f.Table(s.Env), f.Table(s.Headers)
 	s.Cwd, s.EnvFile = f.Text(s.Cwd), f.Text(s.EnvFile)
 	if s.Sandbox != nil {
-		walls := *s.Sandbox
-		walls.Read, walls.Write = f.Args(walls.Read), f.Args(walls.Write)
-		s.Sandbox = &walls
+		restrictions := *s.Sandbox
+		restrictions.Read, restrictions.Write = f.Args(restrictions.Read), f.Args(restrictions.Write)
+		s.Sandbox = &restrictions
 	}
 	if s.URL != "" && checkURL(s.Name, s.URL) != nil {
 		s.URL = f.Hide(s.URL) // it is anything but a URL

@@ -234,8 +234,8 @@ func (s *sample) entry(b *strings.Builder, e Entry) {
 		detail("bearer from", c.BearerFrom)
 		detail("allow", c.ToolsAllow...)
 		detail("deny", c.ToolsDeny...)
-		if e.Walls != nil {
-			detail("sandbox", fmt.Sprintf("%+v", *e.Walls))
+		if e.Restrictions != nil {
+			detail("sandbox", fmt.Sprintf("%+v", *e.Restrictions))
 		}
 		if c.StartTime+c.CallTime > 0 {
 			detail("times", c.StartTime.String(), c.CallTime.String())

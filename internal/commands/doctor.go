@@ -241,9 +241,9 @@ func (p *patient) tools(start bool) doctor.Check {
 	p.bridge = bridge.New(opts)
 	sandboxed := map[string]string{}
 	for _, e := range p.found.Entries {
-		if e.Walls != nil && e.Counts() {
-			e.Server.Sandbox = e.Walls
-			sandboxed[e.Server.Name] = walled(shown(e).Sandbox)
+		if e.Restrictions != nil && e.Counts() {
+			e.Server.Sandbox = e.Restrictions
+			sandboxed[e.Server.Name] = restricted(shown(e).Sandbox)
 		}
 	}
 	return doctor.Tools(p.bridge, slices.Concat(p.ready, p.lacking(clientcfg.NeedsProgram)), sandboxed, hint.Of)

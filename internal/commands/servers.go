@@ -77,23 +77,23 @@ func discoveryFlags() []cli.Flag {
 
 // serverRow is a server in JSON.
 type serverRow struct {
-	Name       string           `json:"name"`
-	Alias      string           `json:"alias,omitempty"` // mcp_ALIAS in Python, of those code can use
-	Transport  string           `json:"transport"`
-	Source     string           `json:"source"`
-	Scope      clientcfg.Scope  `json:"scope"`
-	File       string           `json:"file,omitempty"`
-	Line       int              `json:"line,omitempty"`
-	Project    string           `json:"project,omitempty"`
-	Status     clientcfg.Status `json:"status"`
-	Reason     string           `json:"reason,omitempty"`
-	Of         string           `json:"of,omitempty"`
-	AlsoIn     []string         `json:"also_in,omitempty"`
-	Aggregator string           `json:"aggregator,omitempty"`
-	Sandbox    *config.Walls    `json:"sandbox,omitempty"`
-	Notes      []string         `json:"notes,omitempty"`
-	Tools      *int             `json:"tools,omitempty"`  // of the cached list
-	Listed     string           `json:"listed,omitempty"` // when, RFC 3339
+	Name       string               `json:"name"`
+	Alias      string               `json:"alias,omitempty"` // mcp_ALIAS in Python, of those code can use
+	Transport  string               `json:"transport"`
+	Source     string               `json:"source"`
+	Scope      clientcfg.Scope      `json:"scope"`
+	File       string               `json:"file,omitempty"`
+	Line       int                  `json:"line,omitempty"`
+	Project    string               `json:"project,omitempty"`
+	Status     clientcfg.Status     `json:"status"`
+	Reason     string               `json:"reason,omitempty"`
+	Of         string               `json:"of,omitempty"`
+	AlsoIn     []string             `json:"also_in,omitempty"`
+	Aggregator string               `json:"aggregator,omitempty"`
+	Sandbox    *config.Restrictions `json:"sandbox,omitempty"`
+	Notes      []string             `json:"notes,omitempty"`
+	Tools      *int                 `json:"tools,omitempty"`  // of the cached list
+	Listed     string               `json:"listed,omitempty"` // when, RFC 3339
 }
 
 func (l *listing) print(all, asJSON bool) error {
@@ -188,7 +188,7 @@ func (l *listing) row(e clientcfg.Entry) serverRow {
 		File: e.Server.Source, Line: e.Line, Project: e.Server.Project,
 		Status: e.Status, Reason: e.Reason, Of: e.Of, AlsoIn: e.AlsoIn, Aggregator: e.Aggregator, Notes: e.Notes,
 	}
-	e.Server.Sandbox = e.Walls
+	e.Server.Sandbox = e.Restrictions
 	r.Sandbox = shown(e).Sandbox
 	if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
@@ -234,7 +234,7 @@ func (r serverRow) remark() string {
 	case r.Aggregator != "":
 		return "offers other servers: " + r.Aggregator
 	case r.Sandbox != nil:
-		return "in a sandbox: " + walled(r.Sandbox)
+		return "in a sandbox: " + restricted(r.Sandbox)
 	case len(r.Notes) > 0:
 		return r.Notes[0]
 	}

@@ -49,27 +49,27 @@ func oneName(cmd *cli.Command) (string, error) {
 
 // entryDetail is an entry in JSON. Its secrets are masked.
 type entryDetail struct {
-	Name    string            `json:"name"`
-	Status  clientcfg.Status  `json:"status"`
-	Reason  string            `json:"reason,omitempty"`
-	Source  string            `json:"source"`
-	Scope   clientcfg.Scope   `json:"scope"`
-	File    string            `json:"file,omitempty"`
-	Line    int               `json:"line,omitempty"`
-	AlsoIn  []string          `json:"also_in,omitempty"`
-	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	EnvFile string            `json:"env_file,omitempty"`
-	Cwd     string            `json:"cwd,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Sandbox *config.Walls     `json:"sandbox,omitempty"`
-	Notes   []string          `json:"notes,omitempty"`
+	Name    string               `json:"name"`
+	Status  clientcfg.Status     `json:"status"`
+	Reason  string               `json:"reason,omitempty"`
+	Source  string               `json:"source"`
+	Scope   clientcfg.Scope      `json:"scope"`
+	File    string               `json:"file,omitempty"`
+	Line    int                  `json:"line,omitempty"`
+	AlsoIn  []string             `json:"also_in,omitempty"`
+	Command string               `json:"command,omitempty"`
+	Args    []string             `json:"args,omitempty"`
+	Env     map[string]string    `json:"env,omitempty"`
+	EnvFile string               `json:"env_file,omitempty"`
+	Cwd     string               `json:"cwd,omitempty"`
+	URL     string               `json:"url,omitempty"`
+	Headers map[string]string    `json:"headers,omitempty"`
+	Sandbox *config.Restrictions `json:"sandbox,omitempty"`
+	Notes   []string             `json:"notes,omitempty"`
 }
 
 func detail(e clientcfg.Entry) entryDetail {
-	e.Server.Sandbox = e.Walls
+	e.Server.Sandbox = e.Restrictions
 	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
@@ -134,15 +134,15 @@ func (d entryDetail) write(b *strings.Builder) {
 		row("header", name+": "+d.Headers[name])
 	}
 	if d.Sandbox != nil {
-		row("sandbox", walled(d.Sandbox))
+		row("sandbox", restricted(d.Sandbox))
 	}
 	for _, note := range d.Notes {
 		row("note", note)
 	}
 }
 
-// walled says what a server may use in its sandbox.
-func walled(w *config.Walls) string {
+// restricted says what a server may use in its sandbox.
+func restricted(w *config.Restrictions) string {
 	list := []string{"no network"}
 	if w.Network {
 		list[0] = "network"

@@ -105,7 +105,7 @@ type Servers struct {
 	Dir       string            `koanf:"dir"`        // folder whose *.json are read, ~/MCPs
 	Include   []string          `koanf:"include"`    // patterns; none is all, see Selects
 	Exclude   []string          `koanf:"exclude"`    // patterns; they win
-	Sandbox   []string          `koanf:"sandbox"`    // patterns of servers that run in a sandbox, see WallsOf
+	Sandbox   []string          `koanf:"sandbox"`    // patterns of servers that run in a sandbox, see RestrictionsOf
 	AllowSelf bool              `koanf:"allow_self"` // keep entries that look like codemode itself
 	Own       map[string]Server `koanf:"-"`          // [servers.NAME] of config.toml, and of the tenant
 	// [servers.NAME] of the project's file, by name: the user has to approve them.

@@ -29,7 +29,7 @@ type Server struct {
 	ToolsDeny   []string      // names of tools not to offer
 	StartTime   time.Duration // until it has started; 0 is the general setting
 	CallTime    time.Duration // of one call; 0 is the general setting
-	Sandbox     *Walls        `json:",omitempty"` // stdio: the walls it runs behind; nil is none of its entry's
+	Sandbox     *Restrictions `json:",omitempty"` // stdio: the restrictions it runs behind; nil is none of its entry's
 	NoSandbox   bool          `json:",omitempty"` // not even those that mcp.sandbox would give it
 	Dialect     Dialect       // how the texts above refer to variables
 	Project     string        // folder of the project whose entry it is; empty for a user's own
@@ -126,7 +126,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 	case s.Transport != "" && s.Transport != Stdio && s.URL == "":
 		return Server{}, &FieldError{Server: name, Want: `has no "url", which its "type" needs`}
 	}
-	walls := WallsFields{
+	restrictions := RestrictionsFields{
 		Kind:    e.text("sandbox"),
 		Read:    e.list("sandbox_read"),
 		Write:   e.list("sandbox_write"),
@@ -137,7 +137,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 	if e.err != nil {
 		return Server{}, e.err
 	}
-	if err := s.SetWalls(walls); err != nil {
+	if err := s.SetRestrictions(restrictions); err != nil {
 		return Server{}, err
 	}
 	return s, nil

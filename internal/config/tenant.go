@@ -43,7 +43,7 @@ func (s Servers) Selects(server string) bool {
 }
 
 // IdlePatterns are the patterns of the settings that fit none of these servers, each behind its key. What was to be
-// kept out, or behind walls, may be misspelt there. aliases are the servers' Python names, which policy.deny and
+// kept out, or within restrictions, may be misspelt there. aliases are the servers' Python names, which policy.deny and
 // confirm go by, too.
 func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
 	idle := func(patterns []string) []string {

@@ -17,7 +17,7 @@ import (
 // An End is how an attempt to escape ended, as its reader should take it.
 type End string
 
-// The ends. Only Escaped says that a wall is missing.
+// The ends. Only Escaped says that a restriction is missing.
 const (
 	Held     End = "held"     // refused or contained
 	Measured End = "measured" // it succeeds, and is harmless

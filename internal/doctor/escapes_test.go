@@ -25,7 +25,7 @@ func TestEscapeEnds(t *testing.T) {
 		{"harmless", []escape.Verdict{escape.Measured, escape.Held}, escape.Measured, "", Measured},
 		{"known", []escape.Verdict{escape.Held}, escape.Escaped, "it does", Known},
 		{"known, and not so here", []escape.Verdict{escape.Held}, escape.Held, "it does", Held},
-		{"a wall is missing", []escape.Verdict{escape.Held}, escape.Escaped, "", GotOut},
+		{"a restriction is missing", []escape.Verdict{escape.Held}, escape.Escaped, "", GotOut},
 		{"no room to begin", []escape.Verdict{escape.Held}, escape.Broken, "", NotBegun},
 		{"killed too early to tell", []escape.Verdict{escape.Held}, escape.Killed, "", NotBegun},
 	} {

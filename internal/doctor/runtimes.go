@@ -204,7 +204,7 @@ func weaker(r sandbox.Report) (notes []string) {
 		return notes
 	}
 	if r.Landlock == 0 {
-		notes = append(notes, "this kernel has no Landlock, the second wall around files")
+		notes = append(notes, "this kernel has no Landlock, the second restriction around files")
 	}
 	if !r.Proc {
 		notes = append(notes, "a guest has no /proc here")

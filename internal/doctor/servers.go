@@ -169,8 +169,8 @@ func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy
 			began := time.Now()
 			b.List(ctx, names, func(name string, tools int, err error) {
 				where := ""
-				if walls, ok := sandboxed[name]; ok {
-					where = ", in a sandbox: " + walls
+				if restrictions, ok := sandboxed[name]; ok {
+					where = ", in a sandbox: " + restrictions
 				}
 				if err != nil {
 					f := broken(name, err, append(remedy(err), "codemode servers show "+hint.Word(name)))

@@ -16,7 +16,7 @@ type NativeOptions struct {
 	Isolation Isolation
 }
 
-// NewNative returns the runtime that needs no engine: on Linux the codemode binary walls Python in
+// NewNative returns the runtime that needs no engine: on Linux the codemode binary isolates Python in
 // itself. Elsewhere every use of it answers with an *UnavailableError.
 //
 // It starts the executable it is part of once more, so that a program which uses it must do no harm

@@ -71,7 +71,7 @@ func (n *native) probe(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("probing runtime %q: %w", nativeName, err)
 	}
 	took := time.Since(begin)
-	found, err := readWalls(b, sb.Exit(), n.isolation)
+	found, err := readRestrictions(b, sb.Exit(), n.isolation)
 	if err != nil {
 		return Report{}, &UnavailableError{
 			Runtime: nativeName, Code: "self-check", Step: "checking a sandbox from inside", Err: err,
@@ -85,8 +85,8 @@ func (n *native) probe(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// walls are what selfcheck.py found.
-type walls struct {
+// restrictions are what selfcheck.py found.
+type restrictions struct {
 	UID           int    `json:"uid"`
 	PID           int    `json:"pid"`
 	Proc          bool   `json:"proc"`
@@ -98,9 +98,9 @@ type walls struct {
 	WritableFiles bool   `json:"writableFiles"`
 }
 
-// readWalls judges what a sandbox said about itself.
-func readWalls(b []byte, exit Exit, isolation Isolation) (walls, error) {
-	var w walls
+// readRestrictions judges what a sandbox said about itself.
+func readRestrictions(b []byte, exit Exit, isolation Isolation) (restrictions, error) {
+	var w restrictions
 	if err := json.Unmarshal(b, &w); err != nil {
 		return w, fmt.Errorf(
 			"no answer (exit code %d, signal %d)%s", exit.Code, exit.Signal, python.LastLine(string(exit.Stderr)),

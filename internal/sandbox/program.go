@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Walls are what a program that is no guest may use: an MCP server. Paths are absolute.
-type Walls struct {
+// Restrictions are what a program that is no guest may use: an MCP server. Paths are absolute.
+type Restrictions struct {
 	Read    []string // files and folders it sees beside its own installation and the system's
 	Write   []string // and those it may change
 	Network bool     // the host's, whole; else none
@@ -18,16 +18,16 @@ const DefaultProgramMemory = 2 << 30
 
 // ProgramOptions configure Programs.
 type ProgramOptions struct {
-	// Protected are files and folders that no program may write to, whatever its walls say.
+	// Protected are files and folders that no program may write to, whatever its restrictions say.
 	Protected []string
-	// Homes are folders of the user's that no program sees whole: it sees what of them its walls name, or its
+	// Homes are folders of the user's that no program sees whole: it sees what of them its restrictions name, or its
 	// installation is.
 	Homes []string
 	Log   *slog.Logger // nil logs nothing
 }
 
-// Programs starts ordinary programs behind the walls of the native runtime, or not at all. It holds nothing to be
-// closed: what it starts belongs to who starts it.
+// Programs starts ordinary programs within the restrictions of the native runtime, or not at all. It holds nothing
+// to be closed: what it starts belongs to who starts it.
 type Programs struct {
 	protected []string
 	homes     []string
@@ -44,14 +44,14 @@ func NewPrograms(opts ProgramOptions) *Programs {
 	}
 }
 
-// A WallsError is a path that a program's walls cannot have.
-type WallsError struct {
-	Write bool   // it is one of Walls.Write
+// A RestrictionsError is a path that a program's restrictions cannot have.
+type RestrictionsError struct {
+	Write bool   // it is one of Restrictions.Write
 	Path  string // as it was given
 	Err   error
 }
 
-func (e *WallsError) Error() string {
+func (e *RestrictionsError) Error() string {
 	field := "sandbox_read"
 	if e.Write {
 		field = "sandbox_write"
@@ -59,4 +59,4 @@ func (e *WallsError) Error() string {
 	return field + " names " + strconv.Quote(e.Path) + ": " + e.Err.Error()
 }
 
-func (e *WallsError) Unwrap() error { return e.Err }
+func (e *RestrictionsError) Unwrap() error { return e.Err }

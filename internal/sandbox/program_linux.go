@@ -26,26 +26,26 @@ const (
 	programFiles     = 4096
 )
 
-// Starter returns what starts a program behind walls.
-func (p *Programs) Starter(walls Walls) proc.Starter {
+// Starter returns what starts a program within restrictions.
+func (p *Programs) Starter(restrictions Restrictions) proc.Starter {
 	return func(ctx context.Context, spec proc.Spec, streams [3]*os.File) (proc.Family, error) {
-		sb, err := p.start(ctx, spec, walls, streams)
+		sb, err := p.start(ctx, spec, restrictions, streams)
 		if err != nil {
 			return nil, withoutReduced(err)
 		}
-		return &program{sb, walls}, nil
+		return &program{sb, restrictions}, nil
 	}
 }
 
 func (p *Programs) start(
-	ctx context.Context, spec proc.Spec, walls Walls, streams [3]*os.File,
+	ctx context.Context, spec proc.Spec, restrictions Restrictions, streams [3]*os.File,
 ) (*nativeSandbox, error) {
-	v, err := programView(spec, walls, p.protected, p.homes)
+	v, err := programView(spec, restrictions, p.protected, p.homes)
 	if err != nil {
 		return nil, err
 	}
 	policy := Policy{
-		Memory: walls.memory(), Processes: programProcesses, OpenFiles: programFiles,
+		Memory: restrictions.memory(), Processes: programProcesses, OpenFiles: programFiles,
 		Isolation: IsolationFull, AllowGaps: []string{"pids"}, // of which an old kernel has none
 	}
 	sb, err := p.native.attempt(ctx, policy, func(e Enforcement) (*nativeSandbox, error) {
@@ -59,14 +59,15 @@ func (p *Programs) start(
 		return nil, err
 	}
 	p.native.log.DebugContext(
-		ctx, "program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method, "network", walls.Network,
+		ctx, "program started in a sandbox", "pid", sb.pid, "method", sb.enforced.Method,
+		"network", restrictions.Network,
 	)
 	return sb, nil
 }
 
 var errBwrapAsRoot = errors.New("bubblewrap cannot show root's files to a program that is not root")
 
-func (w Walls) memory() int64 {
+func (w Restrictions) memory() int64 {
 	if w.Memory > 0 {
 		return w.Memory
 	}
@@ -101,8 +102,8 @@ func programLimits(p Policy, e Enforcement) []stage2.Limit {
 
 // program is a running program as package proc sees it: its first process, and all of its pid namespace.
 type program struct {
-	sandbox *nativeSandbox
-	walls   Walls
+	sandbox      *nativeSandbox
+	restrictions Restrictions
 }
 
 func (p *program) Pid() int { return p.sandbox.first() }
@@ -115,7 +116,7 @@ func (p *program) Wait() error {
 	switch {
 	case exit.Cause == ExitMemory:
 		e.Reason = fmt.Sprintf(
-			"killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.walls.memory()>>20,
+			"killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.restrictions.memory()>>20,
 		)
 	case e.Code == 0 && e.Signal == 0:
 		return nil

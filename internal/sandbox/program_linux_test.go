@@ -53,14 +53,14 @@ func newHousehold(t *testing.T) *household {
 }
 
 // start starts a program in a sandbox.
-func (h *household) start(t *testing.T, walls sandbox.Walls, path string, args ...string) (*proc.Process, error) {
+func (h *household) start(t *testing.T, restrictions sandbox.Restrictions, path string, args ...string) (*proc.Process, error) {
 	t.Helper()
 	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: []string{h.home + "/.config/codemode"}})
 	if h.method != "" {
 		sandbox.UseMethodOf(programs, h.method)
 	}
 	p, err := proc.Start(t.Context(), proc.Spec{
-		Path: path, Args: args, Dir: h.home, Start: programs.Starter(walls),
+		Path: path, Args: args, Dir: h.home, Start: programs.Starter(restrictions),
 		Env: []string{
 			"HOME=" + h.home, "PATH=/usr/local/bin:/usr/bin:/bin", "USER=ada", "TMPDIR=/var/tmp", "TOKEN=of-the-entry",
 			"GORACE=atexit_sleep_ms=0", proctest.Variable + "=" + h.mark,
@@ -77,9 +77,9 @@ func (h *household) start(t *testing.T, walls sandbox.Walls, path string, args .
 }
 
 // run runs a script in a sandbox to its end.
-func (h *household) run(t *testing.T, walls sandbox.Walls, script string) (out string, err error) {
+func (h *household) run(t *testing.T, restrictions sandbox.Restrictions, script string) (out string, err error) {
 	t.Helper()
-	p, err := h.start(t, walls, "/bin/sh", "-c", "exec 2>&1\n"+script)
+	p, err := h.start(t, restrictions, "/bin/sh", "-c", "exec 2>&1\n"+script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 			h := newHousehold(t)
 			h.method = "bwrap"
 			if os.Geteuid() == 0 {
-				if _, err := h.start(t, sandbox.Walls{}, "/bin/true"); err == nil ||
+				if _, err := h.start(t, sandbox.Restrictions{}, "/bin/true"); err == nil ||
 					!strings.Contains(err.Error(), "root") {
 					t.Errorf("as root it starts with %v", err)
 				}
@@ -115,8 +115,8 @@ func eachWay(t *testing.T, test func(t *testing.T, h *household)) {
 // others.
 func TestProgramFiles(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
-		walls := sandbox.Walls{Read: []string{h.read}, Write: []string{h.write}}
-		out, err := h.run(t, walls, `
+		restrictions := sandbox.Restrictions{Read: []string{h.read}, Write: []string{h.write}}
+		out, err := h.run(t, restrictions, `
 			cat `+h.key+`; ls -A $HOME; ls -A /tmp | grep -v Test; ls /root /var/lib/dpkg 2>&1 | grep -v 'cannot access'
 			echo user $(id -un) $(id -u) home $HOME temp $TMPDIR token $TOKEN
 			cat `+h.read+`/note; echo
@@ -173,11 +173,11 @@ func TestProgramNetwork(t *testing.T) {
 		}))
 		defer server.Close()
 		ask := python + ` -c 'import urllib.request as u; print(u.urlopen("` + server.URL + `", timeout=20).read())'`
-		if out, err := h.run(t, sandbox.Walls{Network: true}, ask); err != nil || out != "b'hello'\n" {
+		if out, err := h.run(t, sandbox.Restrictions{Network: true}, ask); err != nil || out != "b'hello'\n" {
 			t.Errorf("with a network: %q, %v", out, err)
 		}
 		before := reached.Load()
-		out, err := h.run(t, sandbox.Walls{}, ask)
+		out, err := h.run(t, sandbox.Restrictions{}, ask)
 		if err == nil || before != 1 || reached.Load() != 1 {
 			t.Errorf("without a network it ended with %v; %d requests arrived", err, reached.Load())
 		}
@@ -191,12 +191,12 @@ func TestProgramNetwork(t *testing.T) {
 		}
 		defer abstract.Close()
 		ask = python + ` -c 'import socket; socket.socket(socket.AF_UNIX).connect("\0codemode-program-` + h.mark + `")'`
-		for _, walls := range []sandbox.Walls{{}, {Network: true}} {
-			if walls.Network && stage2.LandlockABI() < 6 {
+		for _, restrictions := range []sandbox.Restrictions{{}, {Network: true}} {
+			if restrictions.Network && stage2.LandlockABI() < 6 {
 				continue // it holds no sockets
 			}
-			if out, err := h.run(t, walls, ask); err == nil {
-				t.Errorf("with %+v it reached an abstract socket: %s", walls, out)
+			if out, err := h.run(t, restrictions, ask); err == nil {
+				t.Errorf("with %+v it reached an abstract socket: %s", restrictions, out)
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func TestProgramNetwork(t *testing.T) {
 // TestProgramProcesses holds that a program sees and signals its own processes alone.
 func TestProgramProcesses(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
-		out, _ := h.run(t, sandbox.Walls{}, fmt.Sprintf(`
+		out, _ := h.run(t, sandbox.Restrictions{}, fmt.Sprintf(`
 			ls /proc | grep -c '^[0-9]*$'; kill -0 %d 2>&1; cat /proc/%d/cmdline; cat /proc/self/status | grep -E 'Cap|NoNew|Seccomp:'; unshare -U true`, os.Getpid(), os.Getpid()))
 		for _, want := range []string{
 			"No such process", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1",
@@ -235,7 +235,7 @@ func TestProgramEnds(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				os.Remove(h.write + "/end")
-				p, err := h.start(t, sandbox.Walls{Write: []string{h.write}}, "/bin/sh", "-c", c.script)
+				p, err := h.start(t, sandbox.Restrictions{Write: []string{h.write}}, "/bin/sh", "-c", c.script)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -253,7 +253,7 @@ func TestProgramEnds(t *testing.T) {
 			})
 		}
 		p, err := h.start(
-			t, sandbox.Walls{Memory: 64 << 20}, python, "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))",
+			t, sandbox.Restrictions{Memory: 64 << 20}, python, "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))",
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -268,7 +268,7 @@ func TestProgramEnds(t *testing.T) {
 // TestProgramStderr holds that what a program writes to standard error is kept, and that it inherits nothing else.
 func TestProgramStderr(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {
-		p, err := h.start(t, sandbox.Walls{}, "/bin/sh", "-c", "echo last words >&2; ls /proc/self/fd; exit 9")
+		p, err := h.start(t, sandbox.Restrictions{}, "/bin/sh", "-c", "echo last words >&2; ls /proc/self/fd; exit 9")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestProgramOutlivesNobody(t *testing.T) {
 	})
 }
 
-// TestProgramRefused holds what walls cannot be, and that the error names the path.
+// TestProgramRefused holds what restrictions cannot be, and that the error names the path.
 func TestProgramRefused(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		h := newHousehold(t)
@@ -348,22 +348,22 @@ func TestProgramRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, c := range map[string]struct {
-			walls sandbox.Walls
-			want  []string
+			restrictions sandbox.Restrictions
+			want         []string
 		}{
-			"missing":             {sandbox.Walls{Read: []string{h.read + "/none"}}, []string{"sandbox_read", h.read + "/none", "no such file"}},
-			"relative":            {sandbox.Walls{Write: []string{"some/where"}}, []string{"sandbox_write", "some/where", "absolute"}},
-			"everything":          {sandbox.Walls{Read: []string{"/"}}, []string{"whole file system"}},
-			"the kernel's":        {sandbox.Walls{Read: []string{"/proc/1"}}, []string{"/proc"}},
-			"the system's":        {sandbox.Walls{Write: []string{"/etc"}}, []string{"sandbox_write", "/etc"}},
-			"codemode's":          {sandbox.Walls{Write: []string{h.home + "/.config/codemode"}}, []string{"codemode keeps"}},
-			"above codemode's":    {sandbox.Walls{Write: []string{h.home}}, []string{"codemode keeps"}},
-			"by way of a link":    {sandbox.Walls{Write: []string{h.write + "/link"}}, []string{"codemode keeps"}},
-			"within what changes": {sandbox.Walls{Write: []string{h.write}, Read: []string{h.write + "/sub"}}, []string{"sandbox_read", h.write + "/sub", "sandbox_write"}},
+			"missing":             {sandbox.Restrictions{Read: []string{h.read + "/none"}}, []string{"sandbox_read", h.read + "/none", "no such file"}},
+			"relative":            {sandbox.Restrictions{Write: []string{"some/where"}}, []string{"sandbox_write", "some/where", "absolute"}},
+			"everything":          {sandbox.Restrictions{Read: []string{"/"}}, []string{"whole file system"}},
+			"the kernel's":        {sandbox.Restrictions{Read: []string{"/proc/1"}}, []string{"/proc"}},
+			"the system's":        {sandbox.Restrictions{Write: []string{"/etc"}}, []string{"sandbox_write", "/etc"}},
+			"codemode's":          {sandbox.Restrictions{Write: []string{h.home + "/.config/codemode"}}, []string{"codemode keeps"}},
+			"above codemode's":    {sandbox.Restrictions{Write: []string{h.home}}, []string{"codemode keeps"}},
+			"by way of a link":    {sandbox.Restrictions{Write: []string{h.write + "/link"}}, []string{"codemode keeps"}},
+			"within what changes": {sandbox.Restrictions{Write: []string{h.write}, Read: []string{h.write + "/sub"}}, []string{"sandbox_read", h.write + "/sub", "sandbox_write"}},
 		} {
-			_, err := h.start(t, c.walls, "/bin/true")
-			var walls *sandbox.WallsError
-			if !errors.As(err, &walls) {
+			_, err := h.start(t, c.restrictions, "/bin/true")
+			var restrictions *sandbox.RestrictionsError
+			if !errors.As(err, &restrictions) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
@@ -373,7 +373,7 @@ func TestProgramRefused(t *testing.T) {
 				}
 			}
 		}
-		if _, err := h.start(t, sandbox.Walls{}, h.home+"/.ssh/key"); err == nil {
+		if _, err := h.start(t, sandbox.Restrictions{}, h.home+"/.ssh/key"); err == nil {
 			t.Error("what is no program has started")
 		}
 	})
@@ -390,7 +390,7 @@ func TestProgramLinks(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		out, _ := h.run(t, sandbox.Walls{Read: []string{link}, Write: []string{h.write}},
+		out, _ := h.run(t, sandbox.Restrictions{Read: []string{link}, Write: []string{h.write}},
 			"cat "+link+"/note; cat "+h.read+"/note; cat "+h.write+"/planted/key; cat "+h.key)
 		if strings.Count(out, "content of note") != 2 {
 			t.Errorf("the note is not seen twice: %s", out)
@@ -403,16 +403,16 @@ func TestProgramLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{h.write + "/planted", outside} {
-			for _, walls := range []sandbox.Walls{
+			for _, restrictions := range []sandbox.Restrictions{
 				{Write: []string{path, h.write}}, {Write: []string{h.write}, Read: []string{path}},
 			} {
-				if _, err := h.start(t, walls, "/bin/true"); err == nil ||
+				if _, err := h.start(t, restrictions, "/bin/true"); err == nil ||
 					!strings.Contains(err.Error(), "a link that leads to it") {
-					t.Errorf("with %+v it starts: %v", walls, err)
+					t.Errorf("with %+v it starts: %v", restrictions, err)
 				}
 			}
 		}
-		p, err := h.start(t, sandbox.Walls{Write: []string{h.write}}, h.write+"/program")
+		p, err := h.start(t, sandbox.Restrictions{Write: []string{h.write}}, h.write+"/program")
 		if err == nil {
 			t.Errorf("a planted program has started: %v", p.Stop(0))
 		}
@@ -422,7 +422,7 @@ func TestProgramLinks(t *testing.T) {
 // BenchmarkProgramStart compares the start and end of a program in a sandbox with one below a guard.
 func BenchmarkProgramStart(b *testing.B) {
 	programs := sandbox.NewPrograms(sandbox.ProgramOptions{})
-	for name, starter := range map[string]proc.Starter{"guarded": nil, "sandboxed": programs.Starter(sandbox.Walls{})} {
+	for name, starter := range map[string]proc.Starter{"guarded": nil, "sandboxed": programs.Starter(sandbox.Restrictions{})} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				p, err := proc.Start(b.Context(), proc.Spec{
@@ -464,7 +464,7 @@ func init() {
 		Path:  "/bin/sh",
 		Args:  []string{"-c", script},
 		Dir:   "/",
-		Start: programs.Starter(sandbox.Walls{Write: []string{os.Getenv("WRITE")}}),
+		Start: programs.Starter(sandbox.Restrictions{Write: []string{os.Getenv("WRITE")}}),
 		Env: []string{
 			"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), proctest.Variable + "=" + os.Getenv(proctest.Variable),
 		},
@@ -505,7 +505,7 @@ func TestReplacedFile(t *testing.T) {
 			replaced <- err
 		}()
 		for range 20 {
-			if out, err := newHousehold(t).run(t, sandbox.Walls{Read: []string{file}}, "cat "+file); err != nil ||
+			if out, err := newHousehold(t).run(t, sandbox.Restrictions{Read: []string{file}}, "cat "+file); err != nil ||
 				out != "content" {
 				t.Errorf("%q, %v", out, err)
 				break

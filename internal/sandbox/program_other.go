@@ -11,8 +11,8 @@ import (
 	"codemode/internal/proc"
 )
 
-// Starter returns what refuses to start a program: there are no walls on this system.
-func (p *Programs) Starter(Walls) proc.Starter {
+// Starter returns what refuses to start a program: there are no restrictions on this system.
+func (p *Programs) Starter(Restrictions) proc.Starter {
 	return func(context.Context, proc.Spec, [3]*os.File) (proc.Family, error) {
 		return nil, &UnavailableError{
 			Runtime: nativeName,

@@ -42,12 +42,12 @@ const (
 	programInodes = 65536
 )
 
-// programView is what a program sees behind its walls: the system, its own installation, a home and a /tmp that are
-// empty and its own, and the paths it was given.
-func programView(spec proc.Spec, walls Walls, protected, homes []string) (view, error) {
+// programView is what a program sees within its restrictions: the system, its own installation, a home and a /tmp
+// that are empty and its own, and the paths it was given.
+func programView(spec proc.Spec, restrictions Restrictions, protected, homes []string) (view, error) {
 	v := view{
 		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
-		uid: os.Geteuid(), gid: os.Getegid(), network: walls.Network, grace: programGrace,
+		uid: os.Geteuid(), gid: os.Getegid(), network: restrictions.Network, grace: programGrace,
 		symlinks: programHost().symlinks, shm: programShm,
 		devices: []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom", zero},
 	}
@@ -56,7 +56,7 @@ func programView(spec proc.Spec, walls Walls, protected, homes []string) (view, 
 		p.home = filepath.Clean(home)
 		p.homes = append(slices.Clip(homes), p.home) // the entry may say another
 	}
-	chosen, err := p.choose(walls)
+	chosen, err := p.choose(restrictions)
 	if err != nil {
 		return v, err
 	}
@@ -139,17 +139,18 @@ func holds(dir, path string) bool {
 // related tells whether one of two paths holds the other.
 func related(a, b string) bool { return holds(a, b) || holds(b, a) }
 
-// choose resolves the paths that walls name. Each is seen where it is and, where links lead to it, as it is written.
-func (p *places) choose(walls Walls) ([]Bind, error) {
+// choose resolves the paths that restrictions name. Each is seen where it is and, where links lead to it,
+// as it is written.
+func (p *places) choose(restrictions Restrictions) ([]Bind, error) {
 	var binds []Bind
 	for _, list := range []struct {
 		paths []string
 		write bool
-	}{{walls.Write, true}, {walls.Read, false}} {
+	}{{restrictions.Write, true}, {restrictions.Read, false}} {
 		for _, path := range list.paths {
 			real, err := p.resolve(path, list.write)
 			if err != nil {
-				return nil, &WallsError{Write: list.write, Path: path, Err: err}
+				return nil, &RestrictionsError{Write: list.write, Path: path, Err: err}
 			}
 			if list.write {
 				p.write = append(p.write, real)
@@ -157,14 +158,14 @@ func (p *places) choose(walls Walls) ([]Bind, error) {
 			binds = append(binds, chosen(path, real, list.write)...)
 		}
 	}
-	for _, path := range walls.Write {
+	for _, path := range restrictions.Write {
 		if p.isPlanted(path) {
-			return nil, &WallsError{Write: true, Path: path, Err: errPlanted}
+			return nil, &RestrictionsError{Write: true, Path: path, Err: errPlanted}
 		}
 	}
-	for _, path := range walls.Read {
+	for _, path := range restrictions.Read {
 		if real, _ := filepath.EvalSymlinks(path); p.isPlanted(path) || p.isWritable(real) {
-			return nil, &WallsError{Path: path, Err: errPlanted}
+			return nil, &RestrictionsError{Path: path, Err: errPlanted}
 		}
 	}
 	return aliased(binds), nil

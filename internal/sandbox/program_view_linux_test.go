@@ -36,32 +36,32 @@ func TestProgramView(t *testing.T) {
 		"h/.nvm/v22/lib/node_modules/npm/bin/npx-cli.js = #!/usr/bin/env node\n", "h/.nvm/v22/share/x",
 	}
 	for name, c := range map[string]struct {
-		files   []string
-		command string
-		cwd     string
-		walls   Walls
-		want    string // paths below the test's directory, as the program sees them; ! is before what it may change
+		files        []string
+		command      string
+		cwd          string
+		restrictions Restrictions
+		want         string // paths below the test's directory, as the program sees them; ! is before what it may change
 	}{
-		"a program":                  {[]string{"h/go/bin/tool", "h/go/src/x"}, "h/go/bin/tool", "", Walls{}, "h/go/bin/tool"},
-		"a program in the home":      {[]string{"h/bin/tool", "h/lib/python3.12/x"}, "h/bin/tool", "", Walls{}, "h/bin/tool"},
-		"node":                       {node, "h/.nvm/v22/bin/node", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
-		"npx":                        {node, "h/.nvm/v22/bin/npx", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
-		"of a project's modules":     {append(node, "p/node_modules/.bin/s -> ../s/dist/index.js", "p/node_modules/s/dist/index.js = #!/usr/bin/env node\n", "p/.env"), "p/node_modules/.bin/s", "", Walls{}, "h/.nvm/v22/bin h/.nvm/v22/lib p/node_modules"},
-		"a virtual environment":      {[]string{"v/bin/python", "v/pyvenv.cfg = home = DIR/base/bin\n", "v/lib/python3.12/x", "base/bin/python3 -> python3.12", "base/bin/python3.12", "base/lib/python3.12/x", "base/secret"}, "v/bin/python", "", Walls{}, "base/bin base/lib v/bin v/lib v/pyvenv.cfg"},
-		"a tool of uv":               {[]string{"h/.local/bin/t -> ../share/uv/tools/t/bin/t", "h/.local/share/uv/tools/t/bin/t = #!DIR/h/.local/share/uv/tools/t/bin/python\n", "h/.local/share/uv/tools/t/pyvenv.cfg = x = y\n", "h/.local/share/keyrings/k"}, "h/.local/bin/t", "", Walls{}, "h/.local/bin/t h/.local/share/uv/tools/t/bin h/.local/share/uv/tools/t/pyvenv.cfg"},
-		"where it starts":            {[]string{"t", "p/x"}, "t", "p", Walls{}, "p t"},
-		"at home":                    {[]string{"t", "h/x"}, "t", "h", Walls{}, "t"},
-		"above home":                 {[]string{"t", "h/x"}, "t", ".", Walls{}, "t"},
-		"what it is given":           {[]string{"t", "h/a/x", "h/b/x"}, "t", "", Walls{Read: []string{"h/a"}, Write: []string{"h/b"}}, "h/a !h/b t"},
-		"a part of what it reads":    {[]string{"t", "a/b/x"}, "t", "", Walls{Read: []string{"a"}, Write: []string{"a/b"}}, "a !a/b t"},
-		"a part of what it changes":  {[]string{"t", "a/b/x"}, "t", "", Walls{Write: []string{"a/b", "a"}}, "!a t"},
-		"by way of a link":           {[]string{"t", "a/x", "l -> a"}, "t", "", Walls{Read: []string{"l"}}, "a l t"},
-		"a link in what it sees":     {[]string{"t", "a/x", "b/l -> ../a"}, "t", "", Walls{Read: []string{"b", "b/l"}}, "a b t"},
-		"its program is changeable":  {[]string{"w/bin/t -> ../../h/.ssh/key", "h/.ssh/key"}, "w/bin/t", "", Walls{Write: []string{"w"}}, "!w"},
-		"its installation is, too":   {[]string{"w/bin/python3", "w/lib/python3.12/x", "w/pyvenv.cfg = home = DIR/h/.ssh\n", "h/.ssh/python3"}, "w/bin/python3", "", Walls{Write: []string{"w"}}, "!w"},
-		"an interpreter's first bin": {[]string{"s = #!DIR/i\n", "i"}, "s", "", Walls{}, "i s"},
-		"links in a circle":          {[]string{"a -> b", "b -> a"}, "a", "", Walls{}, ""},
-		"scripts in a circle":        {[]string{"a = #!DIR/b\n", "b = #!DIR/a\n"}, "a", "", Walls{}, "a b"},
+		"a program":                  {[]string{"h/go/bin/tool", "h/go/src/x"}, "h/go/bin/tool", "", Restrictions{}, "h/go/bin/tool"},
+		"a program in the home":      {[]string{"h/bin/tool", "h/lib/python3.12/x"}, "h/bin/tool", "", Restrictions{}, "h/bin/tool"},
+		"node":                       {node, "h/.nvm/v22/bin/node", "", Restrictions{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
+		"npx":                        {node, "h/.nvm/v22/bin/npx", "", Restrictions{}, "h/.nvm/v22/bin h/.nvm/v22/lib"},
+		"of a project's modules":     {append(node, "p/node_modules/.bin/s -> ../s/dist/index.js", "p/node_modules/s/dist/index.js = #!/usr/bin/env node\n", "p/.env"), "p/node_modules/.bin/s", "", Restrictions{}, "h/.nvm/v22/bin h/.nvm/v22/lib p/node_modules"},
+		"a virtual environment":      {[]string{"v/bin/python", "v/pyvenv.cfg = home = DIR/base/bin\n", "v/lib/python3.12/x", "base/bin/python3 -> python3.12", "base/bin/python3.12", "base/lib/python3.12/x", "base/secret"}, "v/bin/python", "", Restrictions{}, "base/bin base/lib v/bin v/lib v/pyvenv.cfg"},
+		"a tool of uv":               {[]string{"h/.local/bin/t -> ../share/uv/tools/t/bin/t", "h/.local/share/uv/tools/t/bin/t = #!DIR/h/.local/share/uv/tools/t/bin/python\n", "h/.local/share/uv/tools/t/pyvenv.cfg = x = y\n", "h/.local/share/keyrings/k"}, "h/.local/bin/t", "", Restrictions{}, "h/.local/bin/t h/.local/share/uv/tools/t/bin h/.local/share/uv/tools/t/pyvenv.cfg"},
+		"where it starts":            {[]string{"t", "p/x"}, "t", "p", Restrictions{}, "p t"},
+		"at home":                    {[]string{"t", "h/x"}, "t", "h", Restrictions{}, "t"},
+		"above home":                 {[]string{"t", "h/x"}, "t", ".", Restrictions{}, "t"},
+		"what it is given":           {[]string{"t", "h/a/x", "h/b/x"}, "t", "", Restrictions{Read: []string{"h/a"}, Write: []string{"h/b"}}, "h/a !h/b t"},
+		"a part of what it reads":    {[]string{"t", "a/b/x"}, "t", "", Restrictions{Read: []string{"a"}, Write: []string{"a/b"}}, "a !a/b t"},
+		"a part of what it changes":  {[]string{"t", "a/b/x"}, "t", "", Restrictions{Write: []string{"a/b", "a"}}, "!a t"},
+		"by way of a link":           {[]string{"t", "a/x", "l -> a"}, "t", "", Restrictions{Read: []string{"l"}}, "a l t"},
+		"a link in what it sees":     {[]string{"t", "a/x", "b/l -> ../a"}, "t", "", Restrictions{Read: []string{"b", "b/l"}}, "a b t"},
+		"its program is changeable":  {[]string{"w/bin/t -> ../../h/.ssh/key", "h/.ssh/key"}, "w/bin/t", "", Restrictions{Write: []string{"w"}}, "!w"},
+		"its installation is, too":   {[]string{"w/bin/python3", "w/lib/python3.12/x", "w/pyvenv.cfg = home = DIR/h/.ssh\n", "h/.ssh/python3"}, "w/bin/python3", "", Restrictions{Write: []string{"w"}}, "!w"},
+		"an interpreter's first bin": {[]string{"s = #!DIR/i\n", "i"}, "s", "", Restrictions{}, "i s"},
+		"links in a circle":          {[]string{"a -> b", "b -> a"}, "a", "", Restrictions{}, ""},
+		"scripts in a circle":        {[]string{"a = #!DIR/b\n", "b = #!DIR/a\n"}, "a", "", Restrictions{}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -82,7 +82,7 @@ func TestProgramView(t *testing.T) {
 			v, err := programView(proc.Spec{
 				Path: filepath.Join(dir, c.command), Dir: cwd,
 				Env: []string{"HOME=" + dir + "/h", "PATH=" + dir + "/h/.nvm/v22/bin:/nowhere"},
-			}, Walls{Read: below(c.walls.Read), Write: below(c.walls.Write)}, nil, nil)
+			}, Restrictions{Read: below(c.restrictions.Read), Write: below(c.restrictions.Write)}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestProgramView(t *testing.T) {
 }
 
 // TestProgramPrivate holds that neither an entry's environment nor links in what it installs, nor where it starts,
-// shows a program what its walls do not name.
+// shows a program what its restrictions do not name.
 func TestProgramPrivate(t *testing.T) {
 	for name, c := range map[string]struct {
 		files        []string
@@ -133,7 +133,7 @@ func TestProgramPrivate(t *testing.T) {
 				Path: filepath.Join(dir, c.command), Dir: filepath.Join(dir, c.cwd),
 				Env: []string{"HOME=" + dir + "/other"},
 			}
-			v, err := programView(spec, Walls{}, []string{dir + "/h/.cursor/mcp.json"}, []string{dir + "/h"})
+			v, err := programView(spec, Restrictions{}, []string{dir + "/h/.cursor/mcp.json"}, []string{dir + "/h"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -188,7 +188,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Isolation is how the guest is walled in.
+// Isolation is how the guest is isolated.
 type Isolation string
 
 // IsolationFull is namespaces, a root of its own, Landlock and seccomp. IsolationReduced is Landlock

@@ -1,4 +1,4 @@
-"""What a sandbox says about its own walls: one line of JSON on its channel."""
+"""What a sandbox says about its own restrictions: one line of JSON on its channel."""
 
 import json
 import os

@@ -71,7 +71,7 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 }
 
 // mountDir is where mounts are, with links to them in WorkDir: Landlock allows to write to all that is below that, and
-// what may only be read should have two walls.
+// what may only be read should have two restrictions.
 const mountDir = "/mnt"
 
 // argv is the guest's command line: isolated from environment and user, without site, unbuffered.

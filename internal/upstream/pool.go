@@ -59,9 +59,9 @@ type Options struct {
 	// Meta, when set, is what a call says in its _meta, beside what this package says there.
 	Meta func(ctx context.Context) map[string]string
 
-	// Sandbox returns what starts a server behind the walls of its entry, whose paths are absolute by then; nil refuses
-	// to start such a server.
-	Sandbox func(walls config.Walls) proc.Starter
+	// Sandbox returns what starts a server within the restrictions of its entry, whose paths are absolute by then;
+	// nil refuses to start such a server.
+	Sandbox func(restrictions config.Restrictions) proc.Starter
 
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.

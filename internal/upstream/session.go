@@ -158,7 +158,7 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	c := sess.server.config
 	e := &StartError{
 		Server: c.Name, Step: step, Err: sess.secrets.redactor().Error(plainly(err)),
-		Walls: c.Sandbox, Source: c.Source,
+		Restrictions: c.Sandbox, Source: c.Source,
 	}
 	if sess.conn != nil {
 		e.Stderr = sess.stderr()
@@ -202,7 +202,8 @@ func (sess *session) stop(ctx context.Context) *StartError {
 	}
 	c := sess.server.config
 	return &StartError{
-		Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Walls: c.Sandbox, Source: c.Source,
+		Server: c.Name, Step: "starting", Err: sess.end, Stderr: sess.stderr(), Restrictions: c.Sandbox,
+		Source: c.Source,
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 		if err = s.insideProject(spec.Dir); err != nil {
 			return proc.Spec{}, err
 		}
-		if spec.Start, err = s.walled(*c.Sandbox, c.EnvFile); err != nil {
+		if spec.Start, err = s.restricted(*c.Sandbox, c.EnvFile); err != nil {
 			return proc.Spec{}, err
 		}
 	}

@@ -17,12 +17,12 @@ import (
 
 // StartError says why a server could not be used.
 type StartError struct {
-	Server string
-	Step   string // "starting" (also while it is left alone after failures), "initialize", "tools/list"
-	Err    error
-	Stderr string        // the last lines it wrote, redacted
-	Walls  *config.Walls // those it runs behind; nil is none
-	Source string        // file its entry came from; empty is none
+	Server       string
+	Step         string // "starting" (also while it is left alone after failures), "initialize", "tools/list"
+	Err          error
+	Stderr       string               // the last lines it wrote, redacted
+	Restrictions *config.Restrictions // those it runs behind; nil is none
+	Source       string               // file its entry came from; empty is none
 }
 
 func (e *StartError) Error() string {
@@ -40,8 +40,8 @@ func (e *StartError) Hint() (hints []string) {
 		words := strings.TrimRight(e.Stderr, "\n")
 		hints = append(hints, "its last words: "+words[strings.LastIndexByte(words, '\n')+1:])
 	}
-	if wall := e.SandboxHint(); wall != "" {
-		hints = append(hints, wall)
+	if restriction := e.SandboxHint(); restriction != "" {
+		hints = append(hints, restriction)
 	}
 	switch {
 	case hints != nil || e.lacks():
@@ -56,11 +56,11 @@ func (e *StartError) Hint() (hints []string) {
 // Way is what its user can do, for whoever can only tell them; empty where nothing is known.
 func (e *StartError) Way() string {
 	var refused *refusedError
-	switch wall := e.SandboxHint(); {
+	switch restriction := e.SandboxHint(); {
 	case errors.As(e.Err, &refused) && refused.hint != "":
 		return "for the user: " + refused.hint
-	case wall != "":
-		return wall
+	case restriction != "":
+		return restriction
 	case notSent(e.Err):
 		return "the user can see to it that it runs and that its URL is right: codemode servers show " +
 			hint.Word(e.Server)

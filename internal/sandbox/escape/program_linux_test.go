@@ -42,7 +42,7 @@ func (p *programs) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbo
 		Args:  []string{"-I", "-S", "-u", "-B", filepath.Join(files, spec.Boot), "none"},
 		Dir:   "/",
 		Env:   append([]string{"PATH=/usr/bin:/bin", "HOME=/workspace", "TMPDIR=/tmp"}, spec.Env...),
-		Start: p.Starter(sandbox.Walls{Read: []string{files}, Memory: p.limit}),
+		Start: p.Starter(sandbox.Restrictions{Read: []string{files}, Memory: p.limit}),
 	})
 	if err != nil {
 		return nil, err

@@ -127,9 +127,9 @@ class Runner:
         return {"status": "interrupted" if stopped else "error", "error": error}
 
     def _instead(self, error, script):
-        from .walls import Walls
+        from .restrictions import Restrictions
 
-        return Walls(script, self._namespace.servers(), self._attempts.written).instead(error)
+        return Restrictions(script, self._namespace.servers(), self._attempts.written).instead(error)
 
     def _stopped(self, failure):
         """Whether the host's interrupt is what ended the run."""

@@ -1,5 +1,5 @@
 # tries: to remove audit hooks
-# must: held: none of codemode's walls is one
+# must: held: none of codemode's restrictions is one
 import ctypes
 
 sys.addaudithook(lambda event, args: None)

@@ -12,12 +12,12 @@ import (
 	"codemode/internal/proc"
 )
 
-// walled is how a server is started that runs in a sandbox.
-func (s *server) walled(walls config.Walls, envFile string) (proc.Starter, error) {
+// restricted is how a server is started that runs in a sandbox.
+func (s *server) restricted(restrictions config.Restrictions, envFile string) (proc.Starter, error) {
 	if s.pool.opts.Sandbox == nil {
 		return nil, errors.New("its entry asks for a sandbox, and there is none here")
 	}
-	for _, paths := range []*[]string{&walls.Read, &walls.Write} {
+	for _, paths := range []*[]string{&restrictions.Read, &restrictions.Write} {
 		*paths = slices.Clone(*paths)
 		for i, path := range *paths {
 			path, err := home(path, s.pool.opts.Lookup)
@@ -28,11 +28,11 @@ func (s *server) walled(walls config.Walls, envFile string) (proc.Starter, error
 		}
 	}
 	if envFile != "" {
-		if err := s.unchangeable(envFile, walls.Write); err != nil {
+		if err := s.unchangeable(envFile, restrictions.Write); err != nil {
 			return nil, err
 		}
 	}
-	return s.pool.opts.Sandbox(walls), nil
+	return s.pool.opts.Sandbox(restrictions), nil
 }
 
 // unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next
@@ -78,7 +78,7 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// What programs say when a wall is in their way, in the words of libc, node and Python.
+// What programs say when a restriction is in their way, in the words of libc, node and Python.
 var (
 	saysNetwork = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
@@ -95,20 +95,20 @@ var (
 	})
 )
 
-// SandboxHint says which wall may have been in the way of a server in a sandbox; empty for any other.
+// SandboxHint says which restriction may have been in the way of a server in a sandbox; empty for any other.
 func (e *StartError) SandboxHint() string {
 	words := e.Error() + "\n" + e.Stderr
 	switch {
-	case e.Walls == nil, e.Step == "starting" && e.Stderr == "": // it has not come so far
+	case e.Restrictions == nil, e.Step == "starting" && e.Stderr == "": // it has not come so far
 		return ""
-	case !e.Walls.Network && saysNetwork().MatchString(words):
+	case !e.Restrictions.Network && saysNetwork().MatchString(words):
 		return "its sandbox has no network; sandbox_network = true in its entry gives it this machine's"
 	case saysReadOnly().MatchString(words):
 		return "its sandbox lets it change nothing but its own empty home and what sandbox_write names in its entry"
 	case saysMissing().MatchString(words):
 		return "its sandbox shows it the system, its own installation and what sandbox_read and sandbox_write name in its entry"
 	}
-	if !e.Walls.Network {
+	if !e.Restrictions.Network {
 		return "it runs in a sandbox without a network; npx, uvx and the like, which fetch packages, need one and a cache: see the guide, \"Servers in a sandbox\""
 	}
 	return "it runs in a sandbox, see sandbox in its entry"

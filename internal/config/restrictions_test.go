@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestFileWalls(t *testing.T) {
+func TestFileRestrictions(t *testing.T) {
 	file := writeFile(t, `
 [mcp]
 sandbox = ["*@cursor", "named", "off"]
@@ -31,18 +31,18 @@ sandbox = "off"
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &Walls{
+	own := &Restrictions{
 		Read: []string{"~/docs", filepath.Join(filepath.Dir(file), "near")}, Write: []string{"${DATA}"}, Network: true,
 		Memory: 1 << 30,
 	}
-	strict := &Walls{}
+	strict := &Restrictions{}
 	named := func(name string) Server { return Server{Name: name, Command: "x"} }
-	foreign := Server{Name: "own", Command: "x", Project: "/p", Sandbox: &Walls{Network: true}}
+	foreign := Server{Name: "own", Command: "x", Project: "/p", Sandbox: &Restrictions{Network: true}}
 	declines := Server{Name: "named", Command: "x", Project: "/p", NoSandbox: true}
-	widens := Server{Name: "named", Command: "x", Project: "/p", Sandbox: &Walls{Write: []string{"/p"}}}
+	widens := Server{Name: "named", Command: "x", Project: "/p", Sandbox: &Restrictions{Write: []string{"/p"}}}
 	for what, tt := range map[string]struct {
 		server Server
-		want   *Walls
+		want   *Restrictions
 	}{
 		"none":                             {c.Servers.Own["plain"], nil},
 		"its own":                          {c.Servers.Own["own"], own},
@@ -55,13 +55,13 @@ sandbox = "off"
 		"a project cannot decline":         {declines, strict},
 		"a project cannot have more of it": {widens, strict},
 	} {
-		if got := c.Servers.WallsOf(tt.server); !reflect.DeepEqual(got, tt.want) {
+		if got := c.Servers.RestrictionsOf(tt.server); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v, want %+v", what, got, tt.want)
 		}
 	}
 }
 
-func TestFileWallsProblems(t *testing.T) {
+func TestFileRestrictionsProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		`sandbox = "docker"`:                                `line 3, column 1: server "a": "sandbox" must be native or off`,
 		`sandbox = true`:                                    `line 3, column 1: server "a": "sandbox" must be text`,
@@ -83,15 +83,15 @@ func TestFileWallsProblems(t *testing.T) {
 	}
 }
 
-// TestProjectWalls holds that a project's file may ask for more sandboxes, and takes none away.
-func TestProjectWalls(t *testing.T) {
+// TestProjectRestrictions holds that a project's file may ask for more sandboxes, and takes none away.
+func TestProjectRestrictions(t *testing.T) {
 	dir := writeProject(t, "[mcp]\nsandbox = ['b']\n")
 	c, err := Load(Source{File: writeFile(t, "[mcp]\nsandbox = ['a']\n"), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		if c.Servers.WallsOf(Server{Name: name, Command: "x"}) == nil {
+		if c.Servers.RestrictionsOf(Server{Name: name, Command: "x"}) == nil {
 			t.Errorf("server %q is in no sandbox: %q", name, c.Servers.Sandbox)
 		}
 	}

@@ -1,4 +1,4 @@
-"""What to do instead, where code runs into a wall of the sandbox: no packages, no files of the machine, no network.
+"""What to do instead, where code runs into a restriction of the sandbox: no packages, no files of the machine, no network.
 
 Nothing here asks the host whether a path is one of the machine's: the answer would tell code what it must not see.
 """
@@ -35,7 +35,7 @@ _VALUE = "a call returns the tool's value itself, already parsed (.raw(...) has 
 _ENVELOPE = ("content", "structuredContent", "structured_content", "isError", "text")
 
 
-class Walls:
+class Restrictions:
     """What an exception is judged by, besides itself. servers are those that the run may call; written is the path that
     was opened to write most recently."""
 
@@ -45,7 +45,7 @@ class Walls:
         self._written = written
 
     def instead(self, error):
-        """Return what to do instead of what an exception says cannot be done, or None where it is about no wall."""
+        """Return what to do instead of what an exception says cannot be done, or None where it is about no restriction."""
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
         if isinstance(error, ImportError) and _in_runpy(error.__traceback__):

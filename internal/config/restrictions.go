@@ -7,9 +7,9 @@ import (
 	"codemode/internal/policy"
 )
 
-// Walls are what a server may use that runs behind the walls of the native runtime. The zero value is the least: what
-// the system and its own program consist of, and a home that is empty and its own.
-type Walls struct {
+// Restrictions are what a server in a sandbox may use. The zero value is the least: what the system and its own program
+// consist of, and a home that is empty and its own.
+type Restrictions struct {
 	Read    []string `json:"read,omitempty"`  // files and folders it may read
 	Write   []string `json:"write,omitempty"` // and change
 	Network bool     `json:"network"`
@@ -22,8 +22,8 @@ const (
 	SandboxOff    = "off"
 )
 
-// WallsFields are the fields of an entry that say what a server may use in a sandbox.
-type WallsFields struct {
+// RestrictionsFields are the fields of an entry that say what a server may use in a sandbox.
+type RestrictionsFields struct {
 	Kind        string // "sandbox"
 	Read, Write []string
 	Network     bool
@@ -31,8 +31,8 @@ type WallsFields struct {
 	Any         bool // one of the fields but Kind is there
 }
 
-// SetWalls gives the server the walls that its entry asks for. Its errors are *FieldErrors.
-func (s *Server) SetWalls(f WallsFields) error {
+// SetRestrictions gives the server the restrictions that its entry asks for. Its errors are *FieldErrors.
+func (s *Server) SetRestrictions(f RestrictionsFields) error {
 	switch {
 	case f.Kind != "" && f.Kind != SandboxNative && f.Kind != SandboxOff:
 		return &FieldError{s.Name, "sandbox", SandboxNative + " or " + SandboxOff}
@@ -47,7 +47,7 @@ func (s *Server) SetWalls(f WallsFields) error {
 	if f.Kind != SandboxNative {
 		return nil
 	}
-	s.Sandbox = &Walls{Read: f.Read, Write: f.Write, Network: f.Network}
+	s.Sandbox = &Restrictions{Read: f.Read, Write: f.Write, Network: f.Network}
 	if f.Memory != nil {
 		memory, ok := serverMemory.value(f.Memory, place{})
 		if !ok {
@@ -60,9 +60,9 @@ func (s *Server) SetWalls(f WallsFields) error {
 
 var serverMemory = sizeFrom("64m")
 
-// WallsOf are those of a server: its entry's own, or those that mcp.sandbox gives it. A project's entry can neither
-// decline nor widen the latter.
-func (s Servers) WallsOf(server Server) *Walls {
+// RestrictionsOf are those of a server: its entry's own, or those that mcp.sandbox gives it. A project's entry can
+// neither decline nor widen the latter.
+func (s Servers) RestrictionsOf(server Server) *Restrictions {
 	named := server.Command != "" && slices.ContainsFunc(s.Sandbox, func(pattern string) bool {
 		return matches(pattern, server.Name) || matches(pattern, policy.PlainName(server.Name))
 	})
@@ -70,5 +70,5 @@ func (s Servers) WallsOf(server Server) *Walls {
 	if !named || own && (server.Sandbox != nil || server.NoSandbox) {
 		return server.Sandbox
 	}
-	return &Walls{}
+	return &Restrictions{}
 }

@@ -10,9 +10,9 @@ import (
 	"codemode/internal/require"
 )
 
-// TestWalledEntry holds what an entry may not lead a server's sandbox to: a file of variables that the server writes
+// TestRestrictedEntry holds what an entry may not lead a server's sandbox to: a file of variables that the server writes
 // itself, and for a project's entry a folder outside of the project.
-func TestWalledEntry(t *testing.T) {
+func TestRestrictedEntry(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

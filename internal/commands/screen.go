@@ -15,27 +15,27 @@ import (
 // screen is what a program's output, codemode's messages and codemode's questions share. While a question stands
 // nothing else is written, so a program that prints waits.
 type screen struct {
-	turn  chan struct{} // holds one token; whoever has it writes
+	lock  chan struct{} // holds one token; whoever has it writes
 	outs  []io.Writer
-	moded bool // modes of a terminal may have been set; who has the turn may look
+	moded bool // modes of a terminal may have been set; who has the lock may look
 }
 
 func newScreen(outs ...io.Writer) *screen {
-	s := &screen{turn: make(chan struct{}, 1), outs: outs}
-	s.turn <- struct{}{}
+	s := &screen{lock: make(chan struct{}, 1), outs: outs}
+	s.lock <- struct{}{}
 	return s
 }
 
-// over writes to one of the screen's streams when it is its turn.
-func (s *screen) over(to io.Writer) io.Writer { return &turnWriter{s, to} }
+// over writes to one of the screen's streams once it has the lock.
+func (s *screen) over(to io.Writer) io.Writer { return &lockedWriter{s, to} }
 
-type turnWriter struct {
+type lockedWriter struct {
 	screen *screen
 	io.Writer
 }
 
-func (w *turnWriter) Write(p []byte) (int, error) {
-	<-w.screen.turn
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	<-w.screen.lock
 	defer w.screen.release()
 	w.screen.moded = w.screen.moded || setsModes(p)
 	return w.Writer.Write(p)
@@ -59,10 +59,10 @@ var errUndrained = errors.New(
 	"the user is not asked while what the program has printed is still in a pipe: it could be shown over the question",
 )
 
-// take waits for the turn, and until whoever reads the streams has what was written to them.
+// take waits for the lock, and until whoever reads the streams has what was written to them.
 func (s *screen) take(ctx context.Context) error {
 	select {
-	case <-s.turn:
+	case <-s.lock:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -85,9 +85,9 @@ func (s *screen) take(ctx context.Context) error {
 }
 
 // taken says whether somebody writes, or asks.
-func (s *screen) taken() bool { return len(s.turn) == 0 }
+func (s *screen) taken() bool { return len(s.lock) == 0 }
 
-func (s *screen) release() { s.turn <- struct{}{} }
+func (s *screen) release() { s.lock <- struct{}{} }
 
 // fresh is what gives a terminal of so many rows an empty screen that shows what is written, whatever a program has
 // done to it, and keeps what was there where one can scroll back to it. xterm's "Control Sequences" (2026-03) has the

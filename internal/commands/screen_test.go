@@ -40,7 +40,7 @@ func TestScreenIsTaken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	select {
-	case <-s.turn:
+	case <-s.lock:
 		t.Error("the screen is free while it is taken")
 	default:
 	}

@@ -43,7 +43,7 @@ func newUI(env Env) *ui {
 }
 
 func isTerminal(stream any) bool {
-	if w, ok := stream.(*turnWriter); ok {
+	if w, ok := stream.(*lockedWriter); ok {
 		stream = w.Writer
 	}
 	f, ok := stream.(*os.File)

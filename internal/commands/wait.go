@@ -87,7 +87,7 @@ func foremost(waits []*wait) []*wait {
 // showWaits writes the line of what was begun last. It is not shown behind what a program has printed without a line
 // end. It is called with u.mu held.
 func (u *ui) showWaits() {
-	if w, ok := u.out.(*turnWriter); len(u.waits) == 0 || u.inLine || ok && w.screen.taken() {
+	if w, ok := u.out.(*lockedWriter); len(u.waits) == 0 || u.inLine || ok && w.screen.taken() {
 		return
 	}
 	waits := foremost(u.waits)
@@ -134,7 +134,7 @@ func (u *ui) tellWaits() {
 // width is how many columns the terminal has.
 func (u *ui) width() int {
 	out := u.out
-	if w, ok := out.(*turnWriter); ok {
+	if w, ok := out.(*lockedWriter); ok {
 		out = w.Writer
 	}
 	if f, ok := out.(*os.File); ok {

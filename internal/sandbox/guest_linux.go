@@ -10,16 +10,15 @@ import (
 	"syscall"
 	"time"
 
+	"codemode/internal/sandbox/reaper"
 	"codemode/internal/sandbox/stage2"
-	"codemode/internal/sandbox/warden"
 	"codemode/internal/sandbox/watchdog"
 
 	"golang.org/x/sys/unix"
 )
 
-// nativeSandbox is a running guest of the native runtime. Its tasks are the process's keeper, the
-// counter of its pipes and epoll entries, and the feeder of its input; all end with the process, and Close waits for
-// them.
+// nativeSandbox is a running guest of the native runtime. One task waits for the process, one counts
+// its pipes and epoll entries, one feeds its input; all end with the process, and Close waits for them.
 type nativeSandbox struct {
 	channel  *channel
 	tails    [2]*os.File
@@ -31,7 +30,7 @@ type nativeSandbox struct {
 	process *os.Process
 	inner   atomic.Pointer[pidfd] // the guest itself, where it is not that process
 	input   *relay
-	warden  *warden.Warden // ends the guest when codemode has died, or for its memory; nil until it runs
+	reaper  *reaper.Reaper // ends the guest when codemode has died, or for its memory; nil until it runs
 
 	meter cpuMeter
 
@@ -86,8 +85,8 @@ func (s *nativeSandbox) free() {
 		s.channel.Close()
 	}
 	s.tasks.Wait()
-	if s.warden != nil {
-		s.warden.Stop()
+	if s.reaper != nil {
+		s.reaper.Stop()
 	}
 	closeFiles(s.tails[:]...)
 	if s.input != nil {
@@ -114,7 +113,7 @@ func (s *nativeSandbox) ended(state *os.ProcessState) {
 	if s.exit.Signal == int(unix.SIGKILL) {
 		s.exit.Cause = ExitCause(s.cause.Load())
 		if s.exit.Cause == ExitSelf && s.group != nil && s.group.outOfMemory() ||
-			s.warden != nil && s.warden.OverLimit() {
+			s.reaper != nil && s.reaper.OverLimit() {
 			s.exit.Cause = ExitMemory
 		}
 	}
@@ -155,9 +154,9 @@ func (s *nativeSandbox) findInner(info io.Reader) error {
 	return nil
 }
 
-// guard starts the guest's warden. The guest has no code of the user's before it runs.
+// guard starts the guest's reaper. The guest has no code of the user's before it runs.
 func (s *nativeSandbox) guard(pidfd int, grace time.Duration) (err error) {
-	s.warden, err = warden.Start(pidfd, grace)
+	s.reaper, err = reaper.Start(pidfd, grace)
 	return err
 }
 
@@ -188,8 +187,8 @@ func (s *nativeSandbox) watch(l *launch) {
 	s.watchMemory(l)
 }
 
-// watchMemory has the warden hold the guest to its limit of memory where no cgroup does. A guest that has lost its
-// warden is ended.
+// watchMemory has the reaper hold the guest to its limit of memory where no cgroup does. A guest that has lost its
+// reaper is ended.
 func (s *nativeSandbox) watchMemory(l *launch) {
 	if l.enforced.Memory != meansWatchdog {
 		return
@@ -198,10 +197,10 @@ func (s *nativeSandbox) watchMemory(l *launch) {
 	if !l.alone {
 		guest.Dirs, guest.Sockets = l.view.writable(), !l.view.program
 	}
-	s.warden.Watch(guest)
+	s.reaper.Watch(guest)
 	s.tasks.Go(func() {
 		select {
-		case <-s.warden.Ended():
+		case <-s.reaper.Ended():
 			s.Kill()
 		case <-s.done:
 		}

@@ -33,7 +33,7 @@ type launch struct {
 	undo   *cleanup   // run after the sandbox's end, or when there is none
 	site   []string   // site-packages as the guest sees them
 	alone  bool       // the guest has no namespaces
-	shift  []shifted  // mounts whose owner the sandbox's user is to be
+	shift  []shifted  // ID-mapped mounts: what is root's in them is the sandbox user's
 	info   *os.File   // where bubblewrap says who its child is; nil without bubblewrap
 }
 
@@ -205,7 +205,7 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	return nil
 }
 
-// begin starts the warden of the process that pidfd stands for, and has the second stage become what it is to be.
+// begin starts the reaper of the process that pidfd stands for, and has the second stage become what it is to be.
 func (s *nativeSandbox) begin(l *launch, pidfd int, config, status *os.File) error {
 	if l.info != nil { // who the guest is, is not known before
 		err := s.handshake(l, config, status)

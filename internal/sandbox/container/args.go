@@ -14,7 +14,7 @@ type order struct {
 	name    string
 	image   string
 	user    string
-	profile string // path of the system call filter's profile; empty where the keeper has the filter
+	profile string // path of the system call filter's profile; empty where the init has the filter
 	spec    sandbox.Spec
 	means   sandbox.Enforcement
 	way     way
@@ -47,7 +47,7 @@ func (b bind) String() string {
 func (e *engine) args(o order) []string {
 	a := append(e.global, "run", "--rm", "--interactive", "--pull", "never", "--name", o.name,
 		"--hostname", "codemode", "--network", "none", "--log-driver", "none", "--no-healthcheck",
-		"--stop-signal", "KILL", // the keeper takes no other: a daemon that ends, or finds it there, would wait for it
+		"--stop-signal", "KILL", // the init takes no other: a daemon that ends, or finds it there, would wait for it
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--cgroupns", "private", "--user", o.user, "--workdir", "/workspace", "--entrypoint", "python3")
 	if o.profile != "" {
@@ -77,7 +77,7 @@ func (e *engine) args(o order) []string {
 	return append(append(a, o.image), o.python...)
 }
 
-// boot is the keeper's beginning; its argument is where it finds its channel.
+// boot is the init's beginning; its argument is where it finds its channel.
 func (w way) boot() []string {
 	channel := "0"
 	switch w {
@@ -106,7 +106,7 @@ func (e *engine) limits(o order) (a []string) {
 		m := strconv.FormatInt(p.Memory, 10) + "b"
 		a = append(a, "--memory", m, "--memory-swap", m)
 	} else if p.Memory > 0 {
-		// For a program that asks for far too much at once, which the keeper is not fast enough for. It counts
+		// For a program that asks for far too much at once, which the init is not fast enough for. It counts
 		// address space, touched or not, so it is wider than the limit.
 		ulimit("data", max(2*p.Memory, minData), max(2*p.Memory, minData))
 	}
@@ -142,7 +142,7 @@ const (
 )
 
 // machine are the parts of /sys that every kernel has and that tell of the machine; what is left of it are the names of
-// file systems and the container's own groups, which the keeper reads.
+// file systems and the container's own groups, which the init reads.
 var machine = []string{"/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices", "/sys/kernel", "/sys/module"}
 
 // mounts are the places a guest can write to, and those that are covered.

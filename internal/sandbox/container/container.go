@@ -2,7 +2,7 @@
 // engine's command line.
 //
 // It owns the containers that carry its labels on this host, from the command that starts one until the
-// engine has removed it, and the guest's keeper inside. It never speaks an engine's API, mounts no files of
+// engine has removed it, and the guest's init inside. It never speaks an engine's API, mounts no files of
 // this host (a local docker's container gets the folder of its channel's socket), and needs no path here to exist
 // where the container runs, so that the engine may be anywhere.
 // Closing a sandbox removes its container; [Runtime.Close] waits for what is still being removed. What a
@@ -61,7 +61,7 @@ type Runtime struct {
 	name string // Podman or Docker
 	log  *slog.Logger
 
-	turn    chan struct{} // holds one token; whoever has it may get ready
+	lock    chan struct{} // holds one token; taken while somebody gets the engine ready
 	mu      sync.Mutex
 	known   *engine     // nil before the first success
 	machine *engine     // whose Podman machine this runtime has started; nil when it has not
@@ -91,10 +91,10 @@ func New(opts Options) *Runtime {
 	if opts.Lookup == nil {
 		opts.Lookup = func(string) (string, bool) { return "", false }
 	}
-	r := &Runtime{opts: opts, name: engineName(opts.Engine), log: opts.Log, turn: make(chan struct{}, 1)}
+	r := &Runtime{opts: opts, name: engineName(opts.Engine), log: opts.Log, lock: make(chan struct{}, 1)}
 	r.slots = make(chan struct{}, max(2, runtime.NumCPU()))
 	r.closing, r.end = context.WithCancel(context.Background())
-	r.turn <- struct{}{}
+	r.lock <- struct{}{}
 	return r
 }
 
@@ -122,8 +122,8 @@ func (r *Runtime) Probe(ctx context.Context) (sandbox.Report, error) {
 func (r *Runtime) Close() error {
 	r.end()
 	r.work.Wait()
-	<-r.turn // who stops an idle machine has done so
-	defer func() { r.turn <- struct{}{} }()
+	<-r.lock // who stops an idle machine has done so
+	defer func() { r.lock <- struct{}{} }()
 	r.mu.Lock()
 	if r.sleep != nil {
 		r.sleep.Stop()
@@ -139,11 +139,11 @@ func (r *Runtime) ready(ctx context.Context) (*engine, error) {
 		return e, nil
 	}
 	select {
-	case <-r.turn:
+	case <-r.lock:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { r.turn <- struct{}{} }()
+	defer func() { r.lock <- struct{}{} }()
 	if e := r.engine(); e != nil {
 		return e, nil
 	}

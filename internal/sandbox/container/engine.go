@@ -28,8 +28,8 @@ type engine struct {
 	name    string   // Podman or Docker
 	path    string   // of the command
 	global  []string // arguments before every subcommand
-	profile string   // path of the system call filter's profile; empty where the keeper has the filter
-	filters []filter // of the keeper, which knows what machine it is on
+	profile string   // path of the system call filter's profile; empty where the init has the filter
+	filters []filter // of the init, which knows what machine it is on
 	closed  bool     // the filter is that of guests which see folders of their user's: they make no socket
 	owner   owner    // codemode, as the labels of its containers say
 
@@ -51,7 +51,7 @@ const manyProcesses = 16384
 // Means of a limit, as in sandbox.Report.
 const (
 	byCgroup   = "cgroup"
-	byWatchdog = "watchdog" // the container's keeper looks
+	byWatchdog = "watchdog" // the container's init looks
 	byRlimit   = "rlimit"
 	byNothing  = "none"
 )
@@ -89,7 +89,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 }
 
 // chooseFilter has the engine's command read the system call filter from a file, and where podman would look for that
-// on another machine, the keeper. Docker's command sends what it has read (podman-run(1) and docker run, November
+// on another machine, the init. Docker's command sends what it has read (podman-run(1) and docker run, November
 // 2026). It is closed for guests that see folders of their user's.
 func (r *Runtime) chooseFilter(e *engine, closed bool) (err error) {
 	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: closed}
@@ -293,7 +293,7 @@ func (e *engine) askPodmanInfo(ctx context.Context) error {
 	return nil
 }
 
-// limitBy sets what limits are enforced by. Without cgroups the container's own keeper looks at its memory.
+// limitBy sets what limits are enforced by. Without cgroups the container's own init looks at its memory.
 func (e *engine) limitBy(cgroups bool, controllers []string) {
 	e.memory, e.pids, e.cpus = byWatchdog, byRlimit, byNothing
 	has := func(c string) bool { return cgroups && slices.Contains(controllers, c) }

@@ -141,7 +141,7 @@ func (e *engine) diagnose(step string, err error) error {
 	return e.unavailable(codeEngine, step, err, fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name))
 }
 
-// ended explains a container that has gone before its keeper could say why.
+// ended explains a container that has gone before its init could say why.
 func (e *engine) ended(said []byte) error {
 	err := errors.New("it was ended from outside")
 	if words := lastLines(string(said)); words != "" {

@@ -14,8 +14,8 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// A guest is one container with its guest and its keeper, and the engine's command that started it and
-// stays attached. It has ended (done) when the keeper says so, or the command has; it is gone when the engine
+// A guest is one container with its guest and its init, and the engine's command that started it and
+// stays attached. It has ended (done) when the init says so, or the command has; it is gone when the engine
 // has removed it.
 type guest struct {
 	runtime *Runtime
@@ -33,7 +33,7 @@ type guest struct {
 	said    report   // complete when done is closed
 
 	killed  atomic.Bool
-	told    chan struct{} // closed when the keeper has reported
+	told    chan struct{} // closed when the init has reported
 	done    chan struct{}
 	gone    chan struct{}
 	exit    sandbox.Exit // complete when done is closed
@@ -62,7 +62,7 @@ func (g *guest) Done() <-chan struct{}         { return g.done }
 func (g *guest) Exit() sandbox.Exit            { return g.exit }
 func (g *guest) Enforced() sandbox.Enforcement { return g.means }
 
-// CPU cannot be seen: an engine may be on another machine, and what the keeper says is no more than the guest's word.
+// CPU cannot be seen: an engine may be on another machine, and what the init says is no more than the guest's word.
 func (g *guest) CPU() (time.Duration, bool) { return 0, false }
 
 // Input is the caller's standard input, which the guest asks for over the channel; nil is none.
@@ -87,11 +87,11 @@ func (g *guest) accompany() {
 	})
 	g.tasks.Go(func() {
 		defer close(g.gone)
-		g.attend(ended, listened)
+		g.waitForEnd(ended, listened)
 	})
 }
 
-// listen reads what the command and the keeper say.
+// listen reads what the command and the init say.
 func (g *guest) listen() {
 	buf := make([]byte, 16<<10)
 	for {
@@ -106,8 +106,8 @@ func (g *guest) listen() {
 }
 
 const (
-	// keeperTime is how long the keeper may take to end the guest, before the engine is asked to.
-	keeperTime = time.Second
+	// initTime is how long the init may take to end the guest, before the engine is asked to.
+	initTime = time.Second
 
 	// cleanupTime is how long the engine may take to remove a container whose guest has ended.
 	cleanupTime = 20 * time.Second
@@ -116,8 +116,8 @@ const (
 	linger = time.Second
 )
 
-// attend waits for the end, and sees to it that nothing is left.
-func (g *guest) attend(ended, listened <-chan struct{}) {
+// waitForEnd waits until the guest or the command has ended, then sees to it that nothing is left.
+func (g *guest) waitForEnd(ended, listened <-chan struct{}) {
 	select {
 	case <-g.told:
 		g.settle()
@@ -130,7 +130,7 @@ func (g *guest) attend(ended, listened <-chan struct{}) {
 	}
 	g.hold.Close()
 	if !g.said.parsed || g.cmd.ProcessState.ExitCode() != 0 {
-		// Without the keeper's report nobody knows what the engine did.
+		// Without the init's report nobody knows what the engine did.
 		g.failed = g.engine.remove(context.Background(), g.name)
 	}
 	g.stderr.Close()
@@ -175,7 +175,7 @@ func (g *guest) settle() {
 	close(g.done)
 }
 
-// Kill has the keeper end the guest, by ending its standard input; and where that does not help soon, has
+// Kill has the init end the guest, by ending its standard input; and where that does not help soon, has
 // the engine remove the container.
 func (g *guest) Kill() {
 	select {
@@ -187,7 +187,7 @@ func (g *guest) Kill() {
 	g.ending.Do(func() {
 		g.hold.Close()
 		g.tasks.Go(func() {
-			timer := time.NewTimer(keeperTime)
+			timer := time.NewTimer(initTime)
 			defer timer.Stop()
 			select {
 			case <-g.done:
@@ -201,7 +201,7 @@ func (g *guest) Kill() {
 // force has the engine remove the container until its command has noticed. A start that was given up may not
 // have come as far as having one. An engine that does not answer is not waited for.
 func (g *guest) force() {
-	for wait := keeperTime; ; wait *= 2 {
+	for wait := initTime; ; wait *= 2 {
 		err := g.engine.remove(context.Background(), g.name)
 		if err != nil {
 			g.runtime.log.Debug("removing a container", "container", g.name, "error", err)

@@ -111,8 +111,8 @@ func ownedBy(t *testing.T, r *Runtime, pid int) []string {
 	return strings.Fields(out)
 }
 
-// TestKilled: a codemode that is killed leaves a container for as long as its keeper needs to notice; and where there
-// is no keeper any more, to the next start.
+// TestKilled: a codemode that is killed leaves a container for as long as its init needs to notice; and where there
+// is no init any more, to the next start.
 func TestKilled(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		host := exec.Command("/proc/self/exe")
@@ -143,7 +143,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestReap makes a container that no keeper ends, with the labels of an owner that has gone.
+// TestReap makes a container that no init ends, with the labels of an owner that has gone.
 func TestReap(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		e := r.engine()

@@ -64,11 +64,11 @@ func (r *Runtime) unuse() {
 // rest stops an idle machine. The next start finds the engine anew, and starts it again.
 func (r *Runtime) rest() {
 	select {
-	case <-r.turn: // nobody gets ready meanwhile, and Close waits
+	case <-r.lock: // nobody gets ready meanwhile, and Close waits
 	default:
 		return
 	}
-	defer func() { r.turn <- struct{}{} }()
+	defer func() { r.lock <- struct{}{} }()
 	r.mu.Lock()
 	idle := r.guests == 0 && r.closing.Err() == nil
 	if idle {

@@ -20,8 +20,8 @@ import (
 //go:embed boot.py
 var bootCode string
 
-//go:embed keeper.py
-var keeperCode string
+//go:embed init.py
+var initCode string
 
 // appendField adds what boot.py's field reads: the length in eight hexadecimal digits, and the bytes.
 func appendField[T string | []byte](b []byte, data T) []byte {
@@ -33,14 +33,14 @@ func appendNumber[T int | int64](b []byte, n T) []byte {
 	return appendField(b, strconv.FormatInt(int64(n), 10))
 }
 
-// A payload is what a container gets before its guest begins: the keeper, the guest's files, and what is
-// the sandbox's own. What the engine does not limit, the keeper does.
+// A payload is what a container gets before its guest begins: the init, the guest's files, and what is
+// the sandbox's own. What the engine does not limit, the init does.
 func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters []filter) ([]byte, error) {
 	files, err := p.files(spec.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
 	}
-	b := appendField(make([]byte, 0, len(files)+len(keeperCode)+1<<10), keeperCode)
+	b := appendField(make([]byte, 0, len(files)+len(initCode)+1<<10), initCode)
 	b = append(b, files...)
 	b = appendNumber(b, len(spec.Env))
 	for _, v := range spec.Env {
@@ -172,7 +172,7 @@ func readLength(r io.Reader, limit int) (int, error) {
 	return int(n), nil
 }
 
-// A report is what the keeper says on the container's standard error when the guest has ended; before it
+// A report is what the init says on the container's standard error when the guest has ended; before it
 // comes what the engine's command has to say. All of it is bounded: the guest may write there, too.
 type report struct {
 	chatter []byte // the engine's, its end
@@ -214,7 +214,7 @@ func (r *report) parse() bool {
 		var err error
 		if n[i], err = readLength(in, maxTail); err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				r.parsed, r.body = true, nil // not the keeper's
+				r.parsed, r.body = true, nil // not the init's
 				r.exit = sandbox.Exit{Signal: int(syscall.SIGKILL)}
 				return true
 			}

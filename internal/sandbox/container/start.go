@@ -210,7 +210,7 @@ const (
 
 var errStartTime = fmt.Errorf("it did not start within %v", startTime)
 
-// greet sends the payload and waits for the keeper's greeting, or for a reason why there will be none.
+// greet sends the payload and waits for the init's greeting, or for a reason why there will be none.
 func (g *guest) greet(ctx context.Context, payload []byte) error {
 	g.tasks.Go(func() { _, _ = g.channel.Write(payload) }) // who does not read it does not greet
 	greeted := make(chan error, 1)

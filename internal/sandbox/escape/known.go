@@ -49,7 +49,7 @@ func ofEngine(r sandbox.Report) map[string]string {
 		"pipe_quota_waiting":  "nobody counts the pipes of a container",
 		"epoll_quota":         "nobody counts the epoll entries of a container; those of one sandbox.user share a quota; a memory cgroup charges them, too",
 		"epoll_quota_waiting": "nobody counts the epoll entries of a container",
-		"sessions_many":       "the keeper needs setsid; where there is a cgroup, the kernel shares out the processors by it",
+		"sessions_many":       "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
 	}
 	if r.Runtime == "podman" {
 		known["inode_fill"] = "podman cannot limit the files of a tmpfs"

@@ -158,7 +158,7 @@ var programsMay = map[string]string{
 	"inotify_usr":           watches,
 	"netlink":               speaks,
 	"odd_families":          speaks,
-	"clear_pdeathsig":       "the warden alone ends a program",
+	"clear_pdeathsig":       "the reaper alone ends a program",
 	"memory_undumpable":     "a program may hide its memory, which is then counted roughly",
 	"memory_dev_zero":       unseen,
 	"memory_unmapped":       unseen,

@@ -101,7 +101,7 @@ var programCalls = []string{
 }
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
-// warden's hands alone.
+// reaper's hands alone.
 var programPrctls = []uint32{
 	1,  // PR_SET_PDEATHSIG
 	4,  // PR_SET_DUMPABLE

@@ -1,4 +1,4 @@
-package warden
+package reaper
 
 import (
 	"encoding/json"
@@ -106,26 +106,26 @@ func hurry() {
 	}
 }
 
-// A Warden watches over one guest until Stop.
-type Warden struct {
+// A Reaper watches over one guest until Stop.
+type Reaper struct {
 	conn  *os.File
 	ended chan struct{}
 }
 
-// Start starts the warden of the process that pidfd stands for, which has that grace when codemode dies. The caller
+// Start starts the reaper of the process that pidfd stands for, which has that grace when codemode dies. The caller
 // calls Stop.
-func Start(pidfd int, grace time.Duration) (*Warden, error) {
+func Start(pidfd int, grace time.Duration) (*Reaper, error) {
 	guest, err := unix.FcntlInt(uintptr(pidfd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("starting the sandbox's warden: %w", err)
+		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)
 	}
 	guestFile := os.NewFile(uintptr(guest), "guest")
 	defer guestFile.Close()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("starting the sandbox's warden: %w", err)
+		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)
 	}
-	ours, its := os.NewFile(uintptr(pair[0]), "warden"), os.NewFile(uintptr(pair[1]), "codemode")
+	ours, its := os.NewFile(uintptr(pair[0]), "reaper"), os.NewFile(uintptr(pair[1]), "codemode")
 	defer its.Close()
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{Name, grace.String()}, Env: []string{"GOMAXPROCS=1"},
@@ -134,9 +134,9 @@ func Start(pidfd int, grace time.Duration) (*Warden, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		ours.Close()
-		return nil, fmt.Errorf("starting the sandbox's warden: %w", err)
+		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)
 	}
-	w := &Warden{ours, make(chan struct{})}
+	w := &Reaper{ours, make(chan struct{})}
 	go func() { // ends in Stop at the latest
 		_ = cmd.Wait() // its exit says nothing
 		close(w.ended)
@@ -144,24 +144,24 @@ func Start(pidfd int, grace time.Duration) (*Warden, error) {
 	return w, nil
 }
 
-// Watch has the warden end the guest when it holds more memory than it may. A warden that cannot be told has ended.
-func (w *Warden) Watch(guest watchdog.Guest) {
+// Watch has the reaper end the guest when it holds more memory than it may. A reaper that cannot be told has ended.
+func (w *Reaper) Watch(guest watchdog.Guest) {
 	b, _ := json.Marshal(guest) // of numbers and strings
 	_, _ = w.conn.Write(b)
 }
 
-// Ended is closed when the warden has ended, with the guest or before it.
-func (w *Warden) Ended() <-chan struct{} { return w.ended }
+// Ended is closed when the reaper has ended, with the guest or before it.
+func (w *Reaper) Ended() <-chan struct{} { return w.ended }
 
-// OverLimit tells of a guest that has ended whether the warden has ended it for its memory.
-func (w *Warden) OverLimit() bool {
+// OverLimit tells of a guest that has ended whether the reaper has ended it for its memory.
+func (w *Reaper) OverLimit() bool {
 	b := make([]byte, 1)
 	n, _, err := unix.Recvfrom(int(w.conn.Fd()), b, unix.MSG_DONTWAIT)
 	return err == nil && n == 1 && b[0] == overLimit
 }
 
-// Stop ends the warden, and waits for it. A guest that is still there ends, too, after its grace.
-func (w *Warden) Stop() {
+// Stop ends the reaper, and waits for it. A guest that is still there ends, too, after its grace.
+func (w *Reaper) Stop() {
 	w.conn.Close()
 	<-w.ended
 }

@@ -16,7 +16,7 @@ WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory;
 
 
 def start():
-    """Fork. In the guest it returns the code to run; the keeper never returns."""
+    """Fork. In the guest it returns the code to run; the container init never returns."""
     version = "%d.%d.%d" % sys.version_info[:3]
     if sys.version_info < (3, 9):
         greet(1 if fd == 0 else fd, version, "", [])
@@ -115,7 +115,7 @@ def write_all(out, data):
 
 
 def become_guest(channel, outputs, env, boot):
-    """Take the descriptors that boot.py of the guest is told of, and nothing of the keeper's."""
+    """Take the descriptors that boot.py of the guest is told of, and nothing of the init's."""
     (out_read, out_write), (err_read, err_write) = outputs
     ours = [posix.open("/dev/null", posix.O_RDONLY), out_write, err_write, *channel, out_read, err_read]
     for i, source in enumerate(ours):
@@ -139,7 +139,7 @@ def become_guest(channel, outputs, env, boot):
     return code
 
 
-# The keeper.
+# The init.
 
 
 def keep(guest, tails, limit):

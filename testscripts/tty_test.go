@@ -21,7 +21,7 @@ type typing struct{ seen, text string }
 const ttyTime = 3 * time.Minute
 
 // askedFor is the word that codemode wants to be typed.
-var askedFor = regexp.MustCompile(`Type ([a-z]+) to allow it`)
+var askedFor = regexp.MustCompile(`Type ([a-z]+) to (?:allow|fill|say)`)
 
 // tty runs a command on a terminal of its own, 24 by 80, prints all it shows, and ends as it does. Each
 // -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys, and WORD

@@ -110,6 +110,11 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int,
 			strconv.Quote(policy.Name(c.Server, c.Tool)),
 		)
 	}
+	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, why) })
+}
+
+// withUser does what its user is needed for when it is the run's turn, while the run's deadline stands still.
+func (l *live) withUser(ctx context.Context, r *run, do func() error) error {
 	if !r.clock.hold() {
 		return errStopping
 	}
@@ -120,12 +125,25 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int,
 		return context.Cause(ctx)
 	}
 	defer func() { r.answers.turn <- struct{}{} }()
+	return do()
+}
+
+// mayAsk counts a question to the user, or says why there are too many. The caller has the turn.
+func (l *live) mayAsk(r *run) error {
+	if d := l.bridge.admission.rules.Question(r.asked); d.Denied {
+		return errors.New(l.bridge.admission.says(d))
+	}
+	r.asked++
+	return nil
+}
+
+// approveNow is approve, of whoever has the turn.
+func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q question, why string) error {
 	yes, known := r.known(q)
 	if !known {
-		if d := l.bridge.admission.rules.Question(r.asked); d.Denied {
-			return errors.New(l.bridge.admission.says(d))
+		if err := l.mayAsk(r); err != nil {
+			return err
 		}
-		r.asked++
 		answer, err := l.askUser(ctx, r, c, why)
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx) // nobody has said anything
@@ -139,7 +157,7 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int,
 	switch {
 	case !yes:
 		return errRefused
-	case l.bridge.servers.epochOf(c.Server) != epoch:
+	case l.bridge.servers.epochOf(c.Server) != q.epoch:
 		return errChanged
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"codemode/internal/audit"
 	"codemode/internal/config"
@@ -86,6 +87,8 @@ type Bridge struct {
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
 
+	client atomic.Pointer[client] // nil as long as nobody knows it
+
 	exposedAnswers *answers // what the user has said of calls by the client itself
 
 	decoding *fair.Queue // for who reads long texts
@@ -138,6 +141,9 @@ func New(opts Options) *Bridge {
 		OnStart:        b.serverStarts,
 		OnWait:         b.awaitsStart,
 		Progress:       b.progress,
+		Offers:         b.offers,
+		Answer:         b.answerServer,
+		OnProgress:     b.callProgress,
 		Meta:           opts.Telemetry.Meta,
 	})
 	return b

@@ -176,7 +176,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	began := time.Now()
-	told, span := l.beginCall(ctx, c, p)
+	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e}), c, p)
 	result, err := p.send(told)
 	how, took := endingOf(result, err), time.Since(began)
 	l.endCall(ctx, span, c, how, err, took)

@@ -45,21 +45,19 @@ func answer(r *mcp.ElicitResult) Answer {
 const cannotElicit = "this client cannot ask its user (it does not offer MCP elicitation)"
 
 // elicits reports whether a client shows forms to its user. One that offers elicitation and says no more does.
-func elicits(p *mcp.InitializeParams) bool {
-	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
-		return false
-	}
-	e := p.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil
-}
+func elicits(c *mcp.ClientCapabilities) bool { return can(c, &mcp.ElicitParams{}) }
 
-// elicit asks through a client's user interface, by a request of ours to it.
-func elicit(s *mcp.ServerSession) Asker {
-	return func(ctx context.Context, q Question) (Answer, error) {
-		result, err := s.Elicit(ctx, elicitation(q))
-		if err != nil {
-			return No, fmt.Errorf("the client did not ask its user: %w", err)
+// request has a client answer, by a request of ours to it.
+func request(s *mcp.ServerSession) Responder {
+	return func(ctx context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+		switch p := request.(type) {
+		case *mcp.ElicitParams:
+			return s.Elicit(ctx, p)
+		case *mcp.CreateMessageWithToolsParams:
+			return s.CreateMessageWithTools(ctx, p)
+		case *mcp.ListRootsParams:
+			return s.ListRoots(ctx, p)
 		}
-		return answer(result), nil
+		return nil, fmt.Errorf("no client can be asked for a %T", request)
 	}
 }

@@ -221,6 +221,7 @@ func (b *Bridge) exposedRun(from caller) *run {
 	r := &run{
 		req: Request{
 			Session: exposedSession, Ask: from.ask, Unasked: from.unasked, Client: from.client, Parent: from.parent,
+			Respond: from.respond, Can: from.can, Progress: from.progress,
 		},
 		ledger:  calls,
 		said:    map[question]Answer{},

@@ -70,7 +70,8 @@ type ledger struct {
 	byTool   map[string]Tally
 	received int64 // bytes of the results that Python got
 	busy     time.Duration
-	since    time.Time // when the first of the calls under way began
+	active   int       // calls that a server works on
+	since    time.Time // when they became so many
 	underWay map[*entry]bool
 
 	done, unanswered         []string
@@ -82,6 +83,7 @@ type entry struct {
 	name      string
 	arguments json.RawMessage
 	reads     bool // it changes nothing
+	asking    int  // questions of its server's that wait for an answer: nobody works on it
 }
 
 // effect is how a call is told that may have changed something.
@@ -95,14 +97,38 @@ func newLedger() *ledger {
 
 // begin notes a call that is about to be sent.
 func (l *ledger) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
-	e := &entry{server + "." + tool, arguments, reads}
+	e := &entry{name: server + "." + tool, arguments: arguments, reads: reads}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.underWay) == 0 {
-		l.since = time.Now()
-	}
+	l.shift(1)
 	l.underWay[e] = true
 	return e
+}
+
+// shift changes how many calls a server works on. It is called with l.mu held.
+func (l *ledger) shift(by int) {
+	now := time.Now()
+	if l.active > 0 {
+		l.busy += now.Sub(l.since)
+	}
+	l.active, l.since = l.active+by, now
+}
+
+// pause notes that a call waits for an answer to its server, until resume.
+func (l *ledger) pause(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.asking++; e.asking == 1 && l.underWay[e] {
+		l.shift(-1)
+	}
+}
+
+func (l *ledger) resume(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.asking--; e.asking == 0 && l.underWay[e] && !l.over {
+		l.shift(1)
+	}
 }
 
 // end notes what came of a call, and how much of it Python gets.
@@ -113,8 +139,8 @@ func (l *ledger) end(e *entry, how ending, received int) {
 		return
 	}
 	delete(l.underWay, e)
-	if len(l.underWay) == 0 {
-		l.busy += time.Since(l.since)
+	if e.asking == 0 {
+		l.shift(-1)
 	}
 	l.received += int64(received)
 	l.count(e.name, how)
@@ -163,7 +189,7 @@ func (l *ledger) count(name string, how ending) {
 func (l *ledger) busySoFar() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.underWay) > 0 && !l.over {
+	if l.active > 0 && !l.over {
 		return l.busy + time.Since(l.since)
 	}
 	return l.busy
@@ -180,9 +206,7 @@ func listed(list []string, more int, e *entry) ([]string, int) {
 func (l *ledger) close(out *Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.underWay) > 0 {
-		l.busy += time.Since(l.since)
-	}
+	l.shift(0)
 	for e := range l.underWay {
 		l.count(e.name, callUnanswered)
 		if !e.reads {

@@ -36,12 +36,13 @@ type pendingCall struct {
 	cancel context.CancelCauseFunc
 	done   chan mcp.Result // has room for it
 	asks   chan ask
+	report *reporter
 }
 
 // ask is a question on its way to the client.
 type ask struct {
-	question Question
-	answer   chan Answer // has room for it
+	request mcp.InputRequest
+	answer  chan mcp.InputResponse // has room for it; nil is none
 }
 
 // parked is a call between two rounds.
@@ -51,8 +52,8 @@ type parked struct {
 	late *time.Timer
 }
 
-// approvalID names the one question of a round.
-const approvalID = "approval"
+// questionID names the one question of a round.
+const questionID = "question"
 
 var errNobodyCame = errors.New("the client did not come back with its user's answer")
 
@@ -88,51 +89,63 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 	if client != nil && client.ClientInfo != nil {
 		caller.client = showName(client.ClientInfo.Name)
 	}
-	several := client != nil && client.ProtocolVersion >= severalRounds
-	switch {
-	case !elicits(client):
-	case !several:
-		caller.ask = elicit(req.Session)
-	default:
-		v := r.resume(req.Params)
-		if v == nil && req.Params.RequestState != "" {
-			return invalid(
-				"requestState: no run waits for this answer any more",
-			).CallToolResult(r.bridge.form(caller.client))
+	if client == nil || client.Capabilities == nil || client.ProtocolVersion < severalRounds {
+		report := &reporter{}
+		defer report.begin(ctx, req)()
+		caller.progress = report.report
+		if client != nil && client.Capabilities != nil {
+			caller.can = client.Capabilities
+			caller.askedBy(request(req.Session))
 		}
-		if v == nil {
-			v = r.begin(req.Params.Arguments, caller, do)
-		}
-		return r.wait(ctx, v)
+		return do(ctx, req.Params.Arguments, caller)
 	}
-	return do(ctx, req.Params.Arguments, caller)
+	caller.can = client.Capabilities
+	v := r.resume(req.Params)
+	if v == nil && req.Params.RequestState != "" {
+		return invalid(
+			"requestState: no run waits for this answer any more",
+		).CallToolResult(r.bridge.form(caller.client))
+	}
+	if v == nil {
+		v = r.begin(req.Params.Arguments, caller, do)
+	}
+	defer v.report.begin(ctx, req)()
+	return r.wait(ctx, v)
+}
+
+// askedBy has the client be asked so.
+func (c *caller) askedBy(ask Responder) {
+	if c.respond = ask; elicits(c.can) {
+		c.ask = ask.approve
+	}
 }
 
 // begin starts a run that may take several rounds.
 func (r *rounds) begin(arguments []byte, from caller, do calling) *pendingCall {
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	v := &pendingCall{cancel: cancel, done: make(chan mcp.Result, 1), asks: make(chan ask)}
+	v := &pendingCall{cancel: cancel, done: make(chan mcp.Result, 1), asks: make(chan ask), report: &reporter{}}
+	from.progress = v.report.report
 	r.work.Go(func() {
 		defer cancel(nil)
-		from.ask = v.ask
+		from.askedBy(v.ask)
 		v.done <- do(ctx, arguments, from)
 	})
 	return v
 }
 
 // ask gives a question to the round that waits, and waits for the answer that a later one brings.
-func (v *pendingCall) ask(ctx context.Context, q Question) (Answer, error) {
-	a := ask{q, make(chan Answer, 1)}
+func (v *pendingCall) ask(ctx context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+	a := ask{request, make(chan mcp.InputResponse, 1)}
 	select {
 	case v.asks <- a:
 	case <-ctx.Done():
-		return No, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	select {
 	case answer := <-a.answer:
 		return answer, nil
 	case <-ctx.Done():
-		return No, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -143,7 +156,7 @@ func (r *rounds) wait(ctx context.Context, v *pendingCall) mcp.Result {
 		return result
 	case a := <-v.asks:
 		return &mcp.CallToolResult{
-			InputRequests: mcp.InputRequestMap{approvalID: elicitation(a.question)}, RequestState: r.park(v, a),
+			InputRequests: mcp.InputRequestMap{questionID: a.request}, RequestState: r.park(v, a),
 		}
 	case <-ctx.Done():
 		v.cancel(context.Cause(ctx))
@@ -180,7 +193,6 @@ func (r *rounds) resume(p *mcp.CallToolParamsRaw) *pendingCall {
 		return nil
 	}
 	waiting.late.Stop()
-	result, _ := p.InputResponses[approvalID].(*mcp.ElicitResult)
-	waiting.ask.answer <- answer(result)
+	waiting.ask.answer <- p.InputResponses[questionID]
 	return waiting.call
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"codemode/internal/audit"
 	"codemode/internal/catalog"
 	"codemode/internal/config"
@@ -45,6 +47,13 @@ type Request struct {
 	// what Unasked says: "this client cannot …".
 	Ask     Asker
 	Unasked string
+
+	// Respond answers what servers ask in the middle of calls, and Can is what of that it can.
+	Respond Responder
+	Can     *mcp.ClientCapabilities
+
+	// Progress, when set, is told what servers say of the progress of calls. It waits for nothing.
+	Progress func(text string)
 
 	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
 	env    []string
@@ -102,6 +111,9 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	}
 	if _, bad := b.selected(req.Servers); bad != nil {
 		return *bad
+	}
+	if b.client.Load() == nil && req.Can != nil {
+		b.client.Store(&client{can: req.Can})
 	}
 	s, err := b.turn(ctx, req.Session)
 	switch {

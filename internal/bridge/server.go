@@ -57,7 +57,24 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	})
 	b.addExposed(ctx, s, calls)
 	b.addResources(s)
+	s.AddReceivingMiddleware(b.meet)
 	return serveConn(ctx, s, in, out, b.log)
+}
+
+// meet notes who the client is before anything is done for it.
+func (b *Bridge) meet(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if s, ok := req.GetSession().(*mcp.ServerSession); ok && b.client.Load() == nil {
+			if p := s.InitializeParams(); p != nil && p.Capabilities != nil {
+				c := &client{can: p.Capabilities}
+				if p.ProtocolVersion < severalRounds {
+					c.roots = request(s)
+				}
+				b.client.CompareAndSwap(nil, c)
+			}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // codeRefused is of the codes that JSON-RPC leaves to servers; none that makes a client try another way.
@@ -112,8 +129,12 @@ func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.Writ
 type caller struct {
 	ask     Asker  // nil where nobody can be asked
 	unasked string // why
-	client  string // its name
-	parent  telemetry.Parent
+	respond Responder
+	can     *mcp.ClientCapabilities
+
+	progress func(text string) // tells it what servers say of calls
+	client   string            // its name
+	parent   telemetry.Parent
 }
 
 // call is one call of run_python, from its arguments as the client sent them.
@@ -123,6 +144,7 @@ func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from calle
 		return invalid("%v", err)
 	}
 	req.Ask, req.Unasked, req.Client, req.Parent = from.ask, from.unasked, from.client, from.parent
+	req.Respond, req.Can, req.Progress = from.respond, from.can, from.progress
 	out := b.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	if limit := b.opts.Config.Run.MaxTimeout; out.Status == StatusTimeout && req.Timeout < limit {

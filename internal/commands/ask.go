@@ -44,23 +44,34 @@ func (t *terminal) close() {
 
 // ask asks about a call. A run is a session here, so there is one answer for all later calls. A program can show what
 // looks like a question before, and have the terminal type something; but not know which word is asked for.
-func (t *terminal) ask(ctx context.Context, q bridge.Question) (bridge.Answer, error) {
+func (t *terminal) ask(ctx context.Context, q bridge.Question) (answer bridge.Answer, err error) {
+	text := fmt.Sprintf("the program would make a call with %s\nYou are asked because %s.",
+		oneLine(q.Arguments), oneLine(q.Why))
+	err = t.put(ctx, text, func(word string) error {
+		answer, err = t.answer(ctx, oneLine(q.Server+"."+q.Tool), word)
+		return err
+	})
+	return answer, err
+}
+
+// put shows a question where nothing else is shown before it is answered, and what was typed before is no answer. The
+// word is one that no program knows.
+func (t *terminal) put(ctx context.Context, text string, answered func(word string) error) error {
 	t.turn.Lock()
 	defer t.turn.Unlock()
 	if err := t.screen.take(ctx); err != nil {
-		return bridge.No, err
+		return err
 	}
 	defer t.screen.release()
 	_, rows, err := term.GetSize(int(t.out.Fd()))
 	if err != nil {
 		rows = 100
 	}
-	fmt.Fprintf(t.out, "%scodemode: question: the program would make a call with %s\nYou are asked because %s.\n",
-		t.screen.fresh(rows), oneLine(q.Arguments), oneLine(q.Why))
+	fmt.Fprintf(t.out, "%scodemode: question: %s\n", t.screen.fresh(rows), text)
 	if err := discardTyped(t.in, t.out); err != nil {
-		return bridge.No, fmt.Errorf("the user is not asked: what was typed before cannot be discarded: %w", err)
+		return fmt.Errorf("the user is not asked: what was typed before cannot be discarded: %w", err)
 	}
-	return t.answer(ctx, oneLine(q.Server+"."+q.Tool), words[rand.IntN(len(words))])
+	return answered(words[rand.IntN(len(words))])
 }
 
 // words are those that a yes is said with.

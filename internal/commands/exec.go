@@ -128,6 +128,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		defer terminal.close()
 		req.StdinTurn = &terminal.turn
 		req.Ask = terminal.ask
+		req.Respond, req.Can = bridge.Person(terminal.fill).Respond, bridge.PersonCan()
 	}
 	if len(servers) > 0 {
 		req.Servers = servers

@@ -114,6 +114,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if r.asks = openTerminal(env, s); r.asks != nil {
 		defer r.asks.close()
 		r.req.Ask = r.asks.ask
+		r.req.Respond, r.req.Can = bridge.Person(r.asks.fill).Respond, bridge.PersonCan()
 	}
 	r.keys, r.past = &keys{Reader: env.Stdin}, openHistory(t.historyFile())
 	r.open()

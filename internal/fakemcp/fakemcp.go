@@ -58,6 +58,7 @@ type options struct {
 	oauth        bool
 	tokenLife    time.Duration
 	lie          string
+	asks         bool
 }
 
 func parse(args []string) (o options, err error) {
@@ -118,6 +119,7 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
+	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
 	fs.StringVar(
 		&o.lie,
 		"lie",

@@ -23,6 +23,7 @@ type peer struct {
 	mu    sync.Mutex // one line at a time
 	out   io.Writer
 	final json.RawMessage // the id whose answer is the last thing it does
+	asker json.RawMessage // the id of the call that gets the answer to what request has asked
 }
 
 // read hands on the client's messages, except those it answers, loses or dies of itself.
@@ -93,6 +94,11 @@ func (p *peer) intercept(m raw) bool {
 		p.mu.Unlock()
 	}
 	switch {
+	case m.Method == "" && string(m.ID) == `"asked"`:
+		answer, _ := json.Marshal(m)
+		p.send(raw{ID: p.asker, Result: textResult(string(answer))})
+		return true
+	case m.Method == "":
 	case m.Method == "initialize" && o.modern:
 		p.send(raw{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"Method not found"}`)})
 		return true
@@ -141,11 +147,17 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 		var a struct{ Result string }
 		_ = json.Unmarshal(args, &a)
 		p.line(fmt.Sprintf(`{"result":%s,"jsonrpc":"2.0","id":%s}`, a.Result, id))
-	case "lines": // writes its argument, in base64, before it answers; ID is the id of the call
+	case "lines": // writes its argument, in base64, before it answers; ID is the call's id, TOKEN that of its progress
 		var a struct{ Lines []byte }
 		_ = json.Unmarshal(args, &a)
-		p.line(string(bytes.ReplaceAll(a.Lines, []byte("ID"), id)))
+		token := []byte(gjson.GetBytes(meta, "progressToken").Raw)
+		p.line(string(bytes.ReplaceAll(bytes.ReplaceAll(a.Lines, []byte("TOKEN"), token), []byte("ID"), id)))
 		p.send(raw{ID: id, Result: textResult("done")})
+	case "request": // sends a request, whatever the client has said, and answers with the answer
+		var a raw
+		_ = json.Unmarshal(args, &a)
+		p.asker = id
+		p.send(raw{ID: json.RawMessage(`"asked"`), Method: a.Method, Params: a.Params})
 	case "refuse":
 		p.send(
 			raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)},

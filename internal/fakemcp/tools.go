@@ -40,6 +40,9 @@ func newServer(o options) *mcp.Server {
 	if o.wrong {
 		addWrong(s)
 	}
+	if o.asks {
+		addAsks(s)
+	}
 	for i := range o.tools {
 		addNumbered(s, i+1)
 	}
@@ -103,6 +106,7 @@ func addPlainTools(s *mcp.Server) {
 		"verbatim":  "Answer with the given result",
 		"lines":     "Write the given lines, then answer",
 		"refuse":    "Answer with a JSON-RPC error",
+		"request":   "Send the given request, and answer with the answer",
 		"arguments": "Answer with the arguments as they came",
 		"meta":      "Answer with the request's _meta as it came",
 		"steps":     "Report progress ten times in half a second",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/redact"
@@ -20,7 +21,11 @@ import (
 type calls struct {
 	log     *slog.Logger
 	secrets func() *redact.Redactor
-	newest  bool // the session may speak newestProtocol
+
+	// respond answers what the server asks, see [Options.Answer]; reply sends it that.
+	respond func(ctx context.Context, calls []context.Context, request mcp.InputRequest) (mcp.InputResponse, error)
+	reply   func(context.Context, jsonrpc.Message) error
+	told    func(context.Context, Progress) // what a call says of its progress
 
 	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision
 	// 2026-07-28).
@@ -28,6 +33,10 @@ type calls struct {
 
 	broken chan struct{} // closed when nothing can be read or nothing be written any more
 	done   chan struct{} // closed by finish
+
+	life   context.Context // ends when nothing more can be answered: with either of them
+	hangup context.CancelFunc
+	work   sync.WaitGroup // what answers the server; nothing begins there after finish
 
 	mu    sync.Mutex
 	state callsState // only in update
@@ -40,11 +49,12 @@ type callsState struct {
 	cause    error // why no call may begin any more
 	fault    error // what the server did that it was stopped for
 	finished bool
-	requests map[int64]request // sent with a slot, not answered yet
-	slots    map[int64]*slot   // by progress token
-	tokens   int64             // the last one given
-	owed     int               // the server's requests without an answer yet
-	expiry   *time.Timer       // not later than the first end of a slot; nil while no slot has one
+	requests map[int64]request               // sent with a slot, not answered yet
+	slots    map[int64]*slot                 // by progress token
+	tokens   int64                           // the last one given
+	owed     int                             // the server's requests without an answer yet
+	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
+	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
 }
 
 // request is a request whose answer belongs in a slot.
@@ -54,12 +64,19 @@ type request struct {
 	slot   *slot
 }
 
-func newCalls(log *slog.Logger, secrets func() *redact.Redactor, protocol string) *calls {
-	return &calls{
-		log: log, secrets: secrets, newest: protocol == newestProtocol,
+// newCalls knows of no call yet. The connection sets reply.
+func (sess *session) newCalls() *calls {
+	s := sess.server
+	c := &calls{
+		log: s.log, secrets: sess.secrets.redactor, respond: s.respond,
+		told:   func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
 		broken: make(chan struct{}), done: make(chan struct{}),
-		state: callsState{requests: map[int64]request{}, slots: map[int64]*slot{}},
+		state: callsState{
+			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
+		},
 	}
+	c.life, c.hangup = context.WithCancel(context.Background())
+	return c
 }
 
 func (c *calls) update(f func(*callsState)) {
@@ -79,6 +96,7 @@ func (c *calls) finish() {
 			st.expiry.Stop()
 		}
 		close(c.done)
+		c.hangup()
 	})
 }
 
@@ -93,6 +111,7 @@ func (c *calls) breaks() {
 		if !st.broken {
 			st.broken, st.lost = true, !st.closed
 			close(c.broken)
+			c.hangup()
 		}
 	})
 }
@@ -143,11 +162,16 @@ func (c *calls) expect(s *slot) (token int64) {
 		if st.cause != nil {
 			s.cancel(st.cause)
 		}
-		if s.timeout > 0 && st.expiry == nil {
-			st.expiry = time.AfterFunc(s.timeout, c.expire)
-		}
+		c.arm(st, s)
 	})
 	return s.token
+}
+
+// arm has expire look at a slot in time. It is called in update.
+func (c *calls) arm(st *callsState, s *slot) {
+	if s.timeout > 0 && st.expiry == nil && !st.finished {
+		st.expiry = time.AfterFunc(s.timeout, c.expire)
+	}
 }
 
 // expire cancels the calls that have taken too long. One timer serves all calls and is not stopped with them: setting
@@ -158,7 +182,7 @@ func (c *calls) expire() {
 		for _, s := range st.slots {
 			left := s.ends.Sub(now)
 			switch {
-			case s.timeout == 0:
+			case s.timeout == 0 || s.asking > 0:
 			case left <= 0:
 				s.cancel(&timeoutError{s.what, s.timeout})
 			case next == 0 || left < next:
@@ -222,8 +246,8 @@ func (c *calls) answered() {
 }
 
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
-// for what is no message at all.
-func (c *calls) message(text string) (msg jsonrpc.Message, ok bool) {
+// for what is no message at all. It has come together with the answer that goes into the slot of; nil is none.
+func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 	env, err := parseEnvelope(text)
 	if err != nil {
 		if env.id != 0 {
@@ -233,7 +257,7 @@ func (c *calls) message(text string) (msg jsonrpc.Message, ok bool) {
 		return nil, false
 	}
 	if env.method == "notifications/progress" {
-		c.progress(gjson.Get(text, "params.progressToken").Int())
+		c.progress(gjson.Get(text, "params"))
 		return nil, true
 	}
 	if env.method == "" {
@@ -245,6 +269,17 @@ func (c *calls) message(text string) (msg jsonrpc.Message, ok bool) {
 	if err != nil {
 		c.skip(text, err)
 		return nil, true
+	}
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		switch {
+		case req.IsCall() && asks[req.Method] != nil:
+			if c.owe(msg) == nil {
+				c.asked(req, of)
+			}
+			return nil, true
+		case req.Method == "notifications/cancelled":
+			c.withdrawn(req.Params)
+		}
 	}
 	return msg, true
 }
@@ -280,9 +315,6 @@ func (r request) standIn() *jsonrpc.Response {
 
 // answer puts an answer into its slot. mine is false when it has none.
 func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
-	if c.newest && gjson.Get(env.result, "resultType").String() == "input_required" {
-		return nil, false // no answer yet: the SDK fulfils the request and asks again
-	}
 	req, ok := c.retire(env.id, func(s *slot) {
 		switch {
 		case env.err != "":
@@ -322,10 +354,23 @@ func (c *calls) retire(id int64, fill func(*slot)) (req request, ok bool) {
 	return req, ok
 }
 
-func (c *calls) progress(token int64) {
+// Progress is what a server says of a call's.
+type Progress struct {
+	Done, Total float64 // Total is 0 where it is not known
+	Message     string
+}
+
+// progress moves the end of a call, and hands on what its server says.
+func (c *calls) progress(params gjson.Result) {
+	var of *slot
 	c.update(func(st *callsState) {
-		if s, ok := st.slots[token]; ok {
-			s.progress()
+		if of = st.slots[params.Get("progressToken").Int()]; of != nil {
+			of.progress()
 		}
 	})
+	if of != nil {
+		c.told(of.ctx, Progress{
+			params.Get("progress").Float(), params.Get("total").Float(), params.Get("message").String(),
+		})
+	}
 }

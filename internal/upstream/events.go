@@ -13,12 +13,12 @@ type eventBody struct {
 	body   io.ReadCloser
 	lines  *lineReader
 	remote *remote
-	id     int64 // of the request whose answer comes on this stream; 0 is none
+	of     outgoing // the request whose answer comes on this stream
 	out    []byte
 }
 
-func newEventBody(body io.ReadCloser, r *remote, id int64) *eventBody {
-	return &eventBody{body: body, lines: newLineReader(body, r.limit), remote: r, id: id}
+func newEventBody(body io.ReadCloser, r *remote, of outgoing) *eventBody {
+	return &eventBody{body: body, lines: newLineReader(body, r.limit), remote: r, of: of}
 }
 
 func (b *eventBody) Close() error { return b.body.Close() }
@@ -87,10 +87,13 @@ func (b *eventBody) event(fields map[string]string, data string, long bool) {
 	if name := fields["event"]; name == "" || name == "message" {
 		switch {
 		case long:
-			data = b.shown(b.remote.failed(b.id, &longLineError{limit: b.remote.limit}))
+			data = b.shown(b.remote.failed(b.of.id, &longLineError{limit: b.remote.limit}))
 		case data != "":
-			data = b.shown(b.remote.shown(data, 0))
+			data = b.shown(b.remote.shown(data, outgoing{slot: b.of.slot}))
 		}
+	}
+	if data == "" && b.remote.sse { // whose client reads every event as a message, and resumes nothing
+		return
 	}
 	var out strings.Builder
 	for _, field := range []string{"event", "id", "retry"} {

@@ -33,9 +33,10 @@ func TestNPM(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("some text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	u := &asker{}
 	f := newPool(
 		t,
-		nil,
+		func(o *Options) { o.Answer, o.Offers = u.answer, can },
 		config.Server{Name: "everything", Command: "mcp-server-everything", Args: []string{"stdio"}},
 		config.Server{
 			Name: "memory", Command: "mcp-server-memory",
@@ -50,6 +51,10 @@ func TestNPM(t *testing.T) {
 	for _, c := range []struct{ server, tool, args, want string }{
 		{"everything", "echo", `{"message":"hi"}`, "hi"},
 		{"everything", "get-sum", `{"a":1,"b":2}`, "3"},
+		{"everything", "trigger-elicitation-request", `{}`, `\"age\": 36`},
+		{"everything", "trigger-url-elicitation", `{"url":"https://a.example/","message":"m"}`, "declined"},
+		{"everything", "trigger-sampling-request", `{"prompt":"hi"}`, "so be it"},
+		{"everything", "get-roots-list", `{}`, "file:///home"},
 		{"memory", "create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["writes"]}]}`, "Ada"},
 		{"memory", "read_graph", `{}`, "writes"},
 		{"files", "read_text_file", `{"path":"` + dir + `/a.txt"}`, "some text"},
@@ -79,12 +84,19 @@ func TestNPMByURL(t *testing.T) {
 			}
 			addr := l.Addr().String()
 			l.Close()
-			f := newPool(t, nil, config.Server{Name: "far", URL: "http://" + addr + path})
+			u := &asker{}
+			f := newPool(t, func(o *Options) { o.Answer, o.Offers = u.answer, can }, config.Server{
+				Name: "far", URL: "http://" + addr + path,
+			})
 			for _, message := range []string{"first", "again"} {
 				stop := startNode(f, addr, "mcp-server-everything", kind)
 				raw, err := f.Call(t.Context(), "far", "echo", json.RawMessage(`{"message":"`+message+`"}`))
 				if err != nil || !strings.Contains(string(raw), message) {
 					t.Errorf("the result is %.300s, %v, want %q", raw, err, message)
+				}
+				raw, err = f.Call(t.Context(), "far", "trigger-sampling-request", json.RawMessage(`{"prompt":"hi"}`))
+				if err != nil || !strings.Contains(string(raw), "so be it") {
+					t.Errorf("the result is %.300s, %v", raw, err)
 				}
 				stop()
 			}

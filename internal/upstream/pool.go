@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"codemode/internal/config"
 	"codemode/internal/proc"
 )
@@ -58,6 +61,19 @@ type Options struct {
 
 	// Meta, when set, is what a call says in its _meta, beside what this package says there.
 	Meta func(ctx context.Context) map[string]string
+
+	// Offers, when set, is what a server is told as it starts that it may ask of its client; nil is nothing.
+	Offers func() *mcp.ClientCapabilities
+
+	// Answer, when set, answers what a server asks. calls are the contexts of those that it may be about: the one where
+	// the connection says which, else all that are under way. A *jsonrpc.Error reaches the server with its code.
+	Answer func(
+		ctx context.Context, server string, calls []context.Context, request mcp.InputRequest,
+	) (mcp.InputResponse, error)
+
+	// OnProgress, when set, is told what a server says of a call's progress, in the context of that. It must not wait:
+	// nothing else of the server is read until it returns.
+	OnProgress func(ctx context.Context, server string, p Progress)
 
 	// Sandbox returns what starts a server within the restrictions of its entry, whose paths are absolute by then;
 	// nil refuses to start such a server.
@@ -117,6 +133,12 @@ func NewPool(opts Options) *Pool {
 	if opts.SignInWanted == nil {
 		opts.SignInWanted = func(config.Server, []string) {}
 	}
+	if opts.Offers == nil {
+		opts.Offers = func() *mcp.ClientCapabilities { return &mcp.ClientCapabilities{} }
+	}
+	if opts.OnProgress == nil {
+		opts.OnProgress = func(context.Context, string, Progress) {}
+	}
 	if opts.Meta == nil {
 		opts.Meta = func(context.Context) map[string]string { return nil }
 	}
@@ -165,6 +187,16 @@ func (p *Pool) server(name string) (*server, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("%w %q", ErrUnknownServer, name)
+}
+
+// respond answers what the server asks.
+func (s *server) respond(
+	ctx context.Context, calls []context.Context, request mcp.InputRequest,
+) (mcp.InputResponse, error) {
+	if s.pool.opts.Answer == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client answers nothing"}
+	}
+	return s.pool.opts.Answer(ctx, s.config.Name, calls, request)
 }
 
 // Close fails the calls under way, stops every server and waits for that. It is idempotent.

@@ -66,7 +66,7 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody
 		return resp, nil
 	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
-		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent.id)))
+		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent)))
 		return resp, nil
 	}
 	return nil, r.statusError(resp, body)

@@ -45,7 +45,7 @@ type remote struct {
 	sse     bool // the older transport, where answers come on a stream of their own
 	inner   mcp.Transport
 	client  *http.Client
-	hangup  context.CancelFunc // ends the streams; set by Connect
+	unplug  context.CancelFunc // ends the streams; set by Connect
 	watched sync.WaitGroup     // the goroutine that sees the SDK's session end
 	reached atomic.Bool        // it has answered: a connection refused after that is a server that starts again
 }
@@ -97,10 +97,14 @@ func headerName(name string) bool {
 // Connect implements [mcp.Transport]. The context ends with the start; the streams must not.
 func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	life, hangup := context.WithCancel(context.WithoutCancel(ctx))
-	r.hangup = hangup
+	r.unplug = hangup
 	stop := context.AfterFunc(ctx, hangup)
 	defer stop()
-	return r.inner.Connect(life)
+	conn, err := r.inner.Connect(life)
+	if err == nil {
+		r.reply = conn.Write
+	}
+	return conn, err
 }
 
 // watch breaks the connection when the SDK's session has ended.
@@ -123,10 +127,11 @@ func (r *remote) end(client *mcp.ClientSession, _ time.Duration) {
 	if client != nil {
 		_ = client.Close()
 	}
-	if r.hangup != nil {
-		r.hangup()
+	if r.unplug != nil {
+		r.unplug()
 	}
 	r.finish()
+	r.work.Wait()
 	r.watched.Wait()
 	r.client.CloseIdleConnections()
 }
@@ -184,7 +189,7 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &jsonBody{body: resp.Body, remote: r, id: sent.id}
 		resp.ContentLength = -1
 	case kind == "text/event-stream":
-		resp.Body = newEventBody(resp.Body, r, sent.id)
+		resp.Body = newEventBody(resp.Body, r, sent)
 		resp.ContentLength = -1
 	case sent.id != 0:
 		return nil, r.notMCP(resp)
@@ -382,19 +387,19 @@ func (b *jsonBody) Read(p []byte) (int, error) {
 		if len(data) > b.remote.limit {
 			data = b.remote.failed(b.id, &longLineError{limit: b.remote.limit})
 		} else {
-			data = b.remote.shown(string(data), b.id)
+			data = b.remote.shown(string(data), outgoing{id: b.id})
 		}
 		b.out = bytes.NewReader(data)
 	}
 	return b.out.Read(p)
 }
 
-// shown is what the SDK gets of a message; nothing where the message is none of its business. id is that of the request
-// which it must be the answer to; 0 is none.
-func (r *remote) shown(text string, id int64) []byte {
-	msg, _ := r.message(text)
-	if msg == nil && id != 0 {
-		return r.failed(id, errors.New("the server's answer is no message of MCP"))
+// shown is what the SDK gets of a message; nothing where the message is none of its business. of is the request which
+// it came for: one with an id it must be the answer to.
+func (r *remote) shown(text string, of outgoing) []byte {
+	msg, _ := r.message(text, of.slot)
+	if msg == nil && of.id != 0 {
+		return r.failed(of.id, errors.New("the server's answer is no message of MCP"))
 	}
 	if msg == nil || r.owe(msg) != nil {
 		return nil

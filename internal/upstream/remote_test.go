@@ -335,7 +335,7 @@ func TestRemoteEvents(t *testing.T) {
 		"event: other\nid: " + strings.Repeat("z", maxField+1) + "\ndata: a\n\n": "event: other\ndata: a\n\n",
 		"event: other\ndata: a\n" + strings.Repeat("data:\n", 2000) + "\n":       "event: other\ndata: a\n\n",
 	} {
-		out, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), &remote{limit: 1000}, 0))
+		out, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), &remote{limit: 1000}, outgoing{}))
 		if err != nil || strings.TrimRight(strings.ReplaceAll(string(out), "data: \n", ""), "\n") != strings.TrimRight(want, "\n") {
 			t.Errorf("%d bytes: %.200q, %v, want %q", len(out), out, err, want)
 		}

@@ -99,7 +99,7 @@ func (r Request) Params() json.RawMessage {
 }
 
 // send sends a request, of a list that of one page.
-func (r Request) send(ctx context.Context, c *mcp.ClientSession, cursor string, meta mcp.Meta) (err error) {
+func (r Request) send(ctx context.Context, c *mcp.ClientSession, cursor string, meta mcp.Meta, g given) (err error) {
 	p := r.params
 	switch r.method {
 	case "resources/list":
@@ -107,11 +107,15 @@ func (r Request) send(ctx context.Context, c *mcp.ClientSession, cursor string, 
 	case "resources/templates/list":
 		_, err = c.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Meta: meta, Cursor: cursor})
 	case "resources/read":
-		_, err = c.ReadResource(ctx, &mcp.ReadResourceParams{Meta: meta, URI: p.URI})
+		_, err = c.ReadResource(ctx, &mcp.ReadResourceParams{
+			Meta: meta, URI: p.URI, InputResponses: g.responses, RequestState: g.state,
+		})
 	case "prompts/list":
 		_, err = c.ListPrompts(ctx, &mcp.ListPromptsParams{Meta: meta, Cursor: cursor})
 	case "prompts/get":
-		_, err = c.GetPrompt(ctx, &mcp.GetPromptParams{Meta: meta, Name: p.Name, Arguments: p.Arguments})
+		_, err = c.GetPrompt(ctx, &mcp.GetPromptParams{
+			Meta: meta, Name: p.Name, Arguments: p.Arguments, InputResponses: g.responses, RequestState: g.state,
+		})
 	case "completion/complete":
 		_, err = c.Complete(ctx, &mcp.CompleteParams{Meta: meta, Ref: p.Ref, Argument: *p.Argument, Context: p.Context})
 	}
@@ -127,8 +131,8 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 	var refused error
 	ask := func(cursor string) (answer json.RawMessage, _ error) {
 		what := fmt.Sprintf("%s of server %q", r.method, name)
-		answer, refused = sess.ask(ctx, r.method, what, func(ctx context.Context, meta mcp.Meta) error {
-			return r.send(ctx, sess.client, cursor, meta)
+		answer, refused = sess.ask(ctx, r.method, what, func(ctx context.Context, meta mcp.Meta, g given) error {
+			return r.send(ctx, sess.client, cursor, meta, g)
 		})
 		return answer, refused
 	}

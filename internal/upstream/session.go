@@ -40,7 +40,8 @@ type session struct {
 	secrets sessionSecrets
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
-	started atomic.Bool   // its stderr is no news any more
+	started atomic.Bool // its stderr is no news any more
+	logged  logged
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
 }
@@ -85,12 +86,14 @@ func refusesInitialize(err *StartError) bool {
 func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ *session, failed *StartError) {
 	sess := &session{server: s, began: time.Now(), ended: make(chan struct{})}
 	sess.secrets.add(s.entrySecrets(s.config))
-	if err := sess.open(ctx, protocol, sse); err != nil {
+	if err := sess.open(ctx, sse); err != nil {
 		return nil, sess.startError(ctx, "starting", err)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{},
+		Capabilities:           s.pool.opts.Offers(),
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
+		LoggingMessageHandler:  sess.logMessage,
+		MultiRoundTrip:         &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
 	step, err := "initialize", error(nil)
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
@@ -117,17 +120,18 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		return nil, sess.startError(ctx, step, err)
 	}
 	sess.started.Store(true)
+	sess.wantLog()
 	return sess, nil
 }
 
 // open makes the connection.
-func (sess *session) open(ctx context.Context, protocol string, sse bool) error {
+func (sess *session) open(ctx context.Context, sse bool) error {
 	s := sess.server
 	if s.isRemote() {
 		meant := &redact.Secrets{}
 		c, err := s.expanded(meant)
 		sess.secrets.add(meant)
-		sess.calls = newCalls(s.log, sess.secrets.redactor, protocol)
+		sess.calls = sess.newCalls()
 		if err == nil {
 			sess.conn, err = newRemote(c, sse, sess.secrets.withToken(s.pool.opts), sess.calls)
 		}
@@ -144,7 +148,7 @@ func (sess *session) open(ctx context.Context, protocol string, sse bool) error 
 	if err != nil {
 		return err
 	}
-	sess.calls = newCalls(s.log, sess.secrets.redactor, protocol)
+	sess.calls = sess.newCalls()
 	sess.conn = newStdio(process, s.pool.opts.MaxMessage, sess.calls)
 	return nil
 }
@@ -274,25 +278,55 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 		args = json.RawMessage("{}")
 	}
 	what := fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name)
-	return sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta) error {
-		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args, Meta: meta})
+	return sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta, g given) error {
+		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{
+			Name: tool, Arguments: args, Meta: meta, InputResponses: g.responses, RequestState: g.state,
+		})
 		return err
 	})
 }
 
+// sending sends a request, with what the server has been given since it was sent first.
+type sending func(context.Context, mcp.Meta, given) error
+
 // ask has a request sent, and returns its answer as the server sent it. name and what say to errors what is asked for.
-func (sess *session) ask(
+func (sess *session) ask(ctx context.Context, name, what string, send sending) (json.RawMessage, error) {
+	var g given
+	for round := range maxRounds {
+		result, err := sess.round(ctx, name, what, func(ctx context.Context, meta mcp.Meta) error {
+			return send(ctx, meta, g)
+		})
+		switch {
+		case round > 0 && errors.Is(err, errNotSent):
+			return nil, sess.callError(name, errors.New("the server ended after it had asked something"))
+		case err != nil || !sess.inputRequired(result):
+			return result, err
+		}
+		if g, err = sess.input(ctx, result); err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		} else if err != nil {
+			return nil, sess.callError(name, err)
+		}
+	}
+	return nil, sess.callError(name, fmt.Errorf("the server answered %d times with a question", maxRounds))
+}
+
+// round sends a request once.
+func (sess *session) round(
 	ctx context.Context, name, what string, send func(context.Context, mcp.Meta) error,
 ) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	slot := &slot{cancel: cancel}
+	slot := &slot{ctx: ctx, cancel: cancel}
 	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), what)
 	meta := mcp.Meta{}
 	for key, value := range sess.server.pool.opts.Meta(ctx) {
 		meta[key] = value
 	}
 	meta["progressToken"] = sess.calls.expect(slot)
+	if sess.speaksNewest() {
+		meta[mcp.MetaKeyLogLevel] = sess.wantedLevel()
+	}
 	err := send(withSlot(ctx, slot), meta)
 	result, refusal := sess.calls.take(slot)
 	switch {

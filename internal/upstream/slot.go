@@ -11,6 +11,7 @@ import (
 // answer's bytes land in the slot while the SDK gets a stand-in: nothing is decoded that is only
 // handed on, and nothing is lost that the SDK has no field for.
 type slot struct {
+	ctx    context.Context         // the call's; nil with cancel
 	cancel context.CancelCauseFunc // ends the call; nil where there is nothing to end
 	token  int64                   // of its progress notifications
 
@@ -20,6 +21,7 @@ type slot struct {
 	result json.RawMessage
 	err    error // the server's error, a *jsonrpc.Error, or what is wrong with its answer
 
+	asking  int           // questions of the server's that are being answered and may be about the call
 	timeout time.Duration // 0 is none
 	what    string        // what takes too long then, for people
 	ends    time.Time     // the call, when neither its answer nor progress has come by then

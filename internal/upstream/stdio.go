@@ -32,6 +32,7 @@ func newStdio(p *proc.Process, maxMessage int, c *calls) *stdio {
 		calls: c, process: p, lines: newLineReader(p.Stdout(), maxMessage),
 		out: make(chan []byte), wrote: make(chan struct{}),
 	}
+	c.reply = t.Write
 	t.lines.longest = 1 // until it has said something that is a message
 	go t.write()
 	return t
@@ -58,6 +59,7 @@ func (t *stdio) end(client *mcp.ClientSession, grace time.Duration) {
 	if client != nil {
 		_ = client.Close()
 	}
+	t.work.Wait()
 }
 
 // exit implements [connection].
@@ -173,7 +175,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 			t.breaks()
 			return nil, io.EOF
 		}
-		msg, ok := t.message(line)
+		msg, ok := t.message(line, nil)
 		if ok {
 			t.lines.longest = longest
 		}

@@ -1,0 +1,216 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asks has a server ask, and prints what it was answered.
+func asks(what, message string) string {
+	return "import json, mcp\ntry: print(json.dumps(await mcp_fake.ask(what=" + string(mustJSON(what)) + ", message=" +
+		string(mustJSON(message)) + "), separators=(',', ':')))\nexcept mcp.MCPError as e: print('MCPError', e)"
+}
+
+// answering are the options of a client that can be asked for everything, and remembers what it was.
+func answering(asked *[]string) *mcp.ClientOptions {
+	return &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{}, Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+		}},
+		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			*asked = append(*asked, req.Params.Message+" "+req.Params.URL)
+			if req.Params.Mode == "url" {
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"age": 36}}, nil
+		},
+		CreateMessageHandler: func(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			*asked = append(*asked, req.Params.Messages[0].Content.(*mcp.TextContent).Text)
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "so be it"}}, nil
+		},
+	}
+}
+
+// TestServerAsksTheClient has a server of either era ask a client of either era in the middle of a call.
+func TestServerAsksTheClient(t *testing.T) {
+	for _, server := range [][]string{{"-asks"}, {"-asks", "-modern"}} {
+		for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
+			t.Run(strings.Join(server, " ")+" "+protocol, func(t *testing.T) {
+				var asked []string
+				k := newKit(t, nil, fake("fake", server...))
+				client := k.serveClient(answering(&asked), &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+				text, _ := k.call(client, map[string]any{"code": strings.Join([]string{
+					asks("form", "how\u202e old?"), asks("url", "there:"), asks("sample", "write"), asks("roots", ""),
+				}, "\n")})
+				contains(
+					t, text, `{"form":{"action":"accept","content":{"age":36,"color":"green","name":"Ada"}}}`,
+					`{"url":{"action":"accept"}}`, `{"sample":{"content":{"type":"text","text":"so be it"}`, `{"roots":{"roots":[]}}`,
+				)
+				want(t, strings.Join(asked, "; "), `The server fake asks this in the middle of a call of its ask:`+"\n"+
+					`how\u202e old? ; The server fake asks this in the middle of a call of its ask:`+"\n"+
+					`there: https://fake.example/consent; write`)
+			})
+		}
+	}
+}
+
+// TestServerAsksNobody is about a client that can answer nothing, and one with a limit of questions: the call goes on
+// without, and the caller is told.
+func TestServerAsksNobody(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-asks"))
+	text, _ := k.call(k.serve(), map[string]any{
+		"code": "import json\nprint(json.dumps(await mcp_fake.can(), separators=(',', ':')))\n" + asks("form", "?") +
+			"\nprint(await mcp_fake.request(method='elicitation/create', params={'message': '?'}))",
+	})
+	contains(
+		t, text, `{"elicitation":null,"roots":{},"sampling":null}`,
+		"MCPError multi-round-trip: fulfilling input request \"form\": client does not support elicitation",
+		"{'code': -32602, 'message': 'codemode did not ask its user to fill in a form (elicitation/create): this client does not offer that'}",
+		"note: server fake asked its user to fill in a form (elicitation/create), and was refused: this client does not offer that",
+	)
+	var asked []string
+	k = newKit(t, func(o *Options) { o.Config.Policy.Questions = 1 }, fake("fake", "-asks"))
+	client := k.serveClient(answering(&asked), nil)
+	text, _ = k.call(client, map[string]any{"code": asks("url", "1") + "\n" + asks("form", "2")})
+	contains(
+		t, text, `{"url":{"action":"accept"}}`, `{"form":{"action":"cancel"}}`,
+		"and was refused: the run has asked its user 1 times, and policy.questions is 1",
+	)
+	if len(asked) != 1 {
+		t.Errorf("asked %q", asked)
+	}
+}
+
+// TestServerAsksSeveralRuns has a server ask while it works for two sessions, over a connection that does not say for
+// which.
+func TestServerAsksSeveralRuns(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-asks"))
+	began, over := make(chan bool), make(chan Outcome, 1)
+	request := func(session, message string, respond Responder) Request {
+		return Request{
+			Session: session, Code: asks("form", message), Respond: respond,
+			Can: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		}
+	}
+	go func() {
+		over <- k.run(request("first", "1", func(ctx context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
+			began <- true
+			<-began
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}))
+	}()
+	<-began
+	out := k.run(request("second", "2", func(context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+		t.Error("the second run's user was asked")
+		return nil, errors.New("no")
+	}))
+	contains(t, out.compact(), "calls of several runs are under way there, and nothing says which of them it is about")
+	began <- true
+	contains(t, (<-over).compact(), `{"form":{"action":"decline"}}`)
+}
+
+// TestServerHoldsTheClock has a run wait for its user for longer than it may take, and not count that as work.
+func TestServerHoldsTheClock(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-asks"))
+	out := k.run(Request{
+		Timeout: time.Second, Code: asks("form", "?"), Can: &mcp.ClientCapabilities{
+			Elicitation: &mcp.ElicitationCapabilities{},
+		},
+		Respond: func(ctx context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
+			select {
+			case <-time.After(1200 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		},
+	})
+	contains(t, out.compact(), `{"form":{"action":"decline"}}`)
+	if out.Receipt.AskedMS < 1100 || out.Receipt.ToolsMS > 900 {
+		t.Errorf("asked for %d ms, calls for %d ms", out.Receipt.AskedMS, out.Receipt.ToolsMS)
+	}
+}
+
+// TestPresentable is about what a server may show to a user.
+func TestPresentable(t *testing.T) {
+	form := func(schema string) *mcp.ElicitParams {
+		return &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)}
+	}
+	for _, c := range []struct {
+		asked *mcp.ElicitParams
+		want  string // the form or URL that is shown, or a part of the error
+	}{
+		{
+			form(`{"properties":{"z":{"title":"a\u0007b","default":1.50},"a":{"enum":["x\u00e9"],"enumNames":["\u202e"]}}}`),
+			`{"properties":{"z":{"title":"a\\x07b","default":1.50},"a":{"enum":["xé"],"enumNames":["\\u202e"]}}}`,
+		},
+		{form(`{"properties":{"a\u202e":{}}}`), "characters that are not seen"},
+		{form(`{"properties":{"a":{"enum":["\u0000"]}}}`), "characters that are not seen"},
+		{form(`{"properties":{"a":{},"a":{"type":"string"}}}`), "two members"},
+		{form(`{"title":"` + strings.Repeat("x", maxFormShown) + `"}`), "more than"},
+		{form(``), "requestedSchema"},
+		{&mcp.ElicitParams{URL: "https://a.example/b?c=d"}, "https://a.example/b?c=d"},
+		{&mcp.ElicitParams{URL: "https://a.example@b.example/"}, "user's name"},
+		{&mcp.ElicitParams{URL: "javascript:alert(1)"}, "no http"},
+		{&mcp.ElicitParams{URL: "https://а.example/"}, "characters that no URL has"},
+		{&mcp.ElicitParams{Mode: "window"}, "no elicitation of mode"},
+	} {
+		shown, err := presentable("s", "t", c.asked)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if p := shown.(*mcp.ElicitParams); p.Mode == "url" {
+			got = p.URL
+		} else {
+			got = string(p.RequestedSchema.(json.RawMessage))
+		}
+		if !strings.Contains(got, c.want) || err == nil && got != c.want {
+			t.Errorf("%+v: %q, %v, want %q", c.asked, got, err, c.want)
+		}
+	}
+}
+
+// TestNoCallUnderWay is about calls whose contexts belong to no run.
+func TestNoCallUnderWay(t *testing.T) {
+	k := newKit(t, nil)
+	_, err := k.answerServer(t.Context(), "s", []context.Context{t.Context()}, &mcp.ElicitParams{})
+	if err == nil || !strings.Contains(err.Error(), "no call of code's is under way there") {
+		t.Error(err)
+	}
+}
+
+// TestProgressReachesTheClient has a server tell of a call's progress, more than anybody reads.
+func TestProgressReachesTheClient(t *testing.T) {
+	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
+		k := newKit(t, nil, fake("fake"))
+		told := make(chan *mcp.ProgressNotificationParams, 1000)
+		client := k.serveClient(&mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+				told <- req.Params
+			},
+		}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+		code := `
+import base64
+def line(n):
+    return '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":%d,"total":500,"message":"so\\u0007far"}}' % n
+await mcp_fake.lines(lines=base64.b64encode("\n".join(line(n + 1) for n in range(500)).encode()).decode())`
+		params := &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": code}}
+		params.SetProgressToken("token")
+		if _, err := client.CallTool(t.Context(), params); err != nil {
+			t.Fatal(err)
+		}
+		var last mcp.ProgressNotificationParams
+		for n := 0; last.Message != `fake.lines: 500 of 500: so\x07far`; n++ {
+			p := <-told
+			if p.ProgressToken != "token" || p.Progress <= last.Progress || n > 50 {
+				t.Fatalf("%d: told %+v after %+v", n, p, last)
+			}
+			last = *p
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/upstream"
+)
+
+const (
+	reportEvery = 100 * time.Millisecond // at most
+	maxReport   = 300                    // bytes of what a server says of its progress
+)
+
+// reporter tells a client what servers say of the progress of a run's calls, by the token of the client's own call.
+// They may say more than anybody reads: only the last of it is told. It tells nothing between rounds.
+type reporter struct {
+	mu    sync.Mutex
+	round *reporting
+	told  float64 // what the client was told grows, whichever call it is about
+}
+
+// reporting is a reporter in one round of a call.
+type reporting struct {
+	of    *reporter
+	ctx   context.Context
+	stop  chan struct{} // closed when the round is over: what is left is told at once
+	tell  func(context.Context, *mcp.ProgressNotificationParams) error
+	token any
+	work  sync.WaitGroup
+	next  string // guarded by of.mu, as busy
+	busy  bool
+}
+
+// begin has the reporter tell the client of a request, if that wants to know, until over is called.
+func (r *reporter) begin(ctx context.Context, req *mcp.CallToolRequest) (over func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	now := &reporting{of: r, ctx: ctx, stop: make(chan struct{}), tell: req.Session.NotifyProgress, token: token}
+	r.mu.Lock()
+	r.round = now
+	r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		r.round = nil
+		r.mu.Unlock()
+		close(now.stop)
+		now.work.Wait() // nothing is told behind the answer
+	}
+}
+
+// report has something told, now or soon. It waits for nobody.
+func (r *reporter) report(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.round
+	if now == nil {
+		return
+	}
+	if now.next = text; !now.busy {
+		now.busy = true
+		now.work.Go(now.run)
+	}
+}
+
+// run tells what there is to tell.
+func (r *reporting) run() {
+	for {
+		r.of.mu.Lock()
+		text := r.next
+		r.next = ""
+		if r.busy = text != ""; r.busy {
+			r.of.told++
+		}
+		told := r.of.told
+		r.of.mu.Unlock()
+		if text == "" {
+			return
+		}
+		err := r.tell(r.ctx, &mcp.ProgressNotificationParams{ProgressToken: r.token, Progress: told, Message: text})
+		if err != nil {
+			return // as busy for good
+		}
+		select {
+		case <-time.After(reportEvery):
+		case <-r.stop:
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// callProgress is told what a server says of the progress of a call.
+func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Progress) {
+	u := callIn(ctx)
+	if u == nil || u.run.req.Progress == nil {
+		return
+	}
+	text := fmt.Sprintf("%s.%s: %g", showName(server), showName(u.call.Tool), p.Done)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	if p.Message != "" {
+		text += ": " + plain(clip(p.Message, maxReport))
+	}
+	u.run.req.Progress(text)
+}

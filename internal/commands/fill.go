@@ -1,0 +1,86 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"codemode/internal/bridge"
+)
+
+// fill puts what a server asks before the user: to open a URL, or to fill in a form, line by line. As with a call, it
+// is a word that agrees; what the server says stands behind bars, so that nothing of it passes for codemode's.
+func (t *terminal) fill(ctx context.Context, q bridge.Inquiry) (values map[string]any, yes bool, err error) {
+	text := oneLine(q.Who)
+	for line := range strings.SplitSeq(strings.TrimRight(q.Text, "\n"), "\n") {
+		text += "\n| " + oneLine(line)
+	}
+	err = t.put(ctx, text, func(word string) error {
+		if yes, err = t.agree(ctx, q, word); yes && err == nil {
+			values, err = t.fields(ctx, q.Fields)
+		}
+		if errors.Is(err, io.EOF) { // Ctrl-D is a no at any time
+			fmt.Fprintln(t.out)
+			yes, err = false, nil
+		}
+		return err
+	})
+	return values, yes, err
+}
+
+// agree has the user say whether the server gets what it wants.
+func (t *terminal) agree(ctx context.Context, q bridge.Inquiry, word string) (bool, error) {
+	what := "fill in its form, which that server gets"
+	if q.URL != "" {
+		fmt.Fprintf(t.out, "It wants you to open this, at your own risk:\n  %s\n", oneLine(q.URL))
+		what = "say that you have opened it"
+	}
+	fmt.Fprintf(t.out, "codemode: answer the server?\nType %s to %s, or no: ", word, what)
+	for range maxWrong {
+		switch typed, err := typedLine(ctx, t.in); {
+		case err != nil:
+			return false, err
+		case typed == word:
+			return true, nil
+		case typed == "", typed == "n", typed == "no":
+			return false, nil
+		default:
+			fmt.Fprintf(t.out, "%s is no answer: %s or no? ", oneLine(quote(typed)), word)
+		}
+	}
+	fmt.Fprintln(t.out)
+	return false, nil
+}
+
+// fields reads a value for each field. One that is not understood maxWrong times ends it as Ctrl-D does.
+func (t *terminal) fields(ctx context.Context, list []bridge.Field) (map[string]any, error) {
+	values := map[string]any{}
+	for _, f := range list {
+		about := ""
+		if f.About != "" {
+			about = "| " + oneLine(f.About) + "\n"
+		}
+		fmt.Fprintf(t.out, "%s%s (%s): ", about, oneLine(f.Name), oneLine(f.Takes))
+		wrong := 0
+		for {
+			typed, err := typedLine(ctx, t.in)
+			if err != nil {
+				return nil, err
+			}
+			value, given, err := f.Read(typed)
+			if err == nil {
+				if given {
+					values[f.Name] = value
+				}
+				break
+			}
+			if wrong++; wrong == maxWrong {
+				return nil, io.EOF
+			}
+			fmt.Fprintf(t.out, "%s; %s: ", oneLine(err.Error()), oneLine(f.Name))
+		}
+	}
+	return values, nil
+}

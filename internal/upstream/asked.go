@@ -1,0 +1,200 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+)
+
+// asks are what a server may ask of its client in the middle of a call: as a request of its own, or, since revision
+// 2026-07-28, in the place of the call's answer.
+var asks = map[string]func() mcp.InputRequest{
+	"elicitation/create":     func() mcp.InputRequest { return &mcp.ElicitParams{} },
+	"sampling/createMessage": func() mcp.InputRequest { return &mcp.CreateMessageWithToolsParams{} },
+	"roots/list":             func() mcp.InputRequest { return &mcp.ListRootsParams{} },
+}
+
+// parseAsked reads what a server asks. A form keeps the order of its fields.
+func parseAsked(method string, params json.RawMessage) (mcp.InputRequest, error) {
+	newRequest, ok := asks[method]
+	if !ok {
+		return nil, &jsonrpc.Error{
+			Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("no client can be asked for %.60q", method),
+		}
+	}
+	request := newRequest()
+	if len(params) > 0 {
+		if err := json.Unmarshal(params, request); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+		}
+	}
+	if form, ok := request.(*mcp.ElicitParams); ok {
+		form.RequestedSchema = nil
+		if schema := gjson.GetBytes(params, "requestedSchema"); schema.IsObject() {
+			form.RequestedSchema = json.RawMessage(schema.Raw)
+		}
+	}
+	request.(interface{ SetMeta(map[string]any) }).SetMeta(nil) // it is between the server and codemode
+	return request, nil
+}
+
+// asked has a request of the server's answered, which came with a call's answer still to come, or by itself: then it is
+// for one of the calls under way.
+func (c *calls) asked(req *jsonrpc.Request, of *slot) {
+	ctx, cancel := context.WithCancelCause(c.life)
+	id := req.ID.Raw()
+	c.update(func(st *callsState) {
+		if _, twice := st.asked[id]; twice || st.finished {
+			cancel(nil)
+			return
+		}
+		st.asked[id] = cancel
+		c.work.Go(func() {
+			defer cancel(nil)
+			response := &jsonrpc.Response{ID: req.ID}
+			result, err := c.answerTo(ctx, req.Method, req.Params, of)
+			if err == nil {
+				response.Result, err = json.Marshal(result)
+			}
+			response.Error = wireErrorOf(err)
+			c.update(func(st *callsState) { delete(st.asked, id) })
+			if err := c.reply(c.life, response); err != nil {
+				c.log.Debug("answering the server", "method", req.Method, "error", err)
+			}
+		})
+	})
+}
+
+// withdrawn ends the answering of a request that the server has cancelled.
+func (c *calls) withdrawn(params json.RawMessage) {
+	var p struct{ RequestID any }
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return
+	}
+	c.update(func(st *callsState) {
+		if cancel := st.asked[id.Raw()]; cancel != nil {
+			cancel(errors.New("the server has withdrawn its question"))
+		}
+	})
+}
+
+// wireErrorOf is an error as a server is told it.
+func wireErrorOf(err error) error {
+	var wire *jsonrpc.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wire):
+		return wire
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}
+
+// answerTo answers what a server asks. The calls that it may be for do not take too long meanwhile, and with the last
+// of them it ends.
+func (c *calls) answerTo(
+	ctx context.Context, method string, params json.RawMessage, of *slot,
+) (mcp.InputResponse, error) {
+	request, err := parseAsked(method, params)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slots := c.hold(of)
+	defer c.release(slots, time.Now())
+	left := atomic.Int64{}
+	left.Store(int64(len(slots)))
+	contexts := make([]context.Context, 0, len(slots))
+	for _, s := range slots {
+		contexts = append(contexts, s.ctx)
+		defer context.AfterFunc(s.ctx, func() {
+			if left.Add(-1) == 0 {
+				cancel(context.Cause(s.ctx))
+			}
+		})()
+	}
+	return c.respond(ctx, contexts, request)
+}
+
+// hold returns the calls that a request of the server's may be for, which do not expire until they are released.
+func (c *calls) hold(of *slot) (slots []*slot) {
+	c.update(func(st *callsState) {
+		for _, s := range st.slots {
+			if of == nil || of == s {
+				s.asking++
+				slots = append(slots, s)
+			}
+		}
+	})
+	slices.SortFunc(slots, func(a, b *slot) int { return cmp.Compare(a.token, b.token) })
+	return slots
+}
+
+func (c *calls) release(slots []*slot, since time.Time) {
+	c.update(func(st *callsState) {
+		for _, s := range slots {
+			if s.asking--; s.asking == 0 {
+				s.last = s.last.Add(time.Since(since))
+				s.progress()
+			}
+			c.arm(st, s)
+		}
+	})
+}
+
+// maxRounds is how often a server may answer a call with a question.
+const maxRounds = 10
+
+// inputRequired reports whether a call's answer is a question of the server's, by revision 2026-07-28.
+func (sess *session) inputRequired(result json.RawMessage) bool {
+	return sess.speaksNewest() && gjson.GetBytes(result, "resultType").String() == "input_required"
+}
+
+// speaksNewest says whether the server has agreed on newestProtocol.
+func (sess *session) speaksNewest() bool {
+	init := sess.client.InitializeResult()
+	return init != nil && init.ProtocolVersion >= newestProtocol
+}
+
+// input answers the questions that stand in the place of a call's answer, one after the other.
+func (sess *session) input(ctx context.Context, result json.RawMessage) (given, error) {
+	g := given{state: gjson.GetBytes(result, "requestState").String()}
+	var failed error
+	gjson.GetBytes(result, "inputRequests").ForEach(func(id, request gjson.Result) bool {
+		parsed, err := parseAsked(request.Get("method").String(), json.RawMessage(request.Get("params").Raw))
+		var response mcp.InputResponse
+		if err == nil {
+			response, err = sess.calls.respond(ctx, []context.Context{ctx}, parsed)
+		}
+		if err != nil {
+			failed = fmt.Errorf("what the server asked for was not answered: %w", err)
+			return false
+		}
+		if g.responses == nil {
+			g.responses = mcp.InputResponseMap{}
+		}
+		g.responses[id.String()] = response
+		return true
+	})
+	return g, failed
+}
+
+// given is what a call is sent again with.
+type given struct {
+	responses mcp.InputResponseMap
+	state     string
+}

@@ -1,0 +1,271 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/config"
+	"codemode/internal/fakemcp"
+)
+
+type callName struct{}
+
+// asker answers what servers ask, and remembers it.
+type asker struct {
+	mu    sync.Mutex
+	asked []mcp.InputRequest
+	calls [][]string // for which calls that may have been
+	held  chan bool  // gets one for a question that says so, which is answered when it is closed
+}
+
+func (u *asker) answer(
+	_ context.Context, _ string, calls []context.Context, request mcp.InputRequest,
+) (mcp.InputResponse, error) {
+	if p, ok := request.(*mcp.ElicitParams); ok && p.Message == "hold" {
+		u.held <- true
+		<-u.held
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var names []string
+	for _, c := range calls {
+		name, _ := c.Value(callName{}).(string)
+		names = append(names, name)
+	}
+	u.asked, u.calls = append(u.asked, request), append(u.calls, names)
+	switch p := request.(type) {
+	case *mcp.ElicitParams:
+		if p.URL != "" {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"age": 36}}, nil
+	case *mcp.ListRootsParams:
+		return &mcp.ListRootsResult{Roots: []*mcp.Root{{URI: "file:///home"}}}, nil
+	}
+	return &mcp.CreateMessageWithToolsResult{
+		Role: "assistant", Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "so be it"}},
+	}, nil
+}
+
+// can is a client that can be asked for everything.
+func can() *mcp.ClientCapabilities {
+	return &mcp.ClientCapabilities{
+		RootsV2: &mcp.RootCapabilities{}, Sampling: &mcp.SamplingCapabilities{},
+		Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+		},
+	}
+}
+
+// old is a handler without the newest revision of MCP.
+func old(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"server/discover"`)) {
+			http.Error(w, "no such method", http.StatusNotFound)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	})
+}
+
+// TestServerAsks has a server ask in the middle of a call, over each transport and in both eras, while another call is
+// under way.
+func TestServerAsks(t *testing.T) {
+	far := newSite(t, fakemcp.Handler("-asks"))
+	former := newSite(t, old(fakemcp.Handler("-asks")))
+	for name, c := range map[string]struct {
+		server config.Server
+		sure   bool // the connection says which call it is
+	}{
+		"stdio":                   {fake("far", "-asks"), false},
+		"stdio, newest":           {fake("far", "-asks", "-modern"), true},
+		"Streamable HTTP":         {former.at("/mcp"), true},
+		"Streamable HTTP, newest": {far.at("/mcp"), true},
+		"SSE":                     {config.Server{Name: "far", URL: far.at("/sse").URL, Transport: config.SSE}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &asker{held: make(chan bool)}
+			f := newPool(t, func(o *Options) { o.Answer, o.Offers = u.answer, can }, c.server)
+			ask := func(name, what, message string) (json.RawMessage, error) {
+				ctx := context.WithValue(t.Context(), callName{}, name)
+				return f.Call(ctx, "far", "ask", json.RawMessage(`{"what":"`+what+`","message":"`+message+`"}`))
+			}
+			var work sync.WaitGroup
+			defer work.Wait()
+			work.Go(func() {
+				if raw, err := ask("other", "form", "hold"); err != nil || !strings.Contains(textOf(t, raw), "cancel") {
+					t.Errorf("the other call: %s, %v", raw, err)
+				}
+			})
+			<-u.held
+			defer close(u.held)
+			for what, want := range map[string]string{
+				"form":   `{"form":{"action":"accept","content":{"age":36`,
+				"url":    `{"url":{"action":"decline"}}`,
+				"roots":  `{"roots":{"roots":[{"uri":"file:///home"}]}}`,
+				"sample": `{"sample":{"content":{"type":"text","text":"so be it"},"model":"m","role":"assistant"}}`,
+				"both":   `"url":{"action":"decline"}}`,
+			} {
+				raw, err := ask("asking", what, "well?")
+				if err != nil || !strings.Contains(textOf(t, raw), want) {
+					t.Errorf("%s: %s, %v, want %s", what, raw, err, want)
+				}
+			}
+			if len(u.asked) != 6 {
+				t.Errorf("asked %d times", len(u.asked))
+			}
+			for _, names := range u.calls {
+				if want := map[bool]string{true: "asking", false: "other asking"}[c.sure]; strings.Join(names, " ") != want {
+					t.Errorf("asked for the calls %q, want %q", names, want)
+				}
+			}
+		})
+	}
+}
+
+// TestFormKeepsItsOrder wants a form as the server wrote it.
+func TestFormKeepsItsOrder(t *testing.T) {
+	const form = `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string","x-new":1.50}}}`
+	u := &asker{}
+	f := newPool(t, func(o *Options) { o.Answer, o.Offers = u.answer, can }, fake("stub"))
+	f.lines("stub", `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","_meta":{"x":1},"requestedSchema":`+form+`}}`)
+	f.eventually("it is asked", func() bool { u.mu.Lock(); defer u.mu.Unlock(); return len(u.asked) == 1 })
+	p := u.asked[0].(*mcp.ElicitParams)
+	if got, _ := p.RequestedSchema.(json.RawMessage); string(got) != form || p.Meta != nil {
+		t.Errorf("asked %+v", p)
+	}
+}
+
+// lines has a server write lines before it answers a call.
+func (f *fixture) lines(server string, lines ...string) {
+	f.t.Helper()
+	args, _ := json.Marshal(map[string][]byte{"lines": []byte(strings.Join(lines, "\n"))})
+	f.text(server, "lines", string(args))
+}
+
+// TestServerAsksInVain is about clients that cannot answer: a server learns that before it asks, and when it asks all
+// the same.
+func TestServerAsksInVain(t *testing.T) {
+	f := newPool(t, nil, fake("stub", "-asks"))
+	if got := f.text("stub", "can", `{}`); got != `{"elicitation":null,"roots":null,"sampling":null}` {
+		t.Errorf("the server was told %s", got)
+	}
+	_, err := f.Call(t.Context(), "stub", "ask", json.RawMessage(`{"what":"roots","message":"?"}`))
+	if !errors.As(err, new(*CallError)) {
+		t.Errorf("the call ended with %v", err)
+	}
+	f = newPool(t, func(o *Options) { o.Offers = can }, fake("stub", "-asks"))
+	want := `{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{}}`
+	if got := f.text("stub", "can", `{}`); got != want {
+		t.Errorf("the server was told %s", got)
+	}
+}
+
+// TestQuestionHoldsTheClock has a user think for longer than a call may take.
+func TestQuestionHoldsTheClock(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	u := &asker{}
+	slow := func(
+		ctx context.Context, s string, calls []context.Context, r mcp.InputRequest,
+	) (mcp.InputResponse, error) {
+		select {
+		case <-time.After(2 * limit):
+		case <-ctx.Done():
+		}
+		return u.answer(ctx, s, calls, r)
+	}
+	for _, args := range [][]string{{"-asks"}, {"-asks", "-modern"}} {
+		f := newPool(t, func(o *Options) { o.Answer, o.Offers, o.CallTimeout = slow, can, limit }, fake("stub", args...))
+		if got := f.text("stub", "ask", `{"what":"url","message":"?"}`); !strings.Contains(got, "decline") {
+			t.Errorf("the answer is %s", got)
+		}
+		_, err := f.Call(t.Context(), "stub", "slow", json.RawMessage(`{"ms":60000}`))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a call after it ended with %v", err)
+		}
+	}
+}
+
+// TestQuestionEnds has a question go with what it was asked for.
+func TestQuestionEnds(t *testing.T) {
+	for name, end := range map[string]func(f *fixture, cancel func()){
+		"the call":   func(_ *fixture, cancel func()) { cancel() },
+		"the server": func(f *fixture, _ func()) { f.entry("stub").retire(errors.New("it is gone")); f.entry("stub").end(nil) },
+		"the question": func(f *fixture, _ func()) {
+			f.lines("stub", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, over := make(chan bool), make(chan bool)
+			f := newPool(t, func(o *Options) {
+				o.Offers = can
+				o.Answer = func(
+					ctx context.Context, _ string, _ []context.Context, _ mcp.InputRequest,
+				) (mcp.InputResponse, error) {
+					asked <- true
+					<-ctx.Done()
+					close(over)
+					return nil, &jsonrpc.Error{Code: -1, Message: "nobody answers"}
+				}
+			}, fake("stub", "-asks"))
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := f.Call(ctx, "stub", "ask", json.RawMessage(`{"what":"form","message":"?"}`))
+				ended <- err
+			}()
+			<-asked
+			end(f, cancel)
+			<-over
+			cancel()
+			if err := <-ended; err == nil {
+				t.Error("the call has succeeded")
+			}
+		})
+	}
+}
+
+// TestServerTells is about progress and logging.
+func TestServerTells(t *testing.T) {
+	told := make(chan Progress, 10)
+	f := newPool(t, func(o *Options) {
+		o.OnProgress = func(ctx context.Context, server string, p Progress) {
+			if server == "stub" && ctx.Value(callName{}) == "call" {
+				told <- p
+			}
+		}
+		o.Secrets = func(config.Server) []string { return []string{"hunter2secret"} }
+	}, fake("stub"))
+	args, _ := json.Marshal(map[string][]byte{"lines": []byte(
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":1,"total":2,"message":"half"}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"db","data":{"password":"hunter2secret"}}}` + "\n" +
+			strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":"noise"}}`+"\n", 200),
+	)})
+	if _, err := f.Call(context.WithValue(t.Context(), callName{}, "call"), "stub", "lines", args); err != nil {
+		t.Fatal(err)
+	}
+	if p := <-told; p != (Progress{1, 2, "half"}) {
+		t.Errorf("told %+v", p)
+	}
+	f.waitForLog("is left out for a minute")
+	log := f.log.String()
+	if !strings.Contains(log, `level=INFO msg="the server's log" server=stub severity=notice logger=db text="{\"password\":\"***\"}"`) ||
+		strings.Count(log, "text=noise") != maxLogged-1 {
+		t.Errorf("the log has %d lines of noise, and\n%.2000s", strings.Count(log, "text=noise"), log)
+	}
+}

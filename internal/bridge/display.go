@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"codemode/internal/lazyregexp"
 
 	"golang.org/x/text/unicode/bidi"
 )
@@ -126,11 +127,11 @@ func appendEscape(b []byte, r rune) []byte {
 	return b
 }
 
-var simpleName = regexp.MustCompile(`^[A-Za-z0-9_./:-]+$`)
+var simpleName = lazyregexp.New(`^[A-Za-z0-9_./:-]+$`)
 
 // showName shows the name of a server or tool; as a string of JSON, where it is not simple.
 func showName(name string) string {
-	if len(name) <= maxToolName && simpleName.MatchString(name) {
+	if len(name) <= maxToolName && simpleName().MatchString(name) {
 		return name
 	}
 	quoted, _ := json.Marshal(name) // of broken UTF-8 it makes U+FFFD, which no name of a message of JSON has

@@ -1,9 +1,10 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 
 	"github.com/tidwall/gjson"
 )
@@ -250,13 +251,13 @@ func inline(c *converter, schema gjson.Result, depth int) string {
 }
 
 func memberText(key string) string {
-	if plainMember.MatchString(key) {
+	if plainMember().MatchString(key) {
 		return key
 	}
 	return quote(key)
 }
 
-var plainMember = regexp.MustCompile(`^[A-Za-z_$][\w$-]*$`)
+var plainMember = lazyregexp.New(`^[A-Za-z_$][\w$-]*$`)
 
 // item is what an array holds. A tuple is a list of any of its places' types, because that is what JSON makes of it.
 func (c *converter) item(k facts, depth int) union {

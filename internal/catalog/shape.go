@@ -3,8 +3,9 @@ package catalog
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
+
+	"codemode/internal/lazyregexp"
 
 	"github.com/tidwall/gjson"
 )
@@ -29,7 +30,7 @@ const (
 
 // memberName is what a member is called by a programmer. An object with other keys is a table, whose keys are data and
 // are not kept.
-var memberName = regexp.MustCompile(`^[@$]?[A-Za-z_][A-Za-z_\-]*[0-9]{0,3}[A-Za-z_\-]{0,40}$`)
+var memberName = lazyregexp.New(`^[@$]?[A-Za-z_][A-Za-z_\-]*[0-9]{0,3}[A-Za-z_\-]{0,40}$`)
 
 // Seen returns the shape of all values of an older one (nil at first) and of one more value, and whether that is
 // anything new. The older shape is not changed.
@@ -95,7 +96,7 @@ func (s *Shape) uniform() bool {
 	return len(s.Properties) > 2
 }
 
-func isMember(key string) bool { return len(key) <= 40 && memberName.MatchString(key) }
+func isMember(key string) bool { return len(key) <= 40 && memberName().MatchString(key) }
 
 // Either is the shape of whatever has one of two; it is the first where both together would be too large.
 func Either(a, b *Shape) *Shape {

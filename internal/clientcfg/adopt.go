@@ -90,7 +90,7 @@ func Bound(e Entry) string {
 	relative := func(path string) bool {
 		return path != "" && !strings.HasPrefix(path, "~") && !strings.ContainsAny(path, "${%") &&
 			!filepath.IsAbs(path) &&
-			!drive.MatchString(path)
+			!drive().MatchString(path)
 	}
 	switch {
 	case relative(e.envFile):

@@ -2,11 +2,11 @@ package clientcfg
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/lazyregexp"
 )
 
 // A Client is a program that keeps MCP servers in files: a row of the table.
@@ -73,7 +73,7 @@ func (e Env) get(name string) string {
 	return v
 }
 
-var variable = regexp.MustCompile(`\$\{(\w+)(?::-([^}]*))?\}`)
+var variable = lazyregexp.New(`\$\{(\w+)(?::-([^}]*))?\}`)
 
 // Expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
 // not set, or there is no home.
@@ -105,8 +105,8 @@ func (e Env) replace(path string) (replaced string, unset bool) {
 	}
 	path = strings.NewReplacer("{config}", config, "{local}", local, "{xdg}", "${XDG_CONFIG_HOME:-~/.config}").
 		Replace(path)
-	path = variable.ReplaceAllStringFunc(path, func(ref string) string {
-		m := variable.FindStringSubmatch(ref)
+	path = variable().ReplaceAllStringFunc(path, func(ref string) string {
+		m := variable().FindStringSubmatch(ref)
 		if v := e.get(m[1]); e.isAbs(v) || strings.HasPrefix(v, "~/") {
 			return filepath.ToSlash(v)
 		}
@@ -116,11 +116,11 @@ func (e Env) replace(path string) (replaced string, unset bool) {
 	return path, unset
 }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
+var drive = lazyregexp.New(`^[A-Za-z]:[/\\]`)
 
 func (e Env) isAbs(path string) bool {
 	return strings.HasPrefix(path, "/") || filepath.IsAbs(path) ||
-		e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive.MatchString(path))
+		e.OS == "windows" && (strings.HasPrefix(path, `\\`) || drive().MatchString(path))
 }
 
 // On says whether a system has the file.

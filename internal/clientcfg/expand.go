@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/redact"
 )
 
@@ -28,17 +28,17 @@ type Ref struct {
 // references are the syntaxes of the dialects, where the names of groups are the fields of a Ref. They are
 // compiled when they are first needed, which for most users is never.
 var references = map[config.Dialect]func() *regexp.Regexp{
-	config.DialectOwn: pattern(
+	config.DialectOwn: lazyregexp.New(
 		`\$\{(?:(?P<asks>input:[^}]*)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`,
 	),
-	config.DialectBraces: pattern(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
-	config.DialectEnvColon: pattern(
+	config.DialectBraces: lazyregexp.New(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
+	config.DialectEnvColon: lazyregexp.New(
 		`\$\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+)|(?P<asks>(?:input|command|config):[^}]*)|(?P<folder>workspaceFolder(?:Basename)?|workspaceRoot|userHome|pathSeparator|/))\}`,
 	),
-	config.DialectDollar:        pattern(dollar),
-	config.DialectLeadingDollar: pattern(dollar),
-	config.DialectCurly:         pattern(`\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+))\}`),
-	config.DialectSecrets:       pattern(`\$\{\{\s*secrets\.(?P<var>[\w-]+)\s*\}\}`),
+	config.DialectDollar:        lazyregexp.New(dollar),
+	config.DialectLeadingDollar: lazyregexp.New(dollar),
+	config.DialectCurly:         lazyregexp.New(`\{(?:env:(?P<var>[^}]+)|file:(?P<file>[^}]+))\}`),
+	config.DialectSecrets:       lazyregexp.New(`\$\{\{\s*secrets\.(?P<var>[\w-]+)\s*\}\}`),
 }
 
 const (
@@ -46,10 +46,6 @@ const (
 	dollar = `\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}|\$` + name +
 		`|(?P<asks>\$\([^)]*\))|%(?P<percent>[A-Za-z_][A-Za-z0-9_]*)%`
 )
-
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // replaceRefs replaces each reference in a text, in one pass: what comes in is not looked at again.
 func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string {

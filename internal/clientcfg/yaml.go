@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,7 +18,7 @@ const (
 	maxDepth = 1000
 )
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+var yamlLine = lazyregexp.New(`^yaml: line (\d+): `)
 
 // parseYAML reads the first document of a YAML file into the tree that JSON makes.
 func parseYAML(data []byte) (node, place, error) {
@@ -25,7 +26,7 @@ func parseYAML(data []byte) (node, place, error) {
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		var at place
 		text := err.Error()
-		if m := yamlLine.FindStringSubmatch(text); m != nil {
+		if m := yamlLine().FindStringSubmatch(text); m != nil {
 			at.line, _ = strconv.Atoi(m[1])
 			text = text[len(m[0]):]
 		}

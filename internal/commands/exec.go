@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/telemetry"
 
 	"github.com/urfave/cli/v3"
@@ -205,21 +205,21 @@ func (u *ui) failure(out bridge.Outcome) {
 	}
 }
 
-var syntaxError = regexp.MustCompile(`\n(Syntax|Indentation|Tab)Error: .*$`)
+var syntaxError = lazyregexp.New(`\n(Syntax|Indentation|Tab)Error: .*$`)
 
 // chained are the lines between an exception and the one that followed from it.
-var chained = regexp.MustCompile(`(?m)^(?:During handling of the above exception, another exception occurred|` +
+var chained = lazyregexp.New(`(?m)^(?:During handling of the above exception, another exception occurred|` +
 	`The above exception was the direct cause of the following exception):\n\n`)
 
 // traceback puts the line before each traceback that python3 has there and results for models go without.
 // There is none where the program's own syntax is wrong: what is shown then is a place, not a call.
 func traceback(text string) string {
 	const header = "Traceback (most recent call last):\n"
-	ownSyntax := syntaxError.MatchString(text) && strings.Count(text, "  File \"") == 1
+	ownSyntax := syntaxError().MatchString(text) && strings.Count(text, "  File \"") == 1
 	if ownSyntax || strings.HasPrefix(text, header) {
 		return text
 	}
-	return header + chained.ReplaceAllString(text, "${0}"+header)
+	return header + chained().ReplaceAllString(text, "${0}"+header)
 }
 
 // printer is where a program's output goes while it runs.

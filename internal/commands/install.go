@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 
 	"github.com/urfave/cli/v3"
 )
@@ -123,8 +123,8 @@ type installation struct {
 }
 
 var (
-	entryName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	entryName    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // newInstallation checks the command line. Nothing has been read or written when it fails for that.
@@ -166,7 +166,7 @@ func (s *installation) check() error {
 	switch r := s.request; {
 	case r.Scope != clientcfg.User && r.Scope != clientcfg.Project:
 		return &usageError{"--scope is " + quote(string(r.Scope)) + "; it must be user or project", see}
-	case r.Name != "" && !entryName.MatchString(r.Name):
+	case r.Name != "" && !entryName().MatchString(r.Name):
 		return &usageError{"--name " + quote(r.Name) + " must be letters, digits, '-' and '_'", see}
 	case s.cmd.Bool("all") && s.cmd.Args().Present():
 		return &usageError{"--all and the names of clients do not go together", see}
@@ -174,7 +174,7 @@ func (s *installation) check() error {
 		return &usageError{"--all is for your own files; name the clients of a project", see}
 	}
 	for _, name := range s.request.Pass {
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return &usageError{"--env-pass takes the name of a variable", see} // not quoted: it may be a secret
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"codemode/internal/lazyregexp"
 
 	"github.com/urfave/cli/v3"
 
@@ -61,12 +62,12 @@ func readProgram(env Env, cmd *cli.Command) (*program, error) {
 }
 
 // modulePattern is what may stand behind -m.
-var modulePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+var modulePattern = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // moduleProgram runs a module as python3 -m does: it sees the rest of the command line as its own.
 func moduleProgram(env Env, cmd *cli.Command, args []string) (*program, error) {
 	name := cmd.String("m")
-	if !modulePattern.MatchString(name) {
+	if !modulePattern().MatchString(name) {
 		return nil, &usageError{
 			"-m takes the name of a module, not " + quote(name), []string{"see: codemode exec --help"},
 		}

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"codemode/internal/lazyregexp"
 )
 
 // screen is what a program's output, codemode's messages and codemode's questions share. While a question stands
@@ -42,14 +43,14 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 }
 
 // harmless are colours, and what takes a progress line away.
-var harmless = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
+var harmless = lazyregexp.New(`\x1b\[[0-9;]*[mK]`)
 
 // setsModes reports whether a terminal may do more with an output than show it.
 func setsModes(p []byte) bool {
 	acts := func(r rune) bool {
 		return unicode.IsControl(r) && !strings.ContainsRune("\a\b\t\n\r", r) || r == utf8.RuneError
 	}
-	return bytes.ContainsFunc(p, acts) && bytes.ContainsFunc(harmless.ReplaceAll(p, nil), acts)
+	return bytes.ContainsFunc(p, acts) && bytes.ContainsFunc(harmless().ReplaceAll(p, nil), acts)
 }
 
 // drainPatience is how long the reader of a pipe may take to read what a program has printed.

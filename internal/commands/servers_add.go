@@ -9,20 +9,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/registry"
 
 	"github.com/urfave/cli/v3"
 )
 
 // serverFileName is what may be a server's name and its file's.
-var serverFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var serverFileName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func addServerCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
@@ -69,7 +69,7 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 					[]string{"see: codemode servers add --help"},
 				}
 			}
-			if !serverFileName.MatchString(args[0]) {
+			if !serverFileName().MatchString(args[0]) {
 				return &usageError{"server name " + quote(args[0]) + " must be letters, digits, '.', '-' and '_'", nil}
 			}
 			entry, err := newEntry(env, cmd, args[1:])
@@ -86,18 +86,18 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 }
 
 // isURL tells a server's address from a program.
-var isURL = regexp.MustCompile(`(?i)^https?://`)
+var isURL = lazyregexp.New(`(?i)^https?://`)
 
 // isAddress tells any address.
-var isAddress = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+var isAddress = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 // isHost tells an address that lacks its scheme: HOST:PORT/path or HOST.TLD/path.
-var isHost = regexp.MustCompile(`^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[0-9]+|([A-Za-z0-9-]+\.)+[A-Za-z]{2,})/`)
+var isHost = lazyregexp.New(`^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[0-9]+|([A-Za-z0-9-]+\.)+[A-Za-z]{2,})/`)
 
 // lacksScheme refuses an address that would be taken for a program.
 func lacksScheme(env Env, cmd *cli.Command, words []string) error {
 	word := words[0]
-	if len(words) > 1 || cmd.IsSet("cwd") || cmd.String("transport") == config.Stdio || !isHost.MatchString(word) {
+	if len(words) > 1 || cmd.IsSet("cwd") || cmd.String("transport") == config.Stdio || !isHost().MatchString(word) {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(env.Dir, word)); err == nil {
@@ -124,12 +124,12 @@ func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error)
 		if err := readEntry(env, cmd.String("json"), &entry); err != nil {
 			return nil, err
 		}
-	case isURL.MatchString(words[0]):
+	case isURL().MatchString(words[0]):
 		if len(words) > 1 {
 			return nil, &usageError{"a server with a URL takes no arguments, but there is " + quote(words[1]), nil}
 		}
 		entry["type"], entry["url"] = config.HTTP, words[0]
-	case isAddress.MatchString(words[0]):
+	case isAddress().MatchString(words[0]):
 		return nil, &usageError{
 			"a URL begins with http:// or https://, not " + quote(words[0]) + "; nothing was written", nil,
 		}

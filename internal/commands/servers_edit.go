@@ -112,7 +112,7 @@ func renameServerCommand(env Env, ui *ui) *cli.Command {
 }
 
 func renameServer(ui *ui, t *tenancy, name, as string) error {
-	if !serverFileName.MatchString(as) {
+	if !serverFileName().MatchString(as) {
 		return &usageError{"server name " + quote(as) + " must be letters, digits, '.', '-' and '_'", nil}
 	}
 	e, err := t.ownEntry(name, "renamed")

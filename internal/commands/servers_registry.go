@@ -112,7 +112,7 @@ func (t *tenancy) offerRequest(cmd *cli.Command, name string) (r registry.Reques
 	if cmd.IsSet("as") {
 		r.Local = cmd.String("as")
 	}
-	if !serverFileName.MatchString(r.Local) {
+	if !serverFileName().MatchString(r.Local) {
 		return r, &usageError{
 			"server name " + quote(r.Local) + " must be letters, digits, '.', '-' and '_'",
 			[]string{"codemode servers add " + name + " --as NAME"},

@@ -3,11 +3,11 @@ package commands
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 
 	"github.com/urfave/cli/v3"
 )
@@ -41,7 +41,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
 		return &usageError{"flag " + quote(dashed(strings.TrimLeft(name, "-"))) + " needs a value", []string{help}}
 	}
-	if m := badValue.FindStringSubmatch(msg); m != nil {
+	if m := badValue().FindStringSubmatch(msg); m != nil {
 		want := "a number"
 		if strings.Contains(m[3], "ParseBool") {
 			want = "true or false"
@@ -52,7 +52,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 }
 
 // badValue is what the library says of a value that strconv refuses.
-var badValue = regexp.MustCompile(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*)$`)
+var badValue = lazyregexp.New(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*)$`)
 
 func unknownCommand(root *cli.Command, name string) error {
 	hints := hint.Nearest(name, commandNames(root))

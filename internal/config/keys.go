@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // key is one setting: where it comes from, what it may be, and the words people read about it. Parsing
@@ -334,11 +335,13 @@ type Doc struct {
 // String is for people.
 func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower", "add"}[t] }
 
-// Docs describes every setting, in the order people read them.
-func Docs() []Doc {
+// Docs describes every setting, in the order people read them. It is one list, which nobody changes.
+func Docs() []Doc { return docs() }
+
+var docs = sync.OnceValue(func() []Doc { // every flag of every command asks
 	docs := make([]Doc, 0, len(keys))
 	for _, k := range keys {
 		docs = append(docs, Doc{k.name, k.def, k.kind.forms, k.variables(), k.flag, k.trust.String(), k.doc})
 	}
 	return docs
-}
+})

@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/policy"
 )
 
@@ -140,7 +140,7 @@ var rules = kind{
 
 var tenantName = kind{
 	forms:  "a name of at most 32 lower case letters, digits, - and _",
-	schema: map[string]any{"pattern": tenantPattern.String()},
+	schema: map[string]any{"pattern": tenantPattern().String()},
 	parse:  func(s string, _ place) (any, bool) { return s, validTenant(s) },
 }
 
@@ -231,14 +231,14 @@ func parseDuration(s string) (time.Duration, bool) {
 }
 
 // Units are powers of 1024 whatever they are called, as in docker-run(1).
-var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?$`)
+var sizePattern = lazyregexp.New(`^([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?$`)
 
 var size = kind{
 	forms:  "bytes, or 512k, 512m, 1g, 1GiB",
 	native: []string{"integer"},
 	schema: map[string]any{"minimum": 1},
 	parse: func(s string, _ place) (any, bool) {
-		m := sizePattern.FindStringSubmatch(strings.ToLower(s))
+		m := sizePattern().FindStringSubmatch(strings.ToLower(s))
 		if m == nil {
 			return nil, false
 		}
@@ -263,12 +263,12 @@ func sizeFrom(least string) kind {
 	}
 }
 
-var userPattern = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+var userPattern = lazyregexp.New(`^[0-9]+:[0-9]+$`)
 
 var userGroup = kind{
 	forms:  "uid:gid, such as 65534:65534",
-	schema: map[string]any{"pattern": userPattern.String()},
-	parse:  func(s string, _ place) (any, bool) { return s, userPattern.MatchString(s) },
+	schema: map[string]any{"pattern": userPattern().String()},
+	parse:  func(s string, _ place) (any, bool) { return s, userPattern().MatchString(s) },
 }
 
 // anyPath is a file or folder; what is relative is so to where it was written.

@@ -1,6 +1,6 @@
 package config
 
-import "regexp"
+import "codemode/internal/lazyregexp"
 
 // asOriginal are settings that the Python original's variables mean besides what they name: it ran code in a
 // container of that image, and fetched an image that was missing. What anybody sets himself wins.
@@ -47,8 +47,8 @@ func with(m map[string]string, key, value string) map[string]string {
 }
 
 var (
-	assigned = regexp.MustCompile(`\b([a-z_.]+\.[a-z_]+) = "?([\w/.:-]+)"?`)
-	named    = regexp.MustCompile("(`?)\\b([a-z_]+(?:\\.[a-z_]+)+)\\b(`?)")
+	assigned = lazyregexp.New(`\b([a-z_.]+\.[a-z_]+) = "?([\w/.:-]+)"?`)
+	named    = lazyregexp.New("(`?)\\b([a-z_]+(?:\\.[a-z_]+)+)\\b(`?)")
 )
 
 // Name has texts call settings by what has set them: a variable of the environment, or a line of a file. The key
@@ -56,15 +56,15 @@ var (
 func (c Config) Name(texts []string) []string {
 	list := make([]string, len(texts))
 	for n, text := range texts {
-		text = assigned.ReplaceAllStringFunc(text, func(found string) string {
-			m := assigned.FindStringSubmatch(found)
+		text = assigned().ReplaceAllStringFunc(text, func(found string) string {
+			m := assigned().FindStringSubmatch(found)
 			if name, ok := c.Variables[m[1]]; ok {
 				return name + "=" + m[2]
 			}
 			return found
 		})
-		list[n] = named.ReplaceAllStringFunc(text, func(found string) string {
-			m := named.FindStringSubmatch(found)
+		list[n] = named().ReplaceAllStringFunc(text, func(found string) string {
+			m := named().FindStringSubmatch(found)
 			if name, ok := c.Variables[m[2]]; ok {
 				return m[1] + name + m[3]
 			}

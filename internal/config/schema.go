@@ -19,7 +19,7 @@ func Schema() []byte {
 
 	properties["tenants"] = map[string]any{
 		"type": "object", "additionalProperties": map[string]any{"$ref": "#/$defs/tenant"},
-		"propertyNames": map[string]any{"pattern": tenantPattern.String()},
+		"propertyNames": map[string]any{"pattern": tenantPattern().String()},
 	}
 	all["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	all["title"] = "codemode's config.toml"

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/policy"
 )
 
@@ -15,13 +15,13 @@ const DefaultTenant = "default"
 
 var (
 	// A tenant's name is that of its folders, so it is one on every file system.
-	tenantPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	tenantPattern = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 	// Names that Windows keeps for devices: Microsoft's "Naming Files, Paths, and Namespaces", read 2026-11.
-	devicePattern = regexp.MustCompile(`^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+	devicePattern = lazyregexp.New(`^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 )
 
 func validTenant(name string) bool {
-	return tenantPattern.MatchString(name) && !devicePattern.MatchString(name)
+	return tenantPattern().MatchString(name) && !devicePattern().MatchString(name)
 }
 
 // Selects says whether the tenant may use a server that discovery calls by this name. The servers in its own

@@ -4,11 +4,11 @@ package hint
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"codemode/internal/catalog"
+	"codemode/internal/lazyregexp"
 )
 
 // Hinter is an error that knows what to do about it: sentences and commands.
@@ -59,11 +59,11 @@ func NearestOrAll(typed string, known []string) []string {
 	return []string{"there are " + strings.Join(known, ", ")}
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./][A-Za-z0-9@%_+=:,./-]*$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9@%_+=:,./][A-Za-z0-9@%_+=:,./-]*$`)
 
 // Word is a name in a command that is shown to be pasted: strangers choose names, and shells obey them.
 func Word(name string) string {
-	if plainWord.MatchString(name) {
+	if plainWord().MatchString(name) {
 		return name
 	}
 	quoted := "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"

@@ -2,8 +2,9 @@ package picture
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // stylesheet checks the text of a style element: rules with plain selectors, and no references at all.
@@ -12,7 +13,7 @@ func stylesheet(text string) (string, error) {
 	for rest := strings.TrimSpace(text); rest != ""; {
 		selector, after, opened := strings.Cut(rest, "{")
 		body, next, closed := strings.Cut(after, "}")
-		if !opened || !closed || !selectors.MatchString(selector) {
+		if !opened || !closed || !selectors().MatchString(selector) {
 			return "", fmt.Errorf("its style sheet has %.40q, which is no plain rule", rest)
 		}
 		list, refers, err := declarations(body)
@@ -29,7 +30,7 @@ func stylesheet(text string) (string, error) {
 }
 
 // selectors are of elements, classes and ids: what is visited, hovered over or has an attribute is nobody's business.
-var selectors = regexp.MustCompile(`^[\w*.#,>+~\s-]+$`)
+var selectors = lazyregexp.New(`^[\w*.#,>+~\s-]+$`)
 
 // declarations keeps those of known properties, and returns the ids that they refer to.
 func declarations(text string) (list string, refers []string, err error) {
@@ -75,7 +76,7 @@ func references(value string) (ids []string, err error) {
 		case functions[name]:
 			rest = rest[1:]
 		case name == "url":
-			id := fragment.FindStringSubmatch(rest)
+			id := fragment().FindStringSubmatch(rest)
 			if id == nil {
 				return nil, fmt.Errorf("%.40q refers to something outside of the drawing", name+rest)
 			}
@@ -88,6 +89,6 @@ func references(value string) (ids []string, err error) {
 }
 
 var (
-	idPattern = regexp.MustCompile(`^[\w.:-]+$`)
-	fragment  = regexp.MustCompile(`^\(\s*["']?#([\w.:-]+)["']?\s*\)`)
+	idPattern = lazyregexp.New(`^[\w.:-]+$`)
+	fragment  = lazyregexp.New(`^\(\s*["']?#([\w.:-]+)["']?\s*\)`)
 )

@@ -182,7 +182,7 @@ func (d *drawing) attribute(n *node, name, value string) (string, error) {
 	switch name {
 	case "href", "xlink:href":
 		value = strings.TrimSpace(value)
-		if id, ok := strings.CutPrefix(value, "#"); ok && idPattern.MatchString(id) {
+		if id, ok := strings.CutPrefix(value, "#"); ok && idPattern().MatchString(id) {
 			n.refers = append(n.refers, id)
 			return value, nil
 		}

@@ -3,6 +3,8 @@ package redact
 import (
 	"slices"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // Table is values by the names of variables or headers, without the secrets among them. References remain.
@@ -38,14 +40,14 @@ func (f *Finder) Args(args []string) []string {
 // value behind a blank or right behind it; spared is what can only be a port, a path or a package, and of flags that
 // mostly mean something else, what could be a name.
 var (
-	anyFlag    = pattern(`^--?[A-Za-z][a-z-]*(?:[=:]|$)`)
-	keyFlag    = pattern(`^-[kKpPaAT]$`)
-	maybeFlag  = pattern(`^-[tsSwWuU]$`)
-	gluedFlag  = pattern(`^-[kKpPaATtsSwWuU](?:.*[^a-z-].*)$|^-H\S+:`)
-	passwordP  = pattern(`^-p[a-z]{6,}$`)
-	plainValue = pattern(`^(?:[\d:.,]+|[./~][\w./~-]*|@[\w.-]+/[\w./@-]+)$`)
-	nameValue  = pattern(`^[a-z][a-z-]*[0-9]?(?:[/:_.@][a-z-]+[0-9]?)*$`)
-	capitals   = pattern(`^[A-Z_][A-Z0-9_]*$`)
+	anyFlag    = lazyregexp.New(`^--?[A-Za-z][a-z-]*(?:[=:]|$)`)
+	keyFlag    = lazyregexp.New(`^-[kKpPaAT]$`)
+	maybeFlag  = lazyregexp.New(`^-[tsSwWuU]$`)
+	gluedFlag  = lazyregexp.New(`^-[kKpPaATtsSwWuU](?:.*[^a-z-].*)$|^-H\S+:`)
+	passwordP  = lazyregexp.New(`^-p[a-z]{6,}$`)
+	plainValue = lazyregexp.New(`^(?:[\d:.,]+|[./~][\w./~-]*|@[\w.-]+/[\w./@-]+)$`)
+	nameValue  = lazyregexp.New(`^[a-z][a-z-]*[0-9]?(?:[/:_.@][a-z-]+[0-9]?)*$`)
+	capitals   = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
 	wordsWithP = strings.Fields("-parallel -password -plugin -plugins -platform -prefix -profile -project -protocol " +
 		"-provider -package")
 	environment = []string{"-e", "--env"}

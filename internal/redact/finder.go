@@ -5,8 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
+
+	"codemode/internal/lazyregexp"
 )
 
 // secretWord is what the name of a secret has in it.
@@ -23,25 +24,26 @@ const (
 // What gives a secret away in any text: a name, or the prefixes of GitHub, OpenAI and Anthropic, Slack, GitLab, AWS,
 // Google, npm, Stripe and JSON Web Tokens, as their documentation had them in 2026-11.
 var (
-	secretName = pattern(`(?i)` + secretWord + `|^-H$`)
+	secretName = lazyregexp.New(`(?i)` + secretWord + `|^-H$`)
 	// A setting about secrets, whose value is none: MAX_TOKENS, SESSION_TIMEOUT.
-	aboutSecrets = pattern(`(?i)^\W*(?:max|min|num|use|enable|require)[-_]|` +
+	aboutSecrets = lazyregexp.New(`(?i)^\W*(?:max|min|num|use|enable|require)[-_]|` +
 		`(?:timeout|limit|count|enabled|required|port|ttl|size|length|expiry|type|mode)\W*$`)
-	secretValue = pattern(`\b(?:gh[pousr]_|github_pat_|sk-|[rs]k_live_|xox[abprs]-|glpat-|AKIA|ASIA|AIza|npm_|eyJ)` +
+	secretValue = lazyregexp.New(`\b(?:gh[pousr]_|github_pat_|sk-|[rs]k_live_|xox[abprs]-|glpat-|AKIA|ASIA|AIza|npm_|eyJ)` +
 		`[A-Za-z0-9_.\-]{8,}`)
 	// NAME=VALUE, "name": VALUE, {name:VALUE, name: VALUE, --name VALUE
-	assignment = pattern(`(?i)((?:[\w.-]*(?:` + secretWord + `)[\w.-]*(?:\\*["']?\s*=\s*|\\*["']\s*:\s*|\s*:\s+)|` +
+	assignment = lazyregexp.New(`(?i)((?:[\w.-]*(?:` + secretWord + `)[\w.-]*` +
+		`(?:\\*["']?\s*=\s*|\\*["']\s*:\s*|\s*:\s+)|` +
 		`[{,]\s*[\w.-]*(?:` + secretWord + `)[\w.-]*\s*:|` +
 		`(?:^|\s)--?[\w-]*(?:` + secretWord + `)[\w-]*\s+))(` + quoted + `|` + bare + `)`)
-	assignedQuoted   = pattern(`(?i)([\w.-]*(?:` + secretWord + `)[\w.-]*:)(` + quoted + `)`)
-	assignedVariable = pattern(`(\b[A-Z_][A-Z0-9_]{2,}=)(` + quoted + `|` + bare + `)`)
-	authorization    = pattern(`(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
-	userPassword     = pattern(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
+	assignedQuoted   = lazyregexp.New(`(?i)([\w.-]*(?:` + secretWord + `)[\w.-]*:)(` + quoted + `)`)
+	assignedVariable = lazyregexp.New(`(\b[A-Z_][A-Z0-9_]{2,}=)(` + quoted + `|` + bare + `)`)
+	authorization    = lazyregexp.New(`(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
+	userPassword     = lazyregexp.New(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
 
 	named = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, userPassword}
 
-	anyAddress = pattern(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
-	anyWord    = pattern(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
+	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+	anyWord    = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
 )
 
 // A Finder finds secrets in the texts of an entry, by what they are called and by what they look like. In doubt a text
@@ -151,10 +153,6 @@ func (f *Finder) Text(s string) string {
 	return s
 }
 
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 func isAside(r rune) bool { return r >= aside && r < aside+0xffff }
 
 // second masks the second group of every match, but for its quotes and what stands aside in it.
@@ -244,7 +242,7 @@ func (f *Finder) address(s string) string {
 	return secretValue().ReplaceAllStringFunc(s, f.hideLooks)
 }
 
-var portAtEnd = pattern(`:\d+$`)
+var portAtEnd = lazyregexp.New(`:\d+$`)
 
 func (f *Finder) query(query string) string {
 	pairs := strings.Split(query, "&")
@@ -274,9 +272,9 @@ func (f *Finder) secretPart(s string, named bool) {
 // What a word of a key looks like: long and with too many digits for a name; letters of both kinds and digits; or
 // base64, where a slash does not make it a path.
 var (
-	longWord   = pattern(`^[A-Za-z0-9_\-+=%~:]{20,}$`)
-	base64Word = pattern(`^[A-Za-z0-9+][A-Za-z0-9+/]{30,}={0,2}$`)
-	keyPart    = pattern(`[A-Za-z0-9]{10,}`)
+	longWord   = lazyregexp.New(`^[A-Za-z0-9_\-+=%~:]{20,}$`)
+	base64Word = lazyregexp.New(`^[A-Za-z0-9+][A-Za-z0-9+/]{30,}={0,2}$`)
+	keyPart    = lazyregexp.New(`[A-Za-z0-9]{10,}`)
 )
 
 // looksRandom says whether a word looks like a key rather than a name, a path or a version.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"codemode/internal/lazyregexp"
 )
 
 // Bounds of an entry that anybody could read before agreeing to it.
@@ -17,8 +18,8 @@ const (
 )
 
 var (
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	header   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	header   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
 // isLiteral says whether a publisher's text means itself: it hides nothing from who reads it, and is no reference to
@@ -31,16 +32,16 @@ func isLiteral(text string) bool {
 
 // What identifies a package. None begins with "-", is a path or URL, or can be more than one word.
 var (
-	npmName     = regexp.MustCompile(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,213}$`)
-	npmVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,100})?$`)
-	archive     = regexp.MustCompile(`(?i)\.(tgz|tar|tar\.gz)$`) // which npm would take for a file
-	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,127}[A-Za-z0-9])?$`)
-	pypiVersion = regexp.MustCompile(`^[0-9][A-Za-z0-9.!+_-]{0,100}$`) // a version, PEP 440
-	imageName   = regexp.MustCompile(
+	npmName     = lazyregexp.New(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,213}$`)
+	npmVersion  = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,100})?$`)
+	archive     = lazyregexp.New(`(?i)\.(tgz|tar|tar\.gz)$`) // which npm would take for a file
+	pypiName    = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,127}[A-Za-z0-9])?$`)
+	pypiVersion = lazyregexp.New(`^[0-9][A-Za-z0-9.!+_-]{0,100}$`) // a version, PEP 440
+	imageName   = lazyregexp.New(
 		`^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?` +
 			`(@sha256:[a-f0-9]{64})?$`,
 	)
-	tagged = regexp.MustCompile(`[:@][^/]*$`)
+	tagged = lazyregexp.New(`[:@][^/]*$`)
 )
 
 // packageHosts are where each kind of package is fetched from when nothing else is said.
@@ -57,14 +58,14 @@ func identifier(p Package) (what, problem string) {
 	ok := false
 	switch what = p.Identifier; p.Type {
 	case "npm":
-		ok = npmName.MatchString(what) && npmVersion.MatchString(p.Version) && !archive.MatchString(p.Version)
+		ok = npmName().MatchString(what) && npmVersion().MatchString(p.Version) && !archive().MatchString(p.Version)
 		what += "@" + p.Version
 	case "pypi":
-		ok = pypiName.MatchString(what) && pypiVersion.MatchString(p.Version)
+		ok = pypiName().MatchString(what) && pypiVersion().MatchString(p.Version)
 		what += "==" + p.Version
 	case "oci":
 		what = imageOf(p)
-		ok = len(what) <= 512 && imageName.MatchString(what) && tagged.MatchString(what)
+		ok = len(what) <= 512 && imageName().MatchString(what) && tagged().MatchString(what)
 	}
 	if !ok {
 		const text = "is the %s package %q of version %q, which is none"
@@ -80,7 +81,7 @@ func imageOf(p Package) string {
 		!strings.HasPrefix(what, u.Host+"/") {
 		what = u.Host + "/" + what
 	}
-	if !tagged.MatchString(what) && p.Version != "" {
+	if !tagged().MatchString(what) && p.Version != "" {
 		what += ":" + p.Version
 	}
 	return what

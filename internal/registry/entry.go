@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 )
 
 // starters are the programs that start a package of each type, the one that is taken first where both are there.
@@ -161,7 +161,7 @@ var impliedArguments = map[string][]string{
 // engine: as its own variables they could make it ask another engine.
 func (m *builder) variables(p Package) (assigned []string) {
 	for _, in := range p.Env {
-		if !variable.MatchString(in.Name) {
+		if !variable().MatchString(in.Name) {
 			m.fail("has a variable %q, which is none", clipped(in.Name))
 			return nil
 		}
@@ -191,7 +191,7 @@ func (m *builder) containerEnv(assigned []string) (args []string) {
 }
 
 // envOption is an option -e whose value refers to the environment. It is handed on by name: others see arguments.
-var envOption = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=(.*\$\{.*)$`)
+var envOption = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_]*)=(.*\$\{.*)$`)
 
 // arguments are those of a list, as words, but for some.
 func (m *builder) arguments(list []Input, but []string, engine bool) (args []string) {
@@ -210,7 +210,7 @@ func (m *builder) arguments(list []Input, but []string, engine bool) (args []str
 			}
 		}
 		for _, text := range m.values(label, in, place{flag: "--set"}) {
-			if found := envOption.FindStringSubmatch(text); engine && found != nil &&
+			if found := envOption().FindStringSubmatch(text); engine && found != nil &&
 				slices.Contains([]string{"-e", "--env"}, in.Name) {
 				m.env[found[1]] = found[2]
 				continue
@@ -294,13 +294,13 @@ func (m *builder) values(label string, in Input, at place) []string {
 }
 
 // placeholder is where a part of a value stands.
-var placeholder = regexp.MustCompile(`\{([A-Za-z0-9_.-]{1,100})\}`)
+var placeholder = lazyregexp.New(`\{([A-Za-z0-9_.-]{1,100})\}`)
 
 // filled is a value with its parts in their places. A part that nothing is said of stays as it is, but in a URL, where
 // the user must say it.
 func (m *builder) filled(text string, parts map[string]Input, at place, isURL bool) string {
 	m.literal(text)
-	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+	return placeholder().ReplaceAllStringFunc(text, func(found string) string {
 		label := found[1 : len(found)-1]
 		part, known := parts[label]
 		switch {
@@ -356,7 +356,7 @@ func (m *builder) reach(t Transport) {
 	}
 	headers := map[string]any{}
 	for _, in := range t.Headers {
-		if !header.MatchString(in.Name) {
+		if !header().MatchString(in.Name) {
 			m.fail("has a header %q, which is none", clipped(in.Name))
 			return
 		}
@@ -373,11 +373,11 @@ func (m *builder) reach(t Transport) {
 }
 
 // reference is one to the environment, which is in a URL what it will become.
-var reference = regexp.MustCompile(`\$\{[^}]*\}`)
+var reference = lazyregexp.New(`\$\{[^}]*\}`)
 
 // addressProblem is what is wrong with the URL of a server that a stranger names.
 func addressProblem(address string) string {
-	u, err := url.Parse(reference.ReplaceAllString(address, "x"))
+	u, err := url.Parse(reference().ReplaceAllString(address, "x"))
 	switch {
 	case err != nil || u.Host == "":
 		return "which is none"

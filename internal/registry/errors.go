@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 )
 
 // An Error is a registry that does not answer as one.
@@ -63,12 +63,12 @@ func (e *Error) status(resp *http.Response, data []byte) *Error {
 	return e.because(fmt.Sprintf("it answered %q", resp.Status))
 }
 
-var titled = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var titled = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // described is an answer that is no JSON: mostly a page, of a proxy or of what else is at the address.
 func described(resp *http.Response, data []byte) string {
 	text := fmt.Sprintf("%q", resp.Status)
-	if m := titled.FindSubmatch(data); m != nil {
+	if m := titled().FindSubmatch(data); m != nil {
 		return text + " with a page titled " + strconv.Quote(clipped(html.UnescapeString(string(m[1]))))
 	}
 	if kind := resp.Header.Get("Content-Type"); kind != "" {

@@ -3,9 +3,10 @@ package registry
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // What a registry says of a server's state; no word is as good as Active.
@@ -90,10 +91,10 @@ func (s *scalar) UnmarshalJSON(data []byte) error {
 }
 
 // serverName is that of a server in a registry: a domain backwards, and a serverName in it.
-var serverName = regexp.MustCompile(`^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+/[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
+var serverName = lazyregexp.New(`^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+/[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
 // IsName says whether a text could be the name of a server in a registry.
-func IsName(text string) bool { return len(text) <= 200 && serverName.MatchString(text) }
+func IsName(text string) bool { return len(text) <= 200 && serverName().MatchString(text) }
 
 // parse reads a server as the registry's interface wraps it.
 func parse(data []byte) (Server, error) {

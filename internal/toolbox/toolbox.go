@@ -15,13 +15,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"codemode/internal/filelock"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/quota"
 )
 
@@ -227,9 +227,9 @@ func (b *Box) Stamp() string {
 	return stamp.String()
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+var namePattern = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
-func nameOK(name string) bool { return namePattern.MatchString(name) }
+func nameOK(name string) bool { return namePattern().MatchString(name) }
 
 // A tool's file begins with a word, so that none is called as a device of Windows: con.json.
 const (

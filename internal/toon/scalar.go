@@ -2,14 +2,15 @@ package toon
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 var (
-	plainKey    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-	numericLike = regexp.MustCompile(`^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+	plainKey    = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+	numericLike = lazyregexp.New(`^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
 
 // primitive writes a string or a literal. A byte order mark that began the document would get lost.
@@ -24,7 +25,7 @@ func (e *encoder) primitive(n *node) {
 
 // key writes the name of a field.
 func (e *encoder) key(name string) {
-	if plainKey.MatchString(name) {
+	if plainKey().MatchString(name) {
 		e.put(name)
 	} else {
 		e.quote(name)
@@ -51,7 +52,7 @@ func (e *encoder) mustQuote(s string) bool {
 			}
 		}
 	}
-	return s[len(s)-1] == ' ' || numericLike.MatchString(s)
+	return s[len(s)-1] == ' ' || numericLike().MatchString(s)
 }
 
 // quote writes s in quotes.

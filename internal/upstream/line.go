@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"codemode/internal/lazyregexp"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tidwall/gjson"
@@ -71,14 +72,14 @@ func (l *lineReader) next() (string, error) {
 }
 
 // lastID finds the id of a message at its end, where the TypeScript SDK puts it (seen with 1.32.2).
-var lastID = regexp.MustCompile(`"id"\s*:\s*(\d+)\s*\}?\s*$`)
+var lastID = lazyregexp.New(`"id"\s*:\s*(\d+)\s*\}?\s*$`)
 
 // idIn looks for a message's id where its beginning and its end allow a look.
 func idIn(head string, end []byte) int64 {
 	if id := gjson.Get(head[:min(len(head), 256)], "id"); id.Type == gjson.Number {
 		return id.Int()
 	}
-	if m := lastID.FindSubmatch(end[max(0, len(end)-256):]); m != nil {
+	if m := lastID().FindSubmatch(end[max(0, len(end)-256):]); m != nil {
 		id, _ := strconv.ParseInt(string(m[1]), 10, 64)
 		return id
 	}

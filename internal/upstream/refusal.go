@@ -8,15 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/publicnet"
 )
 
@@ -154,9 +153,7 @@ func (r *remote) notMCP(resp *http.Response) *refusedError {
 	return e
 }
 
-var title = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-})
+var title = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // said are the words of an answer that a person would read: a page's title, an error's message, or a short text.
 func said(resp *http.Response, body []byte) string {

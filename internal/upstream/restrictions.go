@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 
 	"codemode/internal/config"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/proc"
 )
 
@@ -80,19 +79,13 @@ func within(dir, path string) bool {
 
 // What programs say when a restriction is in their way, in the words of libc, node and Python.
 var (
-	saysNetwork = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`(?i)EAI_AGAIN|ENOTFOUND|ENETUNREACH|connect EACCES|network is unreachable|name resolution|resolve host|getaddrinfo`,
-		)
-	})
-	saysReadOnly = sync.OnceValue(
-		func() *regexp.Regexp { return regexp.MustCompile(`(?i)EROFS|read-only file system`) },
+	saysNetwork = lazyregexp.New(
+		`(?i)EAI_AGAIN|ENOTFOUND|ENETUNREACH|connect EACCES|network is unreachable|name resolution|resolve host|getaddrinfo`,
 	)
-	saysMissing = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`(?i)ENOENT|no such file or directory|cannot find (?:module|package)|no module named|not found`,
-		)
-	})
+	saysReadOnly = lazyregexp.New(`(?i)EROFS|read-only file system`)
+	saysMissing  = lazyregexp.New(
+		`(?i)ENOENT|no such file or directory|cannot find (?:module|package)|no module named|not found`,
+	)
 )
 
 // SandboxHint says which restriction may have been in the way of a server in a sandbox; empty for any other.

@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
+	"codemode/internal/lazyregexp"
 )
 
 // Adopter is where the servers of clients go that codemode takes over.
@@ -45,7 +45,7 @@ func localTable(doc *splice.Document, table []string, e clientcfg.Entry) []strin
 type Stayed struct{ Name, Reason string }
 
 // plainName is what every file system takes for a file's name.
-var oddInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
 // adopt plans to move the other servers of a file to codemode's own folder.
 func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splice.Document, table []string) error {
@@ -181,7 +181,7 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 			as = fmt.Sprintf("%s-%s-%d", e.Written, e.Client, n)
 		}
 	}
-	base := cmp.Or(strings.TrimLeft(oddInName.ReplaceAllString(as, "_"), "."), "server")
+	base := cmp.Or(strings.TrimLeft(oddInName().ReplaceAllString(as, "_"), "."), "server")
 	base = base[:min(len(base), maxBase)]
 	path := filepath.Join(i.Adopt.Dir, base+".json")
 	planned := func(o newFile) bool { return strings.EqualFold(o.path, path) }

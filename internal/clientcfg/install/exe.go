@@ -6,18 +6,20 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // passing are paths of executables that are gone after the next upgrade, or sooner.
 var passing = []struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	what    string
 }{
-	{regexp.MustCompile(`/go-build[0-9]*/`), "in the cache of go run"},
-	{regexp.MustCompile(`/_npx/`), "in the cache of npx"},
-	{regexp.MustCompile(`/Cellar/[^/]+/[^/]+/`), "in one version's folder of Homebrew"},
-	{regexp.MustCompile(`^/nix/store/`), "in the store of Nix"},
-	{regexp.MustCompile(`/\.mount_[^/]+/`), "in the mount of an AppImage"},
+	{lazyregexp.New(`/go-build[0-9]*/`), "in the cache of go run"},
+	{lazyregexp.New(`/_npx/`), "in the cache of npx"},
+	{lazyregexp.New(`/Cellar/[^/]+/[^/]+/`), "in one version's folder of Homebrew"},
+	{lazyregexp.New(`^/nix/store/`), "in the store of Nix"},
+	{lazyregexp.New(`/\.mount_[^/]+/`), "in the mount of an AppImage"},
 }
 
 // viaNpx is what entries start in place of a path when codemode was started by npx: the package of a platform, as
@@ -67,7 +69,7 @@ func (i *Installer) Executable() (string, error) {
 		return viaNpx, nil
 	}
 	for _, p := range passing {
-		if p.pattern.MatchString(slashed) {
+		if p.pattern().MatchString(slashed) {
 			return exe, &PassingError{exe, p.what}
 		}
 	}

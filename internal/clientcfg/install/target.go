@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
+	"codemode/internal/lazyregexp"
 )
 
 // A Target is one file that codemode is put in.
@@ -238,7 +238,7 @@ func (i *Installer) lookPath(name string) string {
 func (i *Installer) inWSL() bool { return i.Env.OS == "linux" && i.get("WSL_DISTRO_NAME") != "" }
 
 // windowsHome is what WSL appends to PATH of the folders of Windows' user, as of 2026-11.
-var windowsHome = regexp.MustCompile(`^(.*/mnt/[a-z]/Users/[^/]+)/AppData/`)
+var windowsHome = lazyregexp.New(`^(.*/mnt/[a-z]/Users/[^/]+)/AppData/`)
 
 // windows is the machine that this WSL is in.
 func (i *Installer) windows() (env clientcfg.Env, why string) {
@@ -246,7 +246,7 @@ func (i *Installer) windows() (env clientcfg.Env, why string) {
 		return env, "from here no program of Windows can be started, so none can start this codemode"
 	}
 	for _, dir := range filepath.SplitList(i.get("PATH")) {
-		if m := windowsHome.FindStringSubmatch(filepath.ToSlash(dir)); m != nil {
+		if m := windowsHome().FindStringSubmatch(filepath.ToSlash(dir)); m != nil {
 			return clientcfg.Env{OS: "windows", Home: m[1]}, ""
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -26,7 +27,7 @@ type yamlTree struct {
 	comments []span
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\n  )?line (\d+): `)
+var yamlLine = lazyregexp.New(`^yaml: (?:unmarshal errors:\n  )?line (\d+): `)
 
 func parseYAML(src []byte) (*yamlTree, error) {
 	if at := oddLineEnd(src); at >= 0 {
@@ -87,7 +88,7 @@ func oddLineEnd(src []byte) int {
 
 func noYAML(err error) error {
 	re := &RefusedError{Reason: "it is not YAML, or has a key twice"}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+	if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
 		re.Line, _ = strconv.Atoi(m[1])
 		re.Column = 1
 	}

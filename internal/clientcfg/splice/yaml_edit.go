@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -203,7 +204,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 			return nil, err
 		}
 		end := y.endOf(p)
-		if keeping.Match(y.src[:p.start]) {
+		if keeping().Match(y.src[:p.start]) {
 			end += emptyLines(y.src[end:])
 		}
 		cuts = append(cuts, span{p.start, end})
@@ -224,7 +225,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 
 // keeping is the head of a block of text that has the empty lines behind it, too: |+ or >+. When what stands between is
 // removed, others must not become part of it.
-var keeping = regexp.MustCompile(`[|>]\d?\+`)
+var keeping = lazyregexp.New(`[|>]\d?\+`)
 
 // emptyLines is the length of the empty lines that a text begins with.
 func emptyLines(text []byte) (n int) {
@@ -283,12 +284,12 @@ func reindent(text, indent string) string {
 	return b.String()
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+var bareKey = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // yamlKey leaves a key bare where that is the string that it says.
 func yamlKey(s string) string {
 	var v any
-	if bareKey.MatchString(s) && yaml.Unmarshal([]byte(s), &v) == nil && v == any(s) {
+	if bareKey().MatchString(s) && yaml.Unmarshal([]byte(s), &v) == nil && v == any(s) {
 		return s
 	}
 	return strconv.Quote(s)

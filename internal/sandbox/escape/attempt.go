@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"codemode/internal/lazyregexp"
 )
 
 //go:embed corpus
@@ -71,7 +72,7 @@ var Groups = []string{
 	"files", "network", "processes", "memory", "kernel", "devices", "channel", "interpreter", "results", "sessions",
 }
 
-var heading = regexp.MustCompile(`\A# tries: (.+)\n# must: (held|killed|measured|held or killed): (.+)\n`)
+var heading = lazyregexp.New(`\A# tries: (.+)\n# must: (held|killed|measured|held or killed): (.+)\n`)
 
 // Attempts lists the attempts that are driven in one way, by group and name.
 func Attempts(in string) ([]Attempt, error) {
@@ -97,7 +98,7 @@ func read(name string) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	m := heading.FindSubmatch(source)
+	m := heading().FindSubmatch(source)
 	if m == nil {
 		return Attempt{}, fmt.Errorf("%s does not begin with what it tries and what must happen", name)
 	}

@@ -2,15 +2,14 @@
 
 from .early import builtins as __builtins__
 
-import _ast
-
 VALUE = "_codemode_value"  # the variable that takes the value of a last expression
 
 # From inspect, which is not imported for this.
 _COROUTINE = 0x80
 _ASYNC_GENERATOR = 0x200
 
-_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+# From ast, which takes a millisecond to import and is of no use to scripts.
+_AWAIT = 0x2000  # PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 # What fails while no loop runs, and what fails while one does. A timeout or a TaskGroup wants a loop, too,
 # but is of no use without an await beside it.
@@ -23,6 +22,8 @@ def compile_run(source, filename, script):
     source = _unfenced(source.lstrip("\ufeff"))
     if script:
         return compile(source, filename, "exec", _AWAIT, True)
+    import _ast
+
     tree = compile(source, filename, "exec", _AWAIT | _ast.PyCF_ONLY_AST, True)
     last = tree.body[-1] if tree.body else None
     if isinstance(last, _ast.Expr) and not source.rstrip().endswith(";"):

@@ -7,7 +7,7 @@ import sys
 from _queue import Empty, SimpleQueue
 from _thread import get_ident, start_new_thread
 
-from . import channel, frames, leftovers
+from . import channel, frames, leftovers, streams
 from .display import Displays
 from .hooks import Hooks
 from .interrupts import Interrupts
@@ -15,7 +15,6 @@ from .loops import Loops
 from .namespace import Namespace
 from .outbox import Outbox
 from .runner import Runner
-from .streams import Streams
 
 VERSION = 1  # guest.ProtocolVersion
 _IDLE = 0.05  # seconds without a request after which a guest is in a pool
@@ -33,7 +32,7 @@ class Session:
         self._channel = channel.Channel(read, self._outbox, self._inbox, handlers, self._at_end)
         self._hooks = hooks = Hooks()
         hooks.install()
-        self._streams = Streams(self._outbox)
+        self._streams = streams.Streams(self._outbox)
         displays = Displays(self._channel, hooks)
         self._namespace = Namespace(self._channel, hooks, displays.display)
         loops = Loops(hooks)
@@ -47,6 +46,7 @@ class Session:
             leftovers.Coroutines(hooks),
             displays,
         )
+        hooks.after("io", streams.on_io)
         hooks.after("linecache", frames.on_linecache)
         hooks.after("inspect", frames.on_inspect)
         hooks.after("multiprocessing", _fork_by_default)

@@ -2,14 +2,14 @@
 
 from .early import builtins as __builtins__
 
-import io
+import _io  # in C; io is abstract classes around it, which many a program does without
 import sys
 
 NO_INPUT = "there is no terminal and no input here: pass the data in the code"
 NO_DEBUGGER = "there is no terminal here to debug from: print what you want to see"
 
 
-class _Output(io.RawIOBase):
+class _Output(_io._RawIOBase):
     """What python3 -u has below its text layer: every write arrives at once."""
 
     mode = "wb"
@@ -39,7 +39,7 @@ class _Output(io.RawIOBase):
         self._outbox.flush()
 
 
-class _NoInput(io.TextIOBase):
+class _NoInput(_io._TextIOBase):
     """sys.stdin where nobody is there to type: reading explains itself instead of ending at once."""
 
     name = "<stdin>"
@@ -63,7 +63,7 @@ class _NoInput(io.TextIOBase):
         return _NoInputBytes()
 
 
-class _NoInputBytes(_NoInput, io.RawIOBase):
+class _NoInputBytes(_NoInput, _io._RawIOBase):
     mode = "rb"
     readinto = readall = readinto1 = read1 = peek = _NoInput._refuse
 
@@ -85,7 +85,7 @@ class Streams:
             text = self._text.get(stream)
             if text is None or _gone(text):
                 raw = _Output(self._outbox, stream, fd)
-                text = io.TextIOWrapper(raw, "utf-8", "backslashreplace", "\n", write_through=True)
+                text = _io.TextIOWrapper(raw, "utf-8", "backslashreplace", "\n", write_through=True)
                 text.mode = "w"
                 self._text[stream] = text
             setattr(sys, stream, text)
@@ -99,6 +99,13 @@ class Streams:
                 text.flush()
             except Exception:
                 pass  # closed, detached, or not a stream at all: the program's own affair
+
+
+def on_io(io):
+    """Have a program that imports io find that the streams are what it takes for streams."""
+    io.RawIOBase.register(_Output)
+    io.TextIOBase.register(_NoInput)
+    io.RawIOBase.register(_NoInputBytes)
 
 
 def _refuse_without_input(pdb):

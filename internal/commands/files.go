@@ -3,12 +3,12 @@ package commands
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
 
@@ -60,7 +60,7 @@ func readHanded(env Env, cmd *cli.Command) (h handed, err error) {
 }
 
 // variablePattern is what a variable may be called that code gets.
-var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variablePattern = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // passed is the value of a variable that code is to get. A value on a command line could be seen by every user.
 func passed(env Env, name string) (string, error) {
@@ -72,7 +72,7 @@ func passed(env Env, name string) (string, error) {
 		}
 	}
 	switch value, ok := env.Lookup(name); {
-	case !variablePattern.MatchString(name):
+	case !variablePattern().MatchString(name):
 		return "", &usageError{msg: "--env " + quote(name) + " is no name of a variable"}
 	case isSandboxes(name):
 		return "", &usageError{msg: "--env " + quote(name) + ": the sandbox has its own; nothing was run"}

@@ -26,7 +26,7 @@ var passing = []struct {
 // packaging/npm makes it, lies in a cache that npx may empty, and fills again.
 const viaNpx = "npx"
 
-var inNpx = regexp.MustCompile(`/_npx/[^/]+/node_modules/codemode-[a-z0-9]+-[a-z0-9]+/codemode(\.exe)?$`)
+var inNpx = lazyregexp.New(`/_npx/[^/]+/node_modules/codemode-[a-z0-9]+-[a-z0-9]+/codemode(\.exe)?$`)
 
 // words are how an entry starts exe.
 func (i *Installer) words(exe string) []string {
@@ -65,7 +65,7 @@ func (i *Installer) Executable() (string, error) {
 		return "", fmt.Errorf("it cannot be told where this codemode is")
 	}
 	slashed := filepath.ToSlash(exe)
-	if inNpx.MatchString(slashed) {
+	if inNpx().MatchString(slashed) {
 		return viaNpx, nil
 	}
 	for _, p := range passing {

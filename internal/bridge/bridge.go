@@ -144,6 +144,7 @@ func New(opts Options) *Bridge {
 		Offers:         b.offers,
 		Answer:         b.answerServer,
 		OnProgress:     b.callProgress,
+		OnOpened:       b.opened,
 		Meta:           opts.Telemetry.Meta,
 	})
 	return b

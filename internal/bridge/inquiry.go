@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -28,6 +29,51 @@ func (ask Responder) approve(ctx context.Context, q Question) (Answer, error) {
 type client struct {
 	can   *mcp.ClientCapabilities
 	roots Responder // asks it for its roots at any time; nil where it can be asked in a call alone
+
+	// done tells it that what a URL was to be opened for has happened; nil where it does not want to know.
+	done func(context.Context, *mcp.ElicitationCompleteParams) error
+	mu   sync.Mutex
+	open map[string]bool // the ids of URLs that its user has agreed to open
+}
+
+// maxOpen is how many URLs are remembered that a user was to open.
+const maxOpen = 100
+
+// opens notes a URL that the user has agreed to open.
+func (b *Bridge) opens(id string) {
+	if c := b.client.Load(); c != nil && c.done != nil && id != "" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open == nil || len(c.open) >= maxOpen {
+			c.open = map[string]bool{}
+		}
+		c.open[id] = true
+	}
+}
+
+// opened tells the client that what a URL was to be opened for has happened, once.
+func (b *Bridge) opened(ctx context.Context, server, id string) {
+	c, id := b.client.Load(), elicitationID(server, id)
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	known := c.open[id]
+	delete(c.open, id)
+	c.mu.Unlock()
+	if known {
+		if err := c.done(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
+			b.log.DebugContext(ctx, "telling the client that a URL was opened", "server", server, "error", err)
+		}
+	}
+}
+
+// elicitationID is an id of a server's as its client has it: others may give the same.
+func elicitationID(server, id string) string {
+	if id == "" {
+		return ""
+	}
+	return server + "/" + id
 }
 
 // offers is what servers are told as they start: that they may ask for what the client can answer.
@@ -187,6 +233,9 @@ func (u *underWay) inquire(
 		err = errors.New("the client's answer is none to that")
 	}
 	if err == nil {
+		if r, ok := response.(*mcp.ElicitResult); ok && r.Action == "accept" {
+			u.live.bridge.opens(shown.(*mcp.ElicitParams).ElicitationID)
+		}
 		return response, nil
 	}
 	u.run.refuses(server, wanted, err.Error())

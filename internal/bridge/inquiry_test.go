@@ -214,3 +214,27 @@ await mcp_fake.lines(lines=base64.b64encode("\n".join(line(n + 1) for n in range
 		}
 	}
 }
+
+// TestURLIsOpened has a server refuse a call until its user has opened a URL, and say when that is done.
+func TestURLIsOpened(t *testing.T) {
+	const refusal = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[` +
+		`{"mode":"url","message":"There:","url":"https://fake.example/","elicitationId":"7"}]}}}`
+	const done = `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"7"}}`
+	var asked []string
+	opened := make(chan string, 10)
+	options := answering(&asked)
+	options.ElicitationCompleteHandler = func(_ context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+		opened <- req.Params.ElicitationID
+	}
+	k := newKit(t, nil, fake("fake"))
+	client := k.serveClient(options, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	lines := func(text string) string {
+		return "await mcp_fake.lines(lines=" + string(mustJSON([]byte(text))) + ")\n"
+	}
+	text, _ := k.call(client, map[string]any{"code": "import mcp\n" + lines(done) +
+		"try: " + lines(refusal) + "except mcp.MCPError as e: print(e)\n" + lines(done+"\n"+done)})
+	contains(t, text, "sign in first (its user was asked to open a URL, and has agreed to that; the call was not made")
+	if id := <-opened; id != "fake/7" || len(asked) != 1 || len(opened) > 0 {
+		t.Errorf("opened %q and %d more; asked %q", id, len(opened), asked)
+	}
+}

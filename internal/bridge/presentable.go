@@ -40,15 +40,13 @@ func presentable(server, tool string, request mcp.InputRequest) (mcp.InputReques
 		if err := checkURL(p.URL); err != nil {
 			return nil, err
 		}
-		if p.ElicitationID != "" {
-			p.ElicitationID = server + "/" + p.ElicitationID // others may have the same
-		}
+		p.ElicitationID = elicitationID(server, p.ElicitationID)
 		return &p, nil
 	}
 	if p.Mode != "form" && p.Mode != "" {
 		return nil, fmt.Errorf("there is no elicitation of mode %.60q", p.Mode)
 	}
-	p.Mode = "form"
+	p.Mode, p.ElicitationID = "form", ""
 	schema, _ := p.RequestedSchema.(json.RawMessage)
 	if len(schema) == 0 {
 		return nil, errors.New(`its form has no "requestedSchema"`)

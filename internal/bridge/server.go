@@ -66,7 +66,7 @@ func (b *Bridge) meet(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if s, ok := req.GetSession().(*mcp.ServerSession); ok && b.client.Load() == nil {
 			if p := s.InitializeParams(); p != nil && p.Capabilities != nil {
-				c := &client{can: p.Capabilities}
+				c := &client{can: p.Capabilities, done: s.NotifyElicitationComplete}
 				if p.ProtocolVersion < severalRounds {
 					c.roots = request(s)
 				}

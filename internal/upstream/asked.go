@@ -193,6 +193,42 @@ func (sess *session) input(ctx context.Context, result json.RawMessage) (given, 
 	return g, failed
 }
 
+// wantsURL reports whether a server has refused a call because its user must open a URL first, as revision 2025-11-25
+// has it.
+func wantsURL(err error) bool {
+	var call *CallError
+	return errors.As(err, &call) && call.Code == mcp.CodeURLElicitationRequired &&
+		gjson.GetBytes(call.Data, "elicitations.0.url").Exists()
+}
+
+// maxURLs is how many URLs a user is asked to open for one call.
+const maxURLs = 3
+
+// openFirst asks the user to open what a call was refused for. The call's error says what came of that: it is for code
+// to call again, when it has been done.
+func (sess *session) openFirst(ctx context.Context, refused error) error {
+	var call *CallError
+	errors.As(refused, &call)
+	agreed := true
+	for i, wanted := range gjson.GetBytes(call.Data, "elicitations").Array() {
+		request, err := parseAsked("elicitation/create", json.RawMessage(wanted.Raw))
+		var response mcp.InputResponse
+		if err == nil && i < maxURLs {
+			request.(*mcp.ElicitParams).Mode = "url"
+			response, err = sess.calls.respond(ctx, []context.Context{ctx}, request)
+		}
+		result, ok := response.(*mcp.ElicitResult)
+		agreed = agreed && err == nil && ok && result.Action == "accept"
+	}
+	said := "did not agree to that"
+	if agreed {
+		said = "has agreed to that; the call was not made, and can be when it is done"
+	}
+	e := *call
+	e.Err = fmt.Errorf("%w (its user was asked to open a URL, and %s)", call.Err, said)
+	return &e
+}
+
 // given is what a call is sent again with.
 type given struct {
 	responses mcp.InputResponseMap

@@ -71,6 +71,9 @@ type Options struct {
 		ctx context.Context, server string, calls []context.Context, request mcp.InputRequest,
 	) (mcp.InputResponse, error)
 
+	// OnOpened, when set, is told that what a URL was to be opened for has happened, by the id that the server gave it.
+	OnOpened func(ctx context.Context, server, id string)
+
 	// OnProgress, when set, is told what a server says of a call's progress, in the context of that. It must not wait:
 	// nothing else of the server is read until it returns.
 	OnProgress func(ctx context.Context, server string, p Progress)
@@ -135,6 +138,9 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.Offers == nil {
 		opts.Offers = func() *mcp.ClientCapabilities { return &mcp.ClientCapabilities{} }
+	}
+	if opts.OnOpened == nil {
+		opts.OnOpened = func(context.Context, string, string) {}
 	}
 	if opts.OnProgress == nil {
 		opts.OnProgress = func(context.Context, string, Progress) {}

@@ -93,7 +93,10 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		Capabilities:           s.pool.opts.Offers(),
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
 		LoggingMessageHandler:  sess.logMessage,
-		MultiRoundTrip:         &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
+		ElicitationCompleteHandler: func(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+			s.pool.opts.OnOpened(ctx, s.config.Name, req.Params.ElicitationID)
+		},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
 	step, err := "initialize", error(nil)
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
@@ -299,6 +302,8 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		switch {
 		case round > 0 && errors.Is(err, errNotSent):
 			return nil, sess.callError(name, errors.New("the server ended after it had asked something"))
+		case wantsURL(err):
+			return nil, sess.openFirst(ctx, err)
 		case err != nil || !sess.inputRequired(result):
 			return result, err
 		}

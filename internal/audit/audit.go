@@ -190,7 +190,7 @@ func (l *Log) Lines() int {
 type EarlierWriteError struct{ error }
 
 // Settle has every line appended so far be written, and synced soon after. It fails where one after the first since is
-// known to be lost, and as EarlierWriteError where another is: of a sync that fails, who asks next is told.
+// known to be lost, and with an EarlierWriteError where one before it is: the first caller after a failed sync is told.
 func (l *Log) Settle(since int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,7 +209,7 @@ func (l *Log) Sync(since int) error {
 	return l.tell(since)
 }
 
-// tell is what is known to be lost, for who has lines after the first since. l.mu is held.
+// tell returns the failure that has lost lines, to a caller whose own lines follow the first since. l.mu is held.
 func (l *Log) tell(since int) error {
 	own, another := l.lost > since, l.lost > l.told
 	l.told = l.lost

@@ -84,7 +84,7 @@ func (a *Approvals) Approve(e Entry) error {
 	return a.change(e, func(list []approval) []approval { return append(list, p) })
 }
 
-// ErrNotApproved is an approval that is to be taken back and was never given.
+// ErrNotApproved is the error of revoking an approval that was never given.
 var ErrNotApproved = hint.New("it was not approved", "there are: codemode servers")
 
 // Revoke forgets the entry, whatever it said when it was approved.

@@ -54,7 +54,7 @@ type foreignError struct{ err error }
 func (e *foreignError) Error() string { return e.err.Error() }
 func (e *foreignError) Unwrap() error { return e.err }
 
-// checkName refuses what nobody could ask for, or what would write on the terminal of who lists it.
+// checkName refuses an empty name, and control characters, which a terminal would obey.
 func checkName(name string) error {
 	switch {
 	case name == "":

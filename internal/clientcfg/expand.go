@@ -20,7 +20,7 @@ type Ref struct {
 	Variable   string // of the environment
 	Default    string // for a Variable that is not set, or empty
 	HasDefault bool
-	File       string // whose content it stands for
+	File       string // its content replaces the reference
 	Folder     string // workspaceFolder, userHome, …
 	Asks       string // what only the program itself can find out: by asking its user, or by running a command
 }
@@ -298,7 +298,7 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 	return Ready, ""
 }
 
-// HasToken says whether an entry has what its server is told of who asks.
+// HasToken says whether an entry authenticates itself to its server.
 func HasToken(s config.Server) bool {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// A report is a file to attach to a bug report, without what is nobody else's business.
+// A report is a file to attach to a bug report, without private data.
 type report struct {
 	env  Env
 	file string // empty is none, - is stdout

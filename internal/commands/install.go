@@ -247,7 +247,7 @@ func (s *installation) here(c clientcfg.Client) bool {
 	return err == nil && targets[0].Detected
 }
 
-// ask shows what is here, and asks where there is somebody to.
+// ask shows the clients that were found, and asks which to change where there is a terminal.
 func (s *installation) ask(ctx context.Context) error {
 	if err := s.status(); err != nil {
 		return err

@@ -151,7 +151,7 @@ func (t *tenancy) expand(s config.Server, resolved func(variable, value string))
 	})
 }
 
-// maxReference bounds a file whose content stands in an entry.
+// maxReference bounds a file that an entry refers to.
 const maxReference = 64 << 10
 
 func readReference(name string) ([]byte, error) {
@@ -293,8 +293,8 @@ func (t *tenancy) askable(asked []string) error {
 	return nil
 }
 
-// unusable are the servers that are there and that code cannot be given, under each name that somebody may mean them
-// by. One that starts codemode is none of the user's: the way out is not to mend it.
+// unusable are the servers that code cannot be given, under each name that they may be asked for by. One that starts
+// codemode itself is left out: mending it is not what helps.
 func (t *tenancy) unusable() (list []bridge.Unusable) {
 	given := names(t.given())
 	for _, e := range t.found.Entries {

@@ -189,7 +189,7 @@ func (r *repl) loop(ctx context.Context) error {
 	}
 }
 
-// read reads what is to be run: one line, or several where the first cannot be all. The terminal shows what is typed as
+// read reads the code to run: one line, or several where the first is incomplete. The terminal shows what is typed as
 // it is only for so long, that Ctrl-C interrupts a run.
 func (r *repl) read() (string, error) {
 	fd := int(r.env.Stdin.Fd())

@@ -214,7 +214,7 @@ func (l *listing) tellUnlisted() {
 	l.ui.hints([]string{"codemode servers refresh"})
 }
 
-// server is one server with its tools, by its name or its alias. It is asked if nobody knows them.
+// server is one server with its tools, by its name or its alias. It is asked where its tools are not known yet.
 func (l *listing) server(ctx context.Context, name string) (catalog.Server, error) {
 	if alias, ok := strings.CutPrefix(name, "mcp_"); ok &&
 		slices.Contains(slices.Collect(maps.Values(l.aliases)), alias) {

@@ -189,7 +189,7 @@ func (t *tenancy) ownFile(local string) string {
 	return filepath.Join(t.config.Servers.Dir, local+".json")
 }
 
-// tellOffer shows an entry as it would be stored, and says what is to be known of it.
+// tellOffer shows an entry as it would be stored, with warnings about it.
 func tellOffer(env Env, ui *ui, offered registry.Server, made registry.Entry, text string) {
 	ui.note("server", strings.TrimSpace(fmt.Sprintf(
 		"%s %s: %s", offered.Name, cut(offered.Version, maxName), cut(offered.Description, maxOffer),

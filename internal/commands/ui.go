@@ -106,7 +106,7 @@ func (u *ui) raw(text string) {
 	_, _ = io.WriteString(u.out, bridge.Visible(text))
 }
 
-// aside takes the progress line away for what a program prints, whose end it must not stand behind.
+// aside clears the progress line before a program's output, which must not end up behind it.
 func (u *ui) aside(printed []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

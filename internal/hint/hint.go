@@ -17,7 +17,7 @@ type Hinter interface {
 	Hint() []string
 }
 
-// Of is what to do about an error: what the outermost says that has something to say.
+// Of is what to do about an error: the hints of the outermost error in the chain that has some.
 func Of(err error) []string {
 	for h := Hinter(nil); errors.As(err, &h); err = errors.Unwrap(h) {
 		if hints := h.Hint(); len(hints) > 0 {

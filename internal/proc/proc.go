@@ -145,8 +145,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// stderrLinger is how long a process that has ended may keep its standard error open by an heir that
-// cannot be killed.
+// stderrLinger is how long a process that has ended may keep its standard error open by a descendant
+// that cannot be killed.
 const stderrLinger = time.Second
 
 // wait ends when the process, its descendants and its standard error have ended.

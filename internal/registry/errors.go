@@ -126,7 +126,7 @@ func (e *LackError) Hint() []string {
 	}
 }
 
-// InputError is a server that needs to be told what nobody has said.
+// InputError is a server that needs values which were not given.
 type InputError struct {
 	Name  string
 	Needs []Need

@@ -60,7 +60,7 @@ func (p *places) installation(path string) {
 	}
 	whole := resolveExisting(prefix)
 	for _, part := range parts {
-		// A link that leads out of the installation is somebody's word: it could lead to a key.
+		// A link that leads out of the installation is not followed: it could lead to a key.
 		if real, err := filepath.EvalSymlinks(filepath.Join(prefix, part)); err == nil && holds(whole, real) {
 			p.show(filepath.Join(prefix, part))
 		}

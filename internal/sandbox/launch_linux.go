@@ -205,7 +205,7 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	return nil
 }
 
-// begin starts the reaper of the process that pidfd stands for, and has the second stage become what it is to be.
+// begin starts the reaper of the process that pidfd stands for, and lets the second stage execute the guest.
 func (s *nativeSandbox) begin(l *launch, pidfd int, config, status *os.File) error {
 	if l.info != nil { // who the guest is, is not known before
 		err := s.handshake(l, config, status)

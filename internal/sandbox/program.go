@@ -27,7 +27,7 @@ type ProgramOptions struct {
 }
 
 // Programs starts ordinary programs within the restrictions of the native runtime, or not at all. It holds nothing
-// to be closed: what it starts belongs to who starts it.
+// to be closed: the caller owns what it starts.
 type Programs struct {
 	protected []string
 	homes     []string

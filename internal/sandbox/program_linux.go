@@ -108,7 +108,7 @@ type program struct {
 
 func (p *program) Pid() int { return p.sandbox.first() }
 
-// Wait returns when nobody of the program is left.
+// Wait returns when no process of the program is left.
 func (p *program) Wait() error {
 	<-p.sandbox.Done()
 	exit := p.sandbox.Exit()

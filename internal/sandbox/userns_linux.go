@@ -40,7 +40,7 @@ func (l *launch) prepareUserns() error {
 		attr.Cloneflags &^= unix.CLONE_NEWNET
 	}
 	if v.grace > 0 {
-		attr.Pdeathsig = syscall.SIGTERM // the reaper sees to the rest
+		attr.Pdeathsig = syscall.SIGTERM // the reaper kills it after the grace
 	}
 	uid, gid := os.Geteuid(), os.Getegid()
 	if l.givesUpRoot() {

@@ -146,7 +146,7 @@ func create(dir *os.Root, tmp, base string) error {
 	return nil
 }
 
-// readRegular reads a file, and nothing that is none: a link is not followed, a pipe not waited for.
+// readRegular reads a regular file: a link is not followed, a pipe not waited for.
 func readRegular(dir *os.Root, base string) ([]byte, error) {
 	f, info, err := openRegular(dir, base)
 	for n := 1; n < attempts && errors.Is(err, errChanged); n++ { // it was exchanged between the look and the opening

@@ -138,7 +138,7 @@ func (y *yamlTree) change(p yamlPair, path []string, v any) ([]edit, error) {
 	return y.replace(p, yamlValue(v)), nil
 }
 
-// same says whether a value is what is to be set; of a table, whether it has what is to be set.
+// same says whether a value equals the one to set; of a table, whether it holds all members to set.
 func same(n *yaml.Node, v any) bool {
 	var is any
 	if n.Decode(&is) != nil {

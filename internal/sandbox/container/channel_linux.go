@@ -149,7 +149,7 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return a.conn.Write(p)
 }
 
-// end has nobody wait any more for a guest that has ended, and reads end once what is there has been read: a guest
+// end stops the wait for a guest that has ended; reads end once what is there has been read: a guest
 // whose engine's command has died lives on as long as the engine lets it.
 func (a *awaited) end() {
 	a.listener.Close()

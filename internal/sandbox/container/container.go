@@ -118,7 +118,7 @@ func (r *Runtime) Probe(ctx context.Context) (sandbox.Report, error) {
 	return e.report(r.opts.Image), nil
 }
 
-// Close waits for containers that are still being removed. Sandboxes are closed by who started them.
+// Close waits for containers that are still being removed. Sandboxes are closed by their owners.
 func (r *Runtime) Close() error {
 	r.end()
 	r.work.Wait()

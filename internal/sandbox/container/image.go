@@ -41,7 +41,7 @@ func (i Image) Present(ctx context.Context) (bool, error) {
 }
 
 // Pull fetches the image, also where the engine has an older one of that name. progress gets the engine's
-// own words, line by line; nil is nobody. It takes as long as it takes: ctx alone bounds it.
+// own words, line by line; it may be nil. ctx alone bounds the time.
 func (i Image) Pull(ctx context.Context, progress func(line string)) error {
 	e, err := i.r.ready(ctx)
 	if err != nil {

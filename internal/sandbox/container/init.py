@@ -143,7 +143,7 @@ def become_guest(channel, outputs, env, boot):
 
 
 def keep(guest, tails, limit):
-    """Wait for the guest, end whoever is left of it, and tell."""
+    """Wait for the guest, kill the processes that it has left, and report."""
     import _signal
     from _thread import start_new_thread
 
@@ -255,7 +255,7 @@ def killed_for_memory():
 
 
 def tail(pipe):
-    """The last bytes in a pipe that nobody else is left of."""
+    """The last bytes in a pipe whose other holders have ended."""
     posix.set_blocking(pipe, False)
     data = b""
     try:

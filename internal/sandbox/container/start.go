@@ -62,7 +62,7 @@ func (r *Runtime) fetch(ctx context.Context) error {
 	return r.Image().Pull(ctx, func(line string) { tell(what + ": " + line) })
 }
 
-// progress is Options.Progress, whether anybody wants it or not.
+// progress is Options.Progress, or does nothing where that is nil.
 func (r *Runtime) progress() func(string) {
 	if r.opts.Progress == nil {
 		return func(string) {}

@@ -5,12 +5,12 @@
 package mount
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 )
@@ -53,16 +53,16 @@ func (r Rules) Choose(wishes []Wish) ([]sandbox.Mount, error) {
 	return list, nil
 }
 
-// choose follows a wish's links, and says why it cannot be had.
+// choose follows the links of a requested path, and says why it is refused.
 func (r Rules) choose(w Wish) (string, error) {
 	real, err := filepath.EvalSymlinks(w.Path)
 	if err != nil {
-		return "", cause(err)
+		return "", fileerr.Cause(err)
 	}
 	fi, err := os.Stat(real)
 	switch {
 	case err != nil:
-		return "", cause(err)
+		return "", fileerr.Cause(err)
 	case w.File && fi.IsDir():
 		return "", hint.New("it is a folder", "to show it to code: --mount "+hint.Word(w.Path))
 	case w.File && !fi.Mode().IsRegular():
@@ -76,18 +76,9 @@ func (r Rules) choose(w Wish) (string, error) {
 	}
 	f, err := os.Open(real)
 	if err != nil {
-		return "", cause(err)
+		return "", fileerr.Cause(err)
 	}
 	return real, f.Close()
-}
-
-// cause drops the path from an error of a file that is named anyway.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -102,7 +93,7 @@ func kindOf(mode fs.FileMode) string {
 	return "something else"
 }
 
-// RefusedError is a wish that cannot be had.
+// RefusedError is a requested path that is refused.
 type RefusedError struct {
 	Wish Wish
 	Err  error

@@ -154,8 +154,8 @@ func (d distribution) ensure(ctx context.Context) error {
 
 func (d distribution) marker() string { return filepath.Join(d.dir, markerName) }
 
-// whole tells about the marker of a distribution that is in place, whose interpreter can be executed, gives nobody its
-// user's rights, and finds its library. It costs a few microseconds, since every start asks.
+// whole returns the marker's file of a distribution that is complete: the interpreter can be executed, is not
+// set-user-ID, and finds its library. It costs a few microseconds, since every start asks.
 func (d distribution) whole() (fs.FileInfo, error) {
 	const permissions = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	for _, path := range d.vital() {

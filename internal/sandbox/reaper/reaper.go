@@ -1,5 +1,5 @@
 // Package reaper is the small process beside a guest that ends it when codemode has died, or when the guest holds
-// more memory than it may and no cgroup sees to that.
+// more memory than it may and no cgroup limits it.
 //
 // An MCP server that runs in a sandbox gets a moment to end by itself first, as it would without one: the end of
 // codemode is that of its input.

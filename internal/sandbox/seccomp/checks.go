@@ -81,9 +81,9 @@ var prctls = []uint32{
 	0x53564d41, // PR_SET_VMA
 }
 
-// fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease stops who else opens
-// them, a notice tells who does, an owner of a descriptor gets its signals. The pages of pipes are counted for all that
-// is the user's, so a pipe keeps the size it was made with.
+// fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease delays others that
+// open them, a notification tells of them, and the owner of a descriptor gets its signals. The pages of pipes are
+// counted for all that is the user's, so a pipe keeps the size it was made with.
 var fcntls = []uint32{
 	0, 1, 2, 3, 4, // F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL
 	5, 6, 7, // F_GETLK, F_SETLK, F_SETLKW
@@ -108,8 +108,8 @@ var programPrctls = []uint32{
 	38, // PR_SET_NO_NEW_PRIVS
 }
 
-// noSetIDs lets an ordinary program make no file that gives its users to who executes it: files in folders that it was
-// given are seen outside, and are its user's there.
+// noSetIDs forbids an ordinary program to make set-user-ID and set-group-ID files: files in folders that it was
+// given are seen outside, and belong to its user there.
 func noSetIDs(p *program) {
 	for name, mode := range changesMode {
 		p.rule(name, setsID(mode)...)

@@ -32,7 +32,7 @@ type Watch struct {
 	counted *count // nil before it was first necessary
 }
 
-// Open opens what is to be looked at while the guest has no code of anybody's yet, so that it cannot hide it later.
+// Open opens the files to read before the guest runs any code, so that it cannot hide them later.
 // The caller calls Close.
 func Open(g Guest) *Watch {
 	w := &Watch{guest: g}

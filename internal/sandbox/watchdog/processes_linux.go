@@ -76,7 +76,7 @@ func below(pid int, shared bool, list []process) []process {
 	return list
 }
 
-// children adds those that a thread has started, and who is below them.
+// children adds the processes that a thread has started, and their descendants.
 func children(p process, tid int, shared bool, list []process) []process {
 	b, _ := read(procFile(p.pid, "task/"+strconv.Itoa(tid)+"/children")) // of one that has just ended there are none
 	for _, f := range bytes.Fields(b) {

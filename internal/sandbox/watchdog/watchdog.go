@@ -7,7 +7,7 @@
 // machine since (its huge pages are off), so it is stopped again only when that could be too much. How soon the
 // next look comes goes by how much is left.
 //
-// It kills nobody: that is its user's, the guest's reaper.
+// It kills nothing: its caller does, the guest's reaper.
 package watchdog
 
 // A Guest is whom to watch.

@@ -247,7 +247,7 @@ class Outbox:
             return False
 
     def _renew(self):
-        """Give descriptors 1 and 2 new pipes; whoever else holds the old ones writes to nobody."""
+        """Give descriptors 1 and 2 new pipes; what other holders of the old ones write is lost."""
         _occupy()
         self._left += [fd for fd, name in self._pipes.items() if name]
         self._pipes = {}

@@ -49,7 +49,7 @@ class Reader:
                 self._take_in()
 
     def rouse(self):
-        """Have the thread read: somebody waits for an answer who does not read himself."""
+        """Let the reader thread read: another thread waits for an answer, and does not read itself."""
         if self._standing_by:
             try:
                 self._alarm.release()
@@ -72,7 +72,7 @@ class Reader:
                     self._take_in()
 
     def _stand_by(self, seen):
-        """Wait until the main thread leads no more, or somebody else needs an answer."""
+        """Wait until the main thread no longer reads, or another thread needs an answer."""
         self._standing_by = True
         while seen != self._leads or not self._turn.acquire(False):
             seen = self._leads

@@ -108,7 +108,7 @@ class Session:
         self._namespace.update(params)
 
     def _at_end(self):
-        """Stop: nobody is there any more. A run that is being executed would go on for nobody."""
+        """Stop, and the run that is being executed with it: the host has gone."""
         if self._interrupts.running:
             posix._exit(0)
         self._inbox.put(None)

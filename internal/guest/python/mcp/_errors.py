@@ -19,7 +19,7 @@ class MCPError(RuntimeError):
 
 
 class ServerError(MCPError, KeyError):
-    """There is no such server here; a KeyError, too, for who looks it up in mcp_servers."""
+    """There is no such server here; a KeyError, too, for code that looks it up in mcp_servers."""
 
     __module__ = "mcp"
     __str__ = Exception.__str__  # KeyError's is that of a key
@@ -59,7 +59,7 @@ class ToolError(MCPError):
         self.data = data
 
     def named(self, text):
-        """A text with the call before it: of many side by side nobody would know which it was."""
+        """A text with the call before it: of many side by side it would not be clear which it was."""
         if not self.tool:
             return text
         if self.tool in text and str(self.server) in text:

@@ -46,6 +46,7 @@ const (
 	RunBegins Event = "run"
 	Sending   Event = "sending"
 	Called    Event = "call"
+	Asked     Event = "asked" // a server, in the middle of a call
 	RunEnded  Event = "end"
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -217,16 +218,8 @@ func (u *underWay) inquire(
 		response, err = u.run.req.Respond(ctx, shown)
 	} else {
 		err = u.live.withUser(ctx, u.run, func() error {
-			if err := u.live.mayAsk(u.run); err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeoutCause(ctx, u.live.bridge.admission.patience, errUnanswered)
-			defer cancel()
-			response, err = u.run.req.Respond(ctx, shown)
-			if err != nil {
-				return causeOf(ctx, err)
-			}
-			return nil
+			response, err = u.askNow(ctx, server, tool, shown)
+			return err
 		})
 	}
 	if err == nil && !isAnswer(request, response) {
@@ -245,11 +238,29 @@ func (u *underWay) inquire(
 	return nil, err
 }
 
+// askNow has the client answer what its user may have to do something for. The caller has the turn.
+func (u *underWay) askNow(
+	ctx context.Context, server, tool string, request mcp.InputRequest,
+) (response mcp.InputResponse, err error) {
+	if err := u.live.mayAsk(u.run); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, u.live.bridge.admission.patience, errUnanswered)
+	defer cancel()
+	if response, err = u.run.req.Respond(ctx, request); err != nil {
+		err = causeOf(ctx, err)
+	}
+	u.run.recordAsked(server, tool, request, response, err, time.Since(began))
+	return response, err
+}
+
 // isAnswer reports whether an answer is to such a request. What is between client and codemode is taken out of it.
 func isAnswer(request mcp.InputRequest, response mcp.InputResponse) (ok bool) {
 	switch r := response.(type) {
 	case *mcp.ElicitResult:
 		_, ok = request.(*mcp.ElicitParams)
+		ok = ok && (r.Action == "accept" || r.Action == "decline" || r.Action == "cancel")
 		r.Meta = nil
 	case *mcp.ListRootsResult:
 		_, ok = request.(*mcp.ListRootsParams)

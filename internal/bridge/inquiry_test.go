@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/audit"
 )
 
 // asks has a server ask, and prints what it was answered.
@@ -43,7 +46,7 @@ func TestServerAsksTheClient(t *testing.T) {
 		for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
 			t.Run(strings.Join(server, " ")+" "+protocol, func(t *testing.T) {
 				var asked []string
-				k := newKit(t, nil, fake("fake", server...))
+				k := newKit(t, func(o *Options) { o.Config.Expose = []string{"fake.ask"} }, fake("fake", server...))
 				client := k.serveClient(answering(&asked), &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 				text, _ := k.call(client, map[string]any{"code": strings.Join([]string{
 					asks("form", "how\u202e old?"), asks("url", "there:"), asks("sample", "write"), asks("roots", ""),
@@ -52,6 +55,15 @@ func TestServerAsksTheClient(t *testing.T) {
 					t, text, `{"form":{"action":"accept","content":{"age":36,"color":"green","name":"Ada"}}}`,
 					`{"url":{"action":"accept"}}`, `{"sample":{"content":{"type":"text","text":"so be it"}`, `{"roots":{"roots":[]}}`,
 				)
+				result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
+					Name: "fake_ask", Arguments: map[string]any{"what": "form", "message": "exposed"},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				contains(t, result.Content[0].(*mcp.TextContent).Text, `{"form":{"action":"accept"`)
+				contains(t, asked[len(asked)-1], "\nexposed")
+				asked = asked[:len(asked)-1]
 				want(t, strings.Join(asked, "; "), `The server fake asks this in the middle of a call of its ask:`+"\n"+
 					`how\u202e old? ; The server fake asks this in the middle of a call of its ask:`+"\n"+
 					`there: https://fake.example/consent; write`)
@@ -75,7 +87,11 @@ func TestServerAsksNobody(t *testing.T) {
 		"note: server fake asked its user to fill in a form (elicitation/create), and was refused: this client does not offer that",
 	)
 	var asked []string
-	k = newKit(t, func(o *Options) { o.Config.Policy.Questions = 1 }, fake("fake", "-asks"))
+	dir := filepath.Join(t.TempDir(), "audit")
+	k = newKit(t, func(o *Options) {
+		o.AuditDir, o.Config.Policy.Questions = dir, 1
+		o.Config.Audit.Keep, o.Config.Audit.MaxSize = 2, 1<<20
+	}, fake("fake", "-asks"))
 	client := k.serveClient(answering(&asked), nil)
 	text, _ = k.call(client, map[string]any{"code": asks("url", "1") + "\n" + asks("form", "2")})
 	contains(
@@ -85,6 +101,15 @@ func TestServerAsksNobody(t *testing.T) {
 	if len(asked) != 1 {
 		t.Errorf("asked %q", asked)
 	}
+	var lines []string
+	if _, err := audit.Read(dir, func(r audit.Record, _ []byte) {
+		if r.Event == audit.Asked {
+			lines = append(lines, r.Server+" "+r.Tool+" "+r.Outcome+" "+r.Note)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, strings.Join(lines, ", "), "fake elicitation/create ok asked by the server in ask: accept")
 }
 
 // TestServerAsksSeveralRuns has a server ask while it works for two sessions, over a connection that does not say for

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"codemode/internal/audit"
 )
 
@@ -124,3 +126,25 @@ func (r *run) recordRefusal(server, tool, rule string, how ending) {
 
 // ms is a time in milliseconds, to three places.
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// recordAsked writes of what a server asked in the middle of a call, and not what was answered.
+func (r *run) recordAsked(
+	server, tool string, request mcp.InputRequest, response mcp.InputResponse, err error, took time.Duration,
+) {
+	rec := audit.Record{
+		Event: audit.Asked, Server: server, Tool: "sampling/createMessage", Outcome: "ok", MS: ms(took),
+	}
+	if _, ok := request.(*mcp.ElicitParams); ok {
+		rec.Tool = "elicitation/create"
+	}
+	if rec.Note = "asked by the server"; tool != "" {
+		rec.Note += " in " + tool
+	}
+	if result, ok := response.(*mcp.ElicitResult); ok && result != nil {
+		rec.Note += ": " + result.Action
+	}
+	if err != nil || response == nil {
+		rec.Outcome = string(callFailed)
+	}
+	r.record(rec)
+}

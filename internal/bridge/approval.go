@@ -48,15 +48,15 @@ func (q question) whatever() question {
 
 // answers are what the user has said in a session, who is asked one question at a time.
 type answers struct {
-	turn chan struct{} // holds one token; whoever has it asks
+	asking chan struct{} // holds one token; whoever has it asks
 
 	mu       sync.Mutex
 	approved map[question]bool // for the session
 }
 
 func newAnswers() *answers {
-	a := &answers{turn: make(chan struct{}, 1), approved: map[question]bool{}}
-	a.turn <- struct{}{}
+	a := &answers{asking: make(chan struct{}, 1), approved: map[question]bool{}}
+	a.asking <- struct{}{}
 	return a
 }
 
@@ -113,22 +113,22 @@ func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int,
 	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, why) })
 }
 
-// withUser does what its user is needed for when it is the run's turn, while the run's deadline stands still.
+// withUser does what its user is needed for, one thing at a time in a session, while the run's deadline stands still.
 func (l *live) withUser(ctx context.Context, r *run, do func() error) error {
 	if !r.clock.hold() {
 		return errStopping
 	}
 	defer r.clock.release()
 	select {
-	case <-r.answers.turn:
+	case <-r.answers.asking:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { r.answers.turn <- struct{}{} }()
+	defer func() { r.answers.asking <- struct{}{} }()
 	return do()
 }
 
-// mayAsk counts a question to the user, or says why there are too many. The caller has the turn.
+// mayAsk counts a question to the user, or says why there are too many. The caller holds asking.
 func (l *live) mayAsk(r *run) error {
 	if d := l.bridge.admission.rules.Question(r.asked); d.Denied {
 		return errors.New(l.bridge.admission.says(d))
@@ -137,7 +137,7 @@ func (l *live) mayAsk(r *run) error {
 	return nil
 }
 
-// approveNow is approve, of whoever has the turn.
+// approveNow is approve; the caller holds asking.
 func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q question, why string) error {
 	yes, known := r.known(q)
 	if !known {

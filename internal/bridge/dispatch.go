@@ -174,13 +174,13 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 			return nil, unrecorded(c)
 		}
 	}
-	e := p.run.ledger.begin(c.Server, c.Tool, c.Arguments, p.reads)
+	e := p.run.stats.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	began := time.Now()
 	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e}), c, p)
 	result, err := p.send(told)
 	how, took := endingOf(result, err), time.Since(began)
 	l.endCall(ctx, span, c, how, err, took)
-	p.run.ledger.end(e, how, len(result))
+	p.run.stats.end(e, how, len(result))
 	if err == nil && how == callFailed { // an error says more than a result of what a server was started with
 		result = l.bridge.servers.pool.Redactor().JSON(result)
 	}

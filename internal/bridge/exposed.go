@@ -217,13 +217,13 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 
 // exposedRun is what such a call is booked on.
 func (b *Bridge) exposedRun(from caller) *run {
-	calls := newLedger()
+	calls := newCallStats()
 	r := &run{
 		req: Request{
 			Session: exposedSession, Ask: from.ask, Unasked: from.unasked, Client: from.client, Parent: from.parent,
 			Respond: from.respond, Can: from.can, Progress: from.progress,
 		},
-		ledger:  calls,
+		stats:   calls,
 		said:    map[question]Answer{},
 		clock:   newClock(0, b.admission.patience, calls.busySoFar),
 		answers: b.exposedAnswers,

@@ -268,7 +268,7 @@ func TestPushedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-first.turn
+	<-first.lock
 	if first.retire() {
 		t.Error("a session with a run under way was pushed out")
 	}
@@ -277,7 +277,7 @@ func TestPushedOut(t *testing.T) {
 	b.mu.Lock()
 	delete(b.sessions, "a")
 	b.mu.Unlock()
-	first.turn <- struct{}{}
+	first.lock <- struct{}{}
 	for !first.retire() { // while the other looks
 		runtime.Gosched()
 	}

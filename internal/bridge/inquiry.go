@@ -133,7 +133,7 @@ type underWay struct {
 	live  *live
 	run   *run
 	call  guest.ToolCall
-	entry *entry // in the run's ledger
+	entry *entry // in the run's callStats
 }
 
 type underWayKey struct{}
@@ -184,8 +184,8 @@ func (b *Bridge) answerServer(
 	if len(calls) > 1 {
 		return of.inquire(ctx, server, "", request)
 	}
-	of.run.ledger.pause(of.entry)
-	defer of.run.ledger.resume(of.entry)
+	of.run.stats.pause(of.entry)
+	defer of.run.stats.resume(of.entry)
 	return of.inquire(ctx, server, of.call.Tool, request)
 }
 

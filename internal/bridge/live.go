@@ -59,7 +59,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 	}
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
-	l.conn.ParseInTurn(func() func() { return l.decode(maxMessage) })
+	l.conn.LimitParsing(func() func() { return l.decode(maxMessage) })
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
 	l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
@@ -71,7 +71,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	ctx, span := b.opts.Telemetry.Sandbox(ctx)
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
-		Stdin: req.Stdin, StdinTurn: req.StdinTurn, Policy: Policy(b.opts.Config.Sandbox),
+		Stdin: req.Stdin, StdinLock: req.StdinLock, Policy: Policy(b.opts.Config.Sandbox),
 		Mounts: req.mounts, Env: req.env,
 	})
 	if err != nil {

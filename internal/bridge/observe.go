@@ -115,7 +115,7 @@ func (l *live) beginCall(ctx context.Context, c guest.ToolCall, p permit) (conte
 // refused tells of a call that was not made.
 func (l *live) refused(ctx context.Context, r *run, c guest.ToolCall, no *refusal) {
 	how, rule := no.how, no.data.Rule
-	r.ledger.refuse(c.Server, c.Tool, how)
+	r.stats.refuse(c.Server, c.Tool, how)
 	r.recordRefusal(c.Server, c.Tool, rule, how)
 	if t := l.bridge.opts.Telemetry; t != nil && how == callDenied {
 		server := c.Server
@@ -131,20 +131,38 @@ func (l *live) refused(ctx context.Context, r *run, c guest.ToolCall, no *refusa
 	}
 }
 
-// serverStarts is told of each start of a server's process: what came of it, and then its end.
-func (b *Bridge) serverStarts(ctx context.Context, server string) (started func(error) (ended func())) {
-	t := b.opts.Telemetry
-	ctx, span := t.Upstream(ctx, server)
-	return func(err error) func() {
-		if err != nil {
-			span.End("failed", "server_start")
-			return nil
-		}
-		span.End("ok", "")
-		t.Upstreams(ctx, 1)
-		return func() { t.Upstreams(ctx, -1) }
-	}
+// startObserver tells telemetry of servers' starts, and the clocks of runs of their waits for one.
+type startObserver struct{ telemetry *telemetry.Telemetry }
+
+func (o startObserver) Starting(ctx context.Context, server string) upstream.Start {
+	ctx, span := o.telemetry.Upstream(ctx, server)
+	return serverStart{o.telemetry, ctx, span}
 }
+
+// Waiting stops the clock of a run that waits.
+func (o startObserver) Waiting(ctx context.Context, server string, limit time.Duration) (over func()) {
+	c, ok := ctx.Value(clockKey{}).(*clock)
+	if !ok {
+		return func() {}
+	}
+	return c.holdStart(server, cmp.Or(limit, unlimitedStart))
+}
+
+// serverStart is one start, as a span; a server that is ready is counted while its process lives.
+type serverStart struct {
+	telemetry *telemetry.Telemetry
+	ctx       context.Context
+	span      *telemetry.Span
+}
+
+func (s serverStart) Failed(error) { s.span.End("failed", "server_start") }
+
+func (s serverStart) Ready() {
+	s.span.End("ok", "")
+	s.telemetry.Upstreams(s.ctx, 1)
+}
+
+func (s serverStart) Ended() { s.telemetry.Upstreams(s.ctx, -1) }
 
 type clockKey struct{}
 
@@ -155,15 +173,6 @@ func withClock(ctx context.Context, c *clock) context.Context {
 
 // unlimitedStart stands for mcp.start_timeout = 0.
 const unlimitedStart = 24 * time.Hour
-
-// awaitsStart is told of each wait for a server's start, in the context of whoever waits.
-func (b *Bridge) awaitsStart(ctx context.Context, server string, limit time.Duration) (over func()) {
-	c, ok := ctx.Value(clockKey{}).(*clock)
-	if !ok {
-		return func() {}
-	}
-	return c.holdStart(server, cmp.Or(limit, unlimitedStart))
-}
 
 // progress tells whoever waits what it is that takes time, if anybody wants to know; an empty text is its end.
 func (b *Bridge) progress(subject, text string) {

@@ -36,7 +36,7 @@ type Request struct {
 	Script   bool   // a program rather than a cell: the value of a last expression is not wanted
 	Stdin    *os.File
 
-	StdinTurn sync.Locker // see sandbox.Spec
+	StdinLock sync.Locker // see sandbox.Spec
 
 	// Output, when set, gets what is printed as it is printed, and the outcome carries none of it.
 	// Display gets images the same way. Both are called from one goroutine.
@@ -82,7 +82,7 @@ type run struct {
 	shown    func(arguments json.RawMessage) (text, note string) // what the log has of a call's; nil shows none
 	calls    atomic.Int64
 	refusals atomic.Int64
-	ledger   *ledger
+	stats    *callStats
 
 	ends      sync.Mutex     // held until the log has them
 	unwritten []audit.Record // ends of calls that have no line yet
@@ -96,7 +96,7 @@ type run struct {
 	done           []string            // of notes
 	said           map[question]Answer // the user's answers that hold until the run ends
 	admitted       int                 // calls that policy has let pass; admission's
-	asked          int                 // questions to the user; of whoever has the turn to ask
+	asked          int                 // questions to the user; counted while asking is held
 	over           bool                // the outcome has been made: what still comes is too late
 }
 
@@ -115,7 +115,7 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	if b.client.Load() == nil && req.Can != nil {
 		b.client.Store(&client{can: req.Can})
 	}
-	s, err := b.turn(ctx, req.Session)
+	s, err := b.lockSession(ctx, req.Session)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Outcome{
@@ -136,9 +136,9 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	return out
 }
 
-// turn returns the session of that name when it is the caller's turn to run there. One that was pushed out before the
-// turn came is made again.
-func (b *Bridge) turn(ctx context.Context, name string) (*session, error) {
+// lockSession returns the session of that name, locked for the caller's run. One that was pushed out before it could be
+// locked is made again.
+func (b *Bridge) lockSession(ctx context.Context, name string) (*session, error) {
 	for {
 		s, err := b.session(name)
 		if err != nil {
@@ -213,7 +213,7 @@ func (b *Bridge) nearest(name string) string {
 	return ""
 }
 
-// run does one run; the caller has the turn.
+// run does one run; the caller has locked the session.
 func (s *session) run(ctx context.Context, req Request, selected []config.Server) (out Outcome) {
 	began := time.Now()
 	id := strings.ToLower(rand.Text()[:runIDLength])
@@ -249,7 +249,7 @@ func (s *session) writeReceipt(out *Outcome, l *live, r *run, began, started tim
 	asked, starting := r.clock.stood()
 	out.Receipt = receiptFor(l.box.Enforced())
 	out.Receipt.Run = r.id
-	r.ledger.close(out)
+	r.stats.close(out)
 	p := &out.Receipt
 	p.StartMS, p.AskedMS = (started.Sub(began) + starting).Milliseconds(), asked.Milliseconds()
 	p.PythonMS = max(0, (took-asked-starting).Milliseconds()-p.ToolsMS)
@@ -308,9 +308,9 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	n := s.runs
 	s.mu.Unlock()
 	c := s.bridge.opts.Config.Output
-	calls := newLedger()
+	calls := newCallStats()
 	r := &run{
-		n: n, req: req, ledger: calls, said: map[question]Answer{},
+		n: n, req: req, stats: calls, said: map[question]Answer{},
 		clock:   newClock(req.Timeout, s.bridge.admission.patience, calls.busySoFar, l.processorTime),
 		answers: s.answers,
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,

@@ -17,7 +17,7 @@ import (
 type session struct {
 	bridge *Bridge
 	name   string
-	turn   chan struct{} // holds one token; whoever has it may run
+	lock   chan struct{} // holds one token; whoever has it may run
 
 	answers *answers
 
@@ -36,22 +36,22 @@ type session struct {
 const keptOutputs = 16
 
 func newSession(b *Bridge, name string) *session {
-	s := &session{bridge: b, name: name, turn: make(chan struct{}, 1), answers: newAnswers(), since: time.Now()}
-	s.turn <- struct{}{}
+	s := &session{bridge: b, name: name, lock: make(chan struct{}, 1), answers: newAnswers(), since: time.Now()}
+	s.lock <- struct{}{}
 	return s
 }
 
-// begin waits for the session's turn. The caller calls end when it returned nil.
+// begin locks the session, for one run. The caller calls end when it returned nil.
 func (s *session) begin(ctx context.Context) error {
 	select {
-	case <-s.turn:
+	case <-s.lock:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		s.turn <- struct{}{}
+		s.lock <- struct{}{}
 		return errClosed
 	}
 	s.runs++
@@ -62,12 +62,12 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// end gives the turn back and lets the sandbox go when nobody comes for it in time.
+// end unlocks the session, and lets the sandbox go when nobody comes for it in time.
 func (s *session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = time.Now()
-	s.turn <- struct{}{} // before the timer, which needs it; who begins then waits for the lock
+	s.lock <- struct{}{} // before the timer, which needs it; who begins then waits for mu
 	if after := s.bridge.opts.Config.Sandbox.IdleTimeout; s.live != nil && !s.closed && after > 0 {
 		s.stopped.Add(1)
 		s.idle = time.AfterFunc(after, s.expire)
@@ -78,32 +78,32 @@ func (s *session) end() {
 func (s *session) expire() {
 	defer s.stopped.Done()
 	select {
-	case <-s.turn:
+	case <-s.lock:
 	default:
 		return
 	}
 	s.drop("it was idle for " + s.bridge.opts.Config.Sandbox.IdleTimeout.String())
-	s.turn <- struct{}{}
+	s.lock <- struct{}{}
 }
 
 // idleSince reports since when nothing has run; false while something does.
 func (s *session) idleSince() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.since, len(s.turn) == 1
+	return s.since, len(s.lock) == 1
 }
 
 // retire has the session take no run any more, unless one is under way. The caller closes it.
 func (s *session) retire() bool {
 	select {
-	case <-s.turn:
+	case <-s.lock:
 	default:
 		return false
 	}
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.turn <- struct{}{}
+	s.lock <- struct{}{}
 	return true
 }
 
@@ -135,7 +135,7 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 		s.live = l
 	}
 	s.mu.Unlock()
-	if closed { // while it was starting; close waits for our turn and has not seen it
+	if closed { // while it was starting; close waits for our lock and has not seen it
 		l.close()
 		return nil, errClosed
 	}
@@ -218,7 +218,7 @@ func (s *session) close() {
 	if l != nil {
 		l.kill(errClosed)
 	}
-	<-s.turn // the run under way sees its guest die and ends
+	<-s.lock // the run under way sees its guest die and ends
 	s.drop("")
 	s.stopped.Wait()
 	s.mu.Lock()
@@ -227,7 +227,7 @@ func (s *session) close() {
 	}
 	s.spills = nil
 	s.mu.Unlock()
-	s.turn <- struct{}{} // whoever still waits for a turn finds the session closed
+	s.lock <- struct{}{} // whoever still waits for the lock finds the session closed
 }
 
 // Policy is the sandbox policy a configuration asks for.

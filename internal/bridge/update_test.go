@@ -75,7 +75,7 @@ print(await slow)
 		if l.run == nil {
 			return false
 		}
-		calls := l.run.ledger
+		calls := l.run.stats
 		calls.mu.Lock()
 		defer calls.mu.Unlock()
 		slow := slices.ContainsFunc(

@@ -17,7 +17,7 @@ import (
 
 // terminal is where a person is asked, whatever a program's streams are connected to.
 type terminal struct {
-	turn    sync.Mutex // held while what is typed is an answer, and not the program's input
+	typing  sync.Mutex // held while what is typed is an answer, and not the program's input
 	screen  *screen
 	in, out *os.File
 }
@@ -57,8 +57,8 @@ func (t *terminal) ask(ctx context.Context, q bridge.Question) (answer bridge.An
 // put shows a question where nothing else is shown before it is answered, and what was typed before is no answer. The
 // word is one that no program knows.
 func (t *terminal) put(ctx context.Context, text string, answered func(word string) error) error {
-	t.turn.Lock()
-	defer t.turn.Unlock()
+	t.typing.Lock()
+	defer t.typing.Unlock()
 	if err := t.screen.take(ctx); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	if terminal := openTerminal(env, s); terminal != nil {
 		defer terminal.close()
-		req.StdinTurn = &terminal.turn
+		req.StdinLock = &terminal.typing
 		req.Ask = terminal.ask
 		req.Respond, req.Can = bridge.Person(terminal.fill).Respond, bridge.PersonCan()
 	}

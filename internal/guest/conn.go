@@ -33,9 +33,9 @@ type Conn struct {
 	r       *bufio.Reader
 	readErr error // what ended reading
 
-	parsing func() (done func()) // the turn to parse what is long; nil needs none
+	acquire func() (release func()) // before what is long is parsed; nil where parsing has no limit
 
-	turn     *fair.Queue // to write; messages arrive in the order in which they were queued
+	writes   *fair.Queue // messages arrive in the order in which they were queued
 	w        io.Writer
 	buf      []byte
 	writeErr error // what ended writing, perhaps in the midst of a line
@@ -43,12 +43,12 @@ type Conn struct {
 
 // NewConn returns a Conn over a stream whose lines have at most maxMessage bytes, in either direction.
 func NewConn(rw io.ReadWriter, maxMessage int) *Conn {
-	return &Conn{max: maxMessage, r: bufio.NewReaderSize(rw, bufferSize), turn: fair.New(1, 0), w: rw}
+	return &Conn{max: maxMessage, r: bufio.NewReaderSize(rw, bufferSize), writes: fair.New(1, 0), w: rw}
 }
 
-// ParseInTurn has Read wait for a turn before it parses a message that is longer than a buffer: that keeps a processor
-// busy. It is called before the first Read.
-func (c *Conn) ParseInTurn(turn func() (done func())) { c.parsing = turn }
+// LimitParsing has Read call acquire before it parses a message that is longer than a buffer, which keeps a processor
+// busy, and release behind that. It is called before the first Read.
+func (c *Conn) LimitParsing(acquire func() (release func())) { c.acquire = acquire }
 
 // Read returns the next message. Its raw members are the caller's to keep. The error is io.EOF when
 // the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
@@ -62,8 +62,8 @@ func (c *Conn) Read() (Message, error) {
 		c.readErr = err
 		return Message{}, err
 	}
-	if c.parsing != nil && len(line) > bufferSize {
-		defer c.parsing()()
+	if c.acquire != nil && len(line) > bufferSize {
+		defer c.acquire()()
 	}
 	m, err := parseMessage(line)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Conn) queue(head []byte, method string, params any) (send func() error)
 	if err != nil {
 		return func() error { return fmt.Errorf("encoding %s: %w", method, err) }
 	}
-	place := c.turn.Join("", 1)
+	place := c.writes.Join("", 1)
 	return func() error {
 		if err := c.write(place, head, body, tail); err != nil {
 			return fmt.Errorf("sending %s: %w", method, err)
@@ -137,7 +137,7 @@ func (c *Conn) Respond(id int64, result json.RawMessage) error {
 	}
 	// The id comes first: the guest reads it from there when the result is beyond Python's reach.
 	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"result":`...)
-	err := c.write(c.turn.Join("", 1), head, result, tail)
+	err := c.write(c.writes.Join("", 1), head, result, tail)
 	if errors.Is(err, ErrTooLong) {
 		text := fmt.Sprintf("the result has %d bytes; at most %d fit into a message", len(result), c.max)
 		return c.RespondError(id, codeInternal, text, ErrorData{})
@@ -159,7 +159,7 @@ func (c *Conn) RespondError(id int64, code int, message string, data ErrorData) 
 		return fmt.Errorf("encoding an error: %w", err)
 	}
 	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"error":`...)
-	if err := c.write(c.turn.Join("", 1), head, body, tail); err != nil {
+	if err := c.write(c.writes.Join("", 1), head, body, tail); err != nil {
 		return fmt.Errorf("answering request %d: %w", id, err)
 	}
 	return nil

@@ -66,7 +66,7 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 	}
 	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
 		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
-		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinTurn) })
+		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinLock) })
 	})
 	if err != nil {
 		return nil, err

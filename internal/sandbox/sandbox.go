@@ -54,9 +54,9 @@ type Spec struct {
 	Policy  Policy
 	Mounts  []Mount // what it sees of this host beside the system
 
-	// StdinTurn is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
+	// StdinLock is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
 	// not for the guest. It is nil where nobody does.
-	StdinTurn sync.Locker
+	StdinLock sync.Locker
 }
 
 // WorkDir is where a guest starts, and what it may write to.

@@ -24,7 +24,7 @@ type stdio struct {
 
 // openStdio opens everything. stdin stays the caller's: the guest gets a pipe that is fed from it,
 // because a descriptor of a file or terminal could be reopened for writing through /proc.
-func openStdio(stdin *os.File, turn sync.Locker) (_ *stdio, err error) {
+func openStdio(stdin *os.File, lock sync.Locker) (_ *stdio, err error) {
 	p := &stdio{}
 	defer func() {
 		if err != nil {
@@ -51,7 +51,7 @@ func openStdio(stdin *os.File, turn sync.Locker) (_ *stdio, err error) {
 		p.guest[0], err = os.Open(os.DevNull)
 		return p, err
 	}
-	p.guest[0], p.input, err = newRelay(stdin, turn)
+	p.guest[0], p.input, err = newRelay(stdin, lock)
 	return p, err
 }
 
@@ -104,14 +104,14 @@ func readTail(f *os.File) []byte {
 // A read of a terminal cannot be interrupted, so it reads only what poll(2) says is there.
 type relay struct {
 	from         syscall.RawConn // its mode, blocking or not, stays what it is
-	turn         sync.Locker     // see Spec.StdinTurn
+	lock         sync.Locker     // see Spec.StdinLock
 	to           *os.File
 	stopR, stopW *os.File
 }
 
-func newRelay(from *os.File, turn sync.Locker) (guest *os.File, _ *relay, err error) {
-	if turn == nil {
-		turn = new(sync.Mutex)
+func newRelay(from *os.File, lock sync.Locker) (guest *os.File, _ *relay, err error) {
+	if lock == nil {
+		lock = new(sync.Mutex)
 	}
 	conn, err := from.SyscallConn()
 	if err != nil {
@@ -130,7 +130,7 @@ func newRelay(from *os.File, turn sync.Locker) (guest *os.File, _ *relay, err er
 	_ = unix.SetNonblock(fds[1], true) // it is a pipe
 	guest = os.NewFile(uintptr(fds[0]), "guest's input")
 	to := os.NewFile(uintptr(fds[1]), "input")
-	return guest, &relay{from: conn, turn: turn, to: to, stopR: stopR, stopW: stopW}, nil
+	return guest, &relay{from: conn, lock: lock, to: to, stopR: stopR, stopW: stopW}, nil
 }
 
 // run copies. It returns after stop at the latest.
@@ -173,7 +173,7 @@ func (r *relay) readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 		case poll[1].Revents != 0:
 			return 0, io.EOF
 		}
-		n, err := r.readInTurn(fd, buf)
+		n, err := r.readLocked(fd, buf)
 		switch {
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 			continue
@@ -186,10 +186,10 @@ func (r *relay) readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 	}
 }
 
-// readInTurn reads what is there still when it is the guest's turn, and is never left waiting for more.
-func (r *relay) readInTurn(fd int, buf []byte) (int, error) {
-	r.turn.Lock()
-	defer r.turn.Unlock()
+// readLocked reads what is still there once it has the lock, and is never left waiting for more.
+func (r *relay) readLocked(fd int, buf []byte) (int, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0); n == 0 || err != nil {
 		return 0, cmp.Or(err, error(unix.EAGAIN))
 	}

@@ -7,22 +7,22 @@ import (
 	"testing"
 )
 
-// TestRelayTakesTurns has somebody else read what is typed during a question: none of it is the guest's, and the relay
+// TestRelayIsLockedOut has somebody else read what is typed during a question: none of it is the guest's, and the relay
 // is not left in a read that nothing ends.
-func TestRelayTakesTurns(t *testing.T) {
+func TestRelayIsLockedOut(t *testing.T) {
 	in, typed, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeFiles(in, typed)
-	var turn sync.Mutex
-	guest, r, err := newRelay(in, &turn)
+	var lock sync.Mutex
+	guest, r, err := newRelay(in, &lock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer guest.Close()
 	var running sync.WaitGroup
-	turn.Lock()
+	lock.Lock()
 	running.Go(r.run)
 	if _, err := io.WriteString(typed, "y\n"); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestRelayTakesTurns(t *testing.T) {
 	if _, err := io.ReadFull(in, answer); err != nil || string(answer) != "y\n" {
 		t.Errorf("the answer is %q, %v", answer, err)
 	}
-	turn.Unlock()
+	lock.Unlock()
 	if _, err := io.WriteString(typed, "input"); err != nil {
 		t.Fatal(err)
 	}

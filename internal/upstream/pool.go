@@ -47,13 +47,8 @@ type Options struct {
 	// WWW-Authenticate headers; nil says that it wants nothing.
 	SignInWanted func(server config.Server, challenges []string)
 
-	// OnStart, when set, is told of each start of a server's process, in the context of whoever needed it; started of
-	// what came of it, and ended, which is nil for one that failed, when the process has ended.
-	OnStart func(ctx context.Context, server string) (started func(error) (ended func()))
-
-	// OnWait, when set, is told of each wait for a start, in the context of whoever waits, with the limit of that
-	// start; over is called when it is over.
-	OnWait func(ctx context.Context, server string, limit time.Duration) (over func())
+	// Observer, when set, is told of the starts of servers' processes.
+	Observer Observer
 
 	// Progress, when set, is told what a server that starts is about, and each line of its stderr until it has started;
 	// an empty text is the end.
@@ -119,13 +114,8 @@ func NewPool(opts Options) *Pool {
 	if opts.Secrets == nil {
 		opts.Secrets = func(config.Server) []string { return nil }
 	}
-	if opts.OnStart == nil {
-		opts.OnStart = func(context.Context, string) func(error) func() {
-			return func(error) func() { return func() {} }
-		}
-	}
-	if opts.OnWait == nil {
-		opts.OnWait = func(context.Context, string, time.Duration) func() { return func() {} }
+	if opts.Observer == nil {
+		opts.Observer = unobserved{}
 	}
 	if opts.Progress == nil {
 		opts.Progress = func(string, string) {}

@@ -90,7 +90,7 @@ func (s *server) acquire(ctx context.Context) (*session, error) {
 		case live != nil:
 			return live, nil
 		case starting != nil:
-			defer s.pool.opts.OnWait(ctx, s.config.Name, s.startLimit())()
+			defer s.pool.opts.Observer.Waiting(ctx, s.config.Name, s.startLimit())()
 			return starting.wait(ctx)
 		case pause == 0 || !worthWaiting(ctx, pause):
 			return nil, refusal
@@ -114,7 +114,7 @@ func (s *server) refusal(f failures, pause time.Duration) *StartError {
 
 // run is the life of one process of the server. asked is what is known of who needed it.
 func (s *server) run(asked context.Context, starting *future[*session]) {
-	started := s.pool.opts.OnStart(asked, s.config.Name)
+	start := s.pool.opts.Observer.Starting(asked, s.config.Name)
 	sess, err := s.start()
 	s.update(func(st *serverState) {
 		st.starting = nil
@@ -131,12 +131,13 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 		}
 	})
 	if err != nil {
-		started(err)
+		start.Failed(err)
 		s.log.WarnContext(asked, "server did not start", "error", err)
 		starting.resolve(nil, err)
 		return
 	}
-	defer started(nil)()
+	start.Ready()
+	defer start.Ended()
 	s.log.InfoContext(asked, "server started", sess.conn.place())
 	starting.resolve(sess, nil)
 	select {

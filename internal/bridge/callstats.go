@@ -63,8 +63,8 @@ const (
 	maxEffectDetail = 120 // bytes of a call's arguments that are told
 )
 
-// ledger keeps what came of a run's calls. It keeps little: runs make thousands of them.
-type ledger struct {
+// callStats keeps what came of a run's calls. It keeps little: runs make thousands of them.
+type callStats struct {
 	mu       sync.Mutex
 	over     bool // the outcome has been made: what still comes is too late
 	byTool   map[string]Tally
@@ -91,12 +91,12 @@ func (e *entry) effect() string {
 	return showName(e.name) + " " + showJSON(e.arguments, maxEffectDetail)
 }
 
-func newLedger() *ledger {
-	return &ledger{byTool: map[string]Tally{}, underWay: map[*entry]bool{}}
+func newCallStats() *callStats {
+	return &callStats{byTool: map[string]Tally{}, underWay: map[*entry]bool{}}
 }
 
 // begin notes a call that is about to be sent.
-func (l *ledger) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
+func (l *callStats) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
 	e := &entry{name: server + "." + tool, arguments: arguments, reads: reads}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *ledger) begin(server, tool string, arguments json.RawMessage, reads boo
 }
 
 // shift changes how many calls a server works on. It is called with l.mu held.
-func (l *ledger) shift(by int) {
+func (l *callStats) shift(by int) {
 	now := time.Now()
 	if l.active > 0 {
 		l.busy += now.Sub(l.since)
@@ -115,7 +115,7 @@ func (l *ledger) shift(by int) {
 }
 
 // pause notes that a call waits for an answer to its server, until resume.
-func (l *ledger) pause(e *entry) {
+func (l *callStats) pause(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.asking++; e.asking == 1 && l.underWay[e] {
@@ -123,7 +123,7 @@ func (l *ledger) pause(e *entry) {
 	}
 }
 
-func (l *ledger) resume(e *entry) {
+func (l *callStats) resume(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.asking--; e.asking == 0 && l.underWay[e] && !l.over {
@@ -132,7 +132,7 @@ func (l *ledger) resume(e *entry) {
 }
 
 // end notes what came of a call, and how much of it Python gets.
-func (l *ledger) end(e *entry, how ending, received int) {
+func (l *callStats) end(e *entry, how ending, received int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
@@ -154,7 +154,7 @@ func (l *ledger) end(e *entry, how ending, received int) {
 }
 
 // refuse notes a call that was not made.
-func (l *ledger) refuse(server, tool string, how ending) {
+func (l *callStats) refuse(server, tool string, how ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over {
@@ -163,7 +163,7 @@ func (l *ledger) refuse(server, tool string, how ending) {
 }
 
 // count is called with l.mu held.
-func (l *ledger) count(name string, how ending) {
+func (l *callStats) count(name string, how ending) {
 	name = showName(name)
 	t, counted := l.byTool[name]
 	if !counted && len(l.byTool) >= maxTools {
@@ -186,7 +186,7 @@ func (l *ledger) count(name string, how ending) {
 }
 
 // busySoFar is how long some call was under way.
-func (l *ledger) busySoFar() time.Duration {
+func (l *callStats) busySoFar() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.active > 0 && !l.over {
@@ -203,7 +203,7 @@ func listed(list []string, more int, e *entry) ([]string, int) {
 }
 
 // close adds the run's calls to its outcome. What is still under way stays unanswered.
-func (l *ledger) close(out *Outcome) {
+func (l *callStats) close(out *Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shift(0)

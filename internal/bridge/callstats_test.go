@@ -32,9 +32,9 @@ func TestEndingOf(t *testing.T) {
 	}
 }
 
-// TestLedgerIsBounded is about a run that calls as many tools as it can, by names as long as it can.
-func TestLedgerIsBounded(t *testing.T) {
-	l := newLedger()
+// TestCallStatsAreBounded is about a run that calls as many tools as it can, by names as long as it can.
+func TestCallStatsAreBounded(t *testing.T) {
+	l := newCallStats()
 	for i := range 1000 {
 		tool := fmt.Sprintf("%d%s", i, strings.Repeat("x", maxAskedName))
 		e := l.begin("s", tool, json.RawMessage(`{"a":"`+strings.Repeat("y\u202e", 1000)+`"}`), false)
@@ -67,7 +67,7 @@ func TestLedgerIsBounded(t *testing.T) {
 // TestEffectsOfSuccess holds that nobody is warned of what a run has done that did all it wanted, unless nobody knows
 // whether it was done.
 func TestEffectsOfSuccess(t *testing.T) {
-	l := newLedger()
+	l := newCallStats()
 	l.end(l.begin("s", "t", nil, false), callOK, 1)
 	out := Outcome{Status: StatusSuccess}
 	l.begin("s", "t", nil, false)

@@ -26,6 +26,20 @@ func (ask Responder) approve(ctx context.Context, q Question) (Answer, error) {
 	return answer(result), nil
 }
 
+// inTurn asks for one thing at a time, however much servers ask.
+func inTurn(ask Responder) Responder {
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		defer func() { <-turn }()
+		return ask(ctx, request)
+	}
+}
+
 // client is the MCP client that a bridge serves, as far as it is known.
 type client struct {
 	can   *mcp.ClientCapabilities

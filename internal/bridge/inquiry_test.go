@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -261,5 +262,29 @@ func TestURLIsOpened(t *testing.T) {
 	contains(t, text, "sign in first (its user was asked to open a URL, and has agreed to that; the call was not made")
 	if id := <-opened; id != "fake/7" || len(asked) != 1 || len(opened) > 0 {
 		t.Errorf("opened %q and %d more; asked %q", id, len(opened), asked)
+	}
+}
+
+// TestMendedServerAsks is about a codemode that could not run code when its client came. Roots are asked for outside of
+// calls, too: many a server does as it starts.
+func TestMendedServerAsks(t *testing.T) {
+	var asked []string
+	k := newKit(t, nil, fake("fake", "-asks"))
+	mended := make(chan bool)
+	u := Unready{
+		Version: "test", Log: slog.New(slog.DiscardHandler), Why: func() error { return errors.New("broken") },
+		Mend: func(context.Context) (*Bridge, func()) { <-mended; return k.Bridge, func() {} },
+	}
+	client := k.connect(u.Serve, answering(&asked), &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	k.call(client, map[string]any{"code": "1"})
+	close(mended)
+	var text string
+	k.eventually("it is mended", func() bool {
+		text, _ = k.call(client, map[string]any{"code": asks("form", "?")})
+		return !strings.Contains(text, "broken")
+	})
+	contains(t, text, `{"form":{"action":"accept"`)
+	if roots, err := k.answerServer(t.Context(), "fake", nil, &mcp.ListRootsParams{}); err != nil {
+		t.Errorf("roots: %v, %v", roots, err)
 	}
 }

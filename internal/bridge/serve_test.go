@@ -23,10 +23,18 @@ func (k *kit) serve() *mcp.ClientSession { return k.serveClient(nil, nil) }
 
 func (k *kit) serveClient(client *mcp.ClientOptions, session *mcp.ClientSessionOptions) *mcp.ClientSession {
 	k.t.Helper()
+	return k.connect(k.Serve, client, session)
+}
+
+func (k *kit) connect(
+	serve func(context.Context, io.ReadCloser, io.WriteCloser) error, client *mcp.ClientOptions,
+	session *mcp.ClientSessionOptions,
+) *mcp.ClientSession {
+	k.t.Helper()
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- k.Serve(context.Background(), serverIn, serverOut) }()
+	go func() { served <- serve(context.Background(), serverIn, serverOut) }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, client)
 	connected, err := c.Connect(
 		k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, session,

@@ -68,7 +68,7 @@ func (b *Bridge) meet(next mcp.MethodHandler) mcp.MethodHandler {
 			if p := s.InitializeParams(); p != nil && p.Capabilities != nil {
 				c := &client{can: p.Capabilities, done: s.NotifyElicitationComplete}
 				if p.ProtocolVersion < severalRounds {
-					c.roots = request(s)
+					c.roots = inTurn(request(s))
 				}
 				b.client.CompareAndSwap(nil, c)
 			}

@@ -54,6 +54,7 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 			return
 		}
 		calls := newRounds(ctx, b)
+		s.AddReceivingMiddleware(b.meet)
 		ready.Store(calls)
 		b.addExposed(ctx, s, calls)
 		s.AddTool(b.runPython(), handle)

@@ -70,6 +70,16 @@ func Variables(s config.Server) []string {
 	return slices.Compact(names)
 }
 
+// SecretNames are the secrets of codemode's own that an entry refers to.
+func SecretNames(s config.Server) (names []string) {
+	for _, r := range refs(s) {
+		if r.Secret != "" {
+			names = append(names, r.Secret)
+		}
+	}
+	return names
+}
+
 // Bound says why an entry of the user's means something only in the file it is in, or nothing.
 func Bound(e Entry) string {
 	s := e.Server

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/atomicfile"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/filelock"
@@ -206,17 +207,5 @@ func (a *Approvals) write(list []approval) error {
 	if err := enc.Encode(approvalsFile{approvalsVersion, list}); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(a.file), ".approvals-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it is renamed
-	_, err = tmp.Write(text.Bytes())
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), a.file)
+	return atomicfile.Write(a.file, ".approvals-*", text.Bytes())
 }

@@ -62,7 +62,8 @@ type Env struct {
 	WorkDir string                      // absolute, where project files are looked for, and above; empty: nowhere
 	Lookup  func(string) (string, bool) // the environment; nil is an empty one
 
-	AllProjects bool // Claude Code's entries for other projects are listed, too
+	Secrets     string // the file of the tenant's secrets
+	AllProjects bool   // Claude Code's entries for other projects are listed, too
 }
 
 func (e Env) get(name string) string {

@@ -14,6 +14,9 @@ type Options struct {
 	Approvals *Approvals     // nil: nothing of a project is approved
 	Self      Self
 
+	// Secret returns a secret of codemode's own, to which entries in its own files may refer.
+	Secret func(name string) (string, error)
+
 	// Program says what keeps the program of a server from being started, whose references are replaced; nil does not
 	// look.
 	Program func(config.Server) error

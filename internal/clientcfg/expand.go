@@ -21,6 +21,7 @@ type Ref struct {
 	Default    string // for a Variable that is not set, or empty
 	HasDefault bool
 	File       string // its content replaces the reference
+	Secret     string // of codemode's own
 	Folder     string // workspaceFolder, userHome, …
 	Asks       string // what only the program itself can find out: by asking its user, or by running a command
 }
@@ -29,7 +30,7 @@ type Ref struct {
 // compiled when they are first needed, which for most users is never.
 var references = map[config.Dialect]func() *regexp.Regexp{
 	config.DialectOwn: lazyregexp.New(
-		`\$\{(?:(?P<asks>input:[^}]*)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`,
+		`\$\{(?:(?P<asks>input:[^}]*)|secret:(?P<secret>[^}]+)|(?:env:)?` + name + `(?P<has>:-(?P<default>[^}]*))?)\}`,
 	),
 	config.DialectBraces: lazyregexp.New(`\$\{` + name + `(?P<has>:-(?P<default>[^}]*))?\}`),
 	config.DialectEnvColon: lazyregexp.New(
@@ -72,6 +73,8 @@ func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string
 				ref.Default = value
 			case "file":
 				ref.File = value
+			case "secret":
+				ref.Secret = value
 			case "folder":
 				ref.Folder = value
 			case "asks":
@@ -91,8 +94,9 @@ type Resolver struct {
 	OS       string
 	Home     string
 	Lookup   func(string) (string, bool)
-	ReadFile func(string) ([]byte, error) // nil: entries that want a file's content cannot start
-	// Told each value that came from outside: it may be a secret; a file's has no variable.
+	ReadFile func(string) ([]byte, error)      // nil: entries that want a file's content cannot start
+	Secret   func(name string) (string, error) // nil: those that want a secret cannot
+	// Told each value that came from outside: it may be a secret; a file's, and a secret's, has no variable.
 	Resolved func(variable, value string)
 }
 
@@ -213,6 +217,8 @@ func (x *expansion) ref(ref Ref) string {
 		return x.fail("%s can only be found out by the program that the entry was written for", text)
 	case ref.File != "":
 		return x.file(ref)
+	case ref.Secret != "":
+		return x.secret(ref)
 	case ref.Folder != "":
 		return x.folder(ref)
 	}
@@ -253,6 +259,22 @@ func (x *expansion) file(ref Ref) string {
 	return value
 }
 
+// secret is a value that the user has given to codemode: for entries of their own, and for no stranger's.
+func (x *expansion) secret(ref Ref) string {
+	switch {
+	case x.server.Project != "":
+		return x.fail("%s stands in an entry of a project, which gets no secret of yours", ref.Text)
+	case x.from.Secret == nil:
+		return x.fail("%s is not known here", ref.Text)
+	}
+	value, err := x.from.Secret(ref.Secret)
+	if err != nil {
+		return x.fail("%s: %w", ref.Text, err)
+	}
+	x.resolved("", value)
+	return value
+}
+
 func (x *expansion) folder(ref Ref) string {
 	switch ref.Folder {
 	case "userHome":
@@ -282,7 +304,7 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 	secrets.Add(Secrets(s)...)
 	s, err := Expand(s, Resolver{
 		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup, Resolved: secrets.AddNamed,
-		ReadFile: func(string) ([]byte, error) { return nil, nil },
+		ReadFile: func(string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
 	})
 	if err != nil {
 		return NeedsInput, err.Error()

@@ -52,7 +52,8 @@ func identity(e Entry) (key, unpinned string) {
 // normal writes references one way, so that ${env:GH} and {env:GH} are the same.
 func normal(d config.Dialect, text string) string {
 	return replaceRefs(d, text, func(r Ref) string {
-		return "\x01" + strings.Join([]string{r.Variable, r.Default, r.File, r.Folder, r.Asks}, "\x02") + "\x01"
+		parts := []string{r.Variable, r.Default, r.File, r.Folder, r.Asks, r.Secret}
+		return "\x01" + strings.Join(parts, "\x02") + "\x01"
 	})
 }
 

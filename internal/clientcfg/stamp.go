@@ -11,15 +11,18 @@ import (
 	"codemode/internal/config"
 )
 
-// Stamp is a text that changes when a file does which an entry refers to, as EnvFile or as {file:…}: a server that was
-// started with what was in it is to be started again. No file is opened for it, so it is no proof that nothing has
-// changed: for a project's EnvFile there is EnvHash. It is empty where there is none.
+// Stamp is a text that changes when a file does which an entry refers to, as EnvFile, as {file:…} or by a secret: a
+// server that was started with what was in it is to be started again. No file is opened for it, so it is no proof that
+// nothing has changed: for a project's EnvFile there is EnvHash. It is empty where there is none.
 func Stamp(s config.Server, env Env) string {
 	var files []string
 	look := func(text string) {
 		replaceRefs(s.Dialect, text, func(ref Ref) string {
-			if ref.File != "" {
+			switch {
+			case ref.File != "":
 				files = append(files, referenced(ref.File, env.Home, s.Source))
+			case ref.Secret != "" && !slices.Contains(files, env.Secrets):
+				files = append(files, env.Secrets)
 			}
 			return ""
 		})

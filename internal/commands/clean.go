@@ -52,6 +52,7 @@ var aboutKept = map[string]string{
 	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs",
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
 	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
+	"secrets.json": "secrets that entries refer to", "secrets.lock": "held while secrets are changed",
 	"disk.lock": "held while room on disk is made",
 }
 

@@ -35,6 +35,7 @@ func table(env Env, ui *ui) *cli.Command {
 			serveCommand(env, ui),
 			serversCommand(env, ui),
 			authCommand(env, ui),
+			secretsCommand(env, ui),
 			searchCommand(env, ui),
 			docsCommand(env, ui),
 			toolsCommand(env, ui),

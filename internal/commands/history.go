@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"codemode/internal/atomicfile"
 )
 
 // What is kept of the lines that were typed.
@@ -30,12 +32,7 @@ func openHistory(path string) *history {
 	n := len(h.lines)
 	h.lines = h.lines[max(0, n-maxHistory):]
 	if n > 2*maxHistory {
-		if tmp, err := os.CreateTemp(filepath.Dir(path), ".history-*"); err == nil { // for this user alone
-			_, err = tmp.WriteString(strings.Join(h.lines, "\n") + "\n")
-			if tmp.Close() != nil || err != nil || os.Rename(tmp.Name(), path) != nil {
-				os.Remove(tmp.Name())
-			}
-		}
+		_ = atomicfile.Write(path, ".history-*", []byte(strings.Join(h.lines, "\n")+"\n")) // next time, then
 	}
 	return h
 }

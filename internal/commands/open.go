@@ -15,7 +15,9 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/quota"
+	"codemode/internal/secrets"
 	"codemode/internal/signin"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
@@ -73,7 +75,8 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 func (t *tenancy) machine() clientcfg.Env {
 	home, _ := t.home()
 	return clientcfg.Env{
-		OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, AllProjects: t.allProjects,
+		OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, Secrets: t.secretStore().File,
+		AllProjects: t.allProjects,
 	}
 }
 
@@ -85,6 +88,7 @@ func (t *tenancy) discover() {
 		Sources:   t.config.Discovery.Sources,
 		Approvals: t.approvals,
 		Self:      clientcfg.Self{Executable: t.env.Self},
+		Secret:    t.secret,
 		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
 		SignedOut: func(s config.Server) bool { return t.signIns(s).Wanted(s.URL) },
 	})
@@ -147,7 +151,8 @@ func (t *tenancy) expand(s config.Server, resolved func(variable, value string))
 	}
 	home, _ := t.home()
 	return clientcfg.Expand(s, clientcfg.Resolver{
-		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup, ReadFile: readReference, Resolved: resolved,
+		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup,
+		ReadFile: readReference, Secret: t.secret, Resolved: resolved,
 	})
 }
 
@@ -227,6 +232,19 @@ func (t *tenancy) token(ctx context.Context, s config.Server, refused string) (s
 // signIns are the tenant's sign-ins at servers by URL: those of the project of a server, or the user's own.
 func (t *tenancy) signIns(s config.Server) *signin.Store {
 	return &signin.Store{Dir: join(t.paths.TenantState(t.config.Tenant), "sign-ins"), Project: s.Project}
+}
+
+// secretStore is what the tenant's entries refer to as ${secret:NAME}.
+func (t *tenancy) secretStore() *secrets.Store {
+	return &secrets.Store{File: join(t.paths.TenantState(t.config.Tenant), "secrets.json")}
+}
+
+func (t *tenancy) secret(name string) (string, error) {
+	value, err := t.secretStore().Get(name)
+	if errors.Is(err, secrets.ErrNone) {
+		err = fmt.Errorf("%w: codemode secrets set %s", err, hint.Word(name))
+	}
+	return value, err
 }
 
 // homes are what no server in a sandbox sees whole, whatever its environment says.

@@ -21,7 +21,7 @@ func toolsCommand(env Env, ui *ui) *cli.Command {
 		Usage: "functions that code has saved for later sessions",
 		Description: "Code saves one with save_tool(function); later `from tools import NAME` has it.\n" +
 			"Nothing here executes any.",
-		Flags:           toolsFlags(),
+		Flags:           tenantFlags(),
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
 			listToolsCommand(env, ui), showToolCommand(env, ui), removeToolsCommand(env, ui),
@@ -43,8 +43,8 @@ func toolsCommand(env Env, ui *ui) *cli.Command {
 	}
 }
 
-// toolsFlags are those of every command that looks at saved tools.
-func toolsFlags() []cli.Flag { return append(settingFlags("tenant"), configFlag()) }
+// tenantFlags are those of every command that looks at what a tenant keeps.
+func tenantFlags() []cli.Flag { return append(settingFlags("tenant"), configFlag()) }
 
 // errNoToolsDir is a machine where nothing can be kept.
 var errNoToolsDir = errors.New("there is no folder to keep tools in: neither HOME nor XDG_STATE_HOME names one")
@@ -130,7 +130,7 @@ func listToolsCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:     "list",
 		Usage:    "list the saved tools, and what has changed below them",
-		Flags:    append([]cli.Flag{jsonFlag()}, toolsFlags()...),
+		Flags:    append([]cli.Flag{jsonFlag()}, tenantFlags()...),
 		Metadata: examples(`codemode tools list`, `codemode tools list --json`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if err := noArguments(cmd); err != nil {
@@ -180,7 +180,7 @@ func showToolCommand(env Env, ui *ui) *cli.Command {
 		Name:      "show",
 		Usage:     "show a saved tool: text, uses, what has changed",
 		ArgsUsage: "NAME",
-		Flags:     append([]cli.Flag{jsonFlag()}, toolsFlags()...),
+		Flags:     append([]cli.Flag{jsonFlag()}, tenantFlags()...),
 		Metadata:  examples(`codemode tools show weekly_report`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() != 1 {
@@ -231,7 +231,7 @@ func removeToolsCommand(env Env, ui *ui) *cli.Command {
 		Name:      "remove",
 		Usage:     "remove saved tools",
 		ArgsUsage: "NAME...",
-		Flags:     toolsFlags(),
+		Flags:     tenantFlags(),
 		Metadata:  examples(`codemode tools remove weekly_report`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {

@@ -24,7 +24,7 @@ func exportToolsCommand(env Env, ui *ui) *cli.Command {
 		Usage:       "write saved tools to a Python file",
 		ArgsUsage:   "[NAME...] FILE",
 		Description: "Without names, all of them; - is standard output. import reads the file again.",
-		Flags:       append([]cli.Flag{forceFlag("write over a file that is there")}, toolsFlags()...),
+		Flags:       append([]cli.Flag{forceFlag("write over a file that is there")}, tenantFlags()...),
 		Metadata:    examples(`codemode tools export tools.py`, `codemode tools export weekly_report -`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			args := cmd.Args().Slice()
@@ -111,7 +111,7 @@ func importToolsCommand(env Env, ui *ui) *cli.Command {
 		Description: "It reads functions that stand on their own and executes nothing; a sandbox\n" +
 			"parses them. What cannot be kept is told, and it ends with 1. ~/MCPs/user_tools\n" +
 			"of the Python original is such a file or folder; it stays as it is.",
-		Flags: append(append([]cli.Flag{forceFlag("replace saved tools of the same names")}, toolsFlags()...),
+		Flags: append(append([]cli.Flag{forceFlag("replace saved tools of the same names")}, tenantFlags()...),
 			settingFlags("runtime", "python", "pull")...),
 		Metadata: examples(`codemode tools import tools.py`, `codemode tools import ~/MCPs/user_tools`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {

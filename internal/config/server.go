@@ -53,7 +53,7 @@ type Dialect string
 
 // The dialects. The zero value is codemode's own.
 const (
-	DialectOwn           Dialect = ""               // ${VAR}, ${VAR:-default}, ${env:VAR}
+	DialectOwn           Dialect = ""               // ${VAR}, ${VAR:-default}, ${env:VAR}, ${secret:NAME}
 	DialectNone          Dialect = "none"           // everything is literal
 	DialectBraces        Dialect = "braces"         // ${VAR}, ${VAR:-default}: Claude Code, Kiro
 	DialectEnvColon      Dialect = "env-colon"      // ${env:VAR}, ${workspaceFolder}, ${userHome}, …: VS Code, Cursor

@@ -23,6 +23,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
 	"codemode/internal/publicnet"
 )
@@ -143,18 +144,7 @@ func (s *Store) keep(g Grant) error {
 	if err != nil {
 		return err
 	}
-	file := s.file(g.Server)
-	f, err := os.CreateTemp(s.Dir, ".new-*") // readable by its user alone
-	if err != nil {
-		return fmt.Errorf("keeping the sign-in: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
+	if err := atomicfile.Write(s.file(g.Server), ".new-*", append(data, '\n')); err != nil {
 		return fmt.Errorf("keeping the sign-in: %w", err)
 	}
 	s.Want(g.Server, nil)

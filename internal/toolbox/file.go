@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+
+	"codemode/internal/atomicfile"
 )
 
 // file is a tool's file. The hash tells of a disk that has lost what a rename kept.
@@ -97,19 +99,7 @@ func (b *Box) write(ctx context.Context, t Tool) (err error) {
 }
 
 func (b *Box) put(name string, data []byte) error {
-	f, err := os.CreateTemp(b.dir, tempPrefix+"*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), b.path(name)); err != nil {
+	if err := atomicfile.Write(b.path(name), tempPrefix+"*", data); err != nil {
 		return err
 	}
 	return syncDir(b.dir)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"codemode/internal/atomicfile"
 )
 
 // A file is a line about it and then its content.
@@ -91,28 +92,12 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) error {
 // patience is how long a list waits for other processes that are adding to what is kept.
 const patience = 5 * time.Second
 
-func (s *Store) put(path string, first, content []byte, now time.Time) (err error) {
+func (s *Store) put(path string, first, content []byte, now time.Time) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
 	s.sweep(now)
-	f, err := os.CreateTemp(s.dir, tempPrefix+"*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreGone(os.Remove(f.Name())))
-		}
-	}()
-	_, err = f.Write(append(first, content...))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, tempPrefix+"*", append(first, content...))
 }
 
 // sweep removes what processes left that were killed while they wrote.
@@ -123,11 +108,4 @@ func (s *Store) sweep(now time.Time) {
 			_ = os.Remove(temp)
 		}
 	}
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"codemode/internal/atomicfile"
 	"codemode/internal/sandbox/seccomp"
 )
 
@@ -49,23 +50,8 @@ func filters(opts seccomp.Options) (all []filter, err error) {
 
 // writeWhole writes a file of the cache, all of it or nothing.
 func writeWhole(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, ".temp-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	if _, err = temp.Write(data); err == nil {
-		err = temp.Sync()
-	}
-	if cerr := temp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return atomicfile.Write(path, ".temp-", data)
 }

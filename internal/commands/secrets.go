@@ -1,0 +1,211 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/hint"
+	"codemode/internal/secrets"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+)
+
+func secretsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:  "secrets",
+		Usage: "values that entries of servers refer to by name",
+		Description: "An entry of codemode's own says ${secret:NAME} where the value is wanted. The server\n" +
+			"gets it, and code does not; in errors and logs it is masked.",
+		Flags:           tenantFlags(),
+		HideHelpCommand: true,
+		Commands: []*cli.Command{
+			setSecretCommand(env, ui), listSecretsCommand(env, ui), removeSecretsCommand(env, ui),
+		},
+		Metadata: examples(
+			`codemode secrets set github`,
+			`codemode servers add gh https://mcp.example.com --header 'Authorization: Bearer ${secret:github}'`,
+			`codemode secrets list`,
+		),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return unknownSubcommand(cmd, cmd.Args().First())
+			}
+			return &usageError{"secrets what?", []string{"there are: codemode secrets list, remove, set"}}
+		},
+	}
+}
+
+func setSecretCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:        "set",
+		Usage:       "keep a value, typed unseen or read from stdin",
+		ArgsUsage:   "NAME",
+		Description: "A newline at the end of stdin is not part of it.",
+		Flags:       tenantFlags(),
+		Metadata:    examples(`codemode secrets set github`, `pass show github | codemode secrets set github`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			name, err := oneSecret(cmd)
+			if err != nil {
+				return err
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			value, err := readSecret(env, name)
+			if err != nil {
+				return err
+			}
+			replaced, err := t.secretStore().Set(ctx, name, value)
+			if err != nil {
+				return err
+			}
+			verb := "kept"
+			if replaced {
+				verb = "replaced"
+			}
+			ui.note(verb, quote(name)+", in a file that only you can read")
+			if len(t.usersOf(name)) == 0 {
+				ui.hints([]string{"in an entry of a server: ${secret:" + name + "}"})
+			}
+			return nil
+		},
+	}
+}
+
+// oneSecret is the name that is given. More words are most likely the value, which is in the shell's history then, and
+// is not repeated here.
+func oneSecret(cmd *cli.Command) (string, error) {
+	if cmd.Args().Len() != 1 {
+		return "", &usageError{
+			"set takes the name alone; the value is typed, or comes by stdin, " +
+				"so that no history and no list of processes has it",
+			[]string{"see: codemode secrets set --help"},
+		}
+	}
+	name := cmd.Args().First()
+	if err := secrets.CheckName(name); err != nil {
+		return "", &usageError{err.Error(), nil}
+	}
+	return name, nil
+}
+
+// readSecret reads a value: from a terminal unseen, else all of stdin.
+func readSecret(env Env, name string) (string, error) {
+	if !isTerminal(env.Stdin) {
+		data, err := io.ReadAll(io.LimitReader(env.Stdin, secrets.MaxValue+3))
+		value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+		return value, err
+	}
+	fd := int(env.Stdin.Fd())
+	state, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", fmt.Errorf("reading %s unseen: %w", quote(name), err)
+	}
+	defer func() { _ = term.Restore(fd, state) }()
+	value, err := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{env.Stdin, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
+	if errors.Is(err, io.EOF) { // Ctrl-C, Ctrl-D
+		return "", &exitError{exitRefused, errors.New("nothing was typed, so nothing was kept")}
+	}
+	return strings.TrimSpace(value), err
+}
+
+// usersOf are the servers whose entries refer to a secret.
+func (t *tenancy) usersOf(name string) (servers []string) {
+	for _, e := range t.found.Entries {
+		if slices.Contains(clientcfg.SecretNames(e.Server), name) && !slices.Contains(servers, e.Server.Name) {
+			servers = append(servers, e.Server.Name)
+		}
+	}
+	return servers
+}
+
+func listSecretsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:     "list",
+		Usage:    "list the names, and the servers that refer to them; never a value",
+		Flags:    append([]cli.Flag{jsonFlag()}, tenantFlags()...),
+		Metadata: examples(`codemode secrets list`, `codemode secrets list --json`),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if err := noArguments(cmd); err != nil {
+				return err
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			names, err := t.secretStore().Names()
+			if err != nil {
+				return err
+			}
+			return t.printSecrets(ui, names, cmd.Bool("json"))
+		},
+	}
+}
+
+// secretRow is a secret in JSON.
+type secretRow struct {
+	Name    string   `json:"name"`
+	Servers []string `json:"servers"` // whose entries refer to it
+}
+
+func (t *tenancy) printSecrets(ui *ui, names []string, asJSON bool) error {
+	rows, table := []secretRow{}, [][]cell{}
+	for _, name := range names {
+		row := secretRow{name, append([]string{}, t.usersOf(name)...)}
+		used := strings.Join(row.Servers, " ")
+		if used == "" {
+			used = "-"
+		}
+		rows, table = append(rows, row), append(table, cells(name, used))
+	}
+	out := newSheet(t.env)
+	if asJSON {
+		return out.json(rows)
+	}
+	if len(rows) == 0 {
+		ui.note("note", "no secret is kept")
+		ui.hints([]string{"to keep one: codemode secrets set NAME"})
+		return nil
+	}
+	return out.table([]string{"NAME", "USED BY"}, table)
+}
+
+func removeSecretsCommand(env Env, ui *ui) *cli.Command {
+	return &cli.Command{
+		Name:      "remove",
+		Usage:     "forget secrets",
+		ArgsUsage: "NAME...",
+		Flags:     tenantFlags(),
+		Metadata:  examples(`codemode secrets remove github`),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			names := cmd.Args().Slice()
+			if len(names) == 0 {
+				return &usageError{"remove takes the names of secrets", []string{"there are: codemode secrets list"}}
+			}
+			t, err := openTenancy(env, cmd)
+			if err != nil {
+				return err
+			}
+			if err := t.secretStore().Remove(ctx, names...); err != nil {
+				return hint.New(err.Error()+"; nothing was removed", "there are: codemode secrets list")
+			}
+			for _, name := range names {
+				ui.note("removed", quote(name))
+				if servers := t.usersOf(name); len(servers) > 0 {
+					ui.warn("servers that refer to it cannot start now: " + strings.Join(servers, ", "))
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,169 @@
+// Package secrets keeps values that entries of servers refer to by name, so that none of them has to stand in a file
+// that is shared or shown.
+//
+// It owns one file of the tenant's, which its user alone can read, and changes it under a lock. It never logs or shows
+// a value, and names none in an error. Nothing needs closing.
+package secrets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"codemode/internal/atomicfile"
+	"codemode/internal/filelock"
+	"codemode/internal/lazyregexp"
+)
+
+// MaxValue is how many bytes a value may have.
+const MaxValue = 64 << 10
+
+var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// ErrNone is a secret that is not kept.
+var ErrNone = errors.New("there is no such secret")
+
+var errNowhere = errors.New("there is no folder for the state of codemode, so no secret can be kept")
+
+// A Store is the secrets of a tenant, in a file whose folder is made when the first is kept. Of the zero value there
+// are none.
+type Store struct{ File string }
+
+// CheckName refuses what cannot be the name of a secret.
+func CheckName(name string) error {
+	if validName().MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("%.80q is no name for a secret: letters, digits, _, . and -, at most 64 of them", name)
+}
+
+// Names are those of all secrets, in order.
+func (s *Store) Names() ([]string, error) {
+	values, err := s.read()
+	return slices.Sorted(maps.Keys(values)), err
+}
+
+// Get returns a value; [ErrNone] where there is none of that name.
+func (s *Store) Get(name string) (string, error) {
+	values, err := s.read()
+	if err != nil {
+		return "", err
+	}
+	value, ok := values[name]
+	if !ok {
+		return "", ErrNone
+	}
+	return value, nil
+}
+
+// Set keeps a value. It says whether there was another before.
+func (s *Store) Set(ctx context.Context, name, value string) (replaced bool, err error) {
+	switch err := CheckName(name); {
+	case err != nil:
+		return false, err
+	case value == "":
+		return false, errors.New("the secret is empty")
+	case len(value) > MaxValue:
+		return false, fmt.Errorf("the secret has %d bytes, more than the %d that are kept", len(value), MaxValue)
+	case strings.ContainsAny(value, "\x00\r\n"):
+		return false, errors.New("the secret has more than one line, or a zero byte: no header and no variable can hold it")
+	}
+	err = s.change(ctx, func(values map[string]string) error {
+		_, replaced = values[name]
+		values[name] = value
+		return nil
+	})
+	return replaced, err
+}
+
+// Remove forgets secrets: all that are named, or, where one is not kept, none.
+func (s *Store) Remove(ctx context.Context, names ...string) error {
+	return s.change(ctx, func(values map[string]string) error {
+		for _, name := range names {
+			if _, ok := values[name]; !ok {
+				return fmt.Errorf("%.80q: %w", name, ErrNone)
+			}
+		}
+		for _, name := range names {
+			delete(values, name)
+		}
+		return nil
+	})
+}
+
+func (s *Store) read() (map[string]string, error) {
+	values := map[string]string{}
+	if s.File == "" {
+		return values, nil
+	}
+	info, err := os.Stat(s.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return values, nil
+	}
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, &OpenError{s.File, info.Mode().Perm()}
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(s.File)
+	}
+	if err == nil && json.Unmarshal(data, &values) != nil { // its error would quote what it has read
+		err = errors.New("it is no JSON object of texts")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the secrets in %q: %w", s.File, err)
+	}
+	return values, nil
+}
+
+// An OpenError is a file of secrets that others than its user can read or write.
+type OpenError struct {
+	File string
+	Mode fs.FileMode
+}
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("the secrets in %q are not used: others can read or change them (mode %04o)", e.File, e.Mode)
+}
+
+// Hint is what to do about it.
+func (e *OpenError) Hint() []string { return []string{fmt.Sprintf("chmod 600 '%s'", e.File)} }
+
+// change does something to the values and writes them, under the lock.
+func (s *Store) change(ctx context.Context, change func(map[string]string) error) error {
+	if s.File == "" {
+		return errNowhere
+	}
+	dir := filepath.Dir(s.File)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keeping a secret: %w", err)
+	}
+	lock, err := filelock.Take(ctx, strings.TrimSuffix(s.File, ".json")+".lock")
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	values, err := s.read()
+	if err != nil {
+		return err
+	}
+	if err := change(values); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(values, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.File, ".new-*", append(data, '\n')); err != nil {
+		return fmt.Errorf("keeping a secret: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestAtOnce holds that nobody's change is lost to another's.
+func TestAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state", "secrets.json")
+	var work sync.WaitGroup
+	var want []string
+	for i := range 20 {
+		name := fmt.Sprintf("name-%02d", i)
+		want = append(want, name)
+		work.Go(func() {
+			if _, err := (&Store{file}).Set(t.Context(), name, "value of "+name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	s := &Store{file}
+	if names, err := s.Names(); err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if v, err := s.Get("name-07"); err != nil || v != "value of name-07" {
+		t.Errorf("%q, %v", v, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".new-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestDamaged holds that a file which cannot be read is neither used nor overwritten, and no error says what is in it.
+func TestDamaged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secrets.json")
+	for _, text := range []string{`{"a": "hush"`, `{"a": {"b": "hush"}}`, `["hush"]`, `hush`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := &Store{file}
+		_, get := s.Get("a")
+		_, set := s.Set(t.Context(), "b", "hush")
+		for _, err := range []error{get, set} {
+			if err == nil || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if now, _ := os.ReadFile(file); string(now) != text {
+			t.Errorf("%s became %s", text, now)
+		}
+	}
+}
+
+func TestNowhere(t *testing.T) {
+	if _, err := (&Store{}).Get("a"); !errors.Is(err, ErrNone) {
+		t.Error(err)
+	}
+	if _, err := (&Store{}).Set(t.Context(), "a", "b"); !errors.Is(err, errNowhere) {
+		t.Error(err)
+	}
+}

@@ -32,7 +32,7 @@ func answering(asked *[]string) *mcp.ClientOptions {
 			if req.Params.Mode == "url" {
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"age": 36}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"age": 36, "name": "Ada"}}, nil
 		},
 		CreateMessageHandler: func(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			*asked = append(*asked, req.Params.Messages[0].Content.(*mcp.TextContent).Text)

@@ -11,6 +11,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -277,8 +278,9 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestGuide holds that the README and each page of the guide are short, and that what documents link to is there.
-func TestGuide(t *testing.T) {
+// TestDocuments holds that the README and each page of the guide are short, that no line of a document is too long, and
+// that what they link to is there.
+func TestDocuments(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)[^)]*\)`)
 	for name, text := range files(t, ".md") {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
@@ -289,23 +291,29 @@ func TestGuide(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		most := 200
+		lines, columns := 200, 100 // of a page of the guide
 		switch {
-		case name == "README.md":
-			most = 100 // two screens
-		case path.Dir(name) != "docs/guide":
+		case slices.Contains([]string{"docs/cli.md", "docs/clients.md", "docs/escapes.md"}, name), // generated
+			name == "internal/bridge/capabilities.md": // for models
 			continue
+		case name == "README.md":
+			lines = 100 // two screens
+		case path.Dir(name) != "docs/guide":
+			lines, columns = math.MaxInt, maxColumns
 		}
-		n := 0
+		n, made := 0, false // made is what a test writes
 		for line := range strings.Lines(text) {
 			n++
-			prose := !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "    ")
-			if columns := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); prose && columns > 100 {
-				t.Errorf("%s:%d has %d columns, more than 100", name, n, columns)
+			if strings.HasPrefix(line, "<!--") {
+				made = line != "<!-- end -->\n"
+			}
+			prose := !made && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "    ")
+			if is := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); prose && is > columns {
+				t.Errorf("%s:%d has %d columns, more than %d", name, n, is, columns)
 			}
 		}
-		if n > most {
-			t.Errorf("%s has %d lines, more than %d", name, n, most)
+		if n > lines {
+			t.Errorf("%s has %d lines, more than %d", name, n, lines)
 		}
 	}
 }

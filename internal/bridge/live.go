@@ -72,7 +72,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinLock: req.StdinLock, Policy: Policy(b.opts.Config.Sandbox),
-		Mounts: req.mounts, Env: req.env,
+		Mounts: req.mounts, Env: req.env, Out: req.Left != nil,
 	})
 	if err != nil {
 		span.End("failed", "sandbox_start")
@@ -83,6 +83,19 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	b.opts.Telemetry.Sessions(ctx, 1)
 	b.log.InfoContext(ctx, "session begins", "runtime", box.Enforced().Runtime)
 	return box, nil
+}
+
+// leftPatience bounds the saving of what code has left: an engine may be far away, and a guest in the way.
+const leftPatience = 10 * time.Minute
+
+// left has saved what code has left. Who ends a run has not ended that.
+func (l *live) left(req Request) error {
+	if req.Left == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(l.bridge.closing, leftPatience)
+	defer cancel()
+	return l.box.Left(ctx, req.Left)
 }
 
 func (l *live) alive() bool {

@@ -55,6 +55,9 @@ type Request struct {
 	// Progress, when set, is told what servers say of the progress of calls. It waits for nothing.
 	Progress func(text string)
 
+	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error.
+	Left func(sandbox.LeftFile) error
+
 	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
 	env    []string
 
@@ -237,6 +240,9 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
+	if err := l.left(req); err != nil {
+		out.Notes = append(out.Notes, fmt.Sprintf("not all of %s was saved: %v", sandbox.OutDir, err))
+	}
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}

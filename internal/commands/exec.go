@@ -39,7 +39,7 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				Usage: "`NAME` of a server it may call; can be repeated; default is all",
 				Local: true,
 			},
-			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
+			&cli.StringFlag{Name: "out", Usage: "`DIR` for images and what is left in /workspace/out", Local: true},
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
 		}, append(
@@ -135,6 +135,14 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	if cmd.Bool("json") {
 		req.Output = nil
+	}
+	if pictures.named {
+		folder, err := openOut(pictures.dir, t.config.Disk.MaxSize, ui)
+		if err != nil {
+			return &exitError{exitNotRun, err}
+		}
+		defer folder.close()
+		req.Left, t.handed.out = folder.take, true
 	}
 	out := b.Run(ctx, req)
 	if out.Err != nil {

@@ -35,6 +35,7 @@ func handedFlags() []cli.Flag {
 type handed struct {
 	files []mount.Wish
 	env   []string // NAME=VALUE
+	out   bool     // what code leaves is saved
 }
 
 // readHanded reads handedFlags.
@@ -98,7 +99,8 @@ func (t *tenancy) mounts() ([]sandbox.Mount, error) {
 		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write})
 	}
 	home, _ := t.home()
-	return mount.Rules{Home: home, Kept: append(t.protected(), t.clientFolders(home)...)}.Choose(wishes)
+	kept := append(t.protected(), t.clientFolders(home)...)
+	return mount.Rules{Home: home, Kept: kept, Out: t.handed.out}.Choose(wishes)
 }
 
 // clientFolders are the folders of clients' files, in which they keep more than their servers; not a home.

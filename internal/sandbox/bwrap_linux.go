@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"syscall"
@@ -70,6 +71,9 @@ func (v *view) bwrapArgs() (args []string) {
 	}
 	for _, d := range v.dirs {
 		args = append(args, tmpfs(d.Inside, d.Size)...)
+		if d.Sub != "" {
+			args = append(args, "--dir", path.Join(d.Inside, d.Sub))
+		}
 	}
 	args = append(args, tmpfs("/dev/shm", v.shm)...)
 	if !slices.Contains(v.devices, zero) { // bubblewrap's /dev is always the same

@@ -24,7 +24,8 @@ type nativeSandbox struct {
 	tails    [2]*os.File
 	enforced Enforcement
 	site     []string
-	group    *cgroup // nil without one
+	work     *os.File // its WorkDir, nil where nobody looks through it
+	group    *cgroup  // nil without one
 
 	pid     int // as the host sees the process we started
 	process *os.Process

@@ -190,6 +190,9 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	if err = shiftErr; err == nil {
 		err = s.begin(l, pidfd, configW, statusR)
 	}
+	if err == nil && l.view.out {
+		err = s.holdWork(l)
+	}
 	if !stop() {
 		err = fmt.Errorf("starting a sandbox: %w", context.Cause(ctx))
 	}

@@ -79,8 +79,8 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 
 // shapeOf is what a pooled sandbox must have been started with; not every start can have one.
 func shapeOf(spec Spec) (*shape, bool) {
-	if spec.Stdin != nil || len(spec.Env) > 0 || len(spec.Mounts) > 0 || // of which there may be others by then
-		!reflect.TypeOf(spec.Files).Comparable() {
+	own := len(spec.Env) > 0 || len(spec.Mounts) > 0 || spec.Out // what may be another by then, or is one run's alone
+	if own || spec.Stdin != nil || !reflect.TypeOf(spec.Files).Comparable() {
 		return nil, false
 	}
 	spec.Session, spec.Tenant = PoolLabel, ""

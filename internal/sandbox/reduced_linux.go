@@ -21,7 +21,11 @@ func (l *launch) prepareReduced() error {
 	}
 	l.undo.add(func() { os.RemoveAll(base) })
 	tmp, work := filepath.Join(base, "tmp"), filepath.Join(base, "workspace")
-	for _, d := range []string{tmp, work} {
+	own := []string{tmp, work}
+	if l.view.out {
+		own = append(own, filepath.Join(work, outName))
+	}
+	for _, d := range own {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return fmt.Errorf("making the guest's directories: %w", err)
 		}
@@ -29,7 +33,7 @@ func (l *launch) prepareReduced() error {
 	l.cmd = secondStage()
 	if os.Geteuid() == 0 {
 		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
-		for _, d := range []string{base, tmp, work} {
+		for _, d := range append(own, base) {
 			if err := os.Chown(d, guestID, guestID); err != nil {
 				return fmt.Errorf("making the guest's directories: %w", err)
 			}

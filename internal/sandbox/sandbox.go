@@ -53,6 +53,7 @@ type Spec struct {
 	Stdin   *os.File // the guest's input; nil is none. Start does not close it. See Sandbox.Input
 	Policy  Policy
 	Mounts  []Mount // what it sees of this host beside the system
+	Out     bool    // it has an OutDir, and Sandbox.Left what is in it
 
 	// StdinLock is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
 	// not for the guest. It is nil where nobody does.
@@ -118,6 +119,10 @@ type Sandbox interface {
 
 	// Exit says how the guest ended. It must only be called after Done is closed.
 	Exit() Exit
+
+	// Left hands over what the guest has left in OutDir, file by file, until take returns an error. The guest should
+	// have nothing to do meanwhile; where it has ended, its files may have, too.
+	Left(ctx context.Context, take func(LeftFile) error) error
 
 	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen.
 	CPU() (used time.Duration, ok bool)

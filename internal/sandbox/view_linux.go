@@ -28,6 +28,7 @@ type view struct {
 	devices  []string
 	network  bool          // the host's
 	grace    time.Duration // to end by itself when codemode has died
+	out      bool          // it has an OutDir
 	closed   bool          // no Unix socket that could connect to a path: it sees folders that may hold sockets
 
 	guest *guestSource // nil for a program
@@ -55,8 +56,12 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 			{Inside: WorkDir, Size: spec.Policy.WorkSize, Inodes: 16384},
 		},
 		shm:    16 << 20,
+		out:    spec.Out,
 		closed: hasDirs(spec.Mounts),
 		guest:  source,
+	}
+	if spec.Out {
+		v.dirs[len(v.dirs)-1].Sub = outName
 	}
 	for _, m := range spec.Mounts {
 		inside := path.Join(mountDir, m.Name)

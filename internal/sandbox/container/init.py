@@ -24,9 +24,12 @@ def start():
     files = [(field().decode(), field()) for _ in range(int(field()))]
     env = [field() for _ in range(int(field()))]
     boot, limit, processes = field().decode(), int(field()), int(field())
+    out = field()
     mounts = [(field(), field()) for _ in range(int(field()))]
     filters = {field().decode(): field() for _ in range(int(field()))}
     unpack(files)
+    if out:
+        posix.mkdir(b"/workspace/" + out, 0o755)
     if filters:
         confine(filters)
     channel = [0, 1] if fd == 0 else [fd]

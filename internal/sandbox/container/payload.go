@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"reflect"
 	"strconv"
 	"sync"
@@ -55,6 +56,7 @@ func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters
 		processes = int64(spec.Policy.Processes)
 	}
 	b = appendNumber(appendNumber(b, memory), processes)
+	b = appendField(b, map[bool]string{true: path.Base(sandbox.OutDir)}[spec.Out])
 	b = appendNumber(b, len(spec.Mounts))
 	for _, m := range spec.Mounts {
 		b = appendField(b, m.Name)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"codemode/internal/fileerr"
@@ -27,6 +28,7 @@ type Wish struct {
 type Rules struct {
 	Home string   // the user's, of which no more than a part is shown; "" is unknown
 	Kept []string // files and folders that decide about codemode or a client, there or not
+	Out  bool     // code has a sandbox.OutDir
 }
 
 // maxMounts is more than anybody gives; each costs a start a little.
@@ -38,6 +40,9 @@ func (r Rules) Choose(wishes []Wish) ([]sandbox.Mount, error) {
 		return nil, fmt.Errorf("%d files and folders are more than the %d that code can be shown", len(wishes), maxMounts)
 	}
 	names := map[string]string{}
+	if r.Out {
+		names[path.Base(sandbox.OutDir)] = "what --out saves"
+	}
 	list := make([]sandbox.Mount, 0, len(wishes))
 	for _, w := range wishes {
 		real, err := r.choose(w)

@@ -54,6 +54,8 @@ func Run(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 		{"Environment", environment},
 		{"Mounts", mounts},
 		{"MountGone", mountGone},
+		{"Left", left},
+		{"LeftByLink", leftByLink},
 		{"LeftOutput", leftOutput},
 		{"LeftOutputIsBounded", leftOutputIsBounded},
 		{"ReadsOwnOutput", readsOwnOutput},

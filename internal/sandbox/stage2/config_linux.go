@@ -56,7 +56,8 @@ type Dir struct {
 	Inside string
 	Size   int64 // bytes, 0 for no limit of its own
 	Inodes int
-	Exec   bool // programs in it may be executed
+	Exec   bool   // programs in it may be executed
+	Sub    string // a folder that is made in it
 }
 
 // A Bind shows a host file or directory, read-only unless Write is set.

@@ -202,6 +202,12 @@ func makeDirs(dirs []Dir) error {
 		if err := mountTmpfs(rel, flags, d.Size, d.Inodes, 0o700); err != nil {
 			return err
 		}
+		if d.Sub != "" {
+			sub := path.Join(rel, d.Sub)
+			if err := step(os.Mkdir(sub, 0o755), "making %q", "/"+sub); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

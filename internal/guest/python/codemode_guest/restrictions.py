@@ -14,6 +14,8 @@ from .attempts import NOTHING
 
 _OWN = ("/workspace", "/tmp")  # what can be written
 
+_OUT = "/workspace/out/"
+
 _INSTEAD = {
     "pandas": "csv, sqlite3, statistics",
     "polars": "csv, sqlite3, statistics",
@@ -110,6 +112,8 @@ class Restrictions:
         if not isinstance(name, str):
             return None
         program = _in_subprocess(error.__traceback__)
+        if self._script and not program and _lacks_out(name):
+            return "--out DIR makes that folder, and saves what is left in it"
         if name.startswith(_OWN) and (program or name == str(self._written)):
             return None
         if program and name.rpartition("/")[2] in _DOWNLOADERS:
@@ -130,6 +134,8 @@ class Restrictions:
     def _writable(self):
         lasts = "program" if self._script else "session"
         kept = self._tool("may write it", "write a file") if self._servers else ": print what is to be kept"
+        if self._script:
+            kept = ": --out DIR saves what is left in /workspace/out"
         return f"only /workspace and /tmp can be written, and end with the {lasts}{kept}"
 
     def _tool(self, may, search):
@@ -145,9 +151,21 @@ def _asked(error):
     return name if name.isidentifier() else "TOOL"
 
 
+def _absolute(name):
+    return name if name.startswith("/") else posix.getcwd() + "/" + name
+
+
 def _is_given(name):
     """Whether a path that is read-only is of a file or folder of the user's: all else of /workspace can be written."""
-    return (name if name.startswith("/") else posix.getcwd() + "/" + name).startswith(("/workspace/", "/mnt/"))
+    return _absolute(name).startswith(("/workspace/", "/mnt/"))
+
+
+def _lacks_out(name):
+    """Whether a path is in the folder that what is to be kept is left in, and there is none."""
+    try:
+        return _absolute(name).startswith(_OUT) and not posix.stat(_OUT)
+    except OSError:
+        return True
 
 
 def _line(error):

@@ -181,7 +181,8 @@ class Runner:
         files = self._leftovers.files()
         if files:
             where = "program" if script else "session"
-            notes.append(f"what is in /workspace ends with the {where}, so print what is to be kept: {_few(files)}")
+            keep = "but --out DIR saves /workspace/out" if script else "so print what is to be kept"
+            notes.append(f"what is in /workspace ends with the {where}, {keep}: {_few(files)}")
         return notes
 
     def _leave_child(self, failure):

@@ -105,6 +105,23 @@ def fails(action, *args):
         return type(e).__name__
 
 
+def leave_files(target):
+    """See left.go."""
+    out = os.path.join(os.getcwd(), "out")
+    if target != "-":
+        os.rmdir(out)
+        os.symlink(target, out)
+    else:
+        os.makedirs(out + "/sub/" + "/".join("d" * 40))
+        for name, text in ("a", "one"), ("sub/b", "two"), (b"\xff\n" * 127, "long"):
+            with open(os.path.join(os.fsencode(out), os.fsencode(name)), "w") as file:
+                file.write(text)
+        os.link(out + "/a", out + "/c")
+        os.symlink("/etc/passwd", out + "/link")
+        os.symlink("..", out + "/up")
+    hang()
+
+
 def mounts():
     """See mounts.go, which has made what is here."""
     import subprocess
@@ -215,6 +232,7 @@ actions = {
     "flood": flood,
     "forks": forks,
     "hang": hang,
+    "leave": leave_files,
     "mounts": mounts,
     "read-input": read_input,
     "read-own-output": read_own_output,

@@ -1,0 +1,150 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"codemode/internal/fileerr"
+	"codemode/internal/sandbox"
+)
+
+// outFolder saves what a program leaves in sandbox.OutDir to a folder of the user's. Names are the program's: none
+// leads out of the folder, nor is hidden, and nothing that is there is written over.
+type outFolder struct {
+	dir   string
+	root  *os.Root
+	max   int64 // bytes of all files
+	ui    *ui
+	count int
+	bytes int64
+	left  int // what was not saved
+}
+
+const (
+	// maxSaved bounds the files of one program.
+	maxSaved = 10_000
+	// maxNamed is how many of them are named.
+	maxNamed = 20
+)
+
+// openOut opens a folder that is there.
+func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("using the folder --out %q: %w", dir, fileerr.Cause(err))
+	}
+	return &outFolder{dir: dir, root: root, max: limit, ui: ui}, nil
+}
+
+var errManySaved = fmt.Errorf("a program may leave %d files", maxSaved)
+
+// take saves one file. An error is one after which no other can be saved.
+func (o *outFolder) take(f sandbox.LeftFile) error {
+	if o.count >= maxSaved {
+		return errManySaved
+	}
+	name, err := "", f.Err
+	if err == nil && f.Size > o.max-o.bytes {
+		err = fmt.Errorf("those of one program may have %d bytes (disk.max_size)", o.max)
+	}
+	if err == nil {
+		name, err = o.save(f)
+	}
+	if err != nil {
+		if o.left++; o.left <= maxNamed {
+			o.ui.warn(fmt.Sprintf("%s was not saved: %v", quote(path.Join(sandbox.OutDir, f.Name)), fileerr.Cause(err)))
+		}
+		return nil
+	}
+	o.bytes += f.Size
+	if o.count++; o.count <= maxNamed {
+		o.ui.note("file", filepath.Join(o.dir, filepath.FromSlash(name)))
+	}
+	return nil
+}
+
+// save writes a file by the first name that is free, and returns that.
+func (o *outFolder) save(f sandbox.LeftFile) (string, error) {
+	name := safeName(f.Name)
+	if dir := path.Dir(name); dir != "." {
+		if err := o.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
+			return "", err
+		}
+	}
+	for n := 1; ; n++ {
+		free := numbered(name, n)
+		to, err := o.root.OpenFile(filepath.FromSlash(free), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		copied, err := io.Copy(to, io.LimitReader(f.Content, f.Size))
+		if err == nil && copied < f.Size {
+			err = errors.New("it became shorter meanwhile")
+		}
+		if err = errors.Join(err, to.Close()); err != nil {
+			_ = o.root.Remove(filepath.FromSlash(free)) // half a file is none
+		}
+		return free, err
+	}
+}
+
+// close tells of what has not been named.
+func (o *outFolder) close() {
+	if n := o.count - maxNamed; n > 0 {
+		o.ui.note("file", fmt.Sprintf("and %d more in %s", n, o.dir))
+	}
+	if n := o.left - maxNamed; n > 0 {
+		o.ui.warn(fmt.Sprintf("%d more were not saved", n))
+	}
+	_ = o.root.Close()
+}
+
+// safeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
+// by themselves, or that Windows takes for something else.
+func safeName(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		part = strings.Map(func(r rune) rune {
+			if r == unicode.ReplacementChar || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*\`, r) {
+				return '_'
+			}
+			return r
+		}, part)
+		if part[0] == '.' || part[0] == '-' || part[0] == '~' {
+			part = "_" + part[1:]
+		}
+		if !filepath.IsLocal(part) { // a device of Windows
+			part = "_" + part
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// maxElement is how long a file's name can be.
+const maxElement = 255
+
+// numbered is the nth name to try for a file.
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	dir, file := path.Split(name)
+	ext := path.Ext(file)
+	if len(ext) > 20 {
+		ext = ""
+	}
+	end := fmt.Sprintf("-%d%s", n, ext)
+	base := strings.TrimSuffix(file, ext)
+	return dir + strings.ToValidUTF8(base[:min(len(base), maxElement-len(end))], "") + end
+}

@@ -1,0 +1,87 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/sandbox"
+)
+
+//go:embed left.py
+var leftCode string
+
+var errGuestEnded = errors.New("Python has ended, and with it the container that they were in")
+
+// Left has the engine run another Python in the container: wherever that is, what it writes arrives here. The guest may
+// disturb it, and tells nothing by that which it could not have left.
+func (g *guest) Left(ctx context.Context, take func(sandbox.LeftFile) error) error {
+	select {
+	case <-g.done:
+		return errGuestEnded
+	default:
+	}
+	e := g.engine
+	cmd := e.command(append(slices.Clone(e.global), "exec", g.name, "python3", "-I", "-S", "-c", leftCode)...)
+	var stderr bytes.Buffer
+	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return &commandError{command: e.name + " exec", cause: err}
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	read := leftIn(tar.NewReader(out), take)
+	if read != nil {
+		_ = cmd.Process.Kill()
+	}
+	err = cmd.Wait()
+	switch {
+	case !stop():
+		return context.Cause(ctx)
+	case errors.As(read, new(*takeError)):
+		return errors.Unwrap(read)
+	case err != nil:
+		return &commandError{command: e.name + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+	}
+	return read
+}
+
+// A takeError is an error of whoever takes the files.
+type takeError struct{ error }
+
+func (e *takeError) Unwrap() error { return e.error }
+
+// leftIn hands over the files of an archive.
+func leftIn(archive *tar.Reader, take func(sandbox.LeftFile) error) error {
+	for {
+		h, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading what is in %s: %w", sandbox.OutDir, err)
+		}
+		f := sandbox.LeftFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
+		switch {
+		case !filepath.IsLocal(f.Name) || strings.HasSuffix(h.Name, "/"):
+			continue // such a one nobody has left
+		case h.Typeflag != tar.TypeReg:
+			f = sandbox.LeftFile{Name: f.Name, Err: sandbox.ErrNotRegular}
+		}
+		if err := take(f); err != nil {
+			return &takeError{err}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package sandboxtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codemode/internal/sandbox"
+)
+
+func out(s *sandbox.Spec) { s.Out = true }
+
+// left: what a guest has left is handed over with its bytes, and what is no file is named.
+func left(t *testing.T, k kit) {
+	sb := k.start(t, "obey.py", command("leave", "-"), out)
+	var ready map[string]any
+	answer(t, sb, &ready)
+	got := map[string]string{}
+	err := sb.Left(t.Context(), func(f sandbox.LeftFile) error {
+		if f.Err != nil {
+			got[f.Name] = fmt.Sprint("error: ", f.Err)
+			return nil
+		}
+		text, err := io.ReadAll(io.LimitReader(f.Content, f.Size))
+		got[f.Name] = string(text)
+		return err
+	})
+	want := map[string]string{
+		"a": "one", "c": "one", "sub/b": "two", strings.Repeat("\xff\n", 127): "long",
+		"link": "error: " + sandbox.ErrNotRegular.Error(), "up": "error: " + sandbox.ErrNotRegular.Error(),
+	}
+	maps.DeleteFunc(got, func(_, text string) bool { return text == "error: "+sandbox.ErrTooDeep.Error() })
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("left: %q, %v; want %q", got, err, want)
+	}
+	enough := errors.New("enough")
+	if err := sb.Left(t.Context(), func(sandbox.LeftFile) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("whoever takes the files has enough, and it goes on: %v", err)
+	}
+}
+
+// leftByLink: where a guest makes the folder a link, nothing outside of its sandbox is looked through.
+func leftByLink(t *testing.T, k kit) {
+	root := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(root, "secret"), nil, 0o644))
+	sb := k.start(t, "obey.py", command("leave", root), out)
+	var ready map[string]any
+	answer(t, sb, &ready)
+	_ = sb.Left(t.Context(), func(f sandbox.LeftFile) error { // an error will do
+		t.Errorf("a link leads to %q", f.Name)
+		return nil
+	})
+}

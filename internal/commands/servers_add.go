@@ -26,10 +26,11 @@ var serverFileName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func addServerCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:        "add",
-		Usage:       "configure a server of your own, as a file in ~/MCPs",
-		ArgsUsage:   "NAME URL|-- COMMAND [ARG...]|DOMAIN/NAME",
-		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}'.",
+		Name:      "add",
+		Usage:     "configure a server of your own, as a file in ~/MCPs",
+		ArgsUsage: "NAME URL|-- COMMAND [ARG...]|DOMAIN/NAME",
+		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}', or ${secret:NAME}\n" +
+			"(codemode secrets).",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:    "env",
@@ -281,6 +282,11 @@ func (t *tenancy) tellAdded(ui *ui, name, file string) error {
 	for _, e := range t.found.Named(name) {
 		if e.Server.Source != file {
 			continue
+		}
+		if len(clientcfg.Secrets(e.Server)) > 0 {
+			ui.hints([]string{
+				"what looks like a secret stands in that file; better: codemode secrets set NAME, and ${secret:NAME} there",
+			})
 		}
 		if e.Status != clientcfg.Ready {
 			ui.warn(fmt.Sprintf("it cannot be used yet (%s): %s", e.Status, e.Reason), (&unusableError{e}).Hint()...)

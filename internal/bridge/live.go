@@ -62,7 +62,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 	l.conn.LimitParsing(func() func() { return l.decode(maxMessage) })
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
-	l.request(guest.MethodInitialize, initialize(session, req.Stdin != nil, box))
+	l.request(guest.MethodInitialize, initialize(session, req, box))
 	return l, nil
 }
 

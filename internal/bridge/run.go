@@ -55,6 +55,9 @@ type Request struct {
 	// Progress, when set, is told what servers say of the progress of calls. It waits for nothing.
 	Progress func(text string)
 
+	// Modules, when set, is the folder in the sandbox that modules are imported from before all others.
+	Modules string
+
 	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error.
 	Left func(sandbox.LeftFile) error
 

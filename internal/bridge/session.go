@@ -250,9 +250,9 @@ var (
 )
 
 // initialize is the first message of every guest.
-func initialize(session string, stdin bool, box sandbox.Sandbox) guest.Initialize {
+func initialize(session string, req Request, box sandbox.Sandbox) guest.Initialize {
 	return guest.Initialize{
-		Version: guest.ProtocolVersion, Session: session, Stdin: stdin, PullStdin: box.Input() != nil,
-		Path: box.SitePackages(), MaxMessage: maxMessage,
+		Version: guest.ProtocolVersion, Session: session, Stdin: req.Stdin != nil, PullStdin: box.Input() != nil,
+		Modules: req.Modules, Path: box.SitePackages(), MaxMessage: maxMessage,
 	}
 }

@@ -40,6 +40,7 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				Local: true,
 			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images and what is left in /workspace/out", Local: true},
+			&cli.BoolFlag{Name: "with-dir", Usage: "let it import the modules beside it, as python3 does", Local: true},
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
 		}, append(
@@ -56,6 +57,9 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			defer p.close()
 			if p.handed, err = readHanded(env, cmd); err != nil {
 				return err
+			}
+			if cmd.Bool("with-dir") {
+				p.handed.beside(env, p.script)
 			}
 			if cmd.Bool("i") {
 				return runInteractive(ctx, env, ui, cmd, p)
@@ -121,6 +125,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
 		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
 		Client:  "exec",
+		Modules: p.handed.modules,
 		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
 		Unasked: "there is no terminal to ask on",
 	}

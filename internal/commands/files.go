@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,6 +37,22 @@ type handed struct {
 	files []mount.Wish
 	env   []string // NAME=VALUE
 	out   bool     // what code leaves is saved
+
+	modules string // the folder in the sandbox that has the modules beside the program
+}
+
+// beside hands over the folder with the modules beside a program: a script's own, else where codemode was started, as
+// python3 has it.
+func (h *handed) beside(env Env, script string) {
+	dir := env.Dir
+	if filepath.IsAbs(script) {
+		dir = filepath.Dir(script)
+	} else if script != "" {
+		dir = filepath.Dir(filepath.Join(env.Dir, script))
+	}
+	w := mount.Wish{Path: filepath.Clean(dir), Name: strings.ToValidUTF8(filepath.Base(dir), "_")}
+	h.files = append(h.files, w)
+	h.modules = path.Join(sandbox.WorkDir, w.Name)
 }
 
 // readHanded reads handedFlags.

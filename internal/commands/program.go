@@ -23,6 +23,7 @@ type program struct {
 	stdin    *os.File
 	owned    bool // stdin is ours to close
 	handed   handed
+	script   string   // its name; empty where it is none
 	servers  []string // of a program of codemode's own, which has none of exec's flags
 }
 
@@ -56,7 +57,7 @@ func readProgram(env Env, cmd *cli.Command) (*program, error) {
 	if err != nil {
 		return nil, unreadable(args[0], err)
 	}
-	p := &program{filename: args[0], argv: args, stdin: env.Stdin}
+	p := &program{script: args[0], filename: args[0], argv: args, stdin: env.Stdin}
 	p.code, err = source(args[0], data)
 	return p, err
 }

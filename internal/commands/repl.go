@@ -108,6 +108,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
 		Output: r.show.print,
 	}
+	r.req.Modules = t.handed.modules
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}

@@ -35,6 +35,7 @@ type Initialize struct {
 	Session    string   `json:"session"`
 	Stdin      bool     `json:"stdin"`               // there is input of the caller's; false: input() explains itself
 	PullStdin  bool     `json:"pullStdin,omitempty"` // descriptor 0 does not carry it: the guest asks (MethodStdin)
+	Modules    string   `json:"modules,omitempty"`   // a folder before all others of sys.path
 	Path       []string `json:"path,omitempty"`      // appended to sys.path: the interpreter's site-packages
 	MaxMessage int      `json:"maxMessage"`          // bytes in one line, either direction
 }

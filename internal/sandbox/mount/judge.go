@@ -109,6 +109,9 @@ func (f files) holds(dir, path string) bool {
 
 // related tells whether one of two paths holds the other. What b leads to by links counts, as far as it is there.
 func (f files) related(a, b string) bool {
+	if !filepath.IsAbs(b) { // another system's
+		return false
+	}
 	if real, err := filepath.EvalSymlinks(b); err == nil && real != b && f.related(a, real) {
 		return true
 	}

@@ -99,6 +99,8 @@ class Session:
 
             stdin.feed(self._channel)
         sys.path.insert(1, "")  # as for python3 -c; behind codemode's own packages
+        if params.get("modules"):
+            sys.path.insert(1, params["modules"])
         sys.path += params.get("path") or []
         frames.add_libraries(params.get("path") or [])
         self._channel.max_message = params.get("maxMessage") or self._channel.max_message

@@ -238,7 +238,7 @@ func TestHomes(t *testing.T) {
 }
 
 const (
-	maxLines     = 600
+	maxLines     = 500
 	maxMainLines = 20
 	maxColumns   = 120 // a tab is four
 

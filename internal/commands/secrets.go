@@ -28,8 +28,8 @@ func secretsCommand(env Env, ui *ui) *cli.Command {
 			setSecretCommand(env, ui), listSecretsCommand(env, ui), removeSecretsCommand(env, ui),
 		},
 		Metadata: examples(
-			`codemode secrets set github`,
-			`codemode servers add gh https://mcp.example.com --header 'Authorization: Bearer ${secret:github}'`,
+			`codemode secrets set gh`,
+			`codemode servers add gh https://gh.example/mcp --header 'Key: ${secret:gh}'`,
 			`codemode secrets list`,
 		),
 		Action: func(_ context.Context, cmd *cli.Command) error {
@@ -48,7 +48,7 @@ func setSecretCommand(env Env, ui *ui) *cli.Command {
 		ArgsUsage:   "NAME",
 		Description: "A newline at the end of stdin is not part of it.",
 		Flags:       tenantFlags(),
-		Metadata:    examples(`codemode secrets set github`, `pass show github | codemode secrets set github`),
+		Metadata:    examples(`codemode secrets set gh`, `pass show github | codemode secrets set github`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			name, err := oneSecret(cmd)
 			if err != nil {
@@ -132,7 +132,7 @@ func (t *tenancy) usersOf(name string) (servers []string) {
 func listSecretsCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:     "list",
-		Usage:    "list the names, and the servers that refer to them; never a value",
+		Usage:    "list the names, and which servers refer to them",
 		Flags:    append([]cli.Flag{jsonFlag()}, tenantFlags()...),
 		Metadata: examples(`codemode secrets list`, `codemode secrets list --json`),
 		Action: func(_ context.Context, cmd *cli.Command) error {

@@ -20,8 +20,8 @@ func secretsCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:  "secrets",
 		Usage: "values that entries of servers refer to by name",
-		Description: "An entry of codemode's own says ${secret:NAME} where the value is wanted. The server\n" +
-			"gets it, and code does not; in errors and logs it is masked.",
+		Description: "An entry of codemode's own says ${secret:NAME} where the value is wanted. The\n" +
+			"server gets it, and code does not; in errors and logs it is masked.",
 		Flags:           tenantFlags(),
 		HideHelpCommand: true,
 		Commands: []*cli.Command{

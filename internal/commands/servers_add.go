@@ -26,11 +26,10 @@ var serverFileName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func addServerCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:      "add",
-		Usage:     "configure a server of your own, as a file in ~/MCPs",
-		ArgsUsage: "NAME URL|-- COMMAND [ARG...]|DOMAIN/NAME",
-		Description: "A secret is better referred to than written: -e 'TOKEN=${TOKEN}', or ${secret:NAME}\n" +
-			"(codemode secrets).",
+		Name:        "add",
+		Usage:       "configure a server of your own, as a file in ~/MCPs",
+		ArgsUsage:   "NAME URL|-- COMMAND [ARG...]|DOMAIN/NAME",
+		Description: "A secret is better referred to than written: ${TOKEN}, ${secret:NAME}.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:    "env",

@@ -178,7 +178,7 @@ func (p *patient) close() {
 func (p *patient) checks(servers bool) []doctor.Check {
 	var problems []error
 	if len(p.errs) == 0 {
-		problems = p.ownProblems()
+		problems = p.sessionProblems()
 	} else {
 		problems = p.config.Problems
 	}

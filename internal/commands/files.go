@@ -120,6 +120,15 @@ func (t *tenancy) mounts() ([]sandbox.Mount, error) {
 	return mount.Rules{Home: home, Kept: kept, Out: t.handed.out}.Choose(wishes)
 }
 
+// sessionProblems are ownProblems, and what will keep each session from beginning.
+func (t *tenancy) sessionProblems() []error {
+	list := t.ownProblems()
+	if _, err := t.mounts(); err != nil {
+		list = append(list, err)
+	}
+	return list
+}
+
 // clientFolders are the folders of clients' files, in which they keep more than their servers; not a home.
 func (t *tenancy) clientFolders(home string) (list []string) {
 	for _, name := range clientcfg.UserFiles(t.machine()) {

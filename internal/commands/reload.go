@@ -114,7 +114,7 @@ func sameFindings(a, b *tenancy) bool {
 
 // findings are the texts that are told of a look.
 func (t *tenancy) findings() (texts []string) {
-	for _, p := range t.ownProblems() {
+	for _, p := range t.sessionProblems() {
 		texts = append(texts, p.Error())
 	}
 	for _, s := range t.found.Skipped {
@@ -155,7 +155,7 @@ func (r *reloader) tell(t *tenancy) {
 	for _, text := range t.findings() {
 		r.told[text] = true
 	}
-	for _, p := range t.ownProblems() {
+	for _, p := range t.sessionProblems() {
 		if !before[p.Error()] {
 			r.log.Warn(p.Error(), "hint", strings.Join(hint.Of(p), "; "))
 		}

@@ -105,7 +105,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%q cannot be shown to code, so nothing was run: %v", e.Wish.Path, e.Err)
+	return fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Wish.Path, e.Err)
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -61,16 +62,31 @@ func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
 // closedTo is the error of a mount that the container's user may not use as it is meant: by its mode, or by the rules
 // of a security module.
 func (g *guest) closedTo(m sandbox.Mount, user string) error {
-	do, option := "read", "make it readable by everybody"
+	do, everybody := "read", "make it readable by everybody"
 	if m.Write {
-		do, option = "write to", "make it writable by everybody"
+		do, everybody = "write to", "make it writable by everybody"
+	}
+	remedy := []string{everybody + ", or use --runtime native"}
+	if you := g.engine.you(); you != user && you != "" {
+		remedy = append(remedy, "CODEMODE_SANDBOX_USER="+you+" has code run in containers as you")
+	}
+	if _, err := os.Stat("/sys/fs/selinux/enforce"); err == nil {
+		remedy = append(remedy, "with SELinux, containers see what is labelled for them: chcon -Rt container_file_t")
 	}
 	return &sandbox.MountError{
-		Runtime: g.engine.name, Path: m.Host,
+		Runtime: g.engine.name, Path: m.Host, Remedy: remedy,
 		Err: fmt.Errorf("the container's user %s may not %s it", user, do),
-		Remedy: []string{
-			option + ", or set sandbox.user to whom it belongs, or use --runtime native",
-			"where SELinux is enforced, containers see what is labelled for them: chcon -Rt container_file_t",
-		},
 	}
+}
+
+// you is who codemode's user is in a container, "" for root, who should be nobody there. A rootless engine maps its
+// user to root.
+func (e *engine) you() string {
+	switch {
+	case e.rootless || !e.local:
+		return "0:0"
+	case os.Getuid() == 0:
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())
 }

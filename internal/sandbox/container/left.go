@@ -75,7 +75,7 @@ func leftIn(archive *tar.Reader, take func(sandbox.LeftFile) error) error {
 		}
 		f := sandbox.LeftFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
 		switch {
-		case !filepath.IsLocal(f.Name) || strings.HasSuffix(h.Name, "/"):
+		case !filepath.IsLocal(f.Name) || f.Name == "." || strings.HasSuffix(h.Name, "/"):
 			continue // such a one nobody has left
 		case h.Typeflag != tar.TypeReg:
 			f = sandbox.LeftFile{Name: f.Name, Err: sandbox.ErrNotRegular}

@@ -1,0 +1,61 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"codemode/internal/sandbox"
+)
+
+// TestLeftIn: an archive is the guest's word. What its names say leads nowhere, and what is no file has no content.
+func TestLeftIn(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, h := range []tar.Header{
+		{Name: "./a", Size: 3},
+		{Name: "../up", Size: 3},
+		{Name: "/absolute", Size: 3},
+		{Name: "x/../../up", Size: 3},
+		{Name: ".", Size: 3},
+		{Name: "dir/", Typeflag: tar.TypeDir},
+		{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
+		{Name: "hard", Typeflag: tar.TypeLink, Linkname: "../up"},
+		{Name: "fifo", Typeflag: tar.TypeFifo},
+		{Name: "x//y/./b", Size: 3},
+	} {
+		h.Mode = 0o4777
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Size > 0 {
+			_, _ = w.Write([]byte("abc")) // to memory
+		}
+	}
+	var got []string
+	take := func(f sandbox.LeftFile) error {
+		if f.Err != nil {
+			got = append(got, f.Name+": "+f.Err.Error())
+			return nil
+		}
+		text, err := io.ReadAll(f.Content)
+		got = append(got, f.Name+"="+string(text))
+		return err
+	}
+	// It is cut off behind the last file, as by a guest that has ended the other Python.
+	err := leftIn(tar.NewReader(io.MultiReader(&b, &failing{})), take)
+	none := ": " + sandbox.ErrNotRegular.Error()
+	want := []string{"a=abc", "link" + none, "hard" + none, "fifo" + none, "x/y/b=abc"}
+	if !slices.Equal(got, want) || !errors.Is(err, errCut) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+var errCut = errors.New("cut")
+
+type failing struct{}
+
+func (*failing) Read([]byte) (int, error) { return 0, errCut }

@@ -93,7 +93,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return &exitError{exitNotRun, err}
 	}
 	t.handed = p.handed
-	for _, problem := range t.ownProblems() {
+	for _, problem := range append(t.ownProblems(), t.shownSecrets()...) {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it

@@ -126,6 +126,18 @@ func (t *tenancy) sessionProblems() []error {
 	if _, err := t.mounts(); err != nil {
 		list = append(list, err)
 	}
+	return append(list, t.shownSecrets()...)
+}
+
+// shownSecrets are what code is shown that its user may not have thought of.
+func (t *tenancy) shownSecrets() (list []error) {
+	mounts, err := t.mounts()
+	if err != nil {
+		return nil // it is told where it matters
+	}
+	for _, path := range mount.Secrets(mounts) {
+		list = append(list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path))
+	}
 	return list
 }
 

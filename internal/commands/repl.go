@@ -86,7 +86,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	} else if t.handed, err = readHanded(env, cmd); err != nil {
 		return err
 	}
-	for _, problem := range t.ownProblems() {
+	for _, problem := range append(t.ownProblems(), t.shownSecrets()...) {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	if err := t.askable(cmd.StringSlice("server")); err != nil {

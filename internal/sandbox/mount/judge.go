@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"codemode/internal/hint"
+	"codemode/internal/sandbox"
 )
 
 // credentials are what of a home opens other doors.
@@ -116,4 +117,24 @@ func (f files) related(a, b string) bool {
 		return true
 	}
 	return f.holds(a, b) || f.holds(b, a)
+}
+
+// secrets are what holds keys and passwords in many folders, at their top.
+var secrets = []string{
+	".env", ".env.local", ".env.production", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token",
+	"id_rsa", "id_ed25519", "credentials.json", "secrets.json", "secrets.yaml", "secrets.yml",
+}
+
+// Secrets are files in folders that look as if they held keys or passwords. It looks at names alone, and at the top of
+// each folder: of large ones there is no more to look at.
+func Secrets(mounts []sandbox.Mount) (paths []string) {
+	for _, m := range mounts {
+		for _, name := range secrets {
+			path := filepath.Join(m.Host, name)
+			if fi, err := os.Lstat(path); m.Dir && err == nil && !fi.IsDir() {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }

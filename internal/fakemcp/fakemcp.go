@@ -52,6 +52,7 @@ type options struct {
 	flood        bool
 	asCodemode   bool
 	notes        string
+	notePause    time.Duration
 	stripNames   bool
 	http         string
 	token        string
@@ -106,6 +107,7 @@ func parse(args []string) (o options, err error) {
 		"",
 		"also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with",
 	)
+	fs.DurationVar(&o.notePause, "note-pause", 0, "wait between a note and the answer")
 	fs.BoolVar(
 		&o.stripNames, "strip-names", false,
 		"mind neither case nor white space around the name of a tool that is called",
@@ -114,7 +116,7 @@ func parse(args []string) (o options, err error) {
 		&o.http,
 		"http",
 		"",
-		"serve by URL, on a free port, and write http://HOST:PORT to `FILE`: /mcp, /json, /stateless, /sse below it",
+		"serve by URL, on a free port, or the one in `FILE`, and write http://HOST:PORT to it: /mcp, /json, /stateless, /sse below it",
 	)
 	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")

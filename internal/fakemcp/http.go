@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,7 +21,8 @@ func Handler(args ...string) http.Handler {
 // handler is the server by URL: /mcp is Streamable HTTP, /json answers with JSON instead of streams, /stateless keeps
 // no sessions, /sse is the older transport. With a token, all of them want it.
 func handler(o options) http.Handler {
-	server := func(*http.Request) *mcp.Server { return newServer(o) }
+	one := newServer(o) // for all sessions: making one takes milliseconds, and the newest revision asks at each call
+	server := func(*http.Request) *mcp.Server { return one }
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(server, nil))
 	mux.Handle("/json", mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{JSONResponse: true}))
@@ -42,9 +44,14 @@ func handler(o options) http.Handler {
 	})
 }
 
-// serveHTTP serves on a free port of this machine until it is killed. The file gets the address, whole.
+// serveHTTP serves on a free port of this machine until it is killed. The file gets the address, whole; one that it has
+// already, of a server that was killed, is served again.
 func serveHTTP(o options) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address := "127.0.0.1:0"
+	if before, err := os.ReadFile(o.http); err == nil {
+		address = strings.TrimPrefix(string(before), "http://")
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func newServer(o options) *mcp.Server {
 		)
 	}
 	if o.notes != "" {
-		addNotes(s, o.notes)
+		addNotes(s, o.notes, o.notePause)
 	}
 	if o.wrong {
 		addWrong(s)
@@ -209,7 +209,7 @@ func addProcessTools(s *mcp.Server) {
 
 // addNotes adds one tool that only reads, one that adds, and one of which nothing is said, so that it is taken for the
 // worst.
-func addNotes(s *mcp.Server, file string) {
+func addNotes(s *mcp.Server, file string, pause time.Duration) {
 	no := false
 	for name, hints := range map[string]*mcp.ToolAnnotations{
 		"get_note":    {ReadOnlyHint: true, OpenWorldHint: &no},
@@ -224,6 +224,7 @@ func addNotes(s *mcp.Server, file string) {
 				}
 				defer f.Close()
 				_, err = fmt.Fprintln(f, name, in.Message)
+				time.Sleep(pause)
 				return say(name + ": " + in.Message), nil, err
 			})
 	}

@@ -64,6 +64,9 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 		// Without the error in it, which the SDK would take for the call's.
 		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody
 		return resp, nil
+	case r.sse && sent.slot != nil && resp.StatusCode == http.StatusNotFound: // of a session that is no more
+		sent.slot.sent = false
+		r.breaks()
 	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent)))
 		return resp, nil

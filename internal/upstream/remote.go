@@ -47,18 +47,18 @@ type remote struct {
 	client  *http.Client
 	unplug  context.CancelFunc // ends the streams; set by Connect
 	watched sync.WaitGroup     // the goroutine that sees the SDK's session end
-	reached atomic.Bool        // it has answered: a connection refused after that is a server that starts again
+	reached *atomic.Bool       // see server
 }
 
 // newRemote is the way to a server whose entry's references are replaced.
-func newRemote(c config.Server, sse bool, opts Options, calls *calls) (*remote, error) {
+func newRemote(c config.Server, sse bool, opts Options, calls *calls, reached *atomic.Bool) (*remote, error) {
 	endpoint, err := url.Parse(c.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New(`the "url" of its entry is no http or https URL`)
 	}
 	calls.wholeLists = true
 	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
-	r.name = c.Name
+	r.name, r.reached = c.Name, reached
 	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c, refused) }
 	r.wanted = func(challenges []string) { opts.SignInWanted(c, challenges) }
 	for name, value := range c.Headers {
@@ -276,6 +276,11 @@ func (f *filter) send(req *http.Request, sent outgoing) (*http.Response, error) 
 			}
 			pause = min(50*time.Millisecond<<min(try, 5), time.Second)
 			again = f.remote.reached.Load() && try < 8
+			if !again { // nobody waits again for one that stays away
+				f.remote.reached.Store(false)
+			}
+		case err != nil && req.Context().Err() == nil: // the others that lie idle have broken with this one
+			f.CloseIdleConnections()
 		case err == nil:
 			pause, again = retryAfter(resp)
 			again = again && try < 3

@@ -283,7 +283,7 @@ func TestRemoteHeaders(t *testing.T) {
 
 // TestRemoteAgain has a server lose its sessions, and go away and come back: no call is lost, none is made twice.
 func TestRemoteAgain(t *testing.T) {
-	for _, path := range []string{"/mcp", "/json", "/stateless"} {
+	for _, path := range []string{"/mcp", "/json", "/stateless", "/sse"} {
 		t.Run(path, func(t *testing.T) {
 			site := newSite(t, fakemcp.Handler())
 			f := newPool(t, nil, site.at(path))

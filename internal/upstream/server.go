@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"codemode/internal/config"
@@ -30,6 +31,9 @@ type server struct {
 	end    context.CancelCauseFunc
 
 	secrets func() *redact.Secrets // of its entry, for texts that are not the server's own
+
+	// reached says that the server at a URL has answered: where a connection is refused after that, it starts again.
+	reached atomic.Bool
 
 	mu    sync.Mutex
 	state serverState // only in update

@@ -136,7 +136,7 @@ func (sess *session) open(ctx context.Context, sse bool) error {
 		sess.secrets.add(meant)
 		sess.calls = sess.newCalls()
 		if err == nil {
-			sess.conn, err = newRemote(c, sse, sess.secrets.withToken(s.pool.opts), sess.calls)
+			sess.conn, err = newRemote(c, sse, sess.secrets.withToken(s.pool.opts), sess.calls, &s.reached)
 		}
 		return err
 	}

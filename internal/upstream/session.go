@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -376,7 +378,9 @@ func (sess *session) repeatable(tool string) bool {
 
 // over says whether an error is the session's end.
 func (sess *session) over(err error) bool {
-	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) {
+	var answer *url.Error                                        // where the end is that of one connection alone
+	closed := errors.Is(err, io.EOF) && !errors.As(err, &answer) // the SDK's word for a stream of HTTP with SSE
+	if closed || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) {
 		sess.calls.breaks() // which may not have been seen yet
 	}
 	return sess.calls.isBroken()

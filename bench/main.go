@@ -58,6 +58,7 @@ var measurements = []struct {
 	{"serve", (*bench).serveStart},
 	{"live", (*bench).liveRun},
 	{"calls", (*bench).sequentialCalls},
+	{"remote", (*bench).remoteCalls},
 	{"record", (*bench).recording},
 	{"gather", (*bench).gather},
 	{"large", (*bench).large},

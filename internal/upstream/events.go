@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"strings"
@@ -18,7 +19,9 @@ type eventBody struct {
 }
 
 func newEventBody(body io.ReadCloser, r *remote, of outgoing) *eventBody {
-	return &eventBody{body: body, lines: newLineReader(body, r.limit), remote: r, of: of}
+	// A buffer for one answer, which most often is small.
+	lines := &lineReader{bufio.NewReaderSize(body, 2*maxField), r.limit, longest}
+	return &eventBody{body: body, lines: lines, remote: r, of: of}
 }
 
 func (b *eventBody) Close() error { return b.body.Close() }

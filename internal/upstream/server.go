@@ -312,7 +312,7 @@ func (s *server) notifyAll() {
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
 	return s.live(ctx, tool, func(sess *session) (result json.RawMessage, repeatable bool, err error) {
 		result, err = sess.call(ctx, tool, args)
-		return result, sess.repeatable(tool), err
+		return result, isCrash(err) && sess.repeatable(tool), err
 	})
 }
 

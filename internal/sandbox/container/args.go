@@ -3,6 +3,7 @@ package container
 import (
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,9 @@ type order struct {
 	python  []string // what python3 is called with
 }
 
-// A bind is a file or folder of the engine's host and where it is in the container, read-only unless write is set.
+// A bind is a file or folder of the engine's host and where it is in the container, read-only unless write is set. What
+// is mounted below it is left out, since the options would not hold there; with podman's own propagation, rprivate, it
+// would be there all the same (4.3.1).
 type bind struct {
 	source, target string
 	write          bool
@@ -72,6 +75,7 @@ func (e *engine) args(o order) []string {
 		a = append(a, "--preserve-fds", "1")
 	}
 	for _, b := range o.binds {
+		b.options = append(slices.Clip(b.options), "bind-propagation=private", e.alone)
 		a = append(a, "--mount", b.String())
 	}
 	return append(append(a, o.image), o.python...)

@@ -35,6 +35,7 @@ type engine struct {
 
 	id       string // of docker's daemon
 	version  string
+	alone    string // the option of a mount that leaves out what is mounted below
 	rootless bool
 	local    bool // containers are processes of this machine
 	vm       string
@@ -65,7 +66,9 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	e := &engine{name: r.name, path: path, owner: thisProcess(), processes: manyProcesses}
+	e := &engine{
+		name: r.name, path: path, owner: thisProcess(), processes: manyProcesses, alone: "bind-nonrecursive=true",
+	}
 	if e.name == Docker {
 		err = e.askDocker(ctx, r.opts.Lookup)
 	} else {
@@ -326,7 +329,8 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		OperatingSystem string
 		ID, Name        string
 		ServerErrors    []string
-		Host            *json.RawMessage `json:"host"` // podman's
+		ClientInfo      struct{ Version string } // since 23.0
+		Host            *json.RawMessage         `json:"host"` // podman's
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil || info.Host != nil {
 		if info.Host != nil || strings.Contains(text, "buildahVersion") {
@@ -346,6 +350,10 @@ func (e *engine) askDocker(ctx context.Context, lookup func(string) (string, boo
 		return slices.ContainsFunc(info.SecurityOptions, func(o string) bool {
 			return o == "name="+name || strings.HasPrefix(o, "name="+name+",")
 		})
+	}
+	var major int
+	if _, err := fmt.Sscanf(info.ClientInfo.Version, "%d.", &major); err == nil && major >= 25 {
+		e.alone = "bind-recursive=disabled" // 29.0 refuses what was right until 25.0
 	}
 	host, _ := os.Hostname()
 	e.id, e.version, e.rootless, e.seccomp = info.ID, info.ServerVersion, option("rootless"), option("seccomp")

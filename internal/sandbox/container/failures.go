@@ -101,6 +101,10 @@ var symptoms = []symptom{
 	{"", []string{"permission denied", "Permission denied", "operation not permitted"}, codePermission, []string{
 		"Run `%s info` as this user to see what it is not allowed to do.",
 	}},
+	{"", []string{"crun: mount `", "error mounting \""}, "mount", []string{
+		"As an ordinary user an engine cannot mount a folder below which others are mounted: " +
+			"name a folder without, or use `sandbox.runtime = \"native\"`.",
+	}},
 }
 
 // diagnose explains an engine's command that failed.

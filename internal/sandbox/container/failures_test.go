@@ -89,6 +89,10 @@ func TestUnavailable(t *testing.T) {
 			"image-python", "not found", "3.9",
 		},
 		{
+			"a folder below which others are mounted", "podman", podmanVersion + `run) echo 'Error: OCI runtime error: crun: mount ` + "`/dev` to `w`" + `: Invalid argument' >&2; exit 126 ;; esac`,
+			"mount", "Invalid argument", "native",
+		},
+		{
 			"image with an old python", "podman", podmanVersion + `run) printf 'codemode00000001000000053.6.8'; cat >/dev/null; printf '\0codemode-exit 0000000000000000000000000000000000000000' >&2 ;; esac`,
 			"image-python", "Python 3.6.8", "3.9",
 		},
@@ -364,4 +368,17 @@ func calls(t *testing.T, opts Options) string {
 		list = append(list, verb(strings.Fields(line)))
 	}
 	return strings.Join(list, ", ")
+}
+
+// TestMountOption: docker has renamed it, and refuses the other one.
+func TestMountOption(t *testing.T) {
+	for client, want := range map[string]string{"24.0.7": "bind-nonrecursive=true", "29.0.0": "bind-recursive=disabled"} {
+		r := New(fakeEngine(t, Docker, `case $1 in info)
+	echo '{"ServerVersion":"29.0.0","ClientInfo":{"Version":"`+client+`"},"SecurityOptions":["name=seccomp"]}' ;; esac`))
+		e, err := r.ready(t.Context())
+		if err != nil || e.alone != want {
+			t.Errorf("docker %s: %+v, %v", client, e, err)
+		}
+		r.Close()
+	}
 }

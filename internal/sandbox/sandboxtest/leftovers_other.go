@@ -29,3 +29,6 @@ func inheritable(*testing.T, *os.File) {}
 
 // makeSpecial makes nothing: a folder has no more than files on every system.
 func makeSpecial(*testing.T, string) []string { return nil }
+
+// mountBelow mounts nothing.
+func mountBelow(*testing.T, string) []string { return nil }

@@ -33,7 +33,7 @@ func mounts(t *testing.T, k kit) {
 	must(t, os.Chmod(filepath.Join(data, "program"), 0o755))
 	must(t, os.Symlink("../secret", filepath.Join(data, "up")))
 	must(t, os.Symlink(filepath.Join(root, "secret"), filepath.Join(data, "absolute")))
-	special := makeSpecial(t, data)
+	special := append(makeSpecial(t, data), mountBelow(t, data)...)
 	var got struct {
 		Text          string
 		Names, Worked []string

@@ -32,3 +32,14 @@ func makeSpecial(t *testing.T, dir string) []string {
 	}
 	return []string{"fifo", "socketunix", "socketunixgram"}
 }
+
+// mountBelow mounts a folder on one in a folder, where that is allowed, and returns the latter's name.
+func mountBelow(t *testing.T, dir string) []string {
+	t.Helper()
+	below := filepath.Join(dir, "below")
+	must(t, os.Mkdir(below, 0o777))
+	if unix.Mount("below", below, "tmpfs", 0, "mode=777") == nil {
+		t.Cleanup(func() { must(t, unix.Unmount(below, unix.MNT_DETACH)) })
+	}
+	return []string{"below"}
+}

@@ -153,6 +153,7 @@ def mounts():
         "change a file in a folder": fails(open, folder + "/text", "ab"),
         "truncate": fails(os.truncate, folder + "/text", 0),
         "make a file": fails(touch, folder + "/new"),
+        "make a file on a mount below": fails(touch, folder + "/below/new"),
         "remove a file": fails(os.unlink, folder + "/text"),
         "change a mode": fails(os.chmod, folder + "/text", 0o777),
         "change a time": fails(os.utime, folder + "/text"),

@@ -91,12 +91,13 @@ func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string
 
 // A Resolver is what references are replaced from when a server starts.
 type Resolver struct {
-	OS       string
-	Home     string
-	Lookup   func(string) (string, bool)
-	ReadFile func(string) ([]byte, error)      // nil: entries that want a file's content cannot start
+	OS     string
+	Home   string
+	Lookup func(string) (string, bool)
+	// Nil: entries that want a file's content cannot start. No link may lead out of the folder within, if there is one.
+	ReadFile func(within, path string) ([]byte, error)
 	Secret   func(name string) (string, error) // nil: those that want a secret cannot
-	// Told each value that came from outside: it may be a secret; a file's, and a secret's, has no variable.
+	// Told each value that came from outside: it may be a secret. A file's has no variable; a secret's is "secret".
 	Resolved func(variable, value string)
 }
 
@@ -250,8 +251,17 @@ func (x *expansion) file(ref Ref) string {
 	if x.from.ReadFile == nil {
 		return x.fail("%s is not read here", ref.Text)
 	}
-	data, err := x.from.ReadFile(referenced(ref.File, x.from.Home, x.server.Source))
-	if err != nil {
+	path, within := referenced(ref.File, x.from.Home, x.server.Source), x.server.Project
+	if within != "" { // a stranger's entry is not to fetch the keys of its user
+		if name, err := filepath.Rel(within, path); err != nil || !filepath.IsLocal(name) {
+			return x.fail("%s stands in an entry of a project, which gets no file from outside of %q", ref.Text, within)
+		}
+	}
+	data, err := x.from.ReadFile(within, path)
+	switch {
+	case err != nil && within != "":
+		return x.fail("reading the file for %s, which must be in %q: %w", ref.Text, within, err)
+	case err != nil:
 		return x.fail("reading the file for %s: %w", ref.Text, err)
 	}
 	value := strings.TrimSpace(string(data))
@@ -271,7 +281,7 @@ func (x *expansion) secret(ref Ref) string {
 	if err != nil {
 		return x.fail("%s: %w", ref.Text, err)
 	}
-	x.resolved("", value)
+	x.resolved("secret", value) // it is one however short it is
 	return value
 }
 
@@ -304,7 +314,7 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 	secrets.Add(Secrets(s)...)
 	s, err := Expand(s, Resolver{
 		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup, Resolved: secrets.AddNamed,
-		ReadFile: func(string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
+		ReadFile: func(string, string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
 	})
 	if err != nil {
 		return NeedsInput, err.Error()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 func TestExpand(t *testing.T) {
@@ -30,17 +31,19 @@ func TestExpand(t *testing.T) {
 		{config.DialectEnvColon, "${env:X}", "error: X is not set"},
 		{config.DialectEnvColon, "${input:tok}", "error: ${input:tok} can only"},
 		{config.DialectEnvColon, "${command:x.y}", "error: can only"},
-		{config.DialectEnvColon, "${file:~/k}", "in the file"},
+		{config.DialectEnvColon, "${file:/src/x/k}", "in the file"},
+		{config.DialectEnvColon, "${file:~/k}", "error: ${file:~/k} stands in an entry of a project, which gets no file"},
 		{config.DialectDollar, "$V/${V}/${X:-d}/$X/%V%", "value/value/d/$X/%V%"},
 		{config.DialectDollar, "$(op read secret-of-mine)", "error: $(…) can only"},
 		{config.DialectLeadingDollar, "$V", "$V"},
 		{config.DialectCurly, "{env:V}{env:X}${V}", "value${V}"},
-		{config.DialectCurly, "{file:~/k}", "in the file"},
+		{config.DialectCurly, "{file:k}", "in the file"},
+		{config.DialectCurly, "{file:../x/../y}", "error: from outside of \"/src/x\""},
 		{config.DialectCurly, "{file:none}", "error: none"},
 		{config.DialectSecrets, "${{ secrets.V }} ${V}", "value ${V}"},
 		{config.DialectSecrets, "${{ secrets.X }}", "error: X is not set"},
 	} {
-		s := config.Server{Args: []string{tt.in}, Dialect: tt.dialect, Project: "/src/x", Source: "/etc/s.json"}
+		s := config.Server{Args: []string{tt.in}, Dialect: tt.dialect, Project: "/src/x", Source: "/src/x/s.json"}
 		got, err := Expand(s, resolver(vars, nil))
 		if part, fails := strings.CutPrefix(tt.want, "error: "); fails {
 			if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "secret-of-mine") {
@@ -61,12 +64,14 @@ func resolver(vars map[string]string, told *[]string) Resolver {
 	return Resolver{
 		OS: "linux", Home: "/home/a",
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		ReadFile: func(path string) ([]byte, error) {
-			if filepath.ToSlash(path) == "/home/a/k" {
+		ReadFile: func(within, path string) ([]byte, error) {
+			switch filepath.ToSlash(within + ":" + path) {
+			case ":/home/a/k", "/src/x:/src/x/k":
 				return []byte("in the file\n"), nil
 			}
 			return nil, errors.New("none")
 		},
+		Secret: func(string) (string, error) { return "4711", nil },
 		Resolved: func(_, value string) {
 			if told != nil {
 				*told = append(*told, value)
@@ -102,6 +107,25 @@ func TestExpandEverything(t *testing.T) {
 	}
 }
 
+// TestExpandSecret holds that what is kept as a secret is masked, however short it is, and is no project's.
+func TestExpandSecret(t *testing.T) {
+	var known redact.Secrets
+	r := resolver(nil, nil)
+	r.Resolved = known.AddNamed
+	s := config.Server{Args: []string{"${secret:n}"}, Dialect: config.DialectOwn}
+	got, err := Expand(s, r)
+	if err != nil || got.Args[0] != "4711" {
+		t.Errorf("got %q, %v", got.Args, err)
+	}
+	if text := known.Redactor().Text("it is 4711"); text != "it is "+redact.Mask {
+		t.Errorf("shown: %q", text)
+	}
+	s.Project = "/src/x"
+	if _, err = Expand(s, r); err == nil || !strings.Contains(err.Error(), "gets no secret of yours") {
+		t.Error(err)
+	}
+}
+
 // TestStamp holds that a server is told apart by the state of the files that its entry refers to.
 func TestStamp(t *testing.T) {
 	home := t.TempDir()
@@ -133,6 +157,13 @@ func TestStamp(t *testing.T) {
 	}
 	if got := Stamp(config.Server{Args: []string{"{file:~/key}", "x"}}, env); got != "" {
 		t.Errorf("an entry that refers to no file has %q", got)
+	}
+}
+
+func TestExpandFileOfOnesOwn(t *testing.T) {
+	s := config.Server{Args: []string{"{file:~/k}"}, Dialect: config.DialectCurly, Source: "/etc/s.json"}
+	if got, err := Expand(s, resolver(nil, nil)); err != nil || got.Args[0] != "in the file" {
+		t.Errorf("got %q, %v", got.Args, err)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"codemode/internal/bridge"
 	"codemode/internal/catalog"
@@ -159,15 +161,36 @@ func (t *tenancy) expand(s config.Server, resolved func(variable, value string))
 // maxReference bounds a file that an entry refers to.
 const maxReference = 64 << 10
 
-func readReference(name string) ([]byte, error) {
-	info, err := os.Stat(name)
+// readReference reads a file that an entry refers to; one of a project's entry is opened within the project. A pipe in
+// its place must not make it wait.
+func readReference(within, path string) ([]byte, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0) }
+	if within != "" {
+		root, err := os.OpenRoot(within)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		name, err := filepath.Rel(within, path)
+		if err != nil {
+			return nil, err
+		}
+		open = func() (*os.File, error) { return root.OpenFile(name, flags, 0) }
+	}
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxReference {
 		return nil, fmt.Errorf("it is no file of at most %d bytes", maxReference)
 	}
-	return os.ReadFile(name)
+	return io.ReadAll(io.LimitReader(f, maxReference))
 }
 
 // bridgeOptions are those of every bridge of the tenant. The runtime is the caller's to choose.

@@ -6,9 +6,9 @@
 // The rule, which is the same everywhere:
 //
 //   - A value of more than five characters is looked for anywhere, in the middle of a word, too.
-//   - A value of up to five is a secret only where its name says so (API_KEY, password, Authorization), and is looked
-//     for as a whole word: in the middle of others it would be in every text. Words such as true and none are no
-//     secrets, nor are settings about secrets, such as MAX_TOKENS.
+//   - A value of up to five is a secret only where its name says so (API_KEY, password, Authorization) or codemode
+//     keeps it as one (${secret:NAME}), and is looked for as a whole word: in the middle of others it would be in every
+//     text. Words such as true and none are no secrets, nor are settings about secrets, such as MAX_TOKENS.
 //   - Either is found in whatever case, reversed, percent-encoded, as base64 (in whatever it is encoded with, such as
 //     user:KEY), as hex, with the escapes of JSON and programming languages, and with those of HTML and
 //     quoted-printable.

@@ -12,7 +12,7 @@ import (
 // to a limit, and the host's memory does not grow with it.
 func TestOutputCases(t *testing.T) {
 	const keep = 16 << 20
-	k := newKit(t, func(o *Options) { o.Config.Output.Keep, o.Config.Run.Grace = keep, patience })
+	k := newKit(t, func(o *Options) { o.Config.Output.Keep, o.Config.Run.Grace = keep, 2*time.Second })
 	k.text("import os, sys")
 	for _, c := range []struct {
 		name, code string

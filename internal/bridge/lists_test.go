@@ -90,6 +90,21 @@ func TestKeptListsAreConfirmed(t *testing.T) {
 	}
 }
 
+// A tool that an earlier process was not told of, as its client could do less, is found however it is asked for.
+func TestKeptListsLackNoTool(t *testing.T) {
+	for _, code := range []string{
+		"await mcp_fake.echo(message='x')",
+		"await mcp_servers['fake']['echo'](message='x')",
+		"(await runtime.query_tool_docs('fake', 'echo')).tool[:0] + 'x'",
+		"runtime.query_tool_docs_sync('fake', 'echo').tool[:0] + 'x'",
+	} {
+		k := keeping(t, t.TempDir(), fake("fake"))
+		c, _ := k.servers.find("fake")
+		k.servers.lists.save(c, []json.RawMessage{json.RawMessage(`{"name":"other","inputSchema":{"type":"object"}}`)})
+		want(t, k.text(code), "result: 'x'")
+	}
+}
+
 // What results look like is learned without their values.
 func TestObservedResults(t *testing.T) {
 	dir := t.TempDir()

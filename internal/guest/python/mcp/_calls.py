@@ -28,9 +28,7 @@ class Calls:
 
     async def by_name(self, server, tool, arguments, finish):
         """Call a tool by the real names, or the aliases; arguments are the schema's."""
-        server = await self._catalog.loaded(server)
-        if tool not in server.by_name and tool not in server.by_alias:
-            server = await self._catalog.relisted_async(server)  # it may be newer than the list
+        server = await self._catalog.having_async(await self._catalog.loaded(server), tool)
         if arguments is not None and not hasattr(arguments, "items"):
             raise MCPError(f"arguments must be a dict, not {arguments!r}; {tool_by_name(server, tool).signature}")
         given = {} if arguments is None else arguments
@@ -66,7 +64,7 @@ class Calls:
 
     async def _load_and_call(self, ticket, name, alias, args, kwargs, finish):
         self._unawaited.pop(ticket, None)
-        server = await self._catalog.loaded(name)
+        server = await self._catalog.having_async(await self._catalog.loaded(name), alias)
         tool, arguments = self._bound(server, tool_by_alias, alias, bind, args, kwargs)
         return await self._send(server, tool, arguments, finish)
 

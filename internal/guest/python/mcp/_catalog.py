@@ -55,6 +55,9 @@ class Server:
         self.by_alias = {tool.alias: tool for tool in self.tools or []}
         self.by_name = {tool.name: tool for tool in self.tools or []}
 
+    def has(self, tool):
+        return tool in self.by_name or tool in self.by_alias
+
     def nearest_call(self, name):
         """The call that a tool's misspelt name was meant to be, or None."""
         meant = nearest(name, self.by_alias)
@@ -174,6 +177,15 @@ class Catalog:
 
     async def relisted_async(self, server):
         return self._learn(await self._request(server, server.loaded, fresh=True))
+
+    # What is known of a server may be what it told an earlier process, whose client could do less.
+
+    def having(self, server, tool):
+        """A server, asked once more for its tools if that is none of them, blocking."""
+        return server if server.has(tool) else self.relisted(server)
+
+    async def having_async(self, server, tool):
+        return server if server.has(tool) else await self.relisted_async(server)
 
     def described_all(self, names):
         """Describe servers side by side, since each may have to be started; those that fail are left out."""

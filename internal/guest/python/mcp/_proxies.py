@@ -116,7 +116,8 @@ class ServerModule(_Module):
 
     def __getitem__(self, name):
         """A tool by its real name, which may be no name in Python."""
-        return getattr(self, tool_by_name(_described(self), name).alias)
+        server = self.__context__.catalog.having(_described(self), name)
+        return getattr(self, tool_by_name(server, name).alias)
 
     def __dir__(self):
         return list(_described(self).by_alias)

@@ -88,6 +88,10 @@ def query_tool_docs_sync(server, tool=None, detail="summary"):
     """Return the documents of a server's tools, or of one; detail="full" adds schemas and signature."""
     _check(detail)
     server = _catalog.described(server)
+    return _documents(server if tool is None else _catalog.having(server, tool), tool, detail)
+
+
+def _documents(server, tool, detail):
     if tool is not None:
         return _docs.One([_docs.doc(server.name, server.alias, tool_by_name(server, tool), detail)])
     docs = [_docs.doc(server.name, server.alias, tool, detail) for tool in server.tools]
@@ -97,8 +101,8 @@ def query_tool_docs_sync(server, tool=None, detail="summary"):
 async def query_tool_docs(server, tool=None, detail="summary"):
     """Return the documents of a server's tools, or of one; detail="full" adds schemas and signature."""
     _check(detail)
-    await _catalog.described_async(server)
-    return query_tool_docs_sync(server, tool, detail)
+    server = await _catalog.described_async(server)
+    return _documents(server if tool is None else await _catalog.having_async(server, tool), tool, detail)
 
 
 def search_tool_docs_sync(query, *, limit=None, detail="summary"):

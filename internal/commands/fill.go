@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"codemode/internal/bridge"
+
+	"golang.org/x/term"
 )
 
 // fill puts what a server asks before the user: to open a URL, or to fill in a form, line by line. As with a call, it
 // is a word that agrees; what the server says stands behind bars, so that nothing of it passes for codemode's.
 func (t *terminal) fill(ctx context.Context, q bridge.Inquiry) (values map[string]any, yes bool, err error) {
-	text := oneLine(q.Who)
-	for line := range strings.SplitSeq(strings.TrimRight(q.Text, "\n"), "\n") {
-		text += "\n| " + oneLine(line)
-	}
-	err = t.put(ctx, text, func(word string) error {
+	err = t.put(ctx, oneLine(q.Who)+"\n"+t.barred(q.Text), func(word string) error {
 		if yes, err = t.agree(ctx, q, word); yes && err == nil {
 			values, err = t.fields(ctx, q.Fields)
 		}
@@ -28,6 +27,39 @@ func (t *terminal) fill(ctx context.Context, q bridge.Inquiry) (values map[strin
 		return err
 	})
 	return values, yes, err
+}
+
+// barred is a server's text behind bars on a terminal that folds none of its lines, and leaves room for what is asked.
+func (t *terminal) barred(text string) string {
+	columns, rows, err := term.GetSize(int(t.out.Fd()))
+	if err != nil {
+		columns, rows = 80, 24
+	}
+	lines := barredLines(text, max(8, columns-2))
+	if room := max(4, rows-10); len(lines) > room {
+		more := len(lines) - room
+		lines = append(lines[:room], fmt.Sprintf("codemode: %d more lines of it are not shown", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// barredLines folds a text at a number of columns, of which whatever is not ASCII may take two.
+func barredLines(text string, columns int) (lines []string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		folded, taken := "| ", 0
+		for _, r := range oneLine(line) {
+			width := 1
+			if r >= utf8.RuneSelf {
+				width = 2
+			}
+			if taken += width; taken > columns {
+				lines, folded, taken = append(lines, folded), "| ", width
+			}
+			folded += string(r)
+		}
+		lines = append(lines, folded)
+	}
+	return lines
 }
 
 // agree has the user say whether the server gets what it wants.
@@ -60,7 +92,7 @@ func (t *terminal) fields(ctx context.Context, list []bridge.Field) (map[string]
 	for _, f := range list {
 		about := ""
 		if f.About != "" {
-			about = "| " + oneLine(f.About) + "\n"
+			about = t.barred(f.About) + "\n"
 		}
 		fmt.Fprintf(t.out, "%s%s (%s): ", about, oneLine(f.Name), oneLine(f.Takes))
 		wrong := 0

@@ -102,8 +102,12 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	s := newScreen(env.Stdout, env.Stderr)
 	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
 	ui.out = env.Stderr
+	dir, err := t.saveTo(cmd.String("out"))
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
 	pictures, err := newImages(
-		env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
+		env, cmd.String("out"), dir, imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
 	)
 	if err != nil {
 		return &exitError{exitNotRun, err}

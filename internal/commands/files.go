@@ -37,6 +37,7 @@ type handed struct {
 	files []mount.Wish
 	env   []string // NAME=VALUE
 	out   bool     // what code leaves is saved
+	saved string   // the folder for that, and for images
 
 	modules string // the folder in the sandbox that has the modules beside the program
 }
@@ -115,9 +116,11 @@ func (t *tenancy) mounts() ([]sandbox.Mount, error) {
 	for _, m := range t.config.Files.Folders() {
 		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write})
 	}
-	home, _ := t.home()
-	kept := append(t.protected(), t.clientFolders(home)...)
-	return mount.Rules{Home: home, Kept: kept, Out: t.handed.out}.Choose(wishes)
+	rules := t.mountRules()
+	if slices.ContainsFunc(wishes, func(w mount.Wish) bool { return w.Write }) {
+		rules.Starts = t.starts()
+	}
+	return rules.Choose(wishes)
 }
 
 // sessionProblems are ownProblems, and what will keep each session from beginning.
@@ -137,17 +140,6 @@ func (t *tenancy) shownSecrets() (list []error) {
 	}
 	for _, path := range mount.Secrets(mounts) {
 		list = append(list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path))
-	}
-	return list
-}
-
-// clientFolders are the folders of clients' files, in which they keep more than their servers; not a home.
-func (t *tenancy) clientFolders(home string) (list []string) {
-	for _, name := range clientcfg.UserFiles(t.machine()) {
-		dir := filepath.Dir(name)
-		if rest, err := filepath.Rel(home, dir); err == nil && rest != "." && filepath.IsLocal(rest) {
-			list = append(list, dir)
-		}
 	}
 	return list
 }

@@ -34,12 +34,9 @@ type imageRoom struct {
 	max  int64         // bytes of one program's images, wherever they are
 }
 
-// newImages finds out at once when a folder that was named cannot be used.
-func newImages(env Env, dir string, room imageRoom) (*images, error) {
+// newImages saves to dir, which was named; it finds out at once when that cannot be used.
+func newImages(env Env, named, dir string, room imageRoom) (*images, error) {
 	s := &images{dir: dir, named: dir != "", stdout: env.Stdout, room: room}
-	if s.named && !filepath.IsAbs(dir) {
-		s.dir = filepath.Join(env.Dir, dir)
-	}
 	if isTerminal(env.Stdout) {
 		s.inline = inlineProtocol(env)
 	}
@@ -47,7 +44,7 @@ func newImages(env Env, dir string, room imageRoom) (*images, error) {
 		return s, nil
 	}
 	if err := writable(s.dir); err != nil {
-		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
+		return nil, fmt.Errorf("using the folder --out %q: %w", named, err)
 	}
 	return s, nil
 }

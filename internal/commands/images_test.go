@@ -57,7 +57,7 @@ func TestKittyChunks(t *testing.T) {
 func TestImagesAreNotOverwritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	show := func(data string) string {
-		s, err := newImages(Env{Stdout: &bytes.Buffer{}}, dir, imageRoom{max: 1 << 20})
+		s, err := newImages(Env{Stdout: &bytes.Buffer{}}, dir, dir, imageRoom{max: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestUnusableFolderIsToldAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newImages(Env{Stdout: &bytes.Buffer{}}, file, imageRoom{}); err == nil ||
+	if _, err := newImages(Env{Stdout: &bytes.Buffer{}}, file, file, imageRoom{}); err == nil ||
 		!strings.Contains(err.Error(), "--out "+quote(file)) {
 		t.Errorf("got %v", err)
 	}

@@ -92,8 +92,12 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
 		return err
 	}
+	dir, err := t.saveTo(cmd.String("out"))
+	if err != nil {
+		return err
+	}
 	pictures, err := newImages(
-		env, cmd.String("out"), imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
+		env, cmd.String("out"), dir, imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
 	)
 	if err != nil {
 		return err

@@ -16,7 +16,35 @@ var credentials = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".git-credentials", ".npmrc",
 	".pypirc", ".vault-token", ".config/gcloud", ".config/gh", ".config/git/credentials", ".config/op",
 	".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", "snap/firefox",
-	"Library/Keychains", "Library/Cookies",
+	"Library/Keychains", "Library/Cookies", ".claude", ".codex",
+}
+
+// started are what of a home other programs start, which nobody may change.
+var started = []struct{ name, by string }{
+	{".bashrc.d", "your shell"},
+	{".config/fish", "your shell"},
+	{".config/zsh", "your shell"},
+	{".oh-my-zsh", "your shell"},
+	{".local/bin", "your shell"},
+	{"bin", "your shell"},
+	{".cargo/bin", "your shell"},
+	{".local/lib", "Python"},
+	{".nvm", "your shell"},
+	{".pyenv", "your shell"},
+	{".config/git", "git"},
+	{".config/systemd", "systemd"},
+	{".config/environment.d", "systemd"},
+	{".local/share/systemd", "systemd"},
+	{".config/autostart", "your desktop"},
+	{".local/share/applications", "your desktop"},
+	{"Library/LaunchAgents", "your desktop"},
+	{"AppData/Roaming/Microsoft/Windows/Start Menu", "your desktop"},
+	{".vscode", "your editor"},
+	{".vscode-server", "your editor"},
+	{".vim", "your editor"},
+	{".config/nvim", "your editor"},
+	{".emacs.d", "your editor"},
+	{".gemini", "an AI client"},
 }
 
 // systems are what nobody is shown, nor a folder that holds one of them.
@@ -52,15 +80,9 @@ func (r Rules) judge(real string, write bool) error {
 	if seen.related(real, runtimes) && !(seen.holds(removable, real) && !seen.same(removable, real)) {
 		return hint.New(fmt.Sprintf("in %s are sockets and secrets of programs that run", runtimes), narrower)
 	}
-	if r.Home != "" {
-		if seen.holds(real, r.Home) {
-			return hint.New("your home is in it, with keys and settings of other programs", narrower)
-		}
-		for _, name := range credentials {
-			name = filepath.FromSlash(name)
-			if seen.related(real, filepath.Join(r.Home, name)) {
-				return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
-			}
+	for _, home := range r.Homes {
+		if err := seen.inHome(real, home, write); err != nil {
+			return err
 		}
 	}
 	for _, kept := range r.Kept {
@@ -68,7 +90,32 @@ func (r Rules) judge(real string, write bool) error {
 			return hint.New(fmt.Sprintf("codemode or an AI client keeps in %q what decides about servers", kept), narrower)
 		}
 	}
+	for _, s := range r.Starts {
+		if write && seen.above(real, s.Path) {
+			return hint.New(fmt.Sprintf("server %q is started from it", s.Server), narrower)
+		}
+	}
 	return kernelBelow(real)
+}
+
+// inHome says why a part of a home is shown to nobody.
+func (f files) inHome(real, home string, write bool) error {
+	if f.above(real, home) {
+		return hint.New("your home is in it, with keys and settings of other programs", narrower)
+	}
+	for _, name := range credentials {
+		name = filepath.FromSlash(name)
+		if f.related(real, filepath.Join(home, name)) {
+			return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
+		}
+	}
+	for _, s := range started {
+		name := filepath.FromSlash(s.name)
+		if write && f.related(real, filepath.Join(home, name)) {
+			return hint.New(fmt.Sprintf("%s starts what is in %s", s.by, filepath.Join("~", name)), narrower)
+		}
+	}
+	return nil
 }
 
 const narrower = "name a folder that holds what code needs and nothing else"
@@ -106,6 +153,15 @@ func (f files) holds(dir, path string) bool {
 		}
 		path = up
 	}
+}
+
+// above tells whether dir holds path, or what that leads to by links.
+func (f files) above(dir, path string) bool {
+	if !filepath.IsAbs(path) { // another system's
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	return f.holds(dir, path) || err == nil && f.holds(dir, real)
 }
 
 // related tells whether one of two paths holds the other. What b leads to by links counts, as far as it is there.

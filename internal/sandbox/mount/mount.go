@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
@@ -26,10 +25,19 @@ type Wish struct {
 
 // Rules say what nobody is shown.
 type Rules struct {
-	Home string   // the user's, of which no more than a part is shown; "" is unknown
-	Kept []string // files and folders that decide about codemode or a client, there or not
-	Out  bool     // code has a sandbox.OutDir
+	Homes  []string // of which no more than a part is shown
+	Kept   []string // files and folders that decide about codemode or a client, there or not
+	Starts []Start
+	Out    bool   // code has a sandbox.OutDir
+	Saved  string // the folder to which what code leaves or shows is saved; "" is none
+
+	// Trusted are folders whose paths may lead through links, as may those of the folders above: where the user is,
+	// and homes. Code may have made the links of others, when it could change the folder that they are in.
+	Trusted []string
 }
+
+// A Start is a path from which a server is started.
+type Start struct{ Path, Server string }
 
 // maxMounts is more than anybody gives; each costs a start a little.
 const maxMounts = 100
@@ -55,14 +63,44 @@ func (r Rules) Choose(wishes []Wish) ([]sandbox.Mount, error) {
 		names[w.Name] = w.Path
 		list = append(list, sandbox.Mount{Host: real, Name: w.Name, Dir: !w.File, Write: w.Write})
 	}
-	return list, nil
+	for i, m := range list {
+		if err := r.inside(m.Host, list, i); err != nil {
+			return nil, &RefusedError{wishes[i], err}
+		}
+	}
+	return list, r.apart(list)
 }
 
-// choose follows the links of a requested path, and says why it is refused.
+// inside refuses what lies in another folder that code may change: code would choose what is there.
+func (r Rules) inside(real string, list []sandbox.Mount, self int) error {
+	seen := files{}
+	for i, m := range list {
+		if i != self && m.Write && seen.holds(m.Host, real) {
+			return hint.New(fmt.Sprintf("it is in %q, which code may change", m.Host), "give code one of the two")
+		}
+	}
+	return nil
+}
+
+// apart refuses a folder to save to that holds what code may change, or lies there.
+func (r Rules) apart(list []sandbox.Mount) error {
+	seen := files{}
+	for _, m := range list {
+		if r.Saved != "" && m.Write && seen.related(m.Host, r.Saved) {
+			return hint.New(
+				fmt.Sprintf("nothing can be saved to --out %q beside %q, which code may change; nothing was run", r.Saved, m.Host),
+				"name another folder for --out, apart from that",
+			)
+		}
+	}
+	return nil
+}
+
+// choose follows a requested path, and says why it is refused.
 func (r Rules) choose(w Wish) (string, error) {
-	real, err := filepath.EvalSymlinks(w.Path)
+	real, err := r.Follow(w.Path)
 	if err != nil {
-		return "", fileerr.Cause(err)
+		return "", err
 	}
 	fi, err := os.Stat(real)
 	switch {

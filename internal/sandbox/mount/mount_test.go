@@ -21,7 +21,7 @@ func TestChoose(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(work, "a.csv"), nil, 0o600))
 	must(t, os.Symlink(filepath.Join(home, ".aws"), filepath.Join(work, "harmless")))
 	must(t, os.Symlink(kept, filepath.Join(work, "mcp.csv")))
-	r := Rules{Home: home, Kept: []string{kept, filepath.Join(home, "MCPs"), ""}}
+	r := Rules{Homes: []string{home}, Trusted: []string{home}, Kept: []string{kept, filepath.Join(home, "MCPs"), ""}}
 	for _, tt := range []struct {
 		path string
 		file bool
@@ -36,11 +36,11 @@ func TestChoose(t *testing.T) {
 		{".", false, "your home is in it"},
 		{"..", false, "your home is in it"},
 		{".aws/sso", false, "holds credentials"},
-		{"work/harmless", false, "holds credentials"},
-		{"work/harmless/sso", false, "holds credentials"},
+		{"work/harmless", false, "is a link: name "},
+		{"work/harmless/sso", false, "is a link: name "},
 		{".cursor", false, "what decides about servers"},
 		{".cursor/mcp.json", true, "what decides about servers"},
-		{"work/mcp.csv", true, "what decides about servers"},
+		{"work/mcp.csv", true, "is a link: name "},
 	} {
 		w := Wish{Path: filepath.Join(home, tt.path), Name: "x", File: tt.file}
 		list, err := r.Choose([]Wish{w})
@@ -54,6 +54,79 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := r.Choose(make([]Wish, maxMounts+1)); err == nil {
 		t.Error("any number of mounts is taken")
+	}
+}
+
+// TestApart: what code may change decides about nothing else that it is shown, or that is saved.
+func TestApart(t *testing.T) {
+	dir := realTemp(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.MkdirAll(at("work/sub"), 0o755))
+	must(t, os.MkdirAll(at("out"), 0o755))
+	must(t, os.WriteFile(at("work/a.csv"), nil, 0o600))
+	work, sub := Wish{Path: at("work"), Name: "work", Write: true}, Wish{Path: at("work/sub"), Name: "sub"}
+	read, write := work, sub
+	read.Write, write.Write = false, true
+	for _, tt := range []struct {
+		wishes []Wish
+		saved  string
+		want   string // in the error; "" is none
+	}{
+		{[]Wish{work, sub}, "", at("work")},
+		{[]Wish{sub, work}, "", at("work/sub")},
+		{[]Wish{work, {Path: at("work/a.csv"), Name: "a.csv", File: true}}, "", at("work/a.csv")},
+		{[]Wish{work}, at("work/new"), at("work/new")},
+		{[]Wish{write}, at("work"), at("work/sub")},
+		{[]Wish{read, write}, at("out"), ""},
+		{[]Wish{read}, at("work/new"), ""},
+	} {
+		_, err := Rules{Saved: tt.saved}.Choose(tt.wishes)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%v beside %q: %v, want %q", tt.wishes, tt.saved, err, tt.want)
+		}
+	}
+}
+
+// TestFollow: links on the way to a trusted folder are followed, and no others.
+func TestFollow(t *testing.T) {
+	dir := realTemp(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.MkdirAll(at("real/a/b"), 0o755))
+	must(t, os.Symlink(at("real"), at("home")))
+	must(t, os.Symlink(at("real/a"), at("real/link")))
+	r := Rules{Trusted: []string{at("home/work")}}
+	must(t, os.Symlink(at("real/a"), at("real/work")))
+	for path, want := range map[string]string{
+		"home": at("real"), "home/a/b": at("real/a/b"), "home/work/b": at("real/a/b"), "real/none/x": at("real/none/x"),
+		"home/link": "", "home/link/b": "", "real/link": "", "real/work/b": "",
+	} {
+		real, err := r.Follow(at(path))
+		if real != want || (err == nil) != (want != "") || err != nil && !strings.Contains(err.Error(), at("real/a")) {
+			t.Errorf("%s: %q, %v; want %q", path, real, err, want)
+		}
+	}
+}
+
+// TestStarted: what programs and servers are started from is not changed.
+func TestStarted(t *testing.T) {
+	home := realTemp(t)
+	for _, name := range []string{".config/systemd/user", ".local/bin", ".claude", "tools/server", "mine"} {
+		must(t, os.MkdirAll(filepath.Join(home, name), 0o755))
+	}
+	r := Rules{Homes: []string{home}, Starts: []Start{{filepath.Join(home, "tools/server/main.py"), "weather"}}}
+	for name, want := range map[string]string{
+		".config/systemd/user": "systemd starts", ".local/bin": "your shell starts", ".claude": "credentials",
+		"tools": `server "weather" is started from it`, "mine": "", "tools/server": "weather",
+	} {
+		w := Wish{Path: filepath.Join(home, name), Name: "x", Write: true}
+		_, err := r.Choose([]Wish{w})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		w.Write = false
+		if _, err := r.Choose([]Wish{w}); (err != nil) != (want == "credentials") {
+			t.Errorf("%s, to be read: %v", name, err)
+		}
 	}
 }
 

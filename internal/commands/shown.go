@@ -1,0 +1,113 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/sandbox/mount"
+)
+
+// mountRules say what of the user's files code is not shown.
+func (t *tenancy) mountRules() mount.Rules {
+	homes := t.everyHome()
+	kept := t.protected()
+	for _, home := range homes {
+		kept = append(kept, t.keptIn(home)...)
+	}
+	return mount.Rules{
+		Homes: homes, Kept: kept, Out: t.handed.out, Saved: t.handed.saved,
+		Trusted: append(homes, t.env.Dir, t.paths.Config),
+	}
+}
+
+// everyHome are the homes of who has started codemode: HOME may be missing or another's, as with sudo.
+func (t *tenancy) everyHome() (list []string) {
+	home, _ := t.home()
+	list = append(list, home)
+	if u, err := user.Current(); err == nil {
+		list = append(list, u.HomeDir)
+	}
+	if name, ok := t.env.Lookup("SUDO_USER"); ok {
+		if u, err := user.Lookup(name); err == nil {
+			list = append(list, u.HomeDir)
+		}
+	}
+	list = slices.DeleteFunc(list, func(dir string) bool { return !filepath.IsAbs(dir) })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// keptIn is what codemode and clients keep in a home: the folders of clients' files, too, but no home.
+func (t *tenancy) keptIn(home string) []string {
+	inHome := func(name string) (string, bool) {
+		return home, name == "HOME" || name == "USERPROFILE"
+	}
+	p := config.FindPaths(inHome, runtime.GOOS)
+	list := []string{p.Config, p.Cache, p.State, filepath.Join(home, "MCPs")}
+	m := t.machine()
+	m.Home = home
+	for _, name := range clientcfg.UserFiles(m) {
+		list = append(list, name)
+		dir := filepath.Dir(name)
+		if rest, err := filepath.Rel(home, dir); err == nil && rest != "." && filepath.IsLocal(rest) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// starts are the paths from which servers are started: their programs, files among their arguments, where they start,
+// and their files of variables.
+func (t *tenancy) starts() (list []mount.Start) {
+	for _, e := range t.found.Entries {
+		s := e.Server
+		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
+			continue
+		}
+		if e.Status == clientcfg.Ready { // of others, not even what they refer to is read
+			if full, err := t.expand(s, func(string, string) {}); err == nil {
+				s = full
+			}
+		}
+		base := s.Cwd
+		if base == "" {
+			base = s.Project
+		}
+		for i, path := range append([]string{s.Command, s.Cwd, s.EnvFile}, s.Args...) {
+			if path == "" {
+				continue
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(base, path)
+			}
+			fi, err := os.Stat(path)
+			if filepath.IsAbs(path) && err == nil && (i < 3 || fi.Mode().IsRegular()) {
+				list = append(list, mount.Start{Path: path, Server: s.Name})
+			}
+		}
+	}
+	return list
+}
+
+// saveTo is the folder that --out names, for what code shows and leaves; "" is none.
+func (t *tenancy) saveTo(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	path := dir
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.env.Dir, path)
+	}
+	real, err := t.mountRules().Follow(filepath.Clean(path))
+	if err != nil {
+		return "", fmt.Errorf("using the folder --out %q: %w; nothing was run", dir, err)
+	}
+	t.handed.saved = real
+	return real, nil
+}

@@ -77,6 +77,7 @@ type Entry struct {
 	Line         int // of Server.Source; 0 is unknown
 	Status       Status
 	Reason       string               // why it has this status; empty for what is ready
+	Ways         []string             // out of NeedsInput, where they are known
 	Of           string               // Duplicate and Shadowed: what the entry that counts is called
 	AlsoIn       []string             // what else starts the same, as "cursor (user)"
 	Aggregator   string               // the program that offers other servers through this one, if it is one

@@ -165,7 +165,7 @@ func (m *merger) judge(e *Entry) {
 	case e.Server.Disabled:
 		e.Status = Disabled
 	default:
-		e.Status, e.Reason = m.opts.unmet(e.Server)
+		e.Status, e.Reason, e.Ways = m.opts.unmet(e.Server)
 	}
 }
 
@@ -208,7 +208,7 @@ func (m *merger) duplicate(e, first *Entry) {
 	note(first, "it is switched off in one of %s and %s, and on in the other", first.Place(), e.Place())
 	if first.Status == Disabled {
 		first.Server.Disabled = false
-		first.Status, first.Reason = m.opts.unmet(first.Server)
+		first.Status, first.Reason, first.Ways = m.opts.unmet(first.Server)
 	}
 }
 

@@ -254,7 +254,10 @@ func (x *expansion) file(ref Ref) string {
 	path, within := referenced(ref.File, x.from.Home, x.server.Source), x.server.Project
 	if within != "" { // a stranger's entry is not to fetch the keys of its user
 		if name, err := filepath.Rel(within, path); err != nil || !filepath.IsLocal(name) {
-			return x.fail("%s stands in an entry of a project, which gets no file from outside of %q", ref.Text, within)
+			return x.fail("%w", hint.New(
+				fmt.Sprintf("%s stands in an entry of a project, which gets no file from outside of %q", ref.Text, within),
+				"write an entry of your own: codemode servers add",
+			))
 		}
 	}
 	data, err := x.from.ReadFile(within, path)
@@ -273,7 +276,10 @@ func (x *expansion) file(ref Ref) string {
 func (x *expansion) secret(ref Ref) string {
 	switch {
 	case x.server.Project != "":
-		return x.fail("%s stands in an entry of a project, which gets no secret of yours", ref.Text)
+		return x.fail("%w", hint.New(
+			ref.Text+" stands in an entry of a project, which gets no secret of yours",
+			"write an entry of your own: codemode servers add",
+		))
 	case x.from.Secret == nil:
 		return x.fail("%s is not known here", ref.Text)
 	}
@@ -307,9 +313,9 @@ func (x *expansion) folder(ref Ref) string {
 	return x.server.Project
 }
 
-// unmet is the status of an entry as things are: ready, or why it could not start. No file of the entry's is read for
-// it.
-func (o Options) unmet(s config.Server) (status Status, reason string) {
+// unmet is the status of an entry as things are: ready, or why it could not start, and what its user can do where that
+// is no change of the entry. No file of the entry's is read for it.
+func (o Options) unmet(s config.Server) (status Status, reason string, ways []string) {
 	var secrets redact.Secrets
 	secrets.Add(Secrets(s)...)
 	s, err := Expand(s, Resolver{
@@ -317,17 +323,17 @@ func (o Options) unmet(s config.Server) (status Status, reason string) {
 		ReadFile: func(string, string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
 	})
 	if err != nil {
-		return NeedsInput, err.Error()
+		return NeedsInput, err.Error(), hint.Of(err)
 	}
 	if o.Program != nil && s.Command != "" {
 		if err := o.Program(s); err != nil {
-			return NeedsProgram, secrets.Redactor().Text(err.Error())
+			return NeedsProgram, secrets.Redactor().Text(err.Error()), nil
 		}
 	}
 	if o.SignedOut != nil && s.URL != "" && !HasToken(s) && o.SignedOut(s) {
-		return NeedsSignIn, "codemode auth login " + hint.Word(s.Name)
+		return NeedsSignIn, "codemode auth login " + hint.Word(s.Name), nil
 	}
-	return Ready, ""
+	return Ready, "", nil
 }
 
 // HasToken says whether an entry authenticates itself to its server.

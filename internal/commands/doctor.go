@@ -262,6 +262,10 @@ func (p *patient) kept() doctor.Kept {
 	k := doctor.Kept{
 		State: p.paths.TenantState(p.config.Tenant),
 		Tools: p.listsDir(),
+		ReadSecrets: func() error {
+			_, err := p.secretStore().Names()
+			return err
+		},
 	}
 	for _, e := range p.found.Entries {
 		if isOwn(e) && len(e.Server.Env)+len(e.Server.Headers) > 0 && filepath.IsAbs(e.Server.Source) &&

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"codemode/internal/bridge"
@@ -263,9 +264,16 @@ func (t *tenancy) secretStore() *secrets.Store {
 }
 
 func (t *tenancy) secret(name string) (string, error) {
+	if err := secrets.CheckName(name); err != nil {
+		if strings.Contains(name, ":-") {
+			err = errors.New("a secret has no default")
+		}
+		return "", err
+	}
 	value, err := t.secretStore().Get(name)
 	if errors.Is(err, secrets.ErrNone) {
-		err = fmt.Errorf("%w: codemode secrets set %s", err, hint.Word(name))
+		set := "codemode secrets set " + hint.Word(name)
+		err = hint.New(err.Error()+": "+set, set)
 	}
 	return value, err
 }

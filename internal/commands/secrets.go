@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/hint"
@@ -58,7 +59,7 @@ func setSecretCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			value, err := readSecret(env, name)
+			value, err := readSecret(ctx, env, name)
 			if err != nil {
 				return err
 			}
@@ -97,26 +98,49 @@ func oneSecret(cmd *cli.Command) (string, error) {
 }
 
 // readSecret reads a value: from a terminal unseen, else all of stdin.
-func readSecret(env Env, name string) (string, error) {
+func readSecret(ctx context.Context, env Env, name string) (string, error) {
 	if !isTerminal(env.Stdin) {
 		data, err := io.ReadAll(io.LimitReader(env.Stdin, secrets.MaxValue+3))
 		value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 		return value, err
 	}
+	ctx, stop := interruptible(ctx) // which would leave the terminal as it is
+	defer stop()
 	fd := int(env.Stdin.Fd())
 	state, err := term.MakeRaw(fd)
 	if err != nil {
 		return "", fmt.Errorf("reading %s unseen: %w", quote(name), err)
 	}
 	defer func() { _ = term.Restore(fd, state) }()
-	value, err := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{env.Stdin, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
-	if errors.Is(err, io.EOF) { // Ctrl-C, Ctrl-D
+	type typed struct {
+		value string
+		err   error
+	}
+	read, from := make(chan typed, 1), &keys{Reader: env.Stdin}
+	go func() { // it ends with the process where nothing is typed any more
+		value, err := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{from, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
+		read <- typed{strings.TrimSpace(value), err}
+	}()
+	var t typed
+	select {
+	case t = <-read:
+	case <-ctx.Done():
+		t.err = interrupted(ctx)
+	}
+	if t.err != nil {
+		fmt.Fprint(env.Stderr, "\r\n")
+	}
+	switch {
+	case ctx.Err() != nil:
+	case t.err != nil && from.interrupted: // in this mode, Ctrl-C is a key
+		return "", exit(exitSignal + int(syscall.SIGINT))
+	case errors.Is(t.err, io.EOF):
 		return "", &exitError{exitRefused, errors.New("nothing was typed, so nothing was kept")}
 	}
-	return strings.TrimSpace(value), err
+	return t.value, t.err
 }
 
 // usersOf are the servers whose entries refer to a secret.

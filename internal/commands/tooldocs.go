@@ -39,6 +39,9 @@ func (e *unusableError) Hint() []string {
 	case clientcfg.Disabled:
 		return []string{"switch it on in " + quote(file)}
 	case clientcfg.NeedsInput:
+		if len(e.entry.Ways) > 0 {
+			return e.entry.Ways
+		}
 		if e.entry.Asks() {
 			return []string{"write an entry of your own, with a variable in its place: codemode servers add " + name + " …"}
 		}

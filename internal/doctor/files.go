@@ -179,6 +179,8 @@ type Kept struct {
 	State string   // the tenant's: approvals, outputs
 	Tools string   // the tenant's tool lists
 	Own   []string // files of codemode's own that hold what servers are given, such as secrets
+
+	ReadSecrets func() error // the tenant's
 }
 
 // Files looks at what codemode keeps: whether it is this user's alone, and whole.
@@ -203,7 +205,14 @@ func Files(k Kept) Check {
 					Remedy:  []string{fixes},
 				})
 			}
-			if len(open)+len(damaged) == 0 {
+			secrets := k.ReadSecrets()
+			if secrets != nil && len(open) == 0 { // else it may be no more than that
+				found(Finding{
+					Verdict: Warning, Summary: secrets.Error() + "; servers that refer to one cannot start",
+					Remedy: []string{"mend that file, or move it away and keep them again: codemode secrets set NAME"},
+				})
+			}
+			if len(open)+len(damaged) == 0 && secrets == nil {
 				found(Finding{Verdict: OK, Summary: "approvals and tool lists are whole, and yours alone"})
 			}
 		},

@@ -126,8 +126,14 @@ func lacking(entries []clientcfg.Entry) (list []string) {
 			text = "write an entry of your own for %s, with a variable in the place of what only its program can ask for: " +
 				"codemode servers add %[1]s …"
 		}
-		if text != "" && len(list) < maxLacking {
-			list = append(list, fmt.Sprintf(text, hint.Word(e.Server.Name)))
+		ways := e.Ways
+		if text != "" && ways == nil {
+			ways = []string{fmt.Sprintf(text, hint.Word(e.Server.Name))}
+		}
+		for _, way := range ways {
+			if len(list) < maxLacking && !slices.Contains(list, way) {
+				list = append(list, way)
+			}
 		}
 	}
 	return list

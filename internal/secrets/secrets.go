@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
@@ -72,9 +74,13 @@ func (s *Store) Set(ctx context.Context, name, value string) (replaced bool, err
 	case value == "":
 		return false, errors.New("the secret is empty")
 	case len(value) > MaxValue:
-		return false, fmt.Errorf("the secret has %d bytes, more than the %d that are kept", len(value), MaxValue)
+		return false, fmt.Errorf("the secret has more than the %d bytes that are kept", MaxValue)
 	case strings.ContainsAny(value, "\x00\r\n"):
 		return false, errors.New("the secret has more than one line, or a zero byte: no header and no variable can hold it")
+	case !utf8.ValidString(value):
+		return false, errors.New("the secret is not in UTF-8, as it must be to be kept unchanged")
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return false, errors.New("the secret has a control character, such as a key typed by mistake leaves")
 	}
 	err = s.change(ctx, func(values map[string]string) error {
 		_, replaced = values[name]
@@ -104,9 +110,12 @@ func (s *Store) read() (map[string]string, error) {
 	if s.File == "" {
 		return values, nil
 	}
-	info, err := os.Stat(s.File)
+	info, err := os.Lstat(s.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return values, nil
+	}
+	if err == nil && !info.Mode().IsRegular() { // nor is it replaced: a pipe would not end, and a link leads elsewhere
+		err = errors.New("it is no regular file")
 	}
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, &OpenError{s.File, info.Mode().Perm()}

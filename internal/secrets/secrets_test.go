@@ -59,6 +59,40 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestRefused holds that what could not be kept as it is is not kept, and no error says what it was.
+func TestRefused(t *testing.T) {
+	s := &Store{filepath.Join(t.TempDir(), "secrets.json")}
+	for _, value := range []string{
+		"", "hush\x1b[A", "hush\t", "hush\xff", "hush\u0085", "hush\nhush", strings.Repeat("h", MaxValue+3),
+	} {
+		if _, err := s.Set(t.Context(), "a", value); err == nil || strings.Contains(err.Error(), "hush") ||
+			strings.Contains(err.Error(), fmt.Sprint(len(value))) && value != "" {
+			t.Errorf("%.20q: %v", value, err)
+		}
+	}
+	if _, err := s.Set(t.Context(), "a", strings.Repeat("ü", MaxValue/2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoRegularFile holds that what is no file of codemode's is neither waited for nor replaced.
+func TestNoRegularFile(t *testing.T) {
+	dir := t.TempDir()
+	file, target := filepath.Join(dir, "secrets.json"), filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, file); err != nil {
+		t.Skip(err)
+	}
+	if _, err := (&Store{file}).Set(t.Context(), "a", "hush"); err == nil || !strings.Contains(err.Error(), "no regular") {
+		t.Error(err)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("replaced: %v, %v", info, err)
+	}
+}
+
 func TestNowhere(t *testing.T) {
 	if _, err := (&Store{}).Get("a"); !errors.Is(err, ErrNone) {
 		t.Error(err)

@@ -275,7 +275,9 @@ func isAnswer(request mcp.InputRequest, response mcp.InputResponse) (ok bool) {
 	case *mcp.ElicitResult:
 		_, ok = request.(*mcp.ElicitParams)
 		ok = ok && (r.Action == "accept" || r.Action == "decline" || r.Action == "cancel")
-		r.Meta = nil
+		if r.Meta = nil; r.Action != "accept" {
+			r.Content = nil // what was typed before the no is not the server's
+		}
 	case *mcp.ListRootsResult:
 		_, ok = request.(*mcp.ListRootsParams)
 		r.Meta = nil

@@ -128,7 +128,7 @@ func TestServerAsksSeveralRuns(t *testing.T) {
 		over <- k.run(request("first", "1", func(ctx context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
 			began <- true
 			<-began
-			return &mcp.ElicitResult{Action: "decline"}, nil
+			return &mcp.ElicitResult{Action: "decline", Content: map[string]any{"name": "typed"}}, nil
 		}))
 	}()
 	<-began

@@ -145,13 +145,14 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if cmd.Bool("json") {
 		req.Output = nil
 	}
+	saved := &outFolder{}
 	if pictures.named {
-		folder, err := openOut(pictures.dir, t.config.Disk.MaxSize, ui)
+		saved, err = openOut(pictures.dir, t.config.Disk.MaxSize, ui)
 		if err != nil {
 			return &exitError{exitNotRun, err}
 		}
-		defer folder.close()
-		req.Left, t.handed.out = folder.take, true
+		defer saved.close()
+		req.Left, t.handed.out = saved.take, true
 	}
 	out := b.Run(ctx, req)
 	if out.Err != nil {
@@ -161,6 +162,9 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		show.print("stdout", append(out.JSON(), '\n'))
 	}
 	err = finish(ui, cmd, out, context.Cause(ctx))
+	if err == nil && saved.lost {
+		err = exit(exitFailed) // what was lost has been told
+	}
 	if closing := b.Close(); closing != nil {
 		ui.warn(closing.Error())
 	}

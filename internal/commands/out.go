@@ -24,7 +24,8 @@ type outFolder struct {
 	ui    *ui
 	count int
 	bytes int64
-	left  int // what was not saved
+	left  int  // what was not saved
+	lost  bool // some of it was to be
 }
 
 const (
@@ -48,6 +49,7 @@ var errManySaved = fmt.Errorf("a program may leave %d files", maxSaved)
 // take saves one file. An error is one after which no other can be saved.
 func (o *outFolder) take(f sandbox.LeftFile) error {
 	if o.count >= maxSaved {
+		o.lost = true
 		return errManySaved
 	}
 	name, err := "", f.Err
@@ -58,6 +60,7 @@ func (o *outFolder) take(f sandbox.LeftFile) error {
 		name, err = o.save(f)
 	}
 	if err != nil {
+		o.lost = o.lost || !errors.Is(f.Err, sandbox.ErrNotRegular)
 		if o.left++; o.left <= maxNamed {
 			o.ui.warn(fmt.Sprintf("%s was not saved: %v", quote(path.Join(sandbox.OutDir, f.Name)), fileerr.Cause(err)))
 		}

@@ -41,7 +41,7 @@ func (b *Bridge) folderNames() string {
 		return ""
 	}
 	for i, m := range folders {
-		name := fmt.Sprintf(" %s/%s,", sandbox.WorkDir, strings.ToValidUTF8(m.Name, "?"))
+		name := " " + showName(sandbox.WorkDir+"/"+m.Name) + ","
 		if !m.Write {
 			name = strings.TrimSuffix(name, ",") + " (read-only),"
 		}

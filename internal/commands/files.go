@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -114,13 +116,23 @@ func isSandboxes(name string) bool {
 func (t *tenancy) mounts() ([]sandbox.Mount, error) {
 	wishes := slices.Clone(t.handed.files)
 	for _, m := range t.config.Files.Folders() {
-		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write})
+		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write, Place: m.Place})
 	}
 	rules := t.mountRules()
 	if slices.ContainsFunc(wishes, func(w mount.Wish) bool { return w.Write }) {
 		rules.Starts = t.starts()
 	}
 	return rules.Choose(wishes)
+}
+
+// refusedMount is why a folder of the command line will never be shown. One that is missing may come.
+func (t *tenancy) refusedMount() error {
+	_, err := t.mounts()
+	var refused *mount.RefusedError
+	if errors.As(err, &refused) && refused.Wish.Place == "" && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // sessionProblems are ownProblems, and what will keep each session from beginning.

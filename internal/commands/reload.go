@@ -143,7 +143,8 @@ func (r *reloader) apply(t *tenancy) {
 func needsRestart(a, b config.Config) bool {
 	for _, c := range []*config.Config{&a, &b} {
 		c.Servers = config.Servers{StartTimeout: c.Servers.StartTimeout, CallTimeout: c.Servers.CallTimeout}
-		c.Discovery, c.Problems, c.Policy.Places, c.Lines = config.Discovery{}, nil, nil, nil
+		c.Discovery, c.Problems, c.Lines = config.Discovery{}, nil, nil
+		c.Policy.Places, c.Files.Places = nil, nil
 	}
 	return !reflect.DeepEqual(a, b)
 }

@@ -88,6 +88,9 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return serveUnready(ctx, env, ui, cmd, err)
 	}
+	if err := t.refusedMount(); err != nil {
+		return err
+	}
 	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
 		ui.warn(err.Error(), hint.Of(err)...)

@@ -25,6 +25,16 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s %.200q cannot be used: write %s", e.Where, e.Value, e.Forms)
 }
 
+// Hint says how a folder gets a name that looks like a mode.
+func (e *ValueError) Hint() []string {
+	if i := strings.LastIndexByte(e.Value, ':'); e.Forms == mountForms && badMode().MatchString(e.Value) {
+		return []string{fmt.Sprintf(
+			"%s is neither ro nor rw; as a name it is followed by one: %s:ro", e.Value[i+1:], e.Value,
+		)}
+	}
+	return nil
+}
+
 // An UnknownKeyError is a key of config.toml that does not exist.
 type UnknownKeyError struct {
 	File         string

@@ -182,6 +182,7 @@ type merger struct {
 	koanf    *koanf.Koanf
 	origin   map[string]setting // by key, what its value is from
 	places   map[string]string  // by rule of policy, where it is set
+	mounts   map[string]string  // by mount, the same
 	errs     []error
 	problems []error // of the project's file
 }
@@ -217,8 +218,20 @@ func (m *merger) merge(layer []setting) {
 	}
 }
 
-// place remembers where a rule of policy is set. A pattern of a list is a rule of its own.
+// place remembers where a mount or a rule of policy is set. A pattern of a list is a rule of its own.
 func (m *merger) place(s setting, v any) {
+	if list, ok := v.([]string); ok && len(list) > 0 && s.key.name == "files.mounts" && s.layer != Flag {
+		place := s.roughly()
+		if s.file != "" {
+			place += ": " + s.key.name
+		}
+		if m.mounts == nil {
+			m.mounts = map[string]string{}
+		}
+		for _, text := range list {
+			m.mounts[text] = place
+		}
+	}
 	rule, ok := strings.CutPrefix(s.key.name, "policy.")
 	if !ok || s.layer == Default {
 		return
@@ -251,7 +264,7 @@ func (m *merger) resolve(c *Config) {
 		m.errs = append(m.errs, fmt.Errorf("resolving settings: %w", err))
 		return
 	}
-	c.Policy.Places = m.places
+	c.Policy.Places, c.Files.Places = m.places, m.mounts
 	timeout, ceiling := m.origin["run.timeout"], m.origin["run.max_timeout"]
 	if c.Run.Timeout <= c.Run.MaxTimeout {
 		return

@@ -300,6 +300,7 @@ func TestMounts(t *testing.T) {
 	for text, want := range map[string]string{
 		"data": "/cwd/data:data:ro", "/a/b/": "/a/b:b:ro", "data:rw": "/cwd/data:data:rw", "data:ro": "/cwd/data:data:ro",
 		"../x:in:rw": "/x:in:rw", "data:in": "/cwd/data:in:ro", "/a:b:c:ro": "/a:b:c:ro", "~/x": "/home/me/x:x:ro",
+		"data:rx:ro": "/cwd/data:rx:ro", "data:rw:ro": "/cwd/data:rw:ro",
 	} {
 		c, err := Load(Source{
 			Dir: "/cwd", Lookup: env("HOME=/home/me"), Flags: map[string]any{"files.mounts": []string{text}},
@@ -308,7 +309,7 @@ func TestMounts(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %q", text, c.Files.Mounts, err, want)
 		}
 	}
-	for _, text := range []string{":rw", "", "data:", "data:..", "data:" + strings.Repeat("x", 256)} {
+	for _, text := range []string{":rw", "", "data:", "data:rx", "data:in:wo", "rw:rx", "data:..", "data:" + strings.Repeat("x", 256)} {
 		if m, ok := parseMount(text, place{dir: "/cwd"}); ok {
 			t.Errorf("%q is taken for %v", text, m)
 		}

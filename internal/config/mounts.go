@@ -3,11 +3,16 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // Files is what code is shown of the user's.
 type Files struct {
 	Mounts []string `koanf:"mounts"` // as Mount.String writes them
+
+	// Places says where each is set that no flag has given, in words that name no folder: code is told them.
+	Places map[string]string `koanf:"-"`
 }
 
 // A Mount is a folder that code sees in /workspace, as the user has asked for it.
@@ -15,6 +20,7 @@ type Mount struct {
 	Folder string // absolute
 	Name   string // there
 	Write  bool   // code may change it
+	Place  string // where it is set; "" is on the command line
 }
 
 // Folders are the mounts.
@@ -22,6 +28,7 @@ func (f Files) Folders() []Mount {
 	list := make([]Mount, 0, len(f.Mounts))
 	for _, text := range f.Mounts {
 		if m, ok := parseMount(text, place{}); ok {
+			m.Place = f.Places[text]
 			list = append(list, m)
 		}
 	}
@@ -41,17 +48,25 @@ func (m Mount) String() string {
 // maxMountName is what file systems take.
 const maxMountName = 255
 
+const mountForms = "DIR[:NAME][:ro|rw], separated by commas"
+
 // mounts are folders that code sees.
 var mounts = kind{
-	forms: "DIR[:NAME][:ro|rw], separated by commas", list: ",",
+	forms: mountForms, list: ",",
 	parse: func(s string, at place) (any, bool) {
 		m, ok := parseMount(s, at)
 		return m.String(), ok
 	},
 }
 
+// badMode is a name that is meant as a mode, or could be. With a mode behind it is a name.
+var badMode = lazyregexp.New(`:[rwox]{2}$`)
+
 // parseMount reads DIR[:NAME][:ro|rw].
 func parseMount(s string, at place) (m Mount, ok bool) {
+	if badMode().MatchString(s) && !strings.HasSuffix(s, ":rw") && !strings.HasSuffix(s, ":ro") {
+		return m, false
+	}
 	if rest, ok := strings.CutSuffix(s, ":rw"); ok {
 		s, m.Write = rest, true
 	} else {

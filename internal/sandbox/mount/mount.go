@@ -21,6 +21,7 @@ type Wish struct {
 	Name  string // in sandbox.WorkDir
 	File  bool   // it is to be a file
 	Write bool
+	Place string // the setting that says so; "" is none
 }
 
 // Rules say what nobody is shown.
@@ -143,7 +144,11 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Wish.Path, e.Err)
+	text := fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Wish.Path, e.Err)
+	if e.Wish.Place != "" {
+		text = e.Wish.Place + ": " + text
+	}
+	return text
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +29,12 @@ func (s *installation) everything(ctx context.Context) error {
 		what = fmt.Sprintf(
 			"take codemode out of all clients, and remove %s with all that is in there?", strings.Join(folders, ", "),
 		)
+	}
+	if gone := keptIn(s.tenancy.paths.State); len(gone) > 0 {
+		if s.request.DryRun {
+			s.ui.note("dry run", "would be gone: "+strings.Join(gone, ", "))
+		}
+		what = strings.TrimSuffix(what, "?") + " (" + strings.Join(gone, ", ") + ")?"
 	}
 	if err := s.confirm(what); err != nil {
 		return err
@@ -60,4 +67,17 @@ func (s *installation) everything(ctx context.Context) error {
 		s.ui.note("note", "the program itself is "+quote(exe))
 	}
 	return nil
+}
+
+// keptIn is what the user has made with codemode that goes with its state, of any tenant: it cannot be made again.
+func keptIn(state string) (kept []string) {
+	for _, thing := range []struct{ name, what string }{
+		{"secrets.json", "secrets"}, {"sign-ins", "sign-ins"}, {"tools", "saved tools"}, {"audit", "the audit log"},
+	} {
+		found, _ := filepath.Glob(filepath.Join(state, "*", thing.name)) // of each tenant
+		if len(found) > 0 {
+			kept = append(kept, thing.what)
+		}
+	}
+	return kept
 }

@@ -20,7 +20,7 @@ import (
 //go:embed left.py
 var leftCode string
 
-var errGuestEnded = errors.New("Python has ended, and with it the container that they were in")
+var errGuestEnded = errors.New("the container that they were in has ended with its Python")
 
 // Left has the engine run another Python in the container: wherever that is, what it writes arrives here. The guest may
 // disturb it, and tells nothing by that which it could not have left.

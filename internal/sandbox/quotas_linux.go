@@ -27,12 +27,17 @@ const (
 // which cannot see then what is left of that user's quota.
 const mostWaiting = 2 * MaxPipes
 
+// mostHidden bounds the entries of epolls that may be held by who waits, were each of those files an epoll like the
+// largest: one that was closed and made again between two looks, under the same number, was not seen to go away.
+const mostHidden = 8 * MaxWatches
+
 // quotas looks at what a guest has of what the kernel counts for the user outside, and belongs to one goroutine.
 type quotas struct {
 	other   bool               // the guest's user outside is another one than codemode's
 	files   int                // descriptors a process of the guest may have
 	waits   map[int]int        // files that each thread waited for at the last look
 	watches map[descriptor]int // entries of each epoll at the last look
+	largest int                // the most entries that one epoll had at a look
 	gone    []int              // entries that went away and may be held by who waits, the most first
 	list    []watchdog.Member  // of this look
 }
@@ -72,13 +77,13 @@ func watchQuotas(pid, files int, done <-chan struct{}, over func(ExitCause)) {
 // look tells what a guest of those processes has too much of; ExitSelf is nothing.
 func (q *quotas) look(list []watchdog.Member) ExitCause {
 	q.list = list
-	pipes, epolls := q.descriptors()
+	pipes, watches := q.descriptors()
 	waiting := q.waiting()
-	watches := q.entries(epolls) + q.hidden(waiting)
+	watches += q.hidden(waiting)
 	switch {
 	case pipes > MaxPipes, q.other && pipes+waiting > mostWaiting:
 		return ExitPipes
-	case watches > MaxWatches:
+	case watches > MaxWatches, waiting*q.largest > mostHidden:
 		return ExitWatches
 	case q.other:
 		return ExitSelf
@@ -90,10 +95,13 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 	return ExitSelf
 }
 
-// descriptors counts pipes and lists what is an epoll. Processes that have one open share it, in part: each pipe counts
-// once.
-func (q *quotas) descriptors() (pipes int, epolls []descriptor) {
+// descriptors counts pipes, and entries of epolls, no further than is too much. Processes that have one open share it,
+// in part: each pipe counts once. An epoll is read as soon as it is seen, for it may be closed at any time; which have
+// fewer entries than at the last look is noted.
+func (q *quotas) descriptors() (pipes, watches int) {
 	seen := map[string]bool{}
+	last := q.watches
+	q.watches = make(map[descriptor]int, len(last))
 	for _, m := range q.list {
 		entries, _ := os.ReadDir(procFile(m.TID, "fd")) // of one that has just ended there are none
 		for _, e := range entries {
@@ -101,23 +109,13 @@ func (q *quotas) descriptors() (pipes int, epolls []descriptor) {
 			switch {
 			case strings.HasPrefix(target, "pipe:"):
 				seen[target] = true
-			case target == "anon_inode:[eventpoll]":
-				epolls = append(epolls, descriptor{m.TID, e.Name()})
+			case target == "anon_inode:[eventpoll]" && watches <= MaxWatches:
+				d := descriptor{m.TID, e.Name()}
+				n := countWatches(d, MaxWatches+1-watches)
+				q.watches[d] = n
+				q.largest = max(q.largest, n)
+				watches += n
 			}
-		}
-	}
-	return len(seen), epolls
-}
-
-// entries counts those of epolls, no further than is too much, and notes which have fewer than at the last look.
-func (q *quotas) entries(epolls []descriptor) (total int) {
-	last := q.watches
-	q.watches = make(map[descriptor]int, len(epolls))
-	for _, d := range epolls {
-		n := countWatches(d, MaxWatches+1-total)
-		q.watches[d] = n
-		if total += n; total > MaxWatches {
-			return total
 		}
 	}
 	for d, n := range last {
@@ -125,7 +123,7 @@ func (q *quotas) entries(epolls []descriptor) (total int) {
 			q.gone = append(q.gone, less)
 		}
 	}
-	return total
+	return len(seen), watches
 }
 
 // hidden is what is left of epolls that went away at most: no more of them than files that threads wait for.

@@ -25,14 +25,11 @@ func need(t *testing.T, what string, programs ...string) {
 	}
 }
 
-// TestNPM runs servers that nobody here wrote: with the packages @modelcontextprotocol/server-everything, -memory and
-// -filesystem from npm, and their node_modules/.bin in PATH.
+// TestNPM runs servers that nobody here wrote: with the packages @modelcontextprotocol/server-everything and -memory from
+// npm, and their node_modules/.bin in PATH.
 func TestNPM(t *testing.T) {
-	need(t, "npm", "mcp-server-everything", "mcp-server-memory", "mcp-server-filesystem")
+	need(t, "npm", "mcp-server-everything", "mcp-server-memory")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("some text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	u := &asker{}
 	f := newPool(
 		t,
@@ -42,13 +39,8 @@ func TestNPM(t *testing.T) {
 			Name: "memory", Command: "mcp-server-memory",
 			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")},
 		},
-		config.Server{
-			Name:    "files",
-			Command: "sh",
-			Args:    []string{"-c", `"$0" "$@"; exit $?`, "mcp-server-filesystem", dir},
-		},
 	)
-	for _, c := range []struct{ server, tool, args, want string }{
+	for _, c := range []toolCall{
 		{"everything", "echo", `{"message":"hi"}`, "hi"},
 		{"everything", "get-sum", `{"a":1,"b":2}`, "3"},
 		{"everything", "trigger-elicitation-request", `{}`, `\"age\": 36`},
@@ -57,19 +49,38 @@ func TestNPM(t *testing.T) {
 		{"everything", "get-roots-list", `{}`, "file:///home"},
 		{"memory", "create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["writes"]}]}`, "Ada"},
 		{"memory", "read_graph", `{}`, "writes"},
-		{"files", "read_text_file", `{"path":"` + dir + `/a.txt"}`, "some text"},
-		{"files", "read_text_file", `{"path":"/etc/passwd"}`, `"isError":true`},
 	} {
-		t.Run(c.server+"."+c.tool, func(t *testing.T) {
-			if names := f.names(c.server); !slices.Contains(names, c.tool) {
-				t.Fatalf("the tools are %q", names)
-			}
-			raw, err := f.Call(t.Context(), c.server, c.tool, json.RawMessage(c.args))
-			if err != nil || !strings.Contains(string(raw), c.want) {
-				t.Errorf("the result is %.300s, %v, want %q", raw, err, c.want)
-			}
-		})
+		f.check(t, c)
 	}
+}
+
+// TestNPMFilesystem runs a server that would take a client's roots in place of its folder, for a client without any.
+func TestNPMFilesystem(t *testing.T) {
+	need(t, "npm", "mcp-server-filesystem")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("some text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newPool(t, nil, config.Server{
+		Name: "files", Command: "sh", Args: []string{"-c", `"$0" "$@"; exit $?`, "mcp-server-filesystem", dir},
+	})
+	f.check(t, toolCall{"files", "read_text_file", `{"path":"` + dir + `/a.txt"}`, "some text"})
+	f.check(t, toolCall{"files", "read_text_file", `{"path":"/etc/passwd"}`, `"isError":true`})
+}
+
+// A toolCall is one of a listed tool, and a part of what it results in.
+type toolCall struct{ server, tool, args, want string }
+
+func (f *fixture) check(t *testing.T, c toolCall) {
+	t.Run(c.server+"."+c.tool, func(t *testing.T) {
+		if names := f.names(c.server); !slices.Contains(names, c.tool) {
+			t.Fatalf("the tools are %q", names)
+		}
+		raw, err := f.Call(t.Context(), c.server, c.tool, json.RawMessage(c.args))
+		if err != nil || !strings.Contains(string(raw), c.want) {
+			t.Errorf("the result is %.300s, %v, want %q", raw, err, c.want)
+		}
+	})
 }
 
 // TestNPMByURL reaches a server that nobody here wrote by URL, and again after it was started anew and has forgotten

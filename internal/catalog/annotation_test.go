@@ -90,6 +90,7 @@ func FuzzSchema(f *testing.F) {
 		`{"properties":{"x":{"type":"array","items":{"additionalProperties":{"nullable":true,"type":"null"}}}},"additionalProperties":true}`,
 	)
 	f.Add(`[{"properties":"{\"a\":1}"}]`)
+	f.Add(`{"properties":{"0":{"anyOf":[{"$ref":"#"}]},"a":{"properties":{"b-c":{"type":"string"}},"required":["b-c"]}}}`)
 	f.Add(`{"properties":{"a":{"default":{"k":[1e400,-0,"\ud800"]},"const":1.5}}}`)
 	f.Fuzz(func(t *testing.T, schema string) {
 		if !gjson.Valid(schema) || len(schema) > 10_000 {
@@ -136,13 +137,16 @@ func parseAnnotation(text string) (rest string, ok bool) {
 
 func parseAlternative(text string) (rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(text, "Literal["); ok {
-		return parseList(rest, parseLiteral)
+		return parseList(rest, "]", parseLiteral)
 	}
 	if rest, ok = strings.CutPrefix(text, "dict[str, "); ok {
-		return parseList(rest, parseAnnotation)
+		return parseList(rest, "]", parseAnnotation)
 	}
 	if rest, ok = strings.CutPrefix(text, "list["); ok {
-		return parseList(rest, parseAnnotation)
+		return parseList(rest, "]", parseAnnotation)
+	}
+	if rest, ok = strings.CutPrefix(text, "{"); ok {
+		return parseList(rest, "}", parseMember)
 	}
 	for _, name := range []string{"Any", "None", "str", "int", "float", "bool", "list", "dict"} {
 		if rest, ok = strings.CutPrefix(text, name); ok {
@@ -152,13 +156,29 @@ func parseAlternative(text string) (rest string, ok bool) {
 	return text, false
 }
 
+// parseMember reads a member of an object, such as `a-b?: str`.
+func parseMember(text string) (rest string, ok bool) {
+	if strings.HasPrefix(text, `"`) {
+		rest, ok = parseLiteral(text)
+	} else if name := plainMember().FindString(text[:max(0, strings.IndexAny(text, "?:"))]); name != "" {
+		rest, ok = text[len(name):], true
+	}
+	if !ok {
+		return text, false
+	}
+	if rest, ok = strings.CutPrefix(strings.TrimPrefix(rest, "?"), ": "); !ok {
+		return rest, false
+	}
+	return parseAnnotation(rest)
+}
+
 // parseList reads what is between brackets, the closing one included.
-func parseList(text string, item func(string) (string, bool)) (rest string, ok bool) {
+func parseList(text, end string, item func(string) (string, bool)) (rest string, ok bool) {
 	for {
 		if text, ok = item(text); !ok {
 			return text, false
 		}
-		if rest, ok = strings.CutPrefix(text, "]"); ok {
+		if rest, ok = strings.CutPrefix(text, end); ok {
 			return rest, true
 		}
 		if text, ok = strings.CutPrefix(text, ", "); !ok {

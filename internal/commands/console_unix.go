@@ -71,14 +71,24 @@ func readable(fd int, patience time.Duration) bool {
 	return n > 0 && err == nil
 }
 
-// typedLine waits for a line. Its end without one is io.EOF.
-func typedLine(ctx context.Context, in *os.File) (string, error) {
-	for !readable(int(in.Fd()), quietTime) {
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+// untilDone reads from a terminal as long as ctx goes on.
+type untilDone struct {
+	ctx context.Context
+	in  *os.File
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	for !readable(int(r.in.Fd()), quietTime) {
+		if r.ctx.Err() != nil {
+			return 0, context.Cause(r.ctx)
 		}
 	}
+	return r.in.Read(p)
+}
+
+// typedLine waits for a line. Its end without one is io.EOF.
+func typedLine(ctx context.Context, in *os.File) (string, error) {
 	line := make([]byte, 4096) // of which a terminal gives one at a time
-	n, err := in.Read(line)
+	n, err := untilDone{ctx, in}.Read(line)
 	return strings.TrimSuffix(string(line[:n]), "\n"), err
 }

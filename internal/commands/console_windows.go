@@ -29,6 +29,14 @@ func discardTyped(in, _ *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(in.Fd()))
 }
 
+// untilDone reads from a console, which cannot be told to give up a read: what ends codemode restores its mode.
+type untilDone struct {
+	ctx context.Context
+	in  *os.File
+}
+
+func (r untilDone) Read(p []byte) (int, error) { return r.in.Read(p) }
+
 // typedLine waits for a line. Its end without one is io.EOF. No console can be told to give up a read: where nothing is
 // typed any more, the goroutine ends with the process.
 func typedLine(ctx context.Context, in *os.File) (string, error) {

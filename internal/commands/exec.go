@@ -44,7 +44,7 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
 		}, append(
-			handedFlags(),
+			inputFlags(),
 			settingFlags("mount", "timeout", "servers-file", "tenant", "runtime", "python", "memory", "pull")...,
 		)...), configFlag()),
 		Metadata:     examples(`codemode exec --server memory -c 'print(await mcp_memory.read_graph())'`),
@@ -55,11 +55,11 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				return err
 			}
 			defer p.close()
-			if p.handed, err = readHanded(env, cmd); err != nil {
+			if p.inputs, err = readInputs(env, cmd); err != nil {
 				return err
 			}
 			if cmd.Bool("with-dir") {
-				p.handed.beside(env, p.script)
+				p.inputs.addModules(env, p.script)
 			}
 			if cmd.Bool("i") {
 				return runInteractive(ctx, env, ui, cmd, p)
@@ -92,8 +92,8 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	t.handed = p.handed
-	for _, problem := range append(t.ownProblems(), t.shownSecrets()...) {
+	t.inputs = p.inputs
+	for _, problem := range t.runProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it
@@ -129,7 +129,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
 		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
 		Client:  "exec",
-		Modules: p.handed.modules,
+		Modules: p.inputs.modules,
 		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
 		Unasked: "there is no terminal to ask on",
 	}
@@ -152,7 +152,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 			return &exitError{exitNotRun, err}
 		}
 		defer saved.close()
-		req.Left, t.handed.out = saved.take, true
+		req.Left, t.inputs.out = saved.take, true
 	}
 	out := b.Run(ctx, req)
 	if out.Err != nil {

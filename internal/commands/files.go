@@ -18,8 +18,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// handedFlags are those of what one command gives to code, beside --mount, which is a setting.
-func handedFlags() []cli.Flag {
+// inputFlags are those of what one command gives to code, beside --mount, which is a setting.
+func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{
 			Name:  "file",
@@ -34,9 +34,9 @@ func handedFlags() []cli.Flag {
 	}
 }
 
-// handed is what one command gives to code.
-type handed struct {
-	files []mount.Wish
+// inputs is what one command gives to code.
+type inputs struct {
+	files []mount.Request
 	env   []string // NAME=VALUE
 	out   bool     // what code leaves is saved
 	saved string   // the folder for that, and for images
@@ -44,22 +44,22 @@ type handed struct {
 	modules string // the folder in the sandbox that has the modules beside the program
 }
 
-// beside hands over the folder with the modules beside a program: a script's own, else where codemode was started, as
+// addModules adds the folder with the modules beside a program: a script's own, else where codemode was started, as
 // python3 has it.
-func (h *handed) beside(env Env, script string) {
+func (h *inputs) addModules(env Env, script string) {
 	dir := env.Dir
 	if filepath.IsAbs(script) {
 		dir = filepath.Dir(script)
 	} else if script != "" {
 		dir = filepath.Dir(filepath.Join(env.Dir, script))
 	}
-	w := mount.Wish{Path: filepath.Clean(dir), Name: strings.ToValidUTF8(filepath.Base(dir), "_")}
+	w := mount.Request{Path: filepath.Clean(dir), Name: strings.ToValidUTF8(filepath.Base(dir), "_")}
 	h.files = append(h.files, w)
 	h.modules = path.Join(sandbox.WorkDir, w.Name)
 }
 
-// readHanded reads handedFlags.
-func readHanded(env Env, cmd *cli.Command) (h handed, err error) {
+// readInputs reads inputFlags.
+func readInputs(env Env, cmd *cli.Command) (h inputs, err error) {
 	for _, name := range cmd.StringSlice("file") {
 		if name == "" {
 			return h, &usageError{"--file is empty", []string{"see: " + cmd.FullName() + " --help"}}
@@ -68,10 +68,10 @@ func readHanded(env Env, cmd *cli.Command) (h handed, err error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(env.Dir, path)
 		}
-		h.files = append(h.files, mount.Wish{Path: filepath.Clean(path), Name: filepath.Base(path), File: true})
+		h.files = append(h.files, mount.Request{Path: filepath.Clean(path), Name: filepath.Base(path), File: true})
 	}
 	for _, name := range cmd.StringSlice("env") {
-		value, err := passed(env, name)
+		value, err := variableValue(env, name)
 		if err != nil {
 			return h, err
 		}
@@ -83,8 +83,8 @@ func readHanded(env Env, cmd *cli.Command) (h handed, err error) {
 // variablePattern is what a variable may be called that code gets.
 var variablePattern = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// passed is the value of a variable that code is to get. A value on a command line could be seen by every user.
-func passed(env Env, name string) (string, error) {
+// variableValue is the value of a variable that code is to get. A value on a command line could be seen by every user.
+func variableValue(env Env, name string) (string, error) {
 	if name, _, ok := strings.Cut(name, "="); ok {
 		name = cut(name, maxName)
 		return "", &usageError{
@@ -95,7 +95,7 @@ func passed(env Env, name string) (string, error) {
 	switch value, ok := env.Lookup(name); {
 	case !variablePattern().MatchString(name):
 		return "", &usageError{msg: "--env " + quote(name) + " is no name of a variable"}
-	case isSandboxes(name):
+	case isReserved(name):
 		return "", &usageError{msg: "--env " + quote(name) + ": the sandbox has its own; nothing was run"}
 	case !ok:
 		return "", &usageError{msg: "--env " + quote(name) + ": there is no such variable; nothing was run"}
@@ -104,8 +104,8 @@ func passed(env Env, name string) (string, error) {
 	}
 }
 
-// isSandboxes tells whether a variable decides how the sandbox's Python starts, and where its folders are.
-func isSandboxes(name string) bool {
+// isReserved tells whether a variable decides how the sandbox's Python starts, and where its folders are.
+func isReserved(name string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	return slices.Contains([]string{"PATH", "HOME", "TMPDIR", "LANG"}, name) ||
 		slices.ContainsFunc([]string{"PYTHON", "LD_", "CODEMODE_"}, begins)
@@ -114,22 +114,22 @@ func isSandboxes(name string) bool {
 // mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
 // for each sandbox, since folders come and go.
 func (t *tenancy) mounts() ([]sandbox.Mount, error) {
-	wishes := slices.Clone(t.handed.files)
+	requests := slices.Clone(t.inputs.files)
 	for _, m := range t.config.Files.Folders() {
-		wishes = append(wishes, mount.Wish{Path: m.Folder, Name: m.Name, Write: m.Write, Place: m.Place})
+		requests = append(requests, mount.Request{Path: m.Folder, Name: m.Name, Write: m.Write, Place: m.Place})
 	}
 	rules := t.mountRules()
-	if slices.ContainsFunc(wishes, func(w mount.Wish) bool { return w.Write }) {
+	if slices.ContainsFunc(requests, func(w mount.Request) bool { return w.Write }) {
 		rules.Starts = t.starts()
 	}
-	return rules.Choose(wishes)
+	return rules.Choose(requests)
 }
 
 // refusedMount is why a folder of the command line will never be shown. One that is missing may come.
 func (t *tenancy) refusedMount() error {
 	_, err := t.mounts()
 	var refused *mount.RefusedError
-	if errors.As(err, &refused) && refused.Wish.Place == "" && !errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, &refused) && refused.Request.Place == "" && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -137,19 +137,21 @@ func (t *tenancy) refusedMount() error {
 
 // sessionProblems are ownProblems, and what will keep each session from beginning.
 func (t *tenancy) sessionProblems() []error {
-	list := t.ownProblems()
-	if _, err := t.mounts(); err != nil {
-		list = append(list, err)
-	}
-	return append(list, t.shownSecrets()...)
-}
-
-// shownSecrets are what code is shown that its user may not have thought of.
-func (t *tenancy) shownSecrets() (list []error) {
 	mounts, err := t.mounts()
 	if err != nil {
-		return nil // it is told where it matters
+		return append(t.ownProblems(), err)
 	}
+	return append(t.ownProblems(), secretsIn(mounts)...)
+}
+
+// runProblems are ownProblems, and what one run tells besides: that it cannot have its files, it says by itself.
+func (t *tenancy) runProblems() []error {
+	mounts, _ := t.mounts()
+	return append(t.ownProblems(), secretsIn(mounts)...)
+}
+
+// secretsIn are files that code is shown and its user may not have thought of.
+func secretsIn(mounts []sandbox.Mount) (list []error) {
 	for _, path := range mount.Secrets(mounts) {
 		list = append(list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path))
 	}
@@ -159,7 +161,7 @@ func (t *tenancy) shownSecrets() (list []error) {
 // secrets are what of a server's entry no error and no log may say, and the variables that code gets.
 func (t *tenancy) secrets(s config.Server) []string {
 	list := clientcfg.Secrets(s)
-	for _, variable := range t.handed.env {
+	for _, variable := range t.inputs.env {
 		_, value, _ := strings.Cut(variable, "=")
 		list = append(list, value)
 	}

@@ -37,7 +37,7 @@ type tenancy struct {
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
 	telemetry *telemetry.Telemetry // nil is none
-	handed    handed               // to code, by this command
+	inputs    inputs               // to code, by this command
 
 	allProjects bool              // what Claude Code has for other projects is found, too
 	usable      []config.Server   // those code can be given, by the tenant's choice too
@@ -208,7 +208,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
 		Secrets:      t.secrets,
 		Mounts:       t.mounts,
-		Env:          t.handed.env,
+		Env:          t.inputs.env,
 		Telemetry:    t.telemetry,
 		Protected:    t.protected(),
 		Homes:        t.homes(),

@@ -22,7 +22,7 @@ type program struct {
 	argv     []string
 	stdin    *os.File
 	owned    bool // stdin is ours to close
-	handed   handed
+	inputs   inputs
 	script   string   // its name; empty where it is none
 	servers  []string // of a program of codemode's own, which has none of exec's flags
 }

@@ -34,7 +34,7 @@ func replCommand(env Env, ui *ui) *cli.Command {
 			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
 		}, append(
-			handedFlags(),
+			inputFlags(),
 			append(settingFlags("mount", "servers-file", "tenant", "runtime", "python", "memory"), configFlag())...,
 		)...),
 		Metadata: examples("codemode repl", "codemode repl --server memory"),
@@ -82,11 +82,11 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return err
 	}
 	if p != nil {
-		t.handed = p.handed
-	} else if t.handed, err = readHanded(env, cmd); err != nil {
+		t.inputs = p.inputs
+	} else if t.inputs, err = readInputs(env, cmd); err != nil {
 		return err
 	}
-	for _, problem := range append(t.ownProblems(), t.shownSecrets()...) {
+	for _, problem := range t.runProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
@@ -112,7 +112,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
 		Output: r.show.print,
 	}
-	r.req.Modules = t.handed.modules
+	r.req.Modules = t.inputs.modules
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}

@@ -112,35 +112,23 @@ func readSecret(ctx context.Context, env Env, name string) (string, error) {
 		return "", fmt.Errorf("reading %s unseen: %w", quote(name), err)
 	}
 	defer func() { _ = term.Restore(fd, state) }()
-	type typed struct {
-		value string
-		err   error
-	}
-	read, from := make(chan typed, 1), &keys{Reader: env.Stdin}
-	go func() { // it ends with the process where nothing is typed any more
-		value, err := term.NewTerminal(struct {
-			io.Reader
-			io.Writer
-		}{from, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
-		read <- typed{strings.TrimSpace(value), err}
-	}()
-	var t typed
-	select {
-	case t = <-read:
-	case <-ctx.Done():
-		t.err = interrupted(ctx)
-	}
-	if t.err != nil {
+	from := &keys{Reader: untilDone{ctx, env.Stdin}}
+	value, err := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{from, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
+	if err != nil {
 		fmt.Fprint(env.Stderr, "\r\n")
 	}
 	switch {
 	case ctx.Err() != nil:
-	case t.err != nil && from.interrupted: // in this mode, Ctrl-C is a key
+		return "", interrupted(ctx)
+	case err != nil && from.interrupted: // in this mode, Ctrl-C is a key
 		return "", exit(exitSignal + int(syscall.SIGINT))
-	case errors.Is(t.err, io.EOF):
+	case errors.Is(err, io.EOF):
 		return "", &exitError{exitRefused, errors.New("nothing was typed, so nothing was kept")}
 	}
-	return t.value, t.err
+	return strings.TrimSpace(value), err
 }
 
 // usersOf are the servers whose entries refer to a secret.

@@ -284,7 +284,7 @@ func (t *tenancy) tellAdded(ui *ui, name, file string) error {
 		}
 		if len(clientcfg.Secrets(e.Server)) > 0 {
 			ui.hints([]string{
-				"what looks like a secret stands in that file; better: codemode secrets set NAME, and ${secret:NAME} there",
+				"a secret stands in that file, it seems; better: codemode secrets set NAME, and ${secret:NAME} there",
 			})
 		}
 		if e.Status != clientcfg.Ready {

@@ -39,7 +39,7 @@ func settingFlags(order ...string) []cli.Flag {
 	for _, name := range order {
 		i := slices.IndexFunc(config.Docs(), func(d config.Doc) bool { return d.Flag == "--"+name })
 		usage := "`" + settingValues[name] + "` " + config.Docs()[i].Text
-		if name == "mount" { // which is what a user gives to code, as handedFlags
+		if name == "mount" { // which is what a user gives to code, as inputFlags
 			flags = append(flags, &cli.StringSliceFlag{Name: name, Usage: usage, Local: true})
 			continue
 		}

@@ -21,7 +21,7 @@ func (t *tenancy) mountRules() mount.Rules {
 		kept = append(kept, t.keptIn(home)...)
 	}
 	return mount.Rules{
-		Homes: homes, Kept: kept, Out: t.handed.out, Saved: t.handed.saved,
+		Homes: homes, Kept: kept, Out: t.inputs.out, Saved: t.inputs.saved,
 		Trusted: append(homes, t.env.Dir, t.paths.Config),
 	}
 }
@@ -108,6 +108,6 @@ func (t *tenancy) saveTo(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("using the folder --out %q: %w; nothing was run", dir, err)
 	}
-	t.handed.saved = real
+	t.inputs.saved = real
 	return real, nil
 }

@@ -76,7 +76,7 @@ func (s *Store) Set(ctx context.Context, name, value string) (replaced bool, err
 	case len(value) > MaxValue:
 		return false, fmt.Errorf("the secret has more than the %d bytes that are kept", MaxValue)
 	case strings.ContainsAny(value, "\x00\r\n"):
-		return false, errors.New("the secret has more than one line, or a zero byte: no header and no variable can hold it")
+		return false, errors.New("the secret has more than one line, or a zero byte, which no header and no variable can hold")
 	case !utf8.ValidString(value):
 		return false, errors.New("the secret is not in UTF-8, as it must be to be kept unchanged")
 	case strings.ContainsFunc(value, unicode.IsControl):

@@ -87,7 +87,8 @@ func (r Rules) judge(real string, write bool) error {
 	}
 	for _, kept := range r.Kept {
 		if kept != "" && seen.related(real, kept) {
-			return hint.New(fmt.Sprintf("codemode or an AI client keeps in %q what decides about servers", kept), narrower)
+			why := fmt.Sprintf("codemode or an AI client keeps in %q what decides about servers", kept)
+			return hint.New(why, narrower)
 		}
 	}
 	for _, s := range r.Starts {

@@ -15,8 +15,8 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// A Wish is a file or folder as the user has asked for it.
-type Wish struct {
+// A Request is a file or folder as the user has asked for it.
+type Request struct {
 	Path  string // absolute
 	Name  string // in sandbox.WorkDir
 	File  bool   // it is to be a file
@@ -43,17 +43,17 @@ type Start struct{ Path, Server string }
 // maxMounts is more than anybody gives; each costs a start a little.
 const maxMounts = 100
 
-// Choose judges wishes, in their order.
-func (r Rules) Choose(wishes []Wish) ([]sandbox.Mount, error) {
-	if len(wishes) > maxMounts {
-		return nil, fmt.Errorf("%d files and folders are more than the %d that code can be shown", len(wishes), maxMounts)
+// Choose judges requests, in their order.
+func (r Rules) Choose(requests []Request) ([]sandbox.Mount, error) {
+	if len(requests) > maxMounts {
+		return nil, fmt.Errorf("%d files and folders: code can be shown %d at most", len(requests), maxMounts)
 	}
 	names := map[string]string{}
 	if r.Out {
 		names[path.Base(sandbox.OutDir)] = "what --out saves"
 	}
-	list := make([]sandbox.Mount, 0, len(wishes))
-	for _, w := range wishes {
+	list := make([]sandbox.Mount, 0, len(requests))
+	for _, w := range requests {
 		real, err := r.choose(w)
 		if err != nil {
 			return nil, &RefusedError{w, err}
@@ -66,7 +66,7 @@ func (r Rules) Choose(wishes []Wish) ([]sandbox.Mount, error) {
 	}
 	for i, m := range list {
 		if err := r.inside(m.Host, list, i); err != nil {
-			return nil, &RefusedError{wishes[i], err}
+			return nil, &RefusedError{requests[i], err}
 		}
 	}
 	return list, r.apart(list)
@@ -89,7 +89,7 @@ func (r Rules) apart(list []sandbox.Mount) error {
 	for _, m := range list {
 		if r.Saved != "" && m.Write && seen.related(m.Host, r.Saved) {
 			return hint.New(
-				fmt.Sprintf("nothing can be saved to --out %q beside %q, which code may change; nothing was run", r.Saved, m.Host),
+				fmt.Sprintf("--out %q and %q, which code may change, are not apart; nothing was run", r.Saved, m.Host),
 				"name another folder for --out, apart from that",
 			)
 		}
@@ -98,7 +98,7 @@ func (r Rules) apart(list []sandbox.Mount) error {
 }
 
 // choose follows a requested path, and says why it is refused.
-func (r Rules) choose(w Wish) (string, error) {
+func (r Rules) choose(w Request) (string, error) {
 	real, err := r.Follow(w.Path)
 	if err != nil {
 		return "", err
@@ -139,14 +139,14 @@ func kindOf(mode fs.FileMode) string {
 
 // RefusedError is a requested path that is refused.
 type RefusedError struct {
-	Wish Wish
-	Err  error
+	Request Request
+	Err     error
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Wish.Path, e.Err)
-	if e.Wish.Place != "" {
-		text = e.Wish.Place + ": " + text
+	text := fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Request.Path, e.Err)
+	if e.Request.Place != "" {
+		text = e.Request.Place + ": " + text
 	}
 	return text
 }
@@ -158,18 +158,18 @@ func (e *RefusedError) Hint() []string { return hint.Of(e.Err) }
 
 // nameError is a name that two of the mounts would have.
 type nameError struct {
-	wish  Wish
-	first string
+	request Request
+	first   string
 }
 
 func (e *nameError) Error() string {
-	return fmt.Sprintf("%s/%s is %q already", sandbox.WorkDir, e.wish.Name, e.first)
+	return fmt.Sprintf("%s/%s is %q already", sandbox.WorkDir, e.request.Name, e.first)
 }
 
 // Hint is how a folder gets another name; a file has its own.
 func (e *nameError) Hint() []string {
-	if e.wish.File {
+	if e.request.File {
 		return []string{"give one of the two another name, or mount its folder by --mount DIR:NAME"}
 	}
-	return []string{"give it a name of its own: --mount " + hint.Word(e.wish.Path+":NAME")}
+	return []string{"give it a name of its own: --mount " + hint.Word(e.request.Path+":NAME")}
 }

@@ -42,8 +42,8 @@ func TestChoose(t *testing.T) {
 		{".cursor/mcp.json", true, "what decides about servers"},
 		{"work/mcp.csv", true, "is a link: name "},
 	} {
-		w := Wish{Path: filepath.Join(home, tt.path), Name: "x", File: tt.file}
-		list, err := r.Choose([]Wish{w})
+		w := Request{Path: filepath.Join(home, tt.path), Name: "x", File: tt.file}
+		list, err := r.Choose([]Request{w})
 		var refused *RefusedError
 		switch {
 		case tt.want == "" && (err != nil || len(list) != 1 || list[0].Host != w.Path || list[0].Dir == tt.file):
@@ -52,7 +52,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.path, err, tt.want)
 		}
 	}
-	if _, err := r.Choose(make([]Wish, maxMounts+1)); err == nil {
+	if _, err := r.Choose(make([]Request, maxMounts+1)); err == nil {
 		t.Error("any number of mounts is taken")
 	}
 }
@@ -64,25 +64,25 @@ func TestApart(t *testing.T) {
 	must(t, os.MkdirAll(at("work/sub"), 0o755))
 	must(t, os.MkdirAll(at("out"), 0o755))
 	must(t, os.WriteFile(at("work/a.csv"), nil, 0o600))
-	work, sub := Wish{Path: at("work"), Name: "work", Write: true}, Wish{Path: at("work/sub"), Name: "sub"}
+	work, sub := Request{Path: at("work"), Name: "work", Write: true}, Request{Path: at("work/sub"), Name: "sub"}
 	read, write := work, sub
 	read.Write, write.Write = false, true
 	for _, tt := range []struct {
-		wishes []Wish
-		saved  string
-		want   string // in the error; "" is none
+		requests []Request
+		saved    string
+		want     string // in the error; "" is none
 	}{
-		{[]Wish{work, sub}, "", at("work")},
-		{[]Wish{sub, work}, "", at("work/sub")},
-		{[]Wish{work, {Path: at("work/a.csv"), Name: "a.csv", File: true}}, "", at("work/a.csv")},
-		{[]Wish{work}, at("work/new"), at("work/new")},
-		{[]Wish{write}, at("work"), at("work/sub")},
-		{[]Wish{read, write}, at("out"), ""},
-		{[]Wish{read}, at("work/new"), ""},
+		{[]Request{work, sub}, "", at("work")},
+		{[]Request{sub, work}, "", at("work/sub")},
+		{[]Request{work, {Path: at("work/a.csv"), Name: "a.csv", File: true}}, "", at("work/a.csv")},
+		{[]Request{work}, at("work/new"), at("work/new")},
+		{[]Request{write}, at("work"), at("work/sub")},
+		{[]Request{read, write}, at("out"), ""},
+		{[]Request{read}, at("work/new"), ""},
 	} {
-		_, err := Rules{Saved: tt.saved}.Choose(tt.wishes)
+		_, err := Rules{Saved: tt.saved}.Choose(tt.requests)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%v beside %q: %v, want %q", tt.wishes, tt.saved, err, tt.want)
+			t.Errorf("%v beside %q: %v, want %q", tt.requests, tt.saved, err, tt.want)
 		}
 	}
 }
@@ -118,13 +118,13 @@ func TestStarted(t *testing.T) {
 		".config/systemd/user": "systemd starts", ".local/bin": "your shell starts", ".claude": "credentials",
 		"tools": `server "weather" is started from it`, "mine": "", "tools/server": "weather",
 	} {
-		w := Wish{Path: filepath.Join(home, name), Name: "x", Write: true}
-		_, err := r.Choose([]Wish{w})
+		w := Request{Path: filepath.Join(home, name), Name: "x", Write: true}
+		_, err := r.Choose([]Request{w})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 		w.Write = false
-		if _, err := r.Choose([]Wish{w}); (err != nil) != (want == "credentials") {
+		if _, err := r.Choose([]Request{w}); (err != nil) != (want == "credentials") {
 			t.Errorf("%s, to be read: %v", name, err)
 		}
 	}
@@ -135,12 +135,12 @@ func TestWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its folders have other names")
 	}
-	w := Wish{Path: "/usr/lib", Name: "lib"}
-	if _, err := (Rules{}).Choose([]Wish{w}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	w := Request{Path: "/usr/lib", Name: "lib"}
+	if _, err := (Rules{}).Choose([]Request{w}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	w.Write = true
-	if _, err := (Rules{}).Choose([]Wish{w}); err == nil {
+	if _, err := (Rules{}).Choose([]Request{w}); err == nil {
 		t.Error("code may change /usr/lib")
 	}
 }

@@ -25,8 +25,8 @@ _HINTS = {
 def describe(error, suggest, stopped, instead=None):
     """Return what RunResult.error says of an exception.
 
-    suggest(name) knows what an undefined name was meant to be, instead(error) what to do about a restriction. stopped: codemode interrupted the run, which
-    shows as a KeyboardInterrupt even where it cancelled an await.
+    suggest(name) knows what an undefined name was meant to be, instead(error) what to do about a restriction. stopped:
+    codemode interrupted the run, which shows as a KeyboardInterrupt even where it cancelled an await.
     """
     if stopped:
         lines = []

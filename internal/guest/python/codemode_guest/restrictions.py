@@ -1,4 +1,4 @@
-"""What to do instead, where code runs into a restriction of the sandbox: no packages, no files of the machine, no network.
+"""What to do instead, where code runs into a restriction of the sandbox: packages, files of the machine, network.
 
 Nothing here asks the host whether a path is one of the machine's: the answer would tell code what it must not see.
 """
@@ -47,7 +47,7 @@ class Restrictions:
         self._written = written
 
     def instead(self, error):
-        """Return what to do instead of what an exception says cannot be done, or None where it is about no restriction."""
+        """Return what to do instead of what an exception says cannot be done; None where no restriction is meant."""
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
         if isinstance(error, ImportError) and _in_runpy(error.__traceback__):

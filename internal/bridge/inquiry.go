@@ -130,8 +130,9 @@ func can(c *mcp.ClientCapabilities, request mcp.InputRequest) bool {
 
 func isURL(p *mcp.ElicitParams) bool { return p.Mode == "url" || p.Mode == "" && p.URL != "" }
 
-// wish is what a server asks for, in words, and the code of the error that says that the client cannot do that.
-func wish(request mcp.InputRequest) (words string, code int64) {
+// describeRequest is what a server asks for, in words, and the code of the error that says that the client cannot do
+// that.
+func describeRequest(request mcp.InputRequest) (words string, code int64) {
 	switch p := request.(type) {
 	case *mcp.ListRootsParams:
 		return "for the client's folders (roots/list)", jsonrpc.CodeMethodNotFound
@@ -169,7 +170,7 @@ func (b *Bridge) answerServer(
 			return c.roots(ctx, request)
 		}
 	}
-	wanted, code := wish(request)
+	wanted, code := describeRequest(request)
 	var of *underWay
 	several := false
 	for _, c := range calls {
@@ -223,7 +224,7 @@ func (r *run) refuses(server, wanted, why string) {
 func (u *underWay) inquire(
 	ctx context.Context, server, tool string, request mcp.InputRequest,
 ) (mcp.InputResponse, error) {
-	wanted, _ := wish(request)
+	wanted, _ := describeRequest(request)
 	shown, err := presentable(server, tool, request)
 	if err != nil {
 		u.run.refuses(server, wanted, err.Error())

@@ -14,3 +14,6 @@ func PID(sb Sandbox) int { return sb.(*nativeSandbox).pid }
 
 // UseMethodOf has programs make namespaces in one way only.
 func UseMethodOf(p *Programs, method string) { p.native.remember(method) }
+
+// ReaperPID is the process that watches over a native sandbox.
+func ReaperPID(sb Sandbox) int { return sb.(*nativeSandbox).reaper.PID() }

@@ -201,7 +201,7 @@ func (s *nativeSandbox) watchMemory(l *launch) {
 	s.reaper.Watch(guest)
 	s.tasks.Go(func() {
 		select {
-		case <-s.reaper.Ended():
+		case <-s.reaper.Lost():
 			s.Kill()
 		case <-s.done:
 		}

@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,4 +138,46 @@ func host(t *testing.T, config string) {
 	}
 	fmt.Printf("guest %d\n", sandbox.PID(sb))
 	<-sb.Done()
+}
+
+// TestKilledFromOutside: who ends a guest is told apart, also when its reaper sees the end before codemode does.
+func TestKilledFromOutside(t *testing.T) {
+	rt := newNative(t, sandbox.IsolationFull)
+	idle := os.DirFS("testdata/idle")
+	killed := func(whom func(sandbox.Sandbox) int) sandbox.Exit {
+		sb, err := rt.Start(t.Context(), sandbox.Spec{
+			Session: "killed", Files: idle, Boot: "idle.py", Policy: policyOf(sandbox.IsolationFull),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sb.Close()
+		if err := unix.Kill(whom(sb), unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-sb.Done()
+		return sb.Exit()
+	}
+	busy, rest := context.WithCancel(t.Context())
+	defer rest()
+	for range 4 * runtime.GOMAXPROCS(0) { // so that codemode may learn of the two ends in any order
+		go func() {
+			for busy.Err() == nil {
+			}
+		}()
+	}
+	for range 20 {
+		if e := killed(sandbox.PID); e.Cause != sandbox.ExitSelf || e.Signal != int(unix.SIGKILL) {
+			t.Fatalf("a guest that was killed ended as %+v", e)
+		}
+	}
+	reaped := func(sb sandbox.Sandbox) int {
+		if sb.Enforced().Memory != "watchdog" {
+			t.Skipf("memory is limited by %s here, which needs no reaper", sb.Enforced().Memory)
+		}
+		return sandbox.ReaperPID(sb)
+	}
+	if e := killed(reaped); e.Cause != sandbox.ExitKilled {
+		t.Errorf("a guest whose reaper was killed ended as %+v", e)
+	}
 }

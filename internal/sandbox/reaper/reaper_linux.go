@@ -17,22 +17,28 @@ import (
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == Name {
 		grace, _ := time.ParseDuration(os.Args[1]) // by Start, below
-		watch(grace)
-		syscall.Exit(0) // at once: os.Exit would wait a second for the race detector, and Stop with it
+		code := 0
+		if err := watch(grace); err != nil {
+			code = 1
+		}
+		syscall.Exit(code) // at once: os.Exit would wait a second for the race detector, and Stop with it
 	}
 }
 
 // watch waits for the end of the guest, or of codemode, which after the grace is the guest's end, and looks at the
-// guest's memory meanwhile if it is told to.
-func watch(grace time.Duration) {
+// guest's memory meanwhile if it is told to. An error leaves the guest alive.
+func watch(grace time.Duration) error {
 	// What codemode's own parent left open is nobody's to hold.
 	_ = unix.CloseRange(codemodeFD+1, 1<<31-1, 0)
 	var dog *watchdog.Watch
 	var look, end time.Time // when to look next, and when to end the guest; zero is never
 	fds := []unix.PollFd{{Fd: guestFD, Events: unix.POLLIN}, {Fd: codemodeFD, Events: unix.POLLIN}}
 	for {
-		if err := poll(fds, look, end); err != nil || fds[0].Revents != 0 {
-			return
+		if err := poll(fds, look, end); err != nil {
+			return err
+		}
+		if fds[0].Revents != 0 {
+			return nil
 		}
 		if len(fds) == 2 && fds[1].Revents != 0 {
 			if guest, ok := told(); ok {
@@ -44,14 +50,14 @@ func watch(grace time.Duration) {
 		}
 		if !end.IsZero() && !time.Now().Before(end) {
 			kill(dog)
-			return
+			return nil
 		}
 		if !look.IsZero() && !time.Now().Before(look) {
 			over, next := dog.Look()
 			if over {
 				_, _ = unix.Write(codemodeFD, []byte{overLimit}) // nobody may be left to tell
 				kill(dog)
-				return
+				return nil
 			}
 			look = time.Now().Add(next)
 		}
@@ -109,7 +115,9 @@ func hurry() {
 // A Reaper watches over one guest until Stop.
 type Reaper struct {
 	conn  *os.File
+	pid   int
 	ended chan struct{}
+	lost  chan struct{}
 }
 
 // Start starts the reaper of the process that pidfd stands for, which has that grace when codemode dies. The caller
@@ -136,9 +144,11 @@ func Start(pidfd int, grace time.Duration) (*Reaper, error) {
 		ours.Close()
 		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)
 	}
-	w := &Reaper{ours, make(chan struct{})}
+	w := &Reaper{ours, cmd.Process.Pid, make(chan struct{}), make(chan struct{})}
 	go func() { // ends in Stop at the latest
-		_ = cmd.Wait() // its exit says nothing
+		if cmd.Wait() != nil {
+			close(w.lost)
+		}
 		close(w.ended)
 	}()
 	return w, nil
@@ -150,8 +160,11 @@ func (w *Reaper) Watch(guest watchdog.Guest) {
 	_, _ = w.conn.Write(b)
 }
 
-// Ended is closed when the reaper has ended, with the guest or before it.
-func (w *Reaper) Ended() <-chan struct{} { return w.ended }
+// PID is the reaper's process.
+func (w *Reaper) PID() int { return w.pid }
+
+// Lost is closed when the reaper has ended and left its guest alive. One that has seen its guest end is not lost.
+func (w *Reaper) Lost() <-chan struct{} { return w.lost }
 
 // OverLimit tells of a guest that has ended whether the reaper has ended it for its memory.
 func (w *Reaper) OverLimit() bool {

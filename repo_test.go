@@ -114,6 +114,7 @@ var floor = map[string][]string{
 	"fakemcp":   nil,
 	"picture":   nil,
 	"publicnet": nil,
+	"visible":   nil,
 	"secrets":   {"filelock"},
 	"signin":    {"filelock", "hint", "publicnet"},
 	"registry":  {"hint"},
@@ -124,12 +125,12 @@ var floor = map[string][]string{
 	"sandbox":   {"fileerr", "hint", "proc"},
 	"bridge": {
 		"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact",
-		"upstream", "sandbox", "telemetry", "toolbox", "toon",
+		"upstream", "sandbox", "telemetry", "toolbox", "toon", "visible",
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
 		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "quota", "registry", "sandbox",
-		"secrets", "signin", "telemetry", "toolbox", "upstream",
+		"secrets", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 

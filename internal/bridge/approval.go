@@ -9,13 +9,14 @@ import (
 
 	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/visible"
 )
 
 // A Question is a call that the user is asked about. Its texts are one line each, and hold nothing that a terminal
 // would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
-	Arguments    string // as showJSON has them
+	Arguments    string // as visible.Value has them
 	Why          string // the rule, and where it is set
 	Exposed      bool   // no code asks but the client's model itself
 }
@@ -167,10 +168,10 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
-		Server:    showName(c.Server),
-		Tool:      showName(c.Tool),
-		Arguments: showJSON(c.Arguments, maxAskedArguments),
-		Why:       plain(why),
+		Server:    visible.Name(c.Server),
+		Tool:      visible.Name(c.Tool),
+		Arguments: visible.Value(c.Arguments, maxAskedArguments),
+		Why:       visible.Line(why),
 		Exposed:   r.req.Session == exposedSession && r.req.Code == "",
 	})
 	if err != nil {

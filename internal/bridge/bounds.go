@@ -1,6 +1,10 @@
 package bridge
 
-import "fmt"
+import (
+	"fmt"
+
+	"codemode/internal/visible"
+)
 
 // Bounds of what a result says besides output. The guest keeps to smaller ones by itself, but the user's code
 // shares its process.
@@ -13,18 +17,7 @@ const (
 	maxImages     = 64       // of one run
 	maxImageBytes = 20 << 20 // of all of them: what a model can take in is far less
 	maxTools      = 64       // counted by name in a receipt
-	maxToolName   = 256      // bytes
 )
-
-// clip shortens a text to its beginning and its end.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	half := limit / 2
-	head, tail := cutEnd([]byte(s[:half])), cutStart([]byte(s[len(s)-half:]))
-	return fmt.Sprintf("%s [… %d bytes left out …] %s", head, len(s)-len(head)-len(tail), tail)
-}
 
 // clipNotes shortens each note, and leaves out those that are too many.
 func clipNotes(notes []string) []string {
@@ -33,7 +26,7 @@ func clipNotes(notes []string) []string {
 		if i == maxNotes {
 			return append(clipped, fmt.Sprintf("… and %d more", len(notes)-i))
 		}
-		clipped = append(clipped, Visible(clip(n, maxNote)))
+		clipped = append(clipped, visible.Text(visible.Clip(n, maxNote)))
 	}
 	return clipped
 }

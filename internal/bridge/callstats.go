@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/upstream"
+	"codemode/internal/visible"
 )
 
 // ending is what came of a call.
@@ -88,7 +89,7 @@ type entry struct {
 
 // effect is how a call is told that may have changed something.
 func (e *entry) effect() string {
-	return showName(e.name) + " " + showJSON(e.arguments, maxEffectDetail)
+	return visible.Name(e.name) + " " + visible.Value(e.arguments, maxEffectDetail)
 }
 
 func newCallStats() *callStats {
@@ -164,7 +165,7 @@ func (l *callStats) refuse(server, tool string, how ending) {
 
 // count is called with l.mu held.
 func (l *callStats) count(name string, how ending) {
-	name = showName(name)
+	name = visible.Name(name)
 	t, counted := l.byTool[name]
 	if !counted && len(l.byTool) >= maxTools {
 		name = "other tools"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"codemode/internal/upstream"
+	"codemode/internal/visible"
 )
 
 func TestEndingOf(t *testing.T) {
@@ -52,7 +53,7 @@ func TestCallStatsAreBounded(t *testing.T) {
 	}
 	lines := out.Effects.Lines()
 	if text := strings.Join(lines, "\n"); len(lines) != 2*(maxEffects+2) || len(text) > 32<<10 ||
-		text != Visible(text) {
+		text != visible.Text(text) {
 		t.Errorf("%d lines of %d bytes: %.2000s", len(lines), len(text), text)
 	}
 	if last := lines[len(lines)-1]; last != "  … and 646 more" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/visible"
 )
 
 // wrapsErrors are the clients, by the beginning of clientInfo.name, that hand their model a result with isError inside
@@ -41,7 +42,7 @@ func (b *Bridge) folderNames() string {
 		return ""
 	}
 	for i, m := range folders {
-		name := " " + showName(sandbox.WorkDir+"/"+m.Name) + ","
+		name := " " + visible.Name(sandbox.WorkDir+"/"+m.Name) + ","
 		if !m.Write {
 			name = strings.TrimSuffix(name, ",") + " (read-only),"
 		}

@@ -11,6 +11,7 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/guest"
 	"codemode/internal/upstream"
+	"codemode/internal/visible"
 )
 
 // dispatch does what the guest asks and returns the answer as a step of its own, so that a guest that
@@ -148,7 +149,7 @@ func (l *live) answerCall(
 			return l.refuse(id, no.code, no.message, no.data)
 		}
 		if t.hold(len(message)+len(data.Data)) != nil {
-			message, data.Data = clip(message, maxText), nil
+			message, data.Data = visible.Clip(message, maxText), nil
 		}
 		return l.refuse(id, code, message, data)
 	}

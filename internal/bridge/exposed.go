@@ -17,6 +17,7 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/visible"
 )
 
 // exposed is a tool that clients see beside run_python, and call themselves.
@@ -208,7 +209,7 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 		}
 		if !errors.As(err, &refused) {
 			_, message, _ := explain(c.Server, c.Tool, causeOf(ctx, err))
-			return nil, clip(message, maxText)
+			return nil, visible.Clip(message, maxText)
 		}
 	}
 	l.refused(ctx, l.run, c, refused)
@@ -238,5 +239,5 @@ func (b *Bridge) exposedRun(from caller) *run {
 }
 
 func failedCall(why string) mcp.Result {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: Visible(why)}}}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: visible.Text(why)}}}
 }

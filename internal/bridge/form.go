@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
+
+	"codemode/internal/visible"
 )
 
 // An Inquiry is what a server asks a person at a terminal: to fill in a form, or to open a URL. Its texts hold nothing
@@ -82,7 +84,7 @@ func fieldsOf(schema gjson.Result) (list []Field, err error) {
 		}
 		f := &list[len(list)-1]
 		title, about := field.Get("title").Str, field.Get("description").Str
-		f.About = clip(strings.TrimSuffix(strings.TrimSpace(title+": "+about), ":"), maxAbout)
+		f.About = visible.Clip(strings.TrimSuffix(strings.TrimSpace(title+": "+about), ":"), maxAbout)
 		f.About = strings.TrimPrefix(f.About, ": ")
 		f.Takes, err = f.takes()
 		return err == nil
@@ -141,7 +143,7 @@ func (f Field) takes() (string, error) {
 	}
 	switch def := f.schema.Get("default"); {
 	case def.Exists():
-		words += "; Enter for " + showJSON(json.RawMessage(def.Raw), maxAbout)
+		words += "; Enter for " + visible.Value(json.RawMessage(def.Raw), maxAbout)
 	case !f.needed:
 		words += "; Enter leaves it out"
 	}

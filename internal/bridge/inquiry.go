@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/internal/guest"
+	"codemode/internal/visible"
 )
 
 // A Responder has a client answer what a server asks in the middle of a call. Its error is why there is no answer.
@@ -216,7 +217,7 @@ func (r *run) cannot() string {
 
 // refuses notes that a server has asked in vain.
 func (r *run) refuses(server, wanted, why string) {
-	r.tellOnce(fmt.Sprintf("server %s asked %s, and was refused: %s", showName(server), wanted, why))
+	r.tellOnce(fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why))
 }
 
 // inquire has the run's client answer. What its user may have to do comes in turn with the questions about calls,

@@ -20,6 +20,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/policy"
+	"codemode/internal/visible"
 )
 
 // judged are policies of which one is held against each call.
@@ -121,7 +122,7 @@ func (b *judgeBench) check(t *testing.T, name, arguments string) {
 	if ambiguous(json.NewDecoder(strings.NewReader(arguments))) {
 		t.Errorf("%s was sent", values)
 	}
-	if len(asked) != 1 || asked[0].Tool != showName(name) ||
+	if len(asked) != 1 || asked[0].Tool != visible.Name(name) ||
 		!strings.Contains(asked[0].Arguments, " bytes not shown>") && !same(asked[0].Arguments, values) {
 		t.Errorf("%q: the user saw %+v, the server got %s", name, asked, values)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/visible"
 )
 
 const (
@@ -21,17 +22,17 @@ func (b *Bridge) libraries() string {
 	engine := c.Runtime != config.RuntimeAuto && c.Runtime != config.RuntimeNative && c.Runtime != ""
 	switch {
 	case engine && !strings.HasPrefix(c.Image, plainImage):
-		return "what the image " + plain(c.Image) + " has"
+		return "what the image " + visible.Line(c.Image) + " has"
 	case engine || c.Python == "":
 		return "standard library only"
 	case b.opts.Packages == nil:
-		return "the packages of " + plain(c.Python)
+		return "the packages of " + visible.Line(c.Python)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), packagesPatience)
 	defer cancel()
 	names, err := b.opts.Packages(ctx)
 	if err != nil {
-		return "the packages of " + plain(c.Python)
+		return "the packages of " + visible.Line(c.Python)
 	}
 	return "standard library" + some(names)
 }
@@ -43,7 +44,7 @@ func some(names []string) string {
 		if len(text)+len(name) > maxLibraries {
 			return fmt.Sprintf("%s and %d more", text, len(names)-i)
 		}
-		text += ", " + plain(name)
+		text += ", " + visible.Line(name)
 	}
 	return text
 }

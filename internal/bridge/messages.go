@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tidwall/gjson"
+
+	"codemode/internal/visible"
 )
 
 // messageReader is a client's stream without the lines that are no JSON-RPC message: the SDK ends a session over one,
@@ -124,7 +126,7 @@ func (r *messageReader) check(line []byte) (code int, err error) {
 func (r *messageReader) refuse(line []byte, code int, why error) {
 	if r.skipped++; r.skipped <= maxSkipped {
 		r.log.Warn("client sent something that is not JSON-RPC, which was skipped",
-			"line", clip(string(bytes.TrimSpace(line[:min(len(line), shownLine)])), shownLine), "error", why)
+			"line", visible.Clip(string(bytes.TrimSpace(line[:min(len(line), shownLine)])), shownLine), "error", why)
 	}
 	ids := []gjson.Result{gjson.GetBytes(line, "id")}
 	if requests := gjson.ParseBytes(line); requests.IsArray() && json.Valid(line) {

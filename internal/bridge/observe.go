@@ -11,6 +11,7 @@ import (
 	"codemode/internal/guest"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
+	"codemode/internal/visible"
 )
 
 // beginRun begins what is told of a run, in the log and in a trace: what is done for it is done in the context
@@ -45,7 +46,7 @@ func (l *live) endCall(
 	span.End(string(how), errorType(how, err))
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
 		l.bridge.log.DebugContext(
-			ctx, "call", "server", c.Server, "tool", showName(c.Tool), "outcome", how, "ms", ms(took),
+			ctx, "call", "server", c.Server, "tool", visible.Name(c.Tool), "outcome", how, "ms", ms(took),
 		)
 	}
 }
@@ -126,7 +127,7 @@ func (l *live) refused(ctx context.Context, r *run, c guest.ToolCall, no *refusa
 	}
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
 		l.bridge.log.DebugContext(
-			ctx, "call "+string(how), "server", showName(c.Server), "tool", showName(c.Tool), "rule", rule,
+			ctx, "call "+string(how), "server", visible.Name(c.Server), "tool", visible.Name(c.Tool), "rule", rule,
 		)
 	}
 }

@@ -1,9 +1,6 @@
 package bridge
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "codemode/internal/visible"
 
 // Text is one stream's output: all of it when it is small, else its head and its tail.
 type Text struct {
@@ -92,38 +89,11 @@ func (r *recorder) finish() Text {
 		return t
 	}
 	tail := r.buf[max(0, len(r.buf)-(r.limit-r.limit/2)):]
-	t.Head = cutEnd(t.Head)
-	t.Tail = cutStart(tail)
+	t.Head = visible.CutEnd(t.Head)
+	t.Tail = visible.CutStart(tail)
 	if t.spill != nil {
 		t.Lines = t.spill.lines(int64(len(t.Head)), t.Total-int64(len(t.Tail)))
 		t.spill.finish()
 	}
 	return t
-}
-
-// nearEdge is how far from the cut a line end may be to be preferred.
-const nearEdge = 1024
-
-func cutEnd(p []byte) []byte {
-	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && len(p)-i <= nearEdge {
-		return p[:i+1]
-	}
-	for i := 0; i < utf8.UTFMax && i < len(p); i++ {
-		if r, n := utf8.DecodeLastRune(p[:len(p)-i]); r != utf8.RuneError || n > 1 {
-			return p[:len(p)-i]
-		}
-	}
-	return p
-}
-
-func cutStart(p []byte) []byte {
-	if i := bytes.IndexByte(p, '\n'); i >= 0 && i < nearEdge && i+1 < len(p) {
-		return p[i+1:]
-	}
-	for i := 0; i < utf8.UTFMax && i < len(p); i++ {
-		if utf8.RuneStart(p[i]) {
-			return p[i:]
-		}
-	}
-	return p
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
+
+	"codemode/internal/visible"
 )
 
 // What a server may show to a user, in bytes.
@@ -29,11 +31,11 @@ func presentable(server, tool string, request mcp.InputRequest) (mcp.InputReques
 	p := *asked
 	call := "a call"
 	if tool != "" {
-		call += " of its " + showName(tool)
+		call += " of its " + visible.Name(tool)
 	}
 	p.Message = fmt.Sprintf(
 		"The server %s asks this in the middle of %s:\n%s",
-		showName(server), call, Visible(clip(p.Message, maxMessageShown)),
+		visible.Name(server), call, visible.Text(visible.Clip(p.Message, maxMessageShown)),
 	)
 	if isURL(&p) {
 		p.Mode, p.RequestedSchema = "url", nil
@@ -129,9 +131,9 @@ func appendMembers(b []byte, v gjson.Result) (_ []byte, err error) {
 
 func appendText(b []byte, text string, prose bool) ([]byte, error) {
 	if prose {
-		text = Visible(text)
-	} else if !utf8.ValidString(text) || strings.ContainsFunc(text, hidden) {
-		return nil, fmt.Errorf("its form has characters that are not seen, in %s", showName(text))
+		text = visible.Text(text)
+	} else if !utf8.ValidString(text) || strings.ContainsFunc(text, visible.Hidden) {
+		return nil, fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
 	}
 	return append(b, mustJSON(text)...), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/internal/upstream"
+	"codemode/internal/visible"
 )
 
 const (
@@ -101,12 +102,12 @@ func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Pro
 	if u == nil || u.run.req.Progress == nil {
 		return
 	}
-	text := fmt.Sprintf("%s.%s: %g", showName(server), showName(u.call.Tool), p.Done)
+	text := fmt.Sprintf("%s.%s: %g", visible.Name(server), visible.Name(u.call.Tool), p.Done)
 	if p.Total > 0 {
 		text += fmt.Sprintf(" of %g", p.Total)
 	}
 	if p.Message != "" {
-		text += ": " + plain(clip(p.Message, maxReport))
+		text += ": " + visible.Line(visible.Clip(p.Message, maxReport))
 	}
 	u.run.req.Progress(text)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/visible"
 )
 
 // The capability summary is served under the name users of the Python original know, and under our own.
@@ -70,7 +72,7 @@ func (b *Bridge) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*m
 		meta["codemode/next"] = fmt.Sprintf("%s?offset=%d", strings.SplitN(uri, "?", 2)[0], next)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
-		URI: uri, MIMEType: "text/plain", Text: Visible(string(page)), Meta: meta,
+		URI: uri, MIMEType: "text/plain", Text: visible.Text(string(page)), Meta: meta,
 	}}}, nil
 }
 

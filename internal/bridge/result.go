@@ -10,6 +10,7 @@ import (
 	"codemode/internal/guest"
 	"codemode/internal/hint"
 	"codemode/internal/toon"
+	"codemode/internal/visible"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -58,9 +59,9 @@ func (o Outcome) CallToolResult(f Form) *mcp.CallToolResult {
 	text := ""
 	switch f.Mode {
 	case "toon":
-		text = "```toon\n" + Visible(toonText(p)) + "\n```"
+		text = "```toon\n" + visible.Text(toonText(p)) + "\n```"
 	case "json":
-		text = VisibleJSON(string(mustJSON(p)))
+		text = visible.JSON(string(mustJSON(p)))
 	default:
 		text = o.compact()
 		if o.Status == StatusSuccess && (len(p.Stdout) > 0 || len(p.Stderr) > 0 || p.Result != nil) {
@@ -145,12 +146,12 @@ func (o Outcome) summary() string {
 	if o.Status == StatusTimeout || o.Status == StatusCancelled { // what follows is where it was stopped
 		text, _, _ = strings.Cut(text, "\n")
 	}
-	return Visible(clip(text[strings.LastIndexByte(text, '\n')+1:], maxNote))
+	return visible.Text(visible.Clip(text[strings.LastIndexByte(text, '\n')+1:], maxNote))
 }
 
 // errorText is what ended the run, and what that means for the next one.
 func (o Outcome) errorText() string {
-	text := Visible(clip(o.Error, maxText))
+	text := visible.Text(visible.Clip(o.Error, maxText))
 	if o.Lost {
 		text += "; the session's variables are lost"
 	}
@@ -160,7 +161,7 @@ func (o Outcome) errorText() string {
 // hints are what to do where codemode could not run the code.
 func (o Outcome) hints() []string { return clipNotes(hint.Of(o.Err)) }
 
-func (o Outcome) reprText() string { return Visible(clip(o.Repr, maxText)) }
+func (o Outcome) reprText() string { return visible.Text(visible.Clip(o.Repr, maxText)) }
 
 // compact is the text of contract.md: only what there is, in a fixed order.
 func (o Outcome) compact() string {
@@ -202,14 +203,14 @@ func (o Outcome) compact() string {
 // render is a stream as text: all of it, or head, what was left out, and tail.
 func (o Outcome) render(stream string, t Text) string {
 	if !t.Cut() {
-		return Visible(string(t.Head))
+		return visible.Text(string(t.Head))
 	}
 	gap := fmt.Sprintf("[… %d bytes, %d lines of %s left out …]", t.Omitted(), t.Lines, stream)
-	head := Visible(string(t.Head))
+	head := visible.Text(string(t.Head))
 	if !strings.HasSuffix(head, "\n") {
 		head += "\n"
 	}
-	return head + gap + "\n" + Visible(string(t.Tail))
+	return head + gap + "\n" + visible.Text(string(t.Tail))
 }
 
 // whereCut says where the whole of what was cut is. It stands before and behind the output: Codex cuts the middle of a

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/visible"
 )
 
 // severalRounds is the first revision of MCP in which a server asks nothing by itself: it answers a call with what it
@@ -87,7 +89,7 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 	client := req.Session.InitializeParams()
 	caller := caller{unasked: cannotElicit, parent: traceParent(req.Params.Meta)}
 	if client != nil && client.ClientInfo != nil {
-		caller.client = showName(client.ClientInfo.Name)
+		caller.client = visible.Name(client.ClientInfo.Name)
 	}
 	if client == nil || client.Capabilities == nil || client.ProtocolVersion < severalRounds {
 		report := &reporter{}

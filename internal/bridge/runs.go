@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/visible"
 )
 
 const (
@@ -50,6 +52,6 @@ func (r *runs) read(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadR
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
-		URI: uri, MIMEType: "application/json", Text: VisibleJSON(string(account)),
+		URI: uri, MIMEType: "application/json", Text: visible.JSON(string(account)),
 	}}}, nil
 }

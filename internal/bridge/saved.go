@@ -16,6 +16,7 @@ import (
 	"codemode/internal/guest"
 	"codemode/internal/quota"
 	"codemode/internal/toolbox"
+	"codemode/internal/visible"
 )
 
 // saved is the tenant's saved tools: the box they are in, and the catalog that has them beside the servers' tools.
@@ -221,7 +222,7 @@ func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
 		Answer(q.Query, min(max(q.Limit, 0), 20), func(m catalog.Match) string {
 			return b.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
 		})
-	result.Text = Visible(found.Text)
+	result.Text = visible.Text(found.Text)
 	result.Matches = make([]guest.Match, 0, len(found.Matches))
 	for _, m := range found.Matches {
 		result.Matches = append(result.Matches, guest.Match{

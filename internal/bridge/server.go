@@ -19,6 +19,7 @@ import (
 
 	"codemode/internal/catalog"
 	"codemode/internal/telemetry"
+	"codemode/internal/visible"
 )
 
 // runPython is the one tool. Its definition never names a server, so that it costs the model the same few tokens
@@ -203,14 +204,12 @@ func fields(object json.RawMessage, known map[string]*json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		to, ok := known[name]
 		if !ok {
-			names := slices.Sorted(maps.Keys(known))
+			shown, names := visible.Line(visible.Clip(name, visible.MaxName)), slices.Sorted(maps.Keys(known))
 			if near := nearArgument(name, names); near != "" {
-				return fmt.Errorf(
-					"%s: there is no such argument; did you mean %q?", plain(clip(name, maxToolName)), near,
-				)
+				return fmt.Errorf("%s: there is no such argument; did you mean %q?", shown, near)
 			}
 			return fmt.Errorf(
-				"%s: there is no such argument; there are %s", plain(clip(name, maxToolName)),
+				"%s: there is no such argument; there are %s", shown,
 				strings.Join(names, ", "),
 			)
 		}

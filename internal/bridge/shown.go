@@ -6,6 +6,7 @@ import (
 
 	"codemode/internal/guest"
 	"codemode/internal/redact"
+	"codemode/internal/visible"
 )
 
 const (
@@ -26,7 +27,7 @@ func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
 	text = (&redact.Finder{}).Text(string(b.servers.pool.Redactor().JSON(canonical)))
 	if len(text) > maxShown {
 		note = fmt.Sprintf("arguments of %d bytes are cut", len(text))
-		text = showJSON([]byte(text), maxShown)
+		text = visible.Value([]byte(text), maxShown)
 	}
 	return text, note
 }

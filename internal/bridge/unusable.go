@@ -10,6 +10,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/hint"
+	"codemode/internal/visible"
 )
 
 // Unusable is a server that is configured and that code cannot be given. Err says why, and its hints what to do.
@@ -27,7 +28,7 @@ func (u Unusable) why() string {
 	if ways := hint.Of(u.Err); len(ways) > 0 {
 		text += "; the user can: " + strings.Join(ways, ", ")
 	}
-	return Visible(clip(strings.Join(strings.Fields(text), " "), maxNote))
+	return visible.Text(visible.Clip(strings.Join(strings.Fields(text), " "), maxNote))
 }
 
 // withUnusable is the set and, beside it, the servers that cannot be used and are called as none of the others.

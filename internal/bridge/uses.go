@@ -11,13 +11,14 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/toolbox"
+	"codemode/internal/visible"
 )
 
 // uses resolves the tools of servers that a saved tool names, with what they take and return now where that is known.
 // ask, where it is not nil, is told of each server first, so that it can be known.
 func (s *servers) uses(named [][2]string, ask func(config.Server)) (uses []toolbox.Use) {
 	for _, n := range named {
-		u := toolbox.Use{Server: clip(n[0], maxToolName), Tool: clip(n[1], maxToolName)}
+		u := toolbox.Use{Server: visible.Clip(n[0], visible.MaxName), Tool: visible.Clip(n[1], visible.MaxName)}
 		if c, ok := s.find(n[0]); ok {
 			if ask != nil {
 				ask(c)
@@ -76,7 +77,7 @@ func (b *Bridge) Remarks(t toolbox.Tool) (remarks []string) {
 		case u.Schema != "" && u.Schema != schemaHash(tool):
 			add(
 				"%s.%s has changed since it was saved; it is now %s", u.Server, u.Tool,
-				clip(tool.Signature, maxToolName),
+				visible.Clip(tool.Signature, visible.MaxName),
 			)
 		}
 	}

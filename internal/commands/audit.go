@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"codemode/internal/audit"
-	"codemode/internal/bridge"
+	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
 )
@@ -188,7 +188,7 @@ func (q auditQuery) print(s sheet, list []noted) error {
 // printLines prints the log's own, of which a terminal obeys nothing.
 func printLines(out io.Writer, list []noted) error {
 	for _, r := range list {
-		if _, err := io.WriteString(out, bridge.VisibleJSON(r.line)+"\n"); err != nil {
+		if _, err := io.WriteString(out, visible.JSON(r.line)+"\n"); err != nil {
 			return err
 		}
 	}

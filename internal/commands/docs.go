@@ -40,7 +40,7 @@ func section(title string, args ...string) string {
 }
 
 func commandNames(root *cli.Command) (names []string) {
-	for _, c := range visible(root) {
+	for _, c := range listed(root) {
 		names = append(names, c.Name)
 	}
 	return names

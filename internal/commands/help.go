@@ -33,7 +33,7 @@ func helpText(cmd *cli.Command) string {
 	if cmd.Description != "" {
 		fmt.Fprintf(&b, "\n%s\n", cmd.Description)
 	}
-	if commands := visible(cmd); len(commands) > 0 {
+	if commands := listed(cmd); len(commands) > 0 {
 		b.WriteString("\ncommands:\n")
 		for _, c := range commands {
 			fmt.Fprintf(&b, "  %-20s %s\n", c.Name, c.Usage)
@@ -53,7 +53,7 @@ func usageLine(cmd *cli.Command) string {
 	if len(flagLines(cmd)) > 0 {
 		parts = append(parts, "[FLAG...]")
 	}
-	if len(visible(cmd)) > 0 {
+	if len(listed(cmd)) > 0 {
 		parts = append(parts, "COMMAND [ARG...]")
 	}
 	if cmd.ArgsUsage != "" {
@@ -62,7 +62,7 @@ func usageLine(cmd *cli.Command) string {
 	return strings.Join(parts, " ")
 }
 
-func visible(cmd *cli.Command) (list []*cli.Command) {
+func listed(cmd *cli.Command) (list []*cli.Command) {
 	for _, c := range cmd.Commands {
 		if !c.Hidden {
 			list = append(list, c)

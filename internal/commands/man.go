@@ -47,7 +47,7 @@ func manPage(root *cli.Command) string {
 }
 
 func manCommands(b *strings.Builder, c *cli.Command) {
-	for _, sub := range visible(c) {
+	for _, sub := range listed(c) {
 		if sub.Name == "completion" {
 			sub.Commands = nil // its commands are the shells
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"codemode/internal/bridge"
 	"codemode/internal/hint"
+	"codemode/internal/visible"
 
 	"golang.org/x/mod/semver"
 )
@@ -76,7 +76,7 @@ func newestRelease(ctx context.Context, address, running string, bound time.Dura
 		return failed(errors.New("its answer names no version"))
 	}
 	newest := canonical(answer.Tag)
-	return &release{newest[1:], bridge.Visible(answer.Page), semver.Compare(newest, canonical(running)) > 0}, nil
+	return &release{newest[1:], visible.Text(answer.Page), semver.Compare(newest, canonical(running)) > 0}, nil
 }
 
 // canonical is a version as package semver has them.

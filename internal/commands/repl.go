@@ -14,6 +14,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
+	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
@@ -291,7 +292,7 @@ func (r *repl) run(ctx context.Context, req bridge.Request) bridge.Outcome {
 	case out.Status != bridge.StatusSuccess:
 		r.ui.raw(strings.TrimRight(out.Error, "\n") + "\n")
 	case out.Repr != "":
-		r.show.print("stdout", []byte(bridge.Visible(out.Repr)+"\n"))
+		r.show.print("stdout", []byte(visible.Text(out.Repr)+"\n"))
 	}
 	return out
 }

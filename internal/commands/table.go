@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codemode/internal/bridge"
+	"codemode/internal/visible"
 
 	"golang.org/x/term"
 )
@@ -243,7 +243,7 @@ func (p sheet) paint(text, colour string) string {
 
 // text prints lines that are ours but for the names in them.
 func (p sheet) text(s string) error {
-	_, err := io.WriteString(p.out, bridge.Visible(s))
+	_, err := io.WriteString(p.out, visible.Text(s))
 	return err
 }
 
@@ -256,7 +256,7 @@ func (p sheet) json(v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.out, bridge.VisibleJSON(text.String()))
+	_, err := io.WriteString(p.out, visible.JSON(text.String()))
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
+	"codemode/internal/visible"
 
 	"golang.org/x/term"
 )
@@ -95,7 +96,7 @@ func (u *ui) hints(hints []string) {
 
 // oneLine shows a text, which code may have made, such that it cannot pass for another message or move the cursor.
 func oneLine(text string) string {
-	return strings.ReplaceAll(bridge.Visible(strings.TrimSuffix(text, "\n")), "\n", `\n`)
+	return strings.ReplaceAll(visible.Text(strings.TrimSuffix(text, "\n")), "\n", `\n`)
 }
 
 // raw writes text that is Python's, not ours.
@@ -103,7 +104,7 @@ func (u *ui) raw(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clear()
-	_, _ = io.WriteString(u.out, bridge.Visible(text))
+	_, _ = io.WriteString(u.out, visible.Text(text))
 }
 
 // aside clears the progress line before a program's output, which must not end up behind it.

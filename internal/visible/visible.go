@@ -1,4 +1,10 @@
-package bridge
+// Package visible shows people texts that code or servers have made.
+//
+// It owns what is seen of such a text: [Text] and [Line] are for what may be long and is only read, where nothing may
+// move a cursor, reorder or hide; [Name] and [Value] are for what a decision is about, where different texts look
+// different, and what is cut is cut at the end of a value and counted where nothing in a value can stand. It never
+// decides what is secret, which is package redact's, and holds nothing.
+package visible
 
 import (
 	"bytes"
@@ -14,15 +20,9 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// This file is how people are shown texts that code or servers have made.
-//
-//   - Visible is for what may be long and is only read: nothing in it moves a cursor, reorders or hides text.
-//   - showJSON and showName are for what a decision is about. Different texts look different; what is cut is cut at
-//     the end of a value, and how much it was stands where nothing in a value can stand.
-
-// Visible writes what a terminal or a parser might act on as Python would: \x1b, \r, \u2028. Newline and tab stay.
-func Visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
+// Text writes what a terminal or a parser might act on as Python would: \x1b, \r, \u2028. Newline and tab stay.
+func Text(s string) string {
+	if !strings.ContainsFunc(s, Hidden) {
 		return s
 	}
 	var b strings.Builder
@@ -31,7 +31,7 @@ func Visible(s string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !hidden(r) || r == utf8.RuneError:
+		case !Hidden(r) || r == utf8.RuneError:
 			b.WriteString(s[i : i+n])
 		case r == '\r':
 			b.WriteString(`\r`)
@@ -47,16 +47,16 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// plain is a text in one line that a terminal shows as it is.
-func plain(text string) string { return lineSpace.Replace(Visible(text)) }
+// Line is a text in one line that a terminal shows as it is.
+func Line(text string) string { return lineSpace.Replace(Text(text)) }
 
 var lineSpace = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
-// VisibleJSON writes the same characters as JSON's own escapes; they only stand in its strings.
-func VisibleJSON(s string) string {
+// JSON writes the same characters as JSON's own escapes; they only stand in its strings.
+func JSON(s string) string {
 	var b []byte
 	for _, r := range s {
-		if !hidden(r) || r == utf8.RuneError {
+		if !Hidden(r) || r == utf8.RuneError {
 			b = utf8.AppendRune(b, r)
 		} else {
 			b = appendEscape(b, r)
@@ -65,10 +65,10 @@ func VisibleJSON(s string) string {
 	return string(b)
 }
 
-// hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
+// Hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
 // reorder text (Unicode TR 36), whatever a reader may ignore, and what is not UTF-8. The joiners U+200C and U+200D and
 // the first variation selectors stay: scripts and emoji are written with them.
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -127,21 +127,24 @@ func appendEscape(b []byte, r rune) []byte {
 	return b
 }
 
+// MaxName is how many bytes of a name are shown.
+const MaxName = 256
+
 var simpleName = lazyregexp.New(`^[A-Za-z0-9_./:-]+$`)
 
-// showName shows the name of a server or tool; as a string of JSON, where it is not simple.
-func showName(name string) string {
-	if len(name) <= maxToolName && simpleName().MatchString(name) {
+// Name shows the name of a server or tool; as a string of JSON, where it is not simple.
+func Name(name string) string {
+	if len(name) <= MaxName && simpleName().MatchString(name) {
 		return name
 	}
 	quoted, _ := json.Marshal(name) // of broken UTF-8 it makes U+FFFD, which no name of a message of JSON has
-	return string(appendString(nil, quoted[1:len(quoted)-1], maxToolName))
+	return string(appendString(nil, quoted[1:len(quoted)-1], MaxName))
 }
 
-// showJSON shows a value as it was sent, in one line: its members in their order, its numbers as they were written, its
+// Value shows a value as it was sent, in one line: its members in their order, its numbers as they were written, its
 // strings in one way of the many that JSON has. What needs more than limit bytes has its long strings cut; where that
 // is not enough, what follows the last value that fits is left out.
-func showJSON(value json.RawMessage, limit int) string {
+func Value(value json.RawMessage, limit int) string {
 	if len(value) == 0 {
 		return "nothing"
 	}

@@ -1,4 +1,4 @@
-package bridge
+package visible
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"codemode/internal/config"
 
 	"golang.org/x/text/unicode/bidi"
 )
@@ -32,7 +30,7 @@ func TestVisible(t *testing.T) {
 		"\u2764\ufe0f":                                 "\u2764\ufe0f",
 		"👩\u200d💻 می\u200cخواهم":                       "👩\u200d💻 می\u200cخواهم",
 	} {
-		if got := Visible(in); got != want {
+		if got := Text(in); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -58,7 +56,7 @@ func TestShowJSON(t *testing.T) {
 		`{"a":`:                                                `no JSON: "{\"a\":"`,
 		``:                                                     `nothing`,
 	} {
-		if got := showJSON(json.RawMessage(sent), 1000); got != want {
+		if got := Value(json.RawMessage(sent), 1000); got != want {
 			t.Errorf("%q is shown as\n%s, want\n%s", sent, got, want)
 		}
 	}
@@ -79,7 +77,7 @@ func TestShowJSONCuts(t *testing.T) {
 		`["` + strings.Repeat("é", 300) + `"]`:              `["` + strings.Repeat("é", 50) + `"<500 bytes not shown>]`,
 		`{"a":"` + x + `","b":"` + x + `","c":"` + x + `"}`: `{"a":"` + x[:25] + `"<4975 bytes not shown>,"b":"` + x[:25] + `"<4975 bytes not shown>,"c":"` + x[:25] + `"<4975 bytes not shown>}`,
 	} {
-		if got := showJSON(json.RawMessage(sent), 200); got != want {
+		if got := Value(json.RawMessage(sent), 200); got != want {
 			t.Errorf("%.30s… is shown as\n%s, want\n%s", sent, got, want)
 		}
 	}
@@ -96,7 +94,7 @@ func TestShowName(t *testing.T) {
 		"a\u2800 <\ufeff>":       `"a\u2800 <\ufeff>"`,
 		strings.Repeat("n", 300): `"` + strings.Repeat("n", 256) + `"<44 bytes not shown>`,
 	} {
-		if got := showName(name); got != want {
+		if got := Name(name); got != want {
 			t.Errorf("%q is shown as %s, want %s", name, got, want)
 		}
 	}
@@ -133,7 +131,7 @@ func FuzzShowJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, more uint8) {
 		limit := 40 + int(more)
-		shown := showJSON(sent, limit)
+		shown := Value(sent, limit)
 		for _, r := range shown {
 			if !evident(r, -1, 0) && !unicode.Is(unicode.M, r) {
 				t.Fatalf("%q has %U", shown, r)
@@ -142,7 +140,7 @@ func FuzzShowJSON(f *testing.F) {
 		if len(shown) > limit+len(`no JSON: ""<1000000 bytes not shown>`) {
 			t.Fatalf("%d bytes where %d are the limit", len(shown), limit)
 		}
-		whole := showJSON(sent, 20*len(sent)+100)
+		whole := Value(sent, 20*len(sent)+100)
 		if !json.Valid(sent) || !utf8.Valid(sent) {
 			return
 		}
@@ -191,15 +189,4 @@ func units(t *testing.T, s string) (units []uint16) {
 		units, s = append(units, uint16(unit)), s[6:]
 	}
 	return units
-}
-
-// TestFolderNames: what a folder is called is no line of the instructions for a client's model.
-func TestFolderNames(t *testing.T) {
-	mounts := []string{"/a:plain:rw", "/a:x\nObey:ro", "/a:\x1b[2J\u202e:rw"}
-	b := &Bridge{opts: Options{Config: config.Config{Files: config.Files{Mounts: mounts}}}}
-	got, want := b.folderNames(), "\nFolders of the user's in run_python: /workspace/plain, "+
-		`"/workspace/x\nObey" (read-only), "/workspace/\u001b[2J\u202e"`
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }

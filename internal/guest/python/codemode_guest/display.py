@@ -26,10 +26,15 @@ class Displays:
         self._known = {id(figure): figure for figure in _open_figures()}
 
     def display(self, *objects):
-        """Show images (figures, PIL images, image bytes, objects with _repr_png_, …); print anything else."""
+        """Show images (figures, PIL images, image bytes, objects with _repr_png_, …); print anything else.
+
+        Of a large table of pandas it prints head, tail and shape.
+        """
         for thing in objects:
             if not self.try_show(thing):
-                print(repr(thing))
+                from . import values
+
+                print(values.display_text(thing))
 
     def try_show(self, thing):
         """Show a thing if it is an image."""

@@ -2,7 +2,7 @@
 
 from .early import builtins as __builtins__
 
-from . import wire
+from . import tables, wire
 
 REPR = 8 << 10  # characters
 JSON = 32 << 10  # bytes: what is larger is cut where it is shown, too
@@ -13,6 +13,13 @@ def describe(value, keep=None):
     """Return what RunResult.value says of a value, or None for None. keep(value) makes it `_`, where it is too long."""
     if value is None:
         return None
+    table = tables.shown(value)
+    if table is not None:
+        text, whole = table
+        if keep is not None and not whole:
+            keep(value)
+            text += "; `_` is all of it"
+        return {"repr": cut(text, REPR)}
     text = safe_repr(value)
     described = {"repr": cut(text, REPR)}
     if keep is not None and len(text) > REPR:
@@ -22,6 +29,12 @@ def describe(value, keep=None):
     if encoded is not None:
         described["json"] = encoded
     return described
+
+
+def display_text(value):
+    """What display() prints of a value that is no image."""
+    table = tables.shown(value)
+    return repr(value) if table is None else table[0]
 
 
 def safe_repr(value):

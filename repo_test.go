@@ -123,14 +123,15 @@ var floor = map[string][]string{
 	"clientcfg": {"config", "fileerr", "filelock", "hint", "redact"},
 	"upstream":  {"config", "hint", "proc", "publicnet", "redact"},
 	"sandbox":   {"fileerr", "hint", "proc"},
+	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},
 	"bridge": {
 		"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact",
-		"upstream", "sandbox", "telemetry", "toolbox", "toon", "visible",
+		"upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
 		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "quota", "registry", "sandbox",
-		"secrets", "signin", "telemetry", "toolbox", "upstream", "visible",
+		"secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/servers"
 	"codemode/internal/upstream"
 )
 
@@ -80,8 +80,11 @@ func (a *admission) says(d policy.Decision) string {
 	return d.Why
 }
 
-// note is what the documentation of a tool says of the policy; empty where it may be called.
-func (a *admission) note(c policy.Call) string {
+// Prepare has the policy say of a tool what it can say before a call of it.
+func (a *admission) Prepare(c policy.Call) policy.Call { return a.rules.Prepare(c) }
+
+// Note is what the documentation of a tool says of the policy; empty where it may be called.
+func (a *admission) Note(c policy.Call) string {
 	switch d := a.rules.Decide(c); {
 	case d.Denied:
 		return "policy denies it: " + a.says(d)
@@ -89,14 +92,6 @@ func (a *admission) note(c policy.Call) string {
 		return "policy asks the user before each call: " + a.says(d)
 	}
 	return ""
-}
-
-// noteOn is the note on a tool. A saved one is no server's: what it calls is judged when it does.
-func (a *admission) noteOn(server catalog.Server, t catalog.Tool) string {
-	if t.Caller != "" {
-		return ""
-	}
-	return a.note(policyCall(server, t))
 }
 
 // refusal is why a call is not made, as the guest is told.
@@ -153,8 +148,8 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	if no != nil {
 		return permit{}, no
 	}
-	server, _ := l.bridge.servers.find(c.Server)
-	if !offers(server, c.Tool) {
+	server, _ := l.bridge.servers.Find(c.Server)
+	if !servers.Offers(server, c.Tool) {
 		return permit{}, &refusal{
 			guest.CodeToolFailed,
 			fmt.Sprintf("tool %q of server %q is switched off in %q", c.Tool, c.Server, server.Source),
@@ -162,14 +157,14 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 			callDenied,
 		}
 	}
-	call, epoch, err := l.bridge.servers.callable(ctx, server, c.Tool)
+	call, epoch, err := l.bridge.servers.Callable(ctx, server, c.Tool)
 	if err != nil {
 		return permit{}, refusedFor(ctx, c, err)
 	}
 	p, no := l.judge(ctx, r, c, call, epoch)
 	p.tool = true
 	p.send = func(ctx context.Context) (json.RawMessage, error) {
-		return l.bridge.servers.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+		return l.bridge.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
 	}
 	return p, no
 }
@@ -184,11 +179,11 @@ func (l *live) admitRequest(ctx context.Context, c guest.ToolCall, request upstr
 	if no != nil {
 		return permit{}, no
 	}
-	alias := l.bridge.servers.configured().alias[c.Server]
+	alias := l.bridge.servers.Configured().Alias[c.Server]
 	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAlias: alias, Hints: requestHints}
-	p, no := l.judge(ctx, r, c, call, l.bridge.servers.epochOf(c.Server))
+	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
 	p.send = func(ctx context.Context) (json.RawMessage, error) {
-		return l.bridge.servers.pool.Request(ctx, c.Server, request)
+		return l.bridge.pool.Request(ctx, c.Server, request)
 	}
 	return p, no
 }

@@ -158,7 +158,7 @@ func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q quest
 	switch {
 	case !yes:
 		return errRefused
-	case l.bridge.servers.epochOf(c.Server) != q.epoch:
+	case l.bridge.servers.Epoch(c.Server) != q.epoch:
 		return errChanged
 	}
 	return nil

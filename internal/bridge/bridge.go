@@ -21,6 +21,7 @@ import (
 	"codemode/internal/proc"
 	"codemode/internal/quota"
 	"codemode/internal/sandbox"
+	"codemode/internal/servers"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	Config  config.Config
 	Servers []config.Server
 	// Unusable are the servers that code asks for in vain.
-	Unusable []Unusable
+	Unusable []servers.Unusable
 	Runtime  sandbox.Runtime
 	Log      *slog.Logger // over LogHandler, so that its lines name their run
 	Version  string
@@ -76,7 +77,9 @@ type Options struct {
 type Bridge struct {
 	opts      Options
 	log       *slog.Logger
-	servers   *servers
+	servers   *servers.Inventory
+	lists     *servers.Lists
+	pool      *upstream.Pool
 	saved     *saved
 	admission *admission
 	audit     *audit.Log // nil keeps none
@@ -123,8 +126,12 @@ func New(opts Options) *Bridge {
 		b.audit = audit.New(audit.Options{Dir: opts.AuditDir, MaxSize: c.MaxSize, Keep: c.Keep})
 	}
 	b.admission = newAdmission(opts.Config.Policy)
-	b.servers = newServers(newSet(opts.Servers, opts.Unusable), newLists(opts), b.admission, b.catalogChanged)
-	b.servers.pool = upstream.NewPool(upstream.Options{
+	b.lists = servers.OpenLists(servers.ListsOptions{
+		Dir: opts.CatalogDir, Disk: opts.Disk, Tenant: opts.Config.Tenant, MaxAge: opts.Config.Catalog.MaxAge,
+		Expand: opts.Expand, Log: opts.Log,
+	})
+	b.servers = servers.New(servers.NewSet(opts.Servers, opts.Unusable), b.lists, b.admission, b.catalogChanged)
+	b.pool = upstream.NewPool(upstream.Options{
 		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
@@ -137,7 +144,7 @@ func New(opts Options) *Bridge {
 		Log:            opts.Log,
 		Version:        opts.Version,
 		Sandbox:        startRestricted(opts.Protected, opts.Homes, opts.Log),
-		OnToolsChanged: b.servers.forget,
+		OnToolsChanged: b.servers.Forget,
 		Observer:       startObserver{opts.Telemetry},
 		Progress:       b.progress,
 		Offers:         b.offers,
@@ -146,6 +153,7 @@ func New(opts Options) *Bridge {
 		OnOpened:       b.opened,
 		Meta:           opts.Telemetry.Meta,
 	})
+	b.servers.Use(b.pool)
 	return b
 }
 
@@ -167,8 +175,8 @@ func (b *Bridge) Close() error {
 	b.mu.Unlock()
 	b.work.Wait()
 	b.admission.close()
-	b.servers.lists.flush(b.servers.configured().all)
-	err := errors.Join(b.servers.pool.Close(), b.outputs.close())
+	b.lists.Flush(b.servers.Configured().All)
+	err := errors.Join(b.pool.Close(), b.outputs.close())
 	if b.opts.Runtime != nil {
 		err = errors.Join(err, b.opts.Runtime.Close())
 	}
@@ -234,3 +242,6 @@ func (b *Bridge) catalogChanged(server string) {
 		s.serverChanged(context.Background(), server)
 	}
 }
+
+// Servers is what is known of the bridge's servers.
+func (b *Bridge) Servers() *servers.Inventory { return b.servers }

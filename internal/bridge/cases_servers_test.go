@@ -67,7 +67,7 @@ calls that were sent and not answered, whose outcome is unknown:
 // case 34: a search does not wait long for a server that hangs, and says whose tools it has not seen.
 func TestSearchDoesNotWait(t *testing.T) {
 	k := newKit(t, nil, fake("hang", "-hang", "initialize"), fake("good"))
-	k.servers.patience = 300 * time.Millisecond
+	k.servers.Patience = 300 * time.Millisecond
 	k.text("await mcp_good.echo(message='x')") // on a busy machine its start would take longer than that
 	got := k.text(
 		"for _ in range(2): print([d['tool'] for d in await runtime.search_tool_docs('add two numbers', limit=1)])",

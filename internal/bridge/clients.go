@@ -56,11 +56,11 @@ func (b *Bridge) folderNames() string {
 
 // serverNames are those of the servers that code may use.
 func (b *Bridge) serverNames() string {
-	now := b.servers.configured()
-	if !b.opts.Config.Instructions.Servers || len(now.all) == 0 {
+	now := b.servers.Configured()
+	if !b.opts.Config.Instructions.Servers || len(now.All) == 0 {
 		return ""
 	}
-	names := slices.Sorted(maps.Values(now.alias))
+	names := slices.Sorted(maps.Values(now.Alias))
 	text := "MCP servers in run_python, as mcp_NAME:"
 	for i, name := range names {
 		if len(text)+len(name) > maxInstructed {

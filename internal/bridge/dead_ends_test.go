@@ -7,10 +7,11 @@ import (
 
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/servers"
 )
 
 // remote is a server that is configured and that code cannot be given.
-var remote = Unusable{
+var remote = servers.Unusable{
 	Name: "remote",
 	Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project`,
 		"codemode servers show remote", "codemode servers approve remote"),
@@ -252,12 +253,12 @@ func checkDeadEnds(t *testing.T, k *kit) {
 		"status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project\n"+
 			"hint: codemode servers show remote\nhint: codemode servers approve remote",
 	)
-	k.Update(k.servers.configured().all, nil)
+	k.servers.Update(servers.NewSet(k.servers.Configured().All, nil))
 	out = k.run(Request{Session: "dead ends", Code: "await mcp_remote.fetch()"})
 	contains(t, out.compact(), "NameError: name 'mcp_remote' is not defined (there are mcp_fake, mcp_zoo, mcp_broken)")
 }
 
-func withRemote(o *Options) { o.Unusable = []Unusable{remote} }
+func withRemote(o *Options) { o.Unusable = []servers.Unusable{remote} }
 
 func deadEndServers() []config.Server {
 	return []config.Server{

@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/audit"
 	"codemode/internal/guest"
+	"codemode/internal/servers"
 	"codemode/internal/upstream"
 	"codemode/internal/visible"
 )
@@ -183,12 +184,12 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	l.endCall(ctx, span, c, how, err, took)
 	p.run.stats.end(e, how, len(result))
 	if err == nil && how == callFailed { // an error says more than a result of what a server was started with
-		result = l.bridge.servers.pool.Redactor().JSON(result)
+		result = l.bridge.pool.Redactor().JSON(result)
 	}
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.answered(rec)
 	if err == nil && p.tool {
-		l.bridge.servers.lists.saw(c.Server, c.Tool, result)
+		l.bridge.lists.Saw(c.Server, c.Tool, result)
 	}
 	return result, err
 }
@@ -216,7 +217,7 @@ func (l *live) mayCall(server string) (*run, bool) {
 	if r == nil {
 		return nil, false
 	}
-	c, ok := l.bridge.servers.find(server)
+	c, ok := l.bridge.servers.Find(server)
 	if !ok || c.Name != server {
 		return nil, false
 	}
@@ -224,7 +225,7 @@ func (l *live) mayCall(server string) (*run, bool) {
 		return r, true
 	}
 	for _, name := range r.req.Servers {
-		if s, ok := l.bridge.servers.find(name); ok && s.Name == server {
+		if s, ok := l.bridge.servers.Find(name); ok && s.Name == server {
 			return r, true
 		}
 	}
@@ -233,7 +234,7 @@ func (l *live) mayCall(server string) (*run, bool) {
 
 // whyNot ends a sentence about a server that the run under way may not call.
 func (l *live) whyNot(server string) string {
-	if c, ok := l.bridge.servers.find(server); !ok || c.Name != server {
+	if c, ok := l.bridge.servers.Find(server); !ok || c.Name != server {
 		return l.bridge.nearest(server)
 	}
 	r := l.underWay()
@@ -259,7 +260,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 	if len(q.Server) > maxAskedName {
 		return l.tooLong(m.ID, "server", "server's name", q.Server, maxAskedName)
 	}
-	c, ok := l.bridge.servers.find(q.Server)
+	c, ok := l.bridge.servers.Find(q.Server)
 	r, may := l.mayCall(c.Name)
 	if !ok || q.Load && !may {
 		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
@@ -269,19 +270,19 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 		code, message, data := explain(c.Name, "", r.failed[c.Name])
 		return l.refuse(m.ID, code, message, data)
 	}
-	ask := l.bridge.servers.know
+	ask := l.bridge.servers.Know
 	if q.Fresh {
-		ask = l.bridge.servers.again
+		ask = l.bridge.servers.Again
 	}
 	k, err := ask(ctx, c)
 	if err != nil {
 		code, message, data := explain(c.Name, "", causeOf(ctx, err))
 		return l.refuse(m.ID, code, message, data)
 	}
-	entry := k.server
+	entry := k.Server
 	if q.Load {
 		l.mu.Lock()
-		l.told[c.Name] = mark{known: true, loaded: true, epoch: k.epoch}
+		l.told[c.Name] = servers.Version{Known: true, Loaded: true, Epoch: k.Epoch}
 		l.mu.Unlock()
 	} else {
 		entry.Loaded = false
@@ -298,7 +299,7 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 	if len(q.Query) > maxQuery {
 		return l.tooLong(m.ID, "search", "query", q.Query, maxQuery)
 	}
-	missed := l.bridge.servers.await(ctx)
+	missed := l.bridge.servers.LoadEvery(ctx)
 	if r := l.underWay(); r != nil {
 		for _, note := range missed {
 			r.tellOnce(note)

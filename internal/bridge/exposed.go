@@ -40,31 +40,27 @@ func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 	if len(patterns) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, b.servers.patience, errPatience)
-	defer cancel()
-	set := b.servers.configured()
+	set := b.servers.Configured()
 	wanted := slices.DeleteFunc(
-		slices.Clone(set.all), func(c config.Server) bool { return !slices.ContainsFunc(patterns, serverOf(c.Name)) },
+		slices.Clone(set.All), func(c config.Server) bool { return !slices.ContainsFunc(patterns, serverOf(c.Name)) },
 	)
 	slices.SortFunc(wanted, func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) })
-	b.servers.loadAll(ctx, wanted)
+	known := b.servers.KnownOf(ctx, wanted)
 	taken := map[string]bool{b.runPython().Name: true}
 	for _, c := range wanted {
-		b.servers.mu.Lock()
-		k := b.servers.known[c.Name]
-		b.servers.mu.Unlock()
+		k := known[c.Name]
 		if k == nil {
 			b.log.WarnContext(
 				ctx, "tools are not exposed: their server does not start, or not in time", "server", c.Name,
 			)
 			continue
 		}
-		for _, t := range k.docs.Tools {
-			call := k.calls[t.Name]
-			if name := set.alias[c.Name] + "_" + t.Alias; call.Matches(patterns) &&
+		for _, t := range k.Docs.Tools {
+			call := k.Calls[t.Name]
+			if name := set.Alias[c.Name] + "_" + t.Alias; call.Matches(patterns) &&
 				!b.admission.rules.Decide(call).Denied {
 				if name = freeName(name, taken); name != "" {
-					list = append(list, exposed{name, c, t.Name, renamed(k.list, t.Name, name)})
+					list = append(list, exposed{name, c, t.Name, renamed(k.List, t.Name, name)})
 				}
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codemode/internal/servers"
 )
 
 // raw asks for a call as code can that minds none of codemode's own objects, and prints why it was refused.
@@ -64,8 +66,8 @@ func TestOnlyListedNames(t *testing.T) {
 func TestListIsTheServers(t *testing.T) {
 	dir := t.TempDir()
 	k := keeping(t, dir, fake("notes", "-strip-names"))
-	c, _ := k.servers.find("notes")
-	k.servers.lists.save(c, []json.RawMessage{
+	c, _ := k.servers.Find("notes")
+	k.lists.Save(c, []json.RawMessage{
 		json.RawMessage(`{"name":" add","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`),
 	})
@@ -89,7 +91,7 @@ func TestInventedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lists := strings.Count(string(text), `"method":"tools/list"`); lists < 2 || lists > 2*askedInVain+1 {
+	if lists := strings.Count(string(text), `"method":"tools/list"`); lists < 2 || lists > 2*servers.AskedInVain+1 {
 		t.Errorf("the server was asked for its tools %d times", lists)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func keeping(t *testing.T, dir string, s config.Server) *kit {
 	t.Helper()
 	k := newKit(t, func(o *Options) { o.CatalogDir = dir }, s)
-	k.servers.lists.expand = func(s config.Server, _ func(string, string)) (config.Server, error) {
+	k.lists.Expand = func(s config.Server, _ func(string, string)) (config.Server, error) {
 		s.Env = maps.Clone(s.Env)
 		delete(s.Env, proctest.Variable)
 		return s, nil
@@ -63,10 +63,10 @@ func TestKeptListsBelongToOneDefinition(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, others := keeping(t, dir, with(fake("fake"), "TOKEN", "two")).Known(); len(others) != 1 {
+	if _, others := keeping(t, dir, with(fake("fake"), "TOKEN", "two")).servers.Known(); len(others) != 1 {
 		t.Error("the list of one token is known with another")
 	}
-	if _, others := keeping(t, dir, fake("fake", "-tools", "3")).Known(); len(others) != 1 {
+	if _, others := keeping(t, dir, fake("fake", "-tools", "3")).servers.Known(); len(others) != 1 {
 		t.Error("the list of one command line is known with another")
 	}
 }
@@ -75,16 +75,16 @@ func TestKeptListsBelongToOneDefinition(t *testing.T) {
 func TestKeptListsAreConfirmed(t *testing.T) {
 	dir := t.TempDir()
 	k := keeping(t, dir, fake("fake"))
-	c, _ := k.servers.find("fake")
+	c, _ := k.servers.Find("fake")
 	stale := []json.RawMessage{
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}`),
 		json.RawMessage(`{"name":"gone","inputSchema":{"type":"object"}}`),
 	}
-	k.servers.lists.save(c, stale)
+	k.lists.Save(c, stale)
 	want(t, k.text("print('gone' in str(await runtime.query_tool_docs('fake')))"), "True")
 	want(t, k.text("await mcp_fake.echo(message='x')"), "result: 'x'")
 	want(t, k.text("print('gone' in str(await runtime.query_tool_docs('fake')))"), "False")
-	entry, ok := k.servers.lists.load(c)
+	entry, ok := k.lists.Load(c)
 	if !ok || len(entry.Tools) < 3 {
 		t.Errorf("%d tools are kept (%v)", len(entry.Tools), ok)
 	}
@@ -99,8 +99,8 @@ func TestKeptListsLackNoTool(t *testing.T) {
 		"runtime.query_tool_docs_sync('fake', 'echo').tool[:0] + 'x'",
 	} {
 		k := keeping(t, t.TempDir(), fake("fake"))
-		c, _ := k.servers.find("fake")
-		k.servers.lists.save(c, []json.RawMessage{json.RawMessage(`{"name":"other","inputSchema":{"type":"object"}}`)})
+		c, _ := k.servers.Find("fake")
+		k.lists.Save(c, []json.RawMessage{json.RawMessage(`{"name":"other","inputSchema":{"type":"object"}}`)})
 		want(t, k.text(code), "result: 'x'")
 	}
 }
@@ -114,7 +114,7 @@ func TestObservedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := keeping(t, dir, fake("fake"))
-	known, _ := again.Known()
+	known, _ := again.servers.Known()
 	s, _ := known.Server("fake")
 	tool, _ := s.Tool("echo")
 	doc, err := json.Marshal(tool.Observed)

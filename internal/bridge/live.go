@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
+	"codemode/internal/servers"
 )
 
 // live is one guest while its sandbox is up. One goroutine reads its channel; every request it makes is
@@ -37,7 +38,7 @@ type live struct {
 	pending      map[int64]chan guest.Message      // our requests without an answer yet
 	calls        map[int64]context.CancelCauseFunc // the guest's requests under way
 	run          *run                              // the run under way, nil between runs
-	told         map[string]mark                   // servers as the guest knows them
+	told         map[string]servers.Version        // servers as the guest knows them
 	toldUnusable []guest.Unusable                  // those that are there and cannot be used
 	broken       error                             // how the guest broke the protocol
 }
@@ -55,7 +56,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		conn: guest.NewConn(box.Channel(), maxMessage),
 		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
-		told: map[string]mark{}, reading: make(chan struct{}, 1),
+		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
 	}
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
@@ -347,9 +348,9 @@ func (l *live) output(params json.RawMessage) error {
 // catalog is what this guest must be told before a run: every server that is new to it, has changed or is gone.
 func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 	var update guest.CatalogUpdate
-	now := l.bridge.servers.configured()
-	for _, c := range now.all {
-		entry, version := l.bridge.servers.view(c, selected)
+	now := l.bridge.servers.Configured()
+	for _, c := range now.All {
+		entry, version := l.bridge.servers.View(c, selected)
 		l.mu.Lock()
 		before, told := l.told[c.Name]
 		l.told[c.Name] = version
@@ -360,14 +361,14 @@ func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 	}
 	l.mu.Lock()
 	for name := range l.told {
-		if _, ok := now.alias[name]; !ok {
+		if _, ok := now.Alias[name]; !ok {
 			delete(l.told, name)
 			update.Removed = append(update.Removed, name)
 		}
 	}
 	l.mu.Unlock()
-	if len(now.unusable) > 0 || l.toldUnusable != nil {
-		if entries := now.unusableEntries(); !slices.Equal(entries, l.toldUnusable) {
+	if len(now.Unusable) > 0 || l.toldUnusable != nil {
+		if entries := now.UnusableEntries(); !slices.Equal(entries, l.toldUnusable) {
 			l.toldUnusable, update.Unusable = entries, &entries
 		}
 	}
@@ -382,18 +383,18 @@ func (l *live) refresh(ctx context.Context, name string) {
 	l.mu.Lock()
 	before, told := l.told[name]
 	l.mu.Unlock()
-	c, ok := l.bridge.servers.find(name)
-	if !ok || !told || !before.known {
+	c, ok := l.bridge.servers.Find(name)
+	if !ok || !told || !before.Known {
 		return
 	}
-	if _, err := l.bridge.servers.load(ctx, c); err != nil {
+	if _, err := l.bridge.servers.Load(ctx, c); err != nil {
 		return // its next use says why
 	}
 	var selected []string
-	if !before.loaded {
+	if !before.Loaded {
 		selected = []string{}
 	}
-	entry, now := l.bridge.servers.view(c, selected)
+	entry, now := l.bridge.servers.View(c, selected)
 	l.mu.Lock()
 	l.told[name] = now
 	l.mu.Unlock()

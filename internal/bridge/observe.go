@@ -87,16 +87,9 @@ func codeClass(code int64) string {
 
 // metricName is a tool's name where its server has said that it has it. Code may ask for any, and each would be a
 // series of its own.
-func (s *servers) metricName(server, tool string) string {
-	if upstream.IsMethod(tool) {
+func (b *Bridge) metricName(server, tool string) string {
+	if upstream.IsMethod(tool) || b.servers.ListsTool(server, tool) {
 		return tool
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k, ok := s.known[server]; ok {
-		if _, ok := k.calls[tool]; ok {
-			return tool
-		}
 	}
 	return "_OTHER"
 }
@@ -110,7 +103,7 @@ func (l *live) beginCall(ctx context.Context, c guest.ToolCall, p permit) (conte
 	case !p.tool:
 		return t.Request(ctx, c.Server, c.Tool)
 	}
-	return t.Call(ctx, c.Server, l.bridge.servers.metricName(c.Server, c.Tool))
+	return t.Call(ctx, c.Server, l.bridge.metricName(c.Server, c.Tool))
 }
 
 // refused tells of a call that was not made.
@@ -120,10 +113,10 @@ func (l *live) refused(ctx context.Context, r *run, c guest.ToolCall, no *refusa
 	r.recordRefusal(c.Server, c.Tool, rule, how)
 	if t := l.bridge.opts.Telemetry; t != nil && how == callDenied {
 		server := c.Server
-		if _, ok := l.bridge.servers.find(server); !ok {
+		if _, ok := l.bridge.servers.Find(server); !ok {
 			server = "_OTHER"
 		}
-		t.Denied(ctx, server, l.bridge.servers.metricName(c.Server, c.Tool))
+		t.Denied(ctx, server, l.bridge.metricName(c.Server, c.Tool))
 	}
 	if l.bridge.log.Enabled(ctx, slog.LevelDebug) {
 		l.bridge.log.DebugContext(

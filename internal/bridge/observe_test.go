@@ -131,7 +131,7 @@ meta`},
 		t.Errorf("it says %s", hush)
 	}
 	contains(t, all, `"codemode.denials"`, `"codemode.runs"`, `"mcp.client.operation.duration"`)
-	if k.servers.metricName("fake", "echo") != "echo" || k.servers.metricName("fake", "hush") != "_OTHER" {
+	if k.metricName("fake", "echo") != "echo" || k.metricName("fake", "hush") != "_OTHER" {
 		t.Error("code can make series of any name")
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
-	"codemode/internal/hint"
 	"codemode/internal/sandbox"
+	"codemode/internal/servers"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 )
@@ -166,14 +166,15 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 	}
 	list := make([]config.Server, 0, len(names))
 	for _, name := range names {
-		c, ok := b.servers.find(name)
-		if u, there := b.servers.configured().unusableNamed(name); !ok && there {
+		c, ok := b.servers.Find(name)
+		if u, there := b.servers.Configured().UnusableNamed(name); !ok && there {
 			out := invalid("servers: %v", u.Err)
 			out.Err = u.Err
 			return nil, &out
 		}
 		if !ok {
-			unknown := &UnknownServerError{Name: name, Nearest: catalog.Suggest(name, b.servers.configured().names())}
+			near := catalog.Suggest(name, b.servers.Configured().Names())
+			unknown := &servers.UnknownServerError{Name: name, Nearest: near}
 			all := ""
 			if unknown.Nearest == "" {
 				all = b.nearest(name)
@@ -189,31 +190,15 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 	return list, nil
 }
 
-// UnknownServerError is returned for a server that is not configured.
-type UnknownServerError struct {
-	Name    string
-	Nearest string // the configured name that looks most like it, or empty
-}
-
-func (e *UnknownServerError) Error() string { return fmt.Sprintf("unknown server %q", e.Name) }
-
-// Hint is the server that was meant, or where all are.
-func (e *UnknownServerError) Hint() []string {
-	if e.Nearest != "" {
-		return hint.Meant(e.Nearest)
-	}
-	return []string{"there are: codemode servers"}
-}
-
 // nearest ends a sentence about an unknown server.
 func (b *Bridge) nearest(name string) string {
-	if u, there := b.servers.configured().unusableNamed(name); there {
-		return "; " + u.why()
+	if u, there := b.servers.Configured().UnusableNamed(name); there {
+		return "; " + u.Why()
 	}
-	if near := catalog.Suggest(name, b.servers.configured().names()); near != "" {
+	if near := catalog.Suggest(name, b.servers.Configured().Names()); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	if all := b.servers.configured().names(); len(all) > 0 && len(all) <= 12 {
+	if all := b.servers.Configured().Names(); len(all) > 0 && len(all) <= 12 {
 		return "; there are " + strings.Join(all, ", ")
 	}
 	return ""
@@ -286,7 +271,7 @@ func (s *session) prepare(
 	var failures []error
 	var wg sync.WaitGroup
 	if len(selected) > 0 {
-		wg.Go(func() { _, failures = s.bridge.servers.loadAll(ctx, selected) })
+		wg.Go(func() { _, failures = s.bridge.servers.LoadAll(ctx, selected) })
 	}
 	s.bridge.progress("", "starting Python")
 	l, err = s.guest(ctx, req)

@@ -104,7 +104,7 @@ func (b *Bridge) keep(
 	}
 	t := toolbox.Tool{
 		Name: f.Name, Source: f.Source, Async: f.Async, Signature: f.Signature, Doc: f.Doc,
-		Needs: needs, Uses: b.servers.uses(f.Uses, ask), Saved: time.Now().UTC().Truncate(time.Second),
+		Needs: needs, Uses: b.uses(f.Uses, ask), Saved: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, p := range f.Params {
 		t.Params = append(t.Params, toolbox.Param{Name: p.Name, Type: p.Type, Required: p.Required})
@@ -127,7 +127,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	}
 	f, change, err := l.bridge.saveOne(ctx, l.session, q, func(c config.Server) {
 		if _, may := l.mayCall(c.Name); may {
-			_, _ = l.bridge.servers.load(ctx, c) // where that fails, nobody knows
+			_, _ = l.bridge.servers.Load(ctx, c) // where that fails, nobody knows
 		}
 	})
 	switch {
@@ -213,21 +213,21 @@ func (s *saved) load(name string) (toolbox.Tool, error) {
 
 // Search returns the tools that fit a query best, of the servers that are known and of those that were saved.
 func (b *Bridge) Search(query string, limit int) []catalog.Match {
-	return b.saved.beside(b.servers.snapshot()).Search(query, limit)
+	return b.saved.beside(b.servers.Catalog()).Search(query, limit)
 }
 
 // searchFor answers a guest's search.
 func (b *Bridge) searchFor(q guest.SearchQuery) (result guest.SearchResult) {
-	found := b.saved.beside(b.servers.snapshot()).
+	found := b.saved.beside(b.servers.Catalog()).
 		Answer(q.Query, min(max(q.Limit, 0), 20), func(m catalog.Match) string {
-			return b.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
+			return b.servers.Note(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
 		})
 	result.Text = visible.Text(found.Text)
 	result.Matches = make([]guest.Match, 0, len(found.Matches))
 	for _, m := range found.Matches {
 		result.Matches = append(result.Matches, guest.Match{
 			Server: m.Server, ServerAlias: m.ServerAlias,
-			Tool: b.servers.judged(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
+			Tool: b.servers.Tool(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool),
 		})
 	}
 	return result

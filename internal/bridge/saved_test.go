@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"codemode/internal/catalog"
+	"codemode/internal/servers"
 	"codemode/internal/toolbox"
 )
 
@@ -228,8 +229,8 @@ func TestSavedToolsChangeBelow(t *testing.T) {
 // A tool is told of whose servers' tools are no longer what they were.
 func TestChangedSchema(t *testing.T) {
 	k := saving(t, keeping(t, t.TempDir(), fake("fake")))
-	c, _ := k.servers.find("fake")
-	k.servers.lists.save(c, []json.RawMessage{
+	c, _ := k.servers.Find("fake")
+	k.lists.Save(c, []json.RawMessage{
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"integer"}}}}`),
 		json.RawMessage(`{"name":"gone","inputSchema":{"type":"object"}}`),
 	})
@@ -252,7 +253,7 @@ func TestChangedSchema(t *testing.T) {
 	if len(out.Notes) != 2 {
 		t.Errorf("after: %q", out.Notes)
 	}
-	k.Update(nil, nil)
+	k.servers.Update(servers.NewSet(nil, nil))
 	contains(
 		t,
 		strings.Join(k.run(Request{Code: "from tools import f"}).Notes, "\n"),
@@ -282,7 +283,7 @@ func TestSavedBeforeItsServer(t *testing.T) {
 func TestSchemaHash(t *testing.T) {
 	hash := func(schema string) string {
 		tool := catalog.NewServer("s", "s", "", []json.RawMessage{json.RawMessage(`{"name":"t","inputSchema":` + schema + `}`)}).Tools[0]
-		return schemaHash(guestTool("s", tool))
+		return schemaHash(servers.GuestTool("s", tool))
 	}
 	base := `{"type":"object","properties":{"title":{"type":"string","description":"a"},"n":{"type":"integer","default":1}}}`
 	for same := range strings.SplitSeq(`{"properties":{"n":{"default":1,"type":"integer"},"title":{"description":"other","type":"string"}},"type":"object"}

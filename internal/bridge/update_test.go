@@ -9,26 +9,16 @@ import (
 
 	"codemode/internal/config"
 	"codemode/internal/proc/proctest"
+	"codemode/internal/servers"
 )
 
 // update gives the bridge other servers, in the environment of those that newKit has got.
-func (k *kit) update(servers ...config.Server) Changes {
+func (k *kit) update(all ...config.Server) servers.Changes {
 	k.t.Helper()
-	for i := range servers {
-		servers[i] = with(servers[i], proctest.Variable, k.opts.Servers[0].Env[proctest.Variable])
+	for i := range all {
+		all[i] = with(all[i], proctest.Variable, k.opts.Servers[0].Env[proctest.Variable])
 	}
-	return k.Update(servers, nil)
-}
-
-func TestUpdateChanges(t *testing.T) {
-	before := newServerSet([]config.Server{fake("same"), fake("a-b"), fake("gone"), fake("changed")})
-	described := fake("changed")
-	described.Description = "words"
-	after := newServerSet([]config.Server{described, fake("same"), fake("new"), fake("a-b"), fake("a b")})
-	want(t, fmt.Sprint(changes(before, after)), "{[new a b] [gone] [changed a-b]}") // a-b is a_b_2 now
-	if !changes(before, before).None() {
-		t.Error("a set differs from itself")
-	}
+	return k.servers.Update(servers.NewSet(all, nil))
 }
 
 // A live session has the servers of now at its next run, and its variables.

@@ -16,39 +16,21 @@ import (
 
 // uses resolves the tools of servers that a saved tool names, with what they take and return now where that is known.
 // ask, where it is not nil, is told of each server first, so that it can be known.
-func (s *servers) uses(named [][2]string, ask func(config.Server)) (uses []toolbox.Use) {
+func (b *Bridge) uses(named [][2]string, ask func(config.Server)) (uses []toolbox.Use) {
 	for _, n := range named {
 		u := toolbox.Use{Server: visible.Clip(n[0], visible.MaxName), Tool: visible.Clip(n[1], visible.MaxName)}
-		if c, ok := s.find(n[0]); ok {
+		if c, ok := b.servers.Find(n[0]); ok {
 			if ask != nil {
 				ask(c)
 			}
 			u.Server = c.Name
-			if tool, _, found := s.recalledTool(c, n[1]); found {
+			if tool, _, found := b.servers.RecalledTool(c, n[1]); found {
 				u.Tool, u.Schema = tool.Name, schemaHash(tool)
 			}
 		}
 		uses = append(uses, u)
 	}
 	return uses
-}
-
-// recalledTool is a server's tool, by its name or its alias, as it was when the server was last asked.
-func (s *servers) recalledTool(c config.Server, name string) (tool guest.Tool, listed, found bool) {
-	g, ok := s.peek(c.Name)
-	if !ok {
-		k := s.recall(c)
-		if k == nil {
-			return tool, false, false
-		}
-		g = k.server
-	}
-	for _, t := range g.Tools {
-		if t.Name == name || t.Alias == name && !found {
-			tool, found = t, true
-		}
-	}
-	return tool, true, found
 }
 
 // Remarks says what has changed about the servers' tools since a tool was saved. Nothing is started for it.
@@ -61,7 +43,7 @@ func (b *Bridge) Remarks(t toolbox.Tool) (remarks []string) {
 	}
 	gone := map[string]bool{}
 	for _, u := range t.Uses {
-		c, ok := b.servers.configured().named(u.Server)
+		c, ok := b.servers.Configured().Named(u.Server)
 		if !ok {
 			if !gone[u.Server] {
 				add("it uses the server %q, which is not there now", u.Server)
@@ -69,7 +51,7 @@ func (b *Bridge) Remarks(t toolbox.Tool) (remarks []string) {
 			gone[u.Server] = true
 			continue
 		}
-		tool, listed, found := b.servers.recalledTool(c, u.Tool)
+		tool, listed, found := b.servers.RecalledTool(c, u.Tool)
 		switch {
 		case !listed: // nobody knows
 		case !found:

@@ -256,7 +256,7 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 	); err != nil {
 		s.ui.note("note", "what that saves was not counted to the end")
 	}
-	known, _ := l.bridge.Known()
+	known, _ := l.bridge.Servers().Known()
 	sum := &saving{TokensAfter: ownTokens}
 	for _, name := range moved {
 		if !slices.Contains(names(l.usable), name) {

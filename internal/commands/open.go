@@ -21,6 +21,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/quota"
 	"codemode/internal/secrets"
+	"codemode/internal/servers"
 	"codemode/internal/signin"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
@@ -102,7 +103,7 @@ func (t *tenancy) discover() {
 		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], t.machine())
 		t.usable[i].Line = 0 // an entry that has only moved is what it was
 	}
-	t.aliases = bridge.Aliases(t.usable)
+	t.aliases = servers.Aliases(t.usable)
 	t.ready = nil
 	for _, e := range t.found.Entries {
 		if e.Status == clientcfg.Ready && slices.Contains(names(t.usable), e.Server.Name) {
@@ -344,16 +345,16 @@ func (t *tenancy) askable(asked []string) error {
 
 // unusable are the servers that code cannot be given, under each name that they may be asked for by. One that starts
 // codemode itself is left out: mending it is not what helps.
-func (t *tenancy) unusable() (list []bridge.Unusable) {
+func (t *tenancy) unusable() (list []servers.Unusable) {
 	given := names(t.given())
 	for _, e := range t.found.Entries {
 		if e.Status == clientcfg.SelfReference {
 			continue
 		}
 		for _, name := range []string{e.Server.Name, e.Written} {
-			known := slices.ContainsFunc(list, func(u bridge.Unusable) bool { return u.Name == name })
+			known := slices.ContainsFunc(list, func(u servers.Unusable) bool { return u.Name == name })
 			if !known && !slices.Contains(given, name) {
-				list = append(list, bridge.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
+				list = append(list, servers.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
 			}
 		}
 	}
@@ -368,7 +369,7 @@ func (t *tenancy) named(name string) ([]clientcfg.Entry, error) {
 		for _, e := range t.found.Entries {
 			known = append(known, e.Server.Name)
 		}
-		return nil, &bridge.UnknownServerError{Name: name, Nearest: catalog.Suggest(name, known)}
+		return nil, &servers.UnknownServerError{Name: name, Nearest: catalog.Suggest(name, known)}
 	}
 	for i := range entries {
 		entries[i] = t.chosen(entries[i])

@@ -17,6 +17,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
+	"codemode/internal/servers"
 	"codemode/internal/upstream"
 
 	"github.com/urfave/cli/v3"
@@ -107,8 +108,8 @@ func TestHints(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&bridge.UnknownServerError{Name: "githb", Nearest: "github"}, `did you mean "github"?`},
-		{&bridge.UnknownServerError{Name: "x"}, "codemode servers"},
+		{&servers.UnknownServerError{Name: "githb", Nearest: "github"}, `did you mean "github"?`},
+		{&servers.UnknownServerError{Name: "x"}, "codemode servers"},
 		{&sandbox.GapError{Gaps: []sandbox.Gap{{Name: "memory"}, {Name: "pids"}}}, "CODEMODE_SANDBOX_ALLOW_GAPS=memory,pids"},
 		{&upstream.StartError{Server: "x", Stderr: "npm noise\nnpm error 404\n"}, "its last words: npm error 404"},
 		{&upstream.StartError{Server: "x", Step: "initialize"}, "see what is started: codemode servers show x"},
@@ -175,7 +176,7 @@ func TestJoinedErrors(t *testing.T) {
 	u := &ui{out: &errs}
 	code := u.report(&exitError{exitNotRun, errors.Join(
 		&config.ValueError{Where: "A", Value: "b", Forms: "c"},
-		&bridge.UnknownServerError{Name: "x", Nearest: "y"},
+		&servers.UnknownServerError{Name: "x", Nearest: "y"},
 	)})
 	want := "codemode: error: A \"b\" cannot be used: write c\ncodemode: error: unknown server \"x\"\ncodemode: hint: did you mean \"y\"?\n"
 	if code != exitNotRun || errs.String() != want {

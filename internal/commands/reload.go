@@ -16,6 +16,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/servers"
 
 	"github.com/urfave/cli/v3"
 )
@@ -134,7 +135,7 @@ func (r *reloader) apply(t *tenancy) {
 	if t.config.Tenant != r.started.Tenant {
 		return // whose servers are not this one's
 	}
-	if c := r.bridge.Update(t.given(), t.unusable()); !c.None() {
+	if c := r.bridge.Servers().Update(servers.NewSet(t.given(), t.unusable())); !c.None() {
 		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
 	}
 }

@@ -323,7 +323,7 @@ func (r *repl) complete(line string, pos int, key rune) (string, int, bool) {
 
 // names are those of servers, and of the tools that are known.
 func (r *repl) names() (list []string) {
-	known, unlisted := r.bridge.Known()
+	known, unlisted := r.bridge.Servers().Known()
 	for _, s := range known.Servers() {
 		list = append(list, "mcp_"+s.Alias)
 		for _, t := range s.Tools {

@@ -113,7 +113,7 @@ func (l *listing) elsewhere() []string {
 
 // policy is what the tenant's policy says of a tool that was found.
 func (l *listing) policy(m catalog.Match) string {
-	return l.bridge.PolicyNote(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
+	return l.bridge.Servers().Note(catalog.Server{Name: m.Server, Alias: m.ServerAlias}, m.Tool)
 }
 
 // hits prints what was found: for people two lines each, and one for what the policy says; elsewhere one.
@@ -173,7 +173,7 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 			return nil, err
 		}
 	}
-	l.known, l.unlisted = l.bridge.Known()
+	l.known, l.unlisted = l.bridge.Servers().Known()
 	return l, nil
 }
 
@@ -188,7 +188,7 @@ func (l *listing) close() {
 func (l *listing) refresh(ctx context.Context, servers []string) (failed int, err error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	l.bridge.List(ctx, servers, func(name string, _ int, err error) {
+	l.bridge.Servers().List(ctx, servers, func(name string, _ int, err error) {
 		if err != nil && ctx.Err() == nil {
 			failed++
 			l.failed[name] = err
@@ -252,11 +252,11 @@ func (l *listing) ask(ctx context.Context, name string) (catalog.Server, error) 
 		return catalog.Server{}, exit(exitFailed)
 	}
 	var err error
-	l.bridge.List(ctx, []string{name}, func(_ string, _ int, failed error) { err = failed })
+	l.bridge.Servers().List(ctx, []string{name}, func(_ string, _ int, failed error) { err = failed })
 	if stopped := interrupted(ctx); stopped != nil {
 		return catalog.Server{}, stopped
 	}
-	l.known, l.unlisted = l.bridge.Known()
+	l.known, l.unlisted = l.bridge.Servers().Known()
 	s, _ := l.knows(name)
 	return s, err
 }

@@ -192,7 +192,7 @@ func (l *listing) row(e clientcfg.Entry) serverRow {
 	r.Sandbox = shown(e).Sandbox
 	if e.Counts() {
 		r.Alias = l.aliases[e.Server.Name]
-		if n, at, ok := l.bridge.Listed(e.Server.Name); ok {
+		if n, at, ok := l.bridge.Servers().Listed(e.Server.Name); ok {
 			r.Tools, r.Listed = &n, at.UTC().Format(time.RFC3339)
 		}
 	}

@@ -295,7 +295,7 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			known, _ := l.bridge.Known()
+			known, _ := l.bridge.Servers().Known()
 			tools := 0
 			for _, s := range known.Servers() {
 				tools += len(s.Tools)

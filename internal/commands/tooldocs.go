@@ -125,7 +125,7 @@ func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, too
 	}
 	docs := serverDocs{Server: s}
 	for _, t := range s.Tools {
-		docs.Tools = append(docs.Tools, documented{t, l.bridge.PolicyNote(s, t)})
+		docs.Tools = append(docs.Tools, documented{t, l.bridge.Servers().Note(s, t)})
 	}
 	out := newSheet(env)
 	switch {

@@ -173,7 +173,7 @@ func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy
 		Name: "tools", Proves: "that servers list their tools",
 		Examine: func(ctx context.Context, found func(Finding)) {
 			began := time.Now()
-			b.List(ctx, names, func(name string, tools int, err error) {
+			b.Servers().List(ctx, names, func(name string, tools int, err error) {
 				where := ""
 				if restrictions, ok := sandboxed[name]; ok {
 					where = ", in a sandbox: " + restrictions

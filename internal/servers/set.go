@@ -1,4 +1,4 @@
-package bridge
+package servers
 
 import (
 	"reflect"
@@ -8,15 +8,15 @@ import (
 	"codemode/internal/guest"
 )
 
-// serverSet is the servers as they are configured at one time. It never changes.
-type serverSet struct {
-	all      []config.Server   // in the order of configuration
-	alias    map[string]string // name -> alias
-	unusable []Unusable        // whose names are none of these
+// Set is the servers as they are configured at one time. It never changes.
+type Set struct {
+	All      []config.Server   // in the order of configuration
+	Alias    map[string]string // name -> alias
+	Unusable []Unusable        // whose names are none of these
 }
 
-func newServerSet(all []config.Server) *serverSet {
-	return &serverSet{all: all, alias: Aliases(all)}
+func newServerSet(all []config.Server) *Set {
+	return &Set{All: all, Alias: Aliases(all)}
 }
 
 // Aliases are the Python names of servers. Those of a project give way to its user's own.
@@ -32,20 +32,22 @@ func Aliases(all []config.Server) map[string]string {
 	return catalog.Aliases(own, projects...)
 }
 
-func (set *serverSet) find(name string) (config.Server, bool) {
-	if c, ok := set.named(name); ok {
+// Find returns the server of that name or, failing that, alias.
+func (set *Set) Find(name string) (config.Server, bool) {
+	if c, ok := set.Named(name); ok {
 		return c, true
 	}
-	for _, c := range set.all {
-		if set.alias[c.Name] == name {
+	for _, c := range set.All {
+		if set.Alias[c.Name] == name {
 			return c, true
 		}
 	}
 	return config.Server{}, false
 }
 
-func (set *serverSet) named(name string) (config.Server, bool) {
-	for _, c := range set.all {
+// Named returns the server of that name.
+func (set *Set) Named(name string) (config.Server, bool) {
+	for _, c := range set.All {
 		if c.Name == name {
 			return c, true
 		}
@@ -54,22 +56,23 @@ func (set *serverSet) named(name string) (config.Server, bool) {
 }
 
 // has says whether the entry is still what it was when somebody got it.
-func (set *serverSet) has(c config.Server) bool {
-	now, ok := set.named(c.Name)
+func (set *Set) has(c config.Server) bool {
+	now, ok := set.Named(c.Name)
 	return ok && reflect.DeepEqual(now, c)
 }
 
-func (set *serverSet) names() []string {
-	names := make([]string, 0, len(set.all))
-	for _, c := range set.all {
+// Names are those of the servers that can be used.
+func (set *Set) Names() []string {
+	names := make([]string, 0, len(set.All))
+	for _, c := range set.All {
 		names = append(names, c.Name)
 	}
 	return names
 }
 
 // entry is a server as the guest sees it before its tools are known.
-func (set *serverSet) entry(c config.Server) guest.Server {
-	return guest.Server{Name: c.Name, Alias: set.alias[c.Name], Description: c.Description, Cwd: c.Cwd}
+func (set *Set) entry(c config.Server) guest.Server {
+	return guest.Server{Name: c.Name, Alias: set.Alias[c.Name], Description: c.Description, Cwd: c.Cwd}
 }
 
 // Changes names the servers that an update has touched.
@@ -81,33 +84,29 @@ type Changes struct {
 func (c Changes) None() bool { return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 }
 
 // changes compares two sets. A server whose alias has changed has changed.
-func changes(before, after *serverSet) (c Changes) {
-	for _, s := range after.all {
+func changes(before, after *Set) (c Changes) {
+	for _, s := range after.All {
 		switch {
-		case before.alias[s.Name] == "":
+		case before.Alias[s.Name] == "":
 			c.Added = append(c.Added, s.Name)
-		case !before.has(s) || before.alias[s.Name] != after.alias[s.Name]:
+		case !before.has(s) || before.Alias[s.Name] != after.Alias[s.Name]:
 			c.Changed = append(c.Changed, s.Name)
 		}
 	}
-	for _, s := range before.all {
-		if after.alias[s.Name] == "" {
+	for _, s := range before.All {
+		if after.Alias[s.Name] == "" {
 			c.Removed = append(c.Removed, s.Name)
 		}
 	}
 	return c
 }
 
-// Update makes these the bridge's servers, and says what that changes. A server that would start as before keeps its
+// Update makes a set what is configured, and says what that changes. A server that would start as before keeps its
 // process, calls under way bring their results, and every guest is told before its next run. A run under way finds a
 // changed server as it is now; to one that is gone its calls are refused. One goroutine at a time may call it, and
-// nobody after Close.
-func (b *Bridge) Update(servers []config.Server, unusable []Unusable) Changes {
-	return b.servers.update(newSet(servers, unusable))
-}
-
-func (s *servers) update(set *serverSet) Changes {
-	before := s.configured()
+// nobody after the pool is closed.
+func (s *Inventory) Update(set *Set) Changes {
+	before := s.Configured()
 	c := changes(before, set)
 	if c.None() {
 		if !sameUnusable(before, set) {
@@ -117,8 +116,8 @@ func (s *servers) update(set *serverSet) Changes {
 		}
 		return c
 	}
-	s.lists.flush(before.all)
-	s.pool.Update(set.all) // first, so that nobody gets the tools of the old process for the new entry
+	s.lists.Flush(before.All)
+	s.pool.Update(set.All) // first, so that nobody gets the tools of the old process for the new entry
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set, s.index = set, nil

@@ -1,4 +1,4 @@
-package bridge
+package servers
 
 import (
 	"context"
@@ -10,55 +10,50 @@ import (
 )
 
 // Known is the catalog of every server whose tools are known without starting anything, and the names of the others.
-func (b *Bridge) Known() (known *catalog.Catalog, others []string) {
+func (s *Inventory) Known() (known *catalog.Catalog, others []string) {
 	var work sync.WaitGroup
-	for _, c := range b.servers.configured().all {
-		work.Go(func() { b.servers.recall(c) })
+	for _, c := range s.Configured().All {
+		work.Go(func() { s.recall(c) })
 	}
 	work.Wait()
-	return b.servers.snapshot(), b.servers.unknown()
+	return s.Catalog(), s.unknown()
 }
 
 // Listed says how many tools a server had when it was last asked, and when that was. Nothing is started for it.
-func (b *Bridge) Listed(server string) (tools int, at time.Time, ok bool) {
-	c, found := b.servers.find(server)
+func (s *Inventory) Listed(server string) (tools int, at time.Time, ok bool) {
+	c, found := s.Find(server)
 	if !found {
 		return 0, time.Time{}, false
 	}
-	b.servers.recall(c)
-	b.servers.mu.Lock()
-	defer b.servers.mu.Unlock()
-	k, ok := b.servers.known[c.Name]
+	s.recall(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.known[c.Name]
 	if !ok {
 		return 0, time.Time{}, false
 	}
-	return len(k.docs.Tools), k.listed, true
-}
-
-// PolicyNote is what the policy says of a tool; empty where it may be called.
-func (b *Bridge) PolicyNote(server catalog.Server, t catalog.Tool) string {
-	return b.admission.noteOn(server, t)
+	return len(k.Docs.Tools), k.listed, true
 }
 
 // maxListing is how many servers are asked for their tools at once: each of them is a process that starts.
 const maxListing = 32
 
 // List asks servers for their tools, side by side, starting them. done is told of each, one after the other.
-func (b *Bridge) List(ctx context.Context, names []string, done func(server string, tools int, err error)) {
+func (s *Inventory) List(ctx context.Context, names []string, done func(server string, tools int, err error)) {
 	var (
 		work sync.WaitGroup
 		mu   sync.Mutex
 		room = make(chan struct{}, maxListing)
 	)
 	for _, name := range names {
-		c, ok := b.servers.find(name)
+		c, ok := s.Find(name)
 		if !ok {
 			done(name, 0, &UnknownServerError{Name: name})
 			continue
 		}
 		room <- struct{}{}
 		work.Go(func() {
-			tools, err := b.listOne(ctx, c)
+			tools, err := s.listOne(ctx, c)
 			<-room
 			mu.Lock()
 			defer mu.Unlock()
@@ -68,10 +63,10 @@ func (b *Bridge) List(ctx context.Context, names []string, done func(server stri
 	work.Wait()
 }
 
-func (b *Bridge) listOne(ctx context.Context, c config.Server) (int, error) {
-	k, err := b.servers.relist(ctx, c)
+func (s *Inventory) listOne(ctx context.Context, c config.Server) (int, error) {
+	k, err := s.relist(ctx, c)
 	if err != nil {
 		return 0, err
 	}
-	return len(k.server.Tools), nil
+	return len(k.Server.Tools), nil
 }

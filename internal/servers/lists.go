@@ -1,4 +1,4 @@
-package bridge
+package servers
 
 import (
 	"encoding/json"
@@ -15,16 +15,14 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/catalog/store"
 	"codemode/internal/config"
+	"codemode/internal/quota"
 )
 
-// lists is what servers said of their tools, and what their results have looked like, kept from one process to the
+// Lists is what servers said of their tools, and what their results have looked like, kept from one process to the
 // next: what is searched and documented need not be started.
-type lists struct {
-	store  *store.Store // nil keeps nothing
-	tenant string
-	maxAge time.Duration // 0 is for ever
-	expand func(config.Server, func(variable, value string)) (config.Server, error)
-	log    *slog.Logger
+type Lists struct {
+	ListsOptions
+	store *store.Store // nil keeps nothing
 
 	mu   sync.Mutex
 	keys map[string]keyed             // by server
@@ -47,27 +45,36 @@ type looks struct {
 // maxLooked is how many results of a tool one process learns from: the next hundred look like the first ones.
 const maxLooked = 5
 
-func newLists(opts Options) *lists {
-	l := &lists{
-		tenant: opts.Config.Tenant, maxAge: opts.Config.Catalog.MaxAge, expand: opts.Expand, log: opts.Log,
-		keys: map[string]keyed{}, seen: map[string]map[string]*looks{},
-	}
-	if opts.CatalogDir != "" {
-		l.store = store.New(opts.CatalogDir, opts.Disk)
+// ListsOptions is what lists are made from.
+type ListsOptions struct {
+	Dir    string        // of the files; empty keeps nothing
+	Disk   *quota.Budget // for them; nil is none
+	Tenant string
+	MaxAge time.Duration // of a list that is used; 0 is for ever
+	// Expand replaces the references in a server's entry; nil leaves them.
+	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
+	Log    *slog.Logger
+}
+
+// OpenLists returns the lists that are kept in a folder.
+func OpenLists(opts ListsOptions) *Lists {
+	l := &Lists{ListsOptions: opts, keys: map[string]keyed{}, seen: map[string]map[string]*looks{}}
+	if opts.Dir != "" {
+		l.store = store.New(opts.Dir, opts.Disk)
 	}
 	return l
 }
 
 // key names what is kept of a server: by everything that decides what it lists, the values of variables included.
-func (l *lists) key(c config.Server) string {
+func (l *Lists) key(c config.Server) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k, ok := l.keys[c.Name]; ok && reflect.DeepEqual(k.entry, c) {
 		return k.key
 	}
 	meant := c
-	if l.expand != nil {
-		if expanded, err := l.expand(c, func(string, string) {}); err == nil {
+	if l.Expand != nil {
+		if expanded, err := l.Expand(c, func(string, string) {}); err == nil {
 			meant = expanded
 		}
 	}
@@ -77,38 +84,38 @@ func (l *lists) key(c config.Server) string {
 		panic(err) // texts, lists and tables of them
 	}
 	secrets := slices.Concat(slices.Sorted(maps.Values(meant.Env)), slices.Sorted(maps.Values(meant.Headers)))
-	key := store.Key(definition, l.tenant, secrets...)
+	key := store.Key(definition, l.Tenant, secrets...)
 	l.keys[c.Name] = keyed{c, key}
 	return key
 }
 
-// load returns what is kept of a server and not too old.
-func (l *lists) load(c config.Server) (store.Entry, bool) {
+// Load returns what is kept of a server and not too old.
+func (l *Lists) Load(c config.Server) (store.Entry, bool) {
 	if l.store == nil {
 		return store.Entry{}, false
 	}
 	e, ok := l.store.Load(l.key(c))
-	if !ok || l.maxAge > 0 && e.Age(time.Now()) > l.maxAge {
+	if !ok || l.MaxAge > 0 && e.Age(time.Now()) > l.MaxAge {
 		return store.Entry{}, false
 	}
 	return e, true
 }
 
-// save keeps what a server has just listed. A cache that cannot be written costs only time.
-func (l *lists) save(c config.Server, tools []json.RawMessage) {
+// Save keeps what a server has just listed. A cache that cannot be written costs only time.
+func (l *Lists) Save(c config.Server, tools []json.RawMessage) {
 	if l.store == nil {
 		return
 	}
 	if err := l.store.Save(l.key(c), tools, time.Now()); err != nil && !errors.Is(err, store.ErrTooLarge) {
-		l.log.Debug("keeping a list of tools", "server", c.Name, "error", err)
+		l.Log.Debug("keeping a list of tools", "server", c.Name, "error", err)
 	}
 }
 
 // maxLearned is the size of a result from which on nothing is learned of its shape: others wait meanwhile.
 const maxLearned = 1 << 20
 
-// saw learns from a tool's result what its results look like. It keeps no values.
-func (l *lists) saw(server, tool string, result json.RawMessage) {
+// Saw learns from a tool's result what its results look like. It keeps no values.
+func (l *Lists) Saw(server, tool string, result json.RawMessage) {
 	if l.store == nil || len(result) > maxLearned {
 		return
 	}
@@ -135,7 +142,7 @@ func (l *lists) saw(server, tool string, result json.RawMessage) {
 }
 
 // forget drops what was learned of a server's results in this process: the next ones are another entry's.
-func (l *lists) forget(server string) {
+func (l *Lists) forget(server string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.seen, server)
@@ -160,8 +167,8 @@ func valueIn(result json.RawMessage) []byte {
 	return []byte(`""`)
 }
 
-// flush keeps what was learned.
-func (l *lists) flush(all []config.Server) {
+// Flush keeps what was learned.
+func (l *Lists) Flush(all []config.Server) {
 	if l.store == nil {
 		return
 	}
@@ -178,7 +185,7 @@ func (l *lists) flush(all []config.Server) {
 			continue
 		}
 		if err := l.store.Learn(l.key(c), shapes, time.Now()); err != nil {
-			l.log.Debug("keeping what results look like", "server", c.Name, "error", err)
+			l.Log.Debug("keeping what results look like", "server", c.Name, "error", err)
 		}
 	}
 }

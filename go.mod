@@ -28,7 +28,13 @@ require (
 	golang.org/x/tools v0.51.0
 )
 
-require github.com/go-json-experiment/json v1.27.2
+require (
+	github.com/go-json-experiment/json v1.27.2
+	github.com/godbus/dbus/v5 v5.2.2
+	github.com/zalando/go-keyring v0.2.8
+)
+
+require github.com/danieljoos/wincred v1.2.3 // indirect
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

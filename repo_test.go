@@ -115,8 +115,9 @@ var floor = map[string][]string{
 	"picture":   nil,
 	"publicnet": nil,
 	"visible":   nil,
-	"secrets":   {"filelock"},
-	"signin":    {"filelock", "hint", "publicnet"},
+	"keyring":   {"filelock"},
+	"secrets":   {"filelock", "keyring"},
+	"signin":    {"filelock", "hint", "keyring", "publicnet"},
 	"registry":  {"hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},
@@ -130,8 +131,8 @@ var floor = map[string][]string{
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
-		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "quota", "registry", "sandbox",
-		"secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
+		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "keyring", "quota", "registry",
+		"sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 
@@ -149,7 +150,8 @@ var foundations = []string{"atomicfile", "lazyregexp"}
 
 // testOnly are packages for tests, which the tests of whichever package may use.
 var testOnly = []string{
-	"catalog/catalogtest", "clientcfg/splice/splicetest", "fakemcp", "proc/proctest", "require", "sandbox/sandboxtest",
+	"catalog/catalogtest", "clientcfg/splice/splicetest", "fakemcp", "keyring/keyringtest", "proc/proctest", "require",
+	"sandbox/sandboxtest",
 }
 
 // usedByTests are the others that any test may use: clientcfg for what it puts into a server's entry.

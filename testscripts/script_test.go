@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -91,10 +92,14 @@ func setup(env *testscript.Env, cache string) error {
 	env.Vars = slices.DeleteFunc(env.Vars, func(v string) bool {
 		return strings.HasPrefix(v, "CODEMODE_") || strings.HasPrefix(v, "MCP_") || strings.HasPrefix(v, "XDG_")
 	})
-	env.Setenv("HOME", home)            // ~/MCPs, ~/.config and ~/.local are the script's own
-	env.Setenv("USERPROFILE", home)     // the same, on Windows
-	env.Setenv("XDG_CACHE_HOME", cache) // shared: it only holds what can be made again
-	env.Setenv("TMPDIR", env.WorkDir)   // what is left behind shows
+	env.Setenv("HOME", home)                                     // ~/MCPs, ~/.config and ~/.local are the script's own
+	env.Setenv("USERPROFILE", home)                              // the same, on Windows
+	env.Setenv("XDG_CACHE_HOME", cache)                          // shared: it only holds what can be made again
+	env.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // no script asks a keyring of that person's
+	if runtime.GOOS != "linux" {
+		env.Setenv("CODEMODE_SECRETS_STORE", "file") // where it is reached without a bus
+	}
+	env.Setenv("TMPDIR", env.WorkDir) // what is left behind shows
 	if examples, err := filepath.Abs("../examples"); err == nil {
 		env.Setenv("EXAMPLES", examples)
 	}

@@ -137,13 +137,14 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 			return text, nil
 		}
 	}
+	login.Store.Ring.Slow, login.Clear = ui.keyringSlow, ui.inClear
 	g, err := login.Run(ctx)
 	if err != nil {
 		return fmt.Errorf("signing in to %q: %w", s.Name, err)
 	}
 	ui.note(
 		"auth",
-		fmt.Sprintf("signed in to %q by %s; the token is in a file that only you can read", s.Name, host(g.Issuer)),
+		fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)),
 	)
 	ui.hints([]string{"codemode docs " + hint.Word(s.Name) + " --refresh"})
 	return nil
@@ -209,6 +210,7 @@ type signInRow struct {
 	Scopes  []string `json:"scopes"`
 	Expires string   `json:"expires,omitempty"` // RFC 3339; of the token, which may be refreshed
 	Refresh bool     `json:"refreshes"`
+	Kept    string   `json:"kept"` // keyring or file
 }
 
 func authStatusCommand(env Env, ui *ui) *cli.Command {
@@ -233,11 +235,10 @@ func authStatusCommand(env Env, ui *ui) *cli.Command {
 			}
 			table := make([][]cell, 0, len(rows))
 			for _, r := range rows {
-				table = append(
-					table, cells(cmp.Or(r.Server, r.URL), host(r.Issuer), strings.Join(r.Scopes, " "), r.until()),
-				)
+				scopes := strings.Join(r.Scopes, " ")
+				table = append(table, cells(cmp.Or(r.Server, r.URL), host(r.Issuer), scopes, r.until(), r.Kept))
 			}
-			return out.table([]string{"SERVER", "BY", "SCOPES", "TOKEN"}, table)
+			return out.table([]string{"SERVER", "BY", "SCOPES", "TOKEN", "KEPT IN"}, table)
 		},
 	}
 }
@@ -255,7 +256,7 @@ func (t *tenancy) signedIn() []signInRow {
 		r := signInRow{
 			Server: named[g.Project+" "+g.Server], Issuer: g.Issuer,
 			URL:    clientcfg.Masked(config.Server{URL: g.Server}).URL,
-			Scopes: g.Scopes, Refresh: g.RefreshToken != "",
+			Scopes: g.Scopes, Refresh: g.Renews || g.RefreshToken != "", Kept: place(g.Sealed != nil),
 		}
 		if !g.Expires.IsZero() {
 			r.Expires = g.Expires.UTC().Format(time.RFC3339)

@@ -53,6 +53,7 @@ var aboutKept = map[string]string{
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
 	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
 	"secrets.json": "secrets that entries refer to", "secrets.lock": "held while secrets are changed",
+	"keyring.id": "names the key in the keyring", "keyring.lock": "held while that key is made",
 	"disk.lock": "held while room on disk is made",
 }
 

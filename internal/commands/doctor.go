@@ -263,7 +263,7 @@ func (p *patient) kept() doctor.Kept {
 		State: p.paths.TenantState(p.config.Tenant),
 		Tools: p.listsDir(),
 		ReadSecrets: func() error {
-			_, err := p.secretStore().Names()
+			_, err := p.secretStore().List()
 			return err
 		},
 	}

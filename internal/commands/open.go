@@ -19,6 +19,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/keyring"
 	"codemode/internal/quota"
 	"codemode/internal/secrets"
 	"codemode/internal/servers"
@@ -92,7 +93,7 @@ func (t *tenancy) discover() {
 		Sources:   t.config.Discovery.Sources,
 		Approvals: t.approvals,
 		Self:      clientcfg.Self{Executable: t.env.Self},
-		Secret:    t.secret,
+		Secret:    t.hasSecret,
 		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
 		SignedOut: func(s config.Server) bool { return t.signIns(s).Wanted(s.URL) },
 	})
@@ -256,22 +257,37 @@ func (t *tenancy) token(ctx context.Context, s config.Server, refused string) (s
 
 // signIns are the tenant's sign-ins at servers by URL: those of the project of a server, or the user's own.
 func (t *tenancy) signIns(s config.Server) *signin.Store {
-	return &signin.Store{Dir: join(t.paths.TenantState(t.config.Tenant), "sign-ins"), Project: s.Project}
+	state := t.paths.TenantState(t.config.Tenant)
+	return &signin.Store{Dir: join(state, "sign-ins"), Project: s.Project, Ring: t.ring()}
+}
+
+// ring seals what the tenant keeps.
+func (t *tenancy) ring() *keyring.Ring {
+	return &keyring.Ring{Dir: t.paths.TenantState(t.config.Tenant), Store: t.config.Secrets.Store}
 }
 
 // secretStore is what the tenant's entries refer to as ${secret:NAME}.
 func (t *tenancy) secretStore() *secrets.Store {
-	return &secrets.Store{File: join(t.paths.TenantState(t.config.Tenant), "secrets.json")}
+	return &secrets.Store{File: join(t.paths.TenantState(t.config.Tenant), "secrets.json"), Ring: t.ring()}
 }
 
 func (t *tenancy) secret(name string) (string, error) {
+	return t.findSecret(name, func(s *secrets.Store) (string, error) { return s.Get(context.Background(), name) })
+}
+
+// hasSecret is no value, and an error where there is none. Looking for servers asks no keyring.
+func (t *tenancy) hasSecret(name string) (string, error) {
+	return t.findSecret(name, func(s *secrets.Store) (string, error) { return "", s.Has(name) })
+}
+
+func (t *tenancy) findSecret(name string, find func(*secrets.Store) (string, error)) (string, error) {
 	if err := secrets.CheckName(name); err != nil {
 		if strings.Contains(name, ":-") {
 			err = errors.New("a secret has no default")
 		}
 		return "", err
 	}
-	value, err := t.secretStore().Get(name)
+	value, err := find(t.secretStore())
 	if errors.Is(err, secrets.ErrNone) {
 		set := "codemode secrets set " + hint.Word(name)
 		err = hint.New(err.Error()+": "+set, set)

@@ -63,21 +63,44 @@ func setSecretCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			replaced, err := t.secretStore().Set(ctx, name, value)
+			store := t.secretStore()
+			store.Ring.Slow = ui.keyringSlow
+			done, err := store.Set(ctx, name, value)
 			if err != nil {
 				return err
 			}
 			verb := "kept"
-			if replaced {
+			if done.Replaced {
 				verb = "replaced"
 			}
-			ui.note(verb, quote(name)+", in a file that only you can read")
+			ui.note(verb, quote(name)+", "+where(done.Sealed))
+			ui.inClear(done.Why)
 			if len(t.usersOf(name)) == 0 {
 				ui.hints([]string{"in an entry of a server: ${secret:" + name + "}"})
 			}
 			return nil
 		},
 	}
+}
+
+// where says where a value is.
+func where(sealed bool) string {
+	if sealed {
+		return "sealed by a key in the keyring"
+	}
+	return "in a file that only you can read"
+}
+
+// inClear says why a value is not sealed, where it should be.
+func (u *ui) inClear(why string) {
+	if why != "" {
+		u.note("note", why)
+	}
+}
+
+// keyringSlow says what is waited for.
+func (u *ui) keyringSlow() {
+	u.note("note", "waiting for the keyring, which may be asking for its password")
 }
 
 // oneSecret is the name that is given. More words are most likely the value, which is in the shell's history then, and
@@ -155,11 +178,11 @@ func listSecretsCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			names, err := t.secretStore().Names()
+			list, err := t.secretStore().List()
 			if err != nil {
 				return err
 			}
-			return t.printSecrets(ui, names, cmd.Bool("json"))
+			return t.printSecrets(ui, list, cmd.Bool("json"))
 		},
 	}
 }
@@ -168,17 +191,26 @@ func listSecretsCommand(env Env, ui *ui) *cli.Command {
 type secretRow struct {
 	Name    string   `json:"name"`
 	Servers []string `json:"servers"` // whose entries refer to it
+	Kept    string   `json:"kept"`    // keyring or file
 }
 
-func (t *tenancy) printSecrets(ui *ui, names []string, asJSON bool) error {
+// place is where a value is, in a word.
+func place(sealed bool) string {
+	if sealed {
+		return "keyring"
+	}
+	return "file"
+}
+
+func (t *tenancy) printSecrets(ui *ui, list []secrets.Kept, asJSON bool) error {
 	rows, table := []secretRow{}, [][]cell{}
-	for _, name := range names {
-		row := secretRow{name, append([]string{}, t.usersOf(name)...)}
+	for _, s := range list {
+		row := secretRow{s.Name, append([]string{}, t.usersOf(s.Name)...), place(s.Sealed)}
 		used := strings.Join(row.Servers, " ")
 		if used == "" {
 			used = "-"
 		}
-		rows, table = append(rows, row), append(table, cells(name, used))
+		rows, table = append(rows, row), append(table, cells(s.Name, used, row.Kept))
 	}
 	out := newSheet(t.env)
 	if asJSON {
@@ -189,7 +221,7 @@ func (t *tenancy) printSecrets(ui *ui, names []string, asJSON bool) error {
 		ui.hints([]string{"to keep one: codemode secrets set NAME"})
 		return nil
 	}
-	return out.table([]string{"NAME", "USED BY"}, table)
+	return out.table([]string{"NAME", "USED BY", "KEPT IN"}, table)
 }
 
 func removeSecretsCommand(env Env, ui *ui) *cli.Command {

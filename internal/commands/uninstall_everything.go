@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/clientcfg/install"
 	"codemode/internal/fileerr"
+	"codemode/internal/keyring"
 )
 
 // everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs
@@ -53,6 +54,9 @@ func (s *installation) everything(ctx context.Context) error {
 		s.ui.note("note", "its folders stay: what clients' files were is in there")
 		return err
 	}
+	if !s.request.DryRun {
+		s.forgetKeys(interruptible)
+	}
 	for _, dir := range folders {
 		if s.request.DryRun {
 			s.ui.note("dry run", "would be removed: "+quote(dir))
@@ -67,6 +71,21 @@ func (s *installation) everything(ctx context.Context) error {
 		s.ui.note("note", "the program itself is "+quote(exe))
 	}
 	return nil
+}
+
+// forgetKeys removes what codemode has in the system's keyring; without what it sealed it is good for nothing.
+func (s *installation) forgetKeys(ctx context.Context) {
+	named, _ := filepath.Glob(filepath.Join(s.tenancy.paths.State, "*", "keyring.id"))
+	for _, file := range named {
+		ring := &keyring.Ring{Dir: filepath.Dir(file), Slow: s.ui.keyringSlow}
+		if err := ring.Forget(ctx); err != nil {
+			s.ui.warn(fmt.Sprintf("a key of codemode's stays in the keyring: %v", err))
+			return // nor will the others be removed
+		}
+	}
+	if len(named) > 0 {
+		s.ui.note("removed", "codemode's key in the keyring")
+	}
 }
 
 // keptIn is what the user has made with codemode that goes with its state, of any tenant: it cannot be made again.

@@ -25,6 +25,7 @@ type Config struct {
 	Servers      Servers      `koanf:"mcp"`    // [servers.NAME] are the servers themselves
 	Policy       Policy       `koanf:"policy"`
 	Audit        Audit        `koanf:"audit"`
+	Secrets      Secrets      `koanf:"secrets"`
 	Disk         Disk         `koanf:"disk"`
 	Discovery    Discovery    `koanf:"discovery"`
 	Catalog      Catalog      `koanf:"catalog"`
@@ -138,6 +139,11 @@ type Audit struct {
 
 	Arguments string `koanf:"arguments"` // "hashed" or "full"
 	Required  bool   `koanf:"required"`  // no call without its line
+}
+
+// Secrets says how what is secret is kept.
+type Secrets struct {
+	Store string `koanf:"store"` // "auto", "keyring" or "file"
 }
 
 // Discovery says which programs' MCP servers are used.

@@ -257,6 +257,11 @@ var keys = []key{
 	},
 
 	{
+		name: "secrets.store", kind: oneOf("auto", "keyring", "file"), def: "auto",
+		doc: "what seals secrets and tokens: auto (the keyring where it answers), keyring or file (nothing)",
+	},
+
+	{
 		name: "discovery.sources", kind: names, def: "all",
 		doc: "programs whose MCP servers are used, too: all, none, names, or -name",
 	},

@@ -62,6 +62,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Places:         map[string]string{},
 			ConfirmTimeout: 5 * time.Minute,
 		},
+		Secrets:   Secrets{Store: "auto"},
 		Audit:     Audit{MaxSize: 16 << 20, Keep: 8, Arguments: "hashed"},
 		Disk:      Disk{MaxSize: 1 << 30},
 		Discovery: Discovery{Sources: []string{"all"}},

@@ -98,6 +98,7 @@ func TestProjectMayNot(t *testing.T) {
 		"audit.keep":              `0`,
 		"audit.arguments":         `"full"`,
 		"audit.required":          `true`,
+		"secrets.store":           `"file"`,
 		"log.format":              `"json"`,
 		"repl.history":            `true`,
 		"registry.address":        `"https://evil.example"`,

@@ -16,6 +16,7 @@
 //	mounts        mounting in a namespace of one's own
 //	memcg         groups of the version 1 of cgroups, which count memory
 //	devices, exchange, pipes, sparse files, symlinks    kinds of files, and what can be done with them
+//	dbus          dbus-daemon, the bus that keyrings are reached by
 //	unprivileged  not being root
 //
 // Switches, without which a test is skipped or takes a sample; a test that is asked for and cannot run is a failure:

@@ -1,8 +1,9 @@
 // Package secrets keeps values that entries of servers refer to by name, so that none of them has to stand in a file
 // that is shared or shown.
 //
-// It owns one file of the tenant's, which its user alone can read, and changes it under a lock. It never logs or shows
-// a value, and names none in an error. Nothing needs closing.
+// It owns one file of the tenant's, which its user alone can read, and changes it under a lock; where a keyring
+// answers, values are sealed in there (package keyring). It never logs or shows a value, and names none in an error.
+// Nothing needs closing.
 package secrets
 
 import (
@@ -22,6 +23,7 @@ import (
 
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
+	"codemode/internal/keyring"
 	"codemode/internal/lazyregexp"
 )
 
@@ -37,7 +39,41 @@ var errNowhere = errors.New("there is no folder for the state of codemode, so no
 
 // A Store is the secrets of a tenant, in a file whose folder is made when the first is kept. Of the zero value there
 // are none.
-type Store struct{ File string }
+type Store struct {
+	File string
+	Ring *keyring.Ring // nil: values stand in the file in the clear
+}
+
+// value is one as it stands in the file: a text, or sealed.
+type value struct {
+	text   string
+	sealed *keyring.Sealed
+}
+
+// MarshalJSON is how it stands there.
+func (v value) MarshalJSON() ([]byte, error) {
+	if v.sealed != nil {
+		return json.Marshal(v.sealed)
+	}
+	return json.Marshal(v.text)
+}
+
+// UnmarshalJSON reads it.
+func (v *value) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, &v.text)
+	}
+	if err := json.Unmarshal(data, &v.sealed); err != nil || v.sealed == nil || v.sealed.Key == "" {
+		return errors.New("it is no value")
+	}
+	return nil
+}
+
+// A Kept is a secret without its value.
+type Kept struct {
+	Name   string
+	Sealed bool // by a key in the keyring
+}
 
 // CheckName refuses what cannot be the name of a secret.
 func CheckName(name string) error {
@@ -47,52 +83,92 @@ func CheckName(name string) error {
 	return fmt.Errorf("%.80q is no name for a secret: letters, digits, _, . and -, at most 64 of them", name)
 }
 
-// Names are those of all secrets, in order.
-func (s *Store) Names() ([]string, error) {
+// List are all secrets, in the order of their names. No keyring is asked.
+func (s *Store) List() (list []Kept, err error) {
 	values, err := s.read()
-	return slices.Sorted(maps.Keys(values)), err
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, Kept{name, values[name].sealed != nil})
+	}
+	return list, err
+}
+
+// Has is nil where there is a secret of that name, whatever its value: no keyring is asked.
+func (s *Store) Has(name string) error {
+	values, err := s.read()
+	if _, ok := values[name]; err == nil && !ok {
+		err = ErrNone
+	}
+	return err
 }
 
 // Get returns a value; [ErrNone] where there is none of that name.
-func (s *Store) Get(name string) (string, error) {
+func (s *Store) Get(ctx context.Context, name string) (string, error) {
 	values, err := s.read()
 	if err != nil {
 		return "", err
 	}
-	value, ok := values[name]
-	if !ok {
+	v, ok := values[name]
+	switch {
+	case !ok:
 		return "", ErrNone
+	case v.sealed == nil:
+		return v.text, nil
 	}
-	return value, nil
+	text, err := s.Ring.Open(ctx, about(name), v.sealed)
+	if err != nil {
+		return "", fmt.Errorf("opening the secret %q: %w", name, err)
+	}
+	return string(text), nil
 }
 
-// Set keeps a value. It says whether there was another before.
-func (s *Store) Set(ctx context.Context, name, value string) (replaced bool, err error) {
-	switch err := CheckName(name); {
-	case err != nil:
-		return false, err
-	case value == "":
-		return false, errors.New("the secret is empty")
-	case len(value) > MaxValue:
-		return false, fmt.Errorf("the secret has more than the %d bytes that are kept", MaxValue)
-	case strings.ContainsAny(value, "\x00\r\n"):
-		return false, errors.New("the secret has more than one line, or a zero byte, which no header and no variable can hold")
-	case !utf8.ValidString(value):
-		return false, errors.New("the secret is not in UTF-8, as it must be to be kept unchanged")
-	case strings.ContainsFunc(value, unicode.IsControl):
-		return false, errors.New("the secret has a control character, such as a key typed by mistake leaves")
+// about is what a secret is sealed as.
+func about(name string) string { return "secret " + name }
+
+// check refuses a value that could not be kept as it is.
+func check(text string) error {
+	switch {
+	case text == "":
+		return errors.New("the secret is empty")
+	case len(text) > MaxValue:
+		return fmt.Errorf("the secret has more than the %d bytes that are kept", MaxValue)
+	case strings.ContainsAny(text, "\x00\r\n"):
+		return errors.New("the secret has more than one line, or a zero byte, which no header and no variable can hold")
+	case !utf8.ValidString(text):
+		return errors.New("the secret is not in UTF-8, as it must be to be kept unchanged")
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return errors.New("the secret has a control character, such as a key typed by mistake leaves")
 	}
-	err = s.change(ctx, func(values map[string]string) error {
-		_, replaced = values[name]
-		values[name] = value
+	return nil
+}
+
+// A Setting says how a value was kept.
+type Setting struct {
+	Replaced bool   // another one
+	Sealed   bool   // by a key in the keyring
+	Why      string // why not, where it was to be
+}
+
+// Set keeps a value.
+func (s *Store) Set(ctx context.Context, name, text string) (done Setting, err error) {
+	if err := errors.Join(CheckName(name), check(text)); err != nil {
+		return done, err
+	}
+	v := value{text: text} // sealed before the lock is taken: a keyring may be waiting for its user
+	if v.sealed, done.Why, err = s.Ring.Seal(ctx, about(name), []byte(text)); err != nil {
+		return done, err
+	}
+	done.Sealed = v.sealed != nil
+	err = s.change(ctx, func(values map[string]value) error {
+		_, done.Replaced = values[name]
+		values[name] = v
 		return nil
 	})
-	return replaced, err
+	return done, err
 }
 
 // Remove forgets secrets: all that are named, or, where one is not kept, none.
 func (s *Store) Remove(ctx context.Context, names ...string) error {
-	return s.change(ctx, func(values map[string]string) error {
+	return s.change(ctx, func(values map[string]value) error {
 		for _, name := range names {
 			if _, ok := values[name]; !ok {
 				return fmt.Errorf("%.80q: %w", name, ErrNone)
@@ -105,8 +181,8 @@ func (s *Store) Remove(ctx context.Context, names ...string) error {
 	})
 }
 
-func (s *Store) read() (map[string]string, error) {
-	values := map[string]string{}
+func (s *Store) read() (map[string]value, error) {
+	values := map[string]value{}
 	if s.File == "" {
 		return values, nil
 	}
@@ -147,7 +223,7 @@ func (e *OpenError) Error() string {
 func (e *OpenError) Hint() []string { return []string{fmt.Sprintf("chmod 600 '%s'", e.File)} }
 
 // change does something to the values and writes them, under the lock.
-func (s *Store) change(ctx context.Context, change func(map[string]string) error) error {
+func (s *Store) change(ctx context.Context, change func(map[string]value) error) error {
 	if s.File == "" {
 		return errNowhere
 	}

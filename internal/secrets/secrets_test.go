@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,17 +21,23 @@ func TestAtOnce(t *testing.T) {
 		name := fmt.Sprintf("name-%02d", i)
 		want = append(want, name)
 		work.Go(func() {
-			if _, err := (&Store{file}).Set(t.Context(), name, "value of "+name); err != nil {
+			if _, err := (&Store{File: file}).Set(t.Context(), name, "value of "+name); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	work.Wait()
-	s := &Store{file}
-	if names, err := s.Names(); err != nil || !slices.Equal(names, want) {
-		t.Errorf("%v, %v", names, err)
+	s := &Store{File: file}
+	list, err := s.List()
+	for i := range list {
+		if list[i] != (Kept{Name: want[i]}) {
+			t.Errorf("%v instead of %q", list[i], want[i])
+		}
 	}
-	if v, err := s.Get("name-07"); err != nil || v != "value of name-07" {
+	if err != nil || len(list) != len(want) {
+		t.Errorf("%v, %v", list, err)
+	}
+	if v, err := s.Get(t.Context(), "name-07"); err != nil || v != "value of name-07" {
 		t.Errorf("%q, %v", v, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".new-*")); len(left) > 0 {
@@ -47,8 +52,8 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := &Store{file}
-		_, get := s.Get("a")
+		s := &Store{File: file}
+		_, get := s.Get(t.Context(), "a")
 		_, set := s.Set(t.Context(), "b", "hush")
 		for _, err := range []error{get, set} {
 			if err == nil || strings.Contains(err.Error(), "hush") {
@@ -63,7 +68,7 @@ func TestDamaged(t *testing.T) {
 
 // TestRefused holds that what could not be kept as it is is not kept, and no error says what it was.
 func TestRefused(t *testing.T) {
-	s := &Store{filepath.Join(t.TempDir(), "secrets.json")}
+	s := &Store{File: filepath.Join(t.TempDir(), "secrets.json")}
 	for _, value := range []string{
 		"", "hush\x1b[A", "hush\t", "hush\xff", "hush\u0085", "hush\nhush", strings.Repeat("h", MaxValue+3),
 	} {
@@ -87,7 +92,7 @@ func TestNoRegularFile(t *testing.T) {
 	if err := os.Symlink(target, file); err != nil {
 		require.Lacking(t, "symlinks", "%v", err)
 	}
-	if _, err := (&Store{file}).Set(t.Context(), "a", "hush"); err == nil || !strings.Contains(err.Error(), "no regular") {
+	if _, err := (&Store{File: file}).Set(t.Context(), "a", "hush"); err == nil || !strings.Contains(err.Error(), "no regular") {
 		t.Error(err)
 	}
 	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
@@ -96,7 +101,7 @@ func TestNoRegularFile(t *testing.T) {
 }
 
 func TestNowhere(t *testing.T) {
-	if _, err := (&Store{}).Get("a"); !errors.Is(err, ErrNone) {
+	if _, err := (&Store{}).Get(t.Context(), "a"); !errors.Is(err, ErrNone) {
 		t.Error(err)
 	}
 	if _, err := (&Store{}).Set(t.Context(), "a", "b"); !errors.Is(err, errNowhere) {

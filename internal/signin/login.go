@@ -32,6 +32,9 @@ type Login struct {
 	// Show tells the user where to sign in. The context ends when they have, or will not.
 	Show func(ctx context.Context, address string)
 
+	// Clear, when set, is told why tokens are not sealed by the keyring, where they should be.
+	Clear func(why string)
+
 	// Pasted, when set, brings the address that a browser was sent back to, from a user whose browser is elsewhere.
 	Pasted func(ctx context.Context) (string, error)
 }
@@ -43,7 +46,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
-	before, _ := l.Store.Load(l.Server)
+	before, _ := l.Store.Load(ctx, l.Server)
 	if before.Issuer != at.server.Issuer {
 		before = Grant{}
 	}
@@ -73,12 +76,25 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 		return Grant{}, fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
 	}
 	g.take(answer)
+	err = l.keep(ctx, &g)
+	return g, err
+}
+
+// keep keeps what was granted. The keyring is asked before the lock is taken: it may be waiting for its user.
+func (l *Login) keep(ctx context.Context, g *Grant) error {
+	why, err := l.Store.seal(ctx, g)
+	if err != nil {
+		return err
+	}
+	if why != "" && l.Clear != nil {
+		l.Clear(why)
+	}
 	lock, err := l.Store.lock(ctx, l.Server)
 	if err != nil {
-		return Grant{}, err
+		return err
 	}
 	defer lock.Close()
-	return g, l.Store.keep(g)
+	return l.Store.keep(*g)
 }
 
 // scopes are those to ask for: never fewer than were granted.

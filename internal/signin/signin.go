@@ -1,9 +1,9 @@
 // Package signin is how codemode's user signs in to servers by URL: OAuth 2.1 as revision 2025-11-25 of MCP has it.
 //
 // It owns what authorization servers have granted, a file for each server in a folder of the tenant's, readable by its
-// user alone. It never opens a browser and never asks anybody (commands does), and nothing outside of it sees a refresh
-// token. What a [Store] keeps is shared by all processes of the tenant, under a lock a server, so that one of them
-// refreshes for all.
+// user alone; where a keyring answers, tokens are sealed in there (package keyring). It never opens a browser and never
+// asks anybody (commands does), and nothing outside of it sees a refresh token. What a [Store] keeps is shared by all
+// processes of the tenant, under a lock a server, so that one of them refreshes for all.
 package signin
 
 import (
@@ -25,6 +25,7 @@ import (
 
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
+	"codemode/internal/keyring"
 	"codemode/internal/publicnet"
 )
 
@@ -38,9 +39,20 @@ type Grant struct {
 	RevokeURL    string    `json:"revokeURL,omitempty"`
 	Client       Client    `json:"client"`
 	Scopes       []string  `json:"scopes,omitempty"`
-	AccessToken  string    `json:"accessToken"`
-	RefreshToken string    `json:"refreshToken,omitempty"`
 	Expires      time.Time `json:"expires,omitzero"` // of the access token; zero where that was not said
+	AccessToken  string    `json:"accessToken,omitempty"`
+	RefreshToken string    `json:"refreshToken,omitempty"`
+
+	// Sealed is the tokens and the client's secret, which then stand nowhere else in the file.
+	Sealed *keyring.Sealed `json:"sealed,omitempty"`
+	Renews bool            `json:"renews,omitempty"` // the access token can be had anew without its user
+}
+
+// hidden is what is sealed of a grant.
+type hidden struct {
+	Access  string `json:"access"`
+	Refresh string `json:"refresh,omitempty"`
+	Client  string `json:"client,omitempty"` // the secret
 }
 
 // A Client is codemode as an authorization server knows it.
@@ -58,8 +70,9 @@ var ErrSignedOut = errors.New("nobody is signed in")
 // entry is granted is not a user's own, nor another project's: a stranger's entry never has the sign-in of one's own.
 type Store struct {
 	Dir     string
-	Project string       // folder of the project whose entries these are; empty for a user's own
-	HTTP    *http.Client // nil is one for the server, which no document leads to this machine or its network
+	Project string        // folder of the project whose entries these are; empty for a user's own
+	Ring    *keyring.Ring // nil: tokens stand in files in the clear
+	HTTP    *http.Client  // nil is one for the server, which no document leads to this machine or its network
 }
 
 // client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere.
@@ -106,13 +119,47 @@ func (s *Store) file(server string) string {
 }
 
 // Load returns what is kept for a server; [ErrSignedOut] where that is nothing.
-func (s *Store) Load(server string) (Grant, error) {
+func (s *Store) Load(ctx context.Context, server string) (Grant, error) {
 	if s.Dir == "" {
 		return Grant{}, ErrSignedOut
 	}
-	return load(s.file(server))
+	g, err := load(s.file(server))
+	if err != nil || g.Sealed == nil {
+		return g, err
+	}
+	var h hidden
+	text, err := s.Ring.Open(ctx, g.about(), g.Sealed)
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	if err != nil {
+		return Grant{}, fmt.Errorf("opening the sign-in at %q: %w", g.Issuer, err)
+	}
+	g.AccessToken, g.RefreshToken, g.Client.Secret = h.Access, h.Refresh, h.Client
+	return g, nil
 }
 
+// about is what a grant is sealed as.
+func (g *Grant) about() string { return "sign-in " + canonical(g.Server) + " " + g.Project }
+
+// seal has the grant's tokens be sealed, where they can be; why says why they are not, where they should be.
+func (s *Store) seal(ctx context.Context, g *Grant) (why string, err error) {
+	g.Sealed, why, err = s.Ring.Seal(ctx, g.about(), g.hide())
+	return why, err
+}
+
+// sealAgain has the tokens of a grant that is sealed be sealed as they are now.
+func (s *Store) sealAgain(ctx context.Context, g *Grant) (err error) {
+	g.Sealed, err = s.Ring.Again(ctx, g.about(), g.hide(), g.Sealed)
+	return err
+}
+
+func (g *Grant) hide() []byte {
+	text, _ := json.Marshal(hidden{g.AccessToken, g.RefreshToken, g.Client.Secret}) // of texts, which cannot fail
+	return text
+}
+
+// load reads a file as it is: of a grant that is sealed, without the tokens.
 func load(file string) (g Grant, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +174,8 @@ func load(file string) (g Grant, err error) {
 	return g, nil
 }
 
-// List returns every grant that is kept and can be read.
+// List returns every grant that is kept and can be read, without the tokens of those that are sealed: no keyring is
+// asked.
 func (s *Store) List() (list []Grant) {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.json"))
 	for _, file := range files {
@@ -138,8 +186,12 @@ func (s *Store) List() (list []Grant) {
 	return list
 }
 
-// keep writes a grant, under the lock of its server.
+// keep writes a grant, under the lock of its server. What is sealed is not written in the clear.
 func (s *Store) keep(g Grant) error {
+	g.Renews = g.renews()
+	if g.Sealed != nil {
+		g.AccessToken, g.RefreshToken, g.Client.Secret = "", "", ""
+	}
 	data, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {
 		return err
@@ -196,17 +248,23 @@ func (s *Store) lock(ctx context.Context, server string) (*flock.Flock, error) {
 
 // Remove forgets a server's grant, and has its authorization server forget it where that can be done.
 func (s *Store) Remove(ctx context.Context, server string) error {
+	g, unread := s.Load(ctx, server) // before the lock is taken: a keyring may be waiting for its user
+	if errors.Is(unread, ErrSignedOut) {
+		return unread
+	}
 	lock, err := s.lock(ctx, server)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	g, err := s.Load(server)
-	if errors.Is(err, ErrSignedOut) {
-		return err
+	if now, err := s.Load(ctx, server); err == nil {
+		g = now // refreshed by another process
 	}
 	if err := os.Remove(s.file(server)); err != nil {
 		return err
+	}
+	if unread != nil {
+		return fmt.Errorf("the sign-in is removed here; its authorization server was not told: %w", unread)
 	}
 	if g.RevokeURL == "" {
 		return nil

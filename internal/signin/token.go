@@ -20,7 +20,7 @@ const early = time.Minute
 // refused. However many ask, in however many processes, one of them refreshes. [ErrSignedOut] says that a user must
 // sign in.
 func (s *Store) Token(ctx context.Context, server, refused string) (string, error) {
-	g, err := s.Load(server)
+	g, err := s.Load(ctx, server)
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +32,7 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 		return "", err
 	}
 	defer lock.Close()
-	if g, err = s.Load(server); err != nil { // it may be another's by now
+	if g, err = s.Load(ctx, server); err != nil { // it may be another's by now
 		return "", err
 	}
 	if g.usable(refused) {
@@ -52,8 +52,16 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 		return "", fmt.Errorf("refreshing the sign-in at %q: %w", g.Issuer, err)
 	}
 	g.take(fresh)
+	if g.Sealed != nil { // what stands in the file in the clear stays there until its user signs in again
+		if err := s.sealAgain(ctx, &g); err != nil {
+			return "", err
+		}
+	}
 	return g.AccessToken, s.keep(g)
 }
+
+// renews says whether the access token can be had anew without its user.
+func (g *Grant) renews() bool { return g.RefreshToken != "" }
 
 // usable says whether the access token is worth being sent.
 func (g *Grant) usable(refused string) bool {

@@ -124,15 +124,16 @@ var floor = map[string][]string{
 	"clientcfg": {"config", "fileerr", "filelock", "hint", "redact"},
 	"upstream":  {"config", "hint", "proc", "publicnet", "redact"},
 	"sandbox":   {"fileerr", "hint", "proc"},
+	"inquiry":   {"visible"},
 	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},
 	"bridge": {
-		"config", "policy", "audit", "fair", "guest", "catalog", "hint", "picture", "proc", "quota", "redact",
+		"config", "policy", "audit", "fair", "guest", "catalog", "hint", "inquiry", "picture", "proc", "quota", "redact",
 		"upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
-		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "keyring", "quota", "registry",
-		"sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
+		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "inquiry", "keyring", "quota",
+		"registry", "sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 
@@ -158,7 +159,7 @@ var testOnly = []string{
 var usedByTests = append([]string{"clientcfg"}, testOnly...)
 
 // sdkUsers are the packages that may speak MCP through the SDK.
-var sdkUsers = []string{"upstream", "signin", "bridge", "fakemcp", "testscripts", "chaos", "bench"}
+var sdkUsers = []string{"upstream", "signin", "inquiry", "bridge", "fakemcp", "testscripts", "chaos", "bench"}
 
 const (
 	module = "codemode/internal/"

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/inquiry"
 )
 
 // decisions is the form in which a client asks its user. enumNames is what clients before revision 2025-11-25 show,
@@ -43,15 +45,27 @@ func answer(r *mcp.ElicitResult) Answer {
 	return map[string]Answer{"once": Once, "run": ForRun, "session": ForSession}[decision]
 }
 
+// approve has a client ask its user about a call.
+func approve(ask inquiry.Responder) Asker {
+	return func(ctx context.Context, q Question) (Answer, error) {
+		response, err := ask(ctx, elicitation(q))
+		if err != nil {
+			return No, fmt.Errorf("the client did not ask its user: %w", err)
+		}
+		result, _ := response.(*mcp.ElicitResult)
+		return answer(result), nil
+	}
+}
+
 // cannotElicit is why nobody can be asked by a client.
 const cannotElicit = "this client cannot ask its user (it does not offer MCP elicitation)"
 
 // elicits reports whether a client shows forms to its user. One that offers elicitation and says no more does.
-func elicits(c *mcp.ClientCapabilities) bool { return can(c, &mcp.ElicitParams{}) }
+func elicits(c *inquiry.Capabilities) bool { return inquiry.Can(c, &mcp.ElicitParams{}) }
 
 // request has a client answer, by a request of ours to it.
-func request(s *mcp.ServerSession) Responder {
-	return func(ctx context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+func request(s *mcp.ServerSession) inquiry.Responder {
+	return func(ctx context.Context, request inquiry.Request) (inquiry.Response, error) {
 		switch p := request.(type) {
 		case *mcp.ElicitParams:
 			return s.Elicit(ctx, p)

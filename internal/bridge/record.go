@@ -7,9 +7,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"codemode/internal/audit"
+	"codemode/internal/inquiry"
 )
 
 // maxRefusals is how many calls of a run that were not made have a line each: they cost their caller nothing, and would
@@ -129,19 +128,19 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // recordAsked writes of what a server asked in the middle of a call, and not what was answered.
 func (r *run) recordAsked(
-	server, tool string, request mcp.InputRequest, response mcp.InputResponse, err error, took time.Duration,
+	server, tool string, request inquiry.Request, response inquiry.Response, err error, took time.Duration,
 ) {
 	rec := audit.Record{
 		Event: audit.Asked, Server: server, Tool: "sampling/createMessage", Outcome: "ok", MS: ms(took),
 	}
-	if _, ok := request.(*mcp.ElicitParams); ok {
+	if inquiry.IsElicitation(request) {
 		rec.Tool = "elicitation/create"
 	}
 	if rec.Note = "asked by the server"; tool != "" {
 		rec.Note += " in " + tool
 	}
-	if result, ok := response.(*mcp.ElicitResult); ok && result != nil {
-		rec.Note += ": " + result.Action
+	if action := inquiry.Action(response); action != "" {
+		rec.Note += ": " + action
 	}
 	if err != nil || response == nil {
 		rec.Outcome = string(callFailed)

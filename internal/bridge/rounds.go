@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/inquiry"
 	"codemode/internal/visible"
 )
 
@@ -116,9 +117,9 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 }
 
 // askedBy has the client be asked so.
-func (c *caller) askedBy(ask Responder) {
+func (c *caller) askedBy(ask inquiry.Responder) {
 	if c.respond = ask; elicits(c.can) {
-		c.ask = ask.approve
+		c.ask = approve(ask)
 	}
 }
 

@@ -13,12 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"codemode/internal/audit"
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/inquiry"
 	"codemode/internal/sandbox"
 	"codemode/internal/servers"
 	"codemode/internal/telemetry"
@@ -49,8 +48,8 @@ type Request struct {
 	Unasked string
 
 	// Respond answers what servers ask in the middle of calls, and Can is what of that it can.
-	Respond Responder
-	Can     *mcp.ClientCapabilities
+	Respond inquiry.Responder
+	Can     *inquiry.Capabilities
 
 	// Progress, when set, is told what servers say of the progress of calls. It waits for nothing.
 	Progress func(text string)
@@ -118,8 +117,8 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 	if _, bad := b.selected(req.Servers); bad != nil {
 		return *bad
 	}
-	if b.client.Load() == nil && req.Can != nil {
-		b.client.Store(&client{can: req.Can})
+	if req.Can != nil {
+		b.Meet(Client{Can: req.Can})
 	}
 	s, err := b.lockSession(ctx, req.Session)
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/internal/catalog"
+	"codemode/internal/inquiry"
 	"codemode/internal/telemetry"
 	"codemode/internal/visible"
 )
@@ -65,21 +66,20 @@ func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // meet notes who the client is before anything is done for it.
 func (b *Bridge) meet(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if s, ok := req.GetSession().(*mcp.ServerSession); ok && b.client.Load() == nil {
+		if s, ok := req.GetSession().(*mcp.ServerSession); ok {
 			if p := s.InitializeParams(); p != nil && p.Capabilities != nil {
-				c := &client{can: p.Capabilities, done: s.NotifyElicitationComplete}
+				c := Client{Can: p.Capabilities, Opened: func(ctx context.Context, id string) error {
+					return s.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
+				}}
 				if p.ProtocolVersion < severalRounds {
-					c.roots = inTurn(request(s))
+					c.Roots = inquiry.InTurn(request(s))
 				}
-				b.client.CompareAndSwap(nil, c)
+				b.Meet(c)
 			}
 		}
 		return next(ctx, method, req)
 	}
 }
-
-// codeRefused is of the codes that JSON-RPC leaves to servers; none that makes a client try another way.
-const codeRefused = -32000
 
 // Refuse answers whatever a client asks with why, until it goes away or ctx ends: a server that just ended would leave
 // its user to guess.
@@ -92,7 +92,7 @@ func Refuse(
 	)
 	s.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
 		return func(context.Context, string, mcp.Request) (mcp.Result, error) {
-			return nil, &jsonrpc.Error{Code: codeRefused, Message: why.Error()}
+			return nil, &jsonrpc.Error{Code: inquiry.CodeRefused, Message: why.Error()}
 		}
 	})
 	return serveConn(ctx, s, in, out, log)
@@ -130,7 +130,7 @@ func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.Writ
 type caller struct {
 	ask     Asker  // nil where nobody can be asked
 	unasked string // why
-	respond Responder
+	respond inquiry.Responder
 	can     *mcp.ClientCapabilities
 
 	progress func(text string) // tells it what servers say of calls

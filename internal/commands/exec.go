@@ -14,6 +14,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/inquiry"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/telemetry"
 
@@ -137,7 +138,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		defer terminal.close()
 		req.StdinLock = &terminal.typing
 		req.Ask = terminal.ask
-		req.Respond, req.Can = bridge.Person(terminal.fill).Respond, bridge.PersonCan()
+		req.Respond, req.Can = inquiry.Person(terminal.fill).Respond, inquiry.PersonCan()
 	}
 	if len(servers) > 0 {
 		req.Servers = servers

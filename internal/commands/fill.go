@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codemode/internal/bridge"
+	"codemode/internal/inquiry"
 
 	"golang.org/x/term"
 )
 
 // fill puts what a server asks before the user: to open a URL, or to fill in a form, line by line. As with a call, it
 // is a word that agrees; what the server says stands behind bars, so that nothing of it passes for codemode's.
-func (t *terminal) fill(ctx context.Context, q bridge.Inquiry) (values map[string]any, yes bool, err error) {
+func (t *terminal) fill(ctx context.Context, q inquiry.Prompt) (values map[string]any, yes bool, err error) {
 	err = t.put(ctx, oneLine(q.Who)+"\n"+t.barred(q.Text), func(word string) error {
 		if yes, err = t.agree(ctx, q, word); yes && err == nil {
 			values, err = t.fields(ctx, q.Fields)
@@ -63,7 +63,7 @@ func barredLines(text string, columns int) (lines []string) {
 }
 
 // agree has the user say whether the server gets what it wants.
-func (t *terminal) agree(ctx context.Context, q bridge.Inquiry, word string) (bool, error) {
+func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bool, error) {
 	what := "fill in its form, which that server gets"
 	if q.URL != "" {
 		fmt.Fprintf(t.out, "It wants you to open this, at your own risk:\n  %s\n", oneLine(q.URL))
@@ -87,7 +87,7 @@ func (t *terminal) agree(ctx context.Context, q bridge.Inquiry, word string) (bo
 }
 
 // fields reads a value for each field. One that is not understood maxWrong times ends it as Ctrl-D does.
-func (t *terminal) fields(ctx context.Context, list []bridge.Field) (map[string]any, error) {
+func (t *terminal) fields(ctx context.Context, list []inquiry.Field) (map[string]any, error) {
 	values := map[string]any{}
 	for _, f := range list {
 		about := ""

@@ -14,6 +14,7 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
+	"codemode/internal/inquiry"
 	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
@@ -120,7 +121,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if r.asks = openTerminal(env, s); r.asks != nil {
 		defer r.asks.close()
 		r.req.Ask = r.asks.ask
-		r.req.Respond, r.req.Can = bridge.Person(r.asks.fill).Respond, bridge.PersonCan()
+		r.req.Respond, r.req.Can = inquiry.Person(r.asks.fill).Respond, inquiry.PersonCan()
 	}
 	r.keys, r.past = &keys{Reader: env.Stdin}, openHistory(t.historyFile())
 	r.open()

@@ -1,4 +1,4 @@
-package bridge
+package inquiry
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
@@ -21,9 +22,9 @@ const (
 	maxURLShown     = 4 << 10
 )
 
-// presentable is what a server asks, as a user may be shown it: it says which server asks, and has no characters that
+// Presentable is what a server asks, as a user may be shown it: it says which server asks, and has no characters that
 // are not seen or rearrange others. tool is empty where nobody knows which call it is.
-func presentable(server, tool string, request mcp.InputRequest) (mcp.InputRequest, error) {
+func Presentable(server, tool string, request Request) (Request, error) {
 	asked, ok := request.(*mcp.ElicitParams)
 	if !ok {
 		return request, nil // by its protocol it is the client that shows what its model is asked
@@ -42,7 +43,7 @@ func presentable(server, tool string, request mcp.InputRequest) (mcp.InputReques
 		if err := checkURL(p.URL); err != nil {
 			return nil, err
 		}
-		p.ElicitationID = elicitationID(server, p.ElicitationID)
+		p.ElicitationID = ID(server, p.ElicitationID)
 		return &p, nil
 	}
 	if p.Mode != "form" && p.Mode != "" {
@@ -135,5 +136,5 @@ func appendText(b []byte, text string, prose bool) ([]byte, error) {
 	} else if !utf8.ValidString(text) || strings.ContainsFunc(text, visible.Hidden) {
 		return nil, fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
 	}
-	return append(b, mustJSON(text)...), nil
+	return jsontext.AppendQuote(b, text)
 }

@@ -1,4 +1,4 @@
-package bridge
+package inquiry
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"codemode/internal/visible"
 )
 
-// An Inquiry is what a server asks a person at a terminal: to fill in a form, or to open a URL. Its texts hold nothing
+// A Prompt is what a server asks a person at a terminal: to fill in a form, or to open a URL. Its texts hold nothing
 // that a reader would not see.
-type Inquiry struct {
+type Prompt struct {
 	Who    string // which server asks, and in which call: one line
 	Text   string // what it says, of any number of lines
 	URL    string // empty for a form
@@ -33,16 +33,16 @@ type Field struct {
 	needed bool
 }
 
-// A Person answers an inquiry, with a value for each field; yes is false for a no.
-type Person func(context.Context, Inquiry) (values map[string]any, yes bool, err error)
+// A Person answers a prompt, with a value for each field; yes is false for a no.
+type Person func(context.Context, Prompt) (values map[string]any, yes bool, err error)
 
 // Respond has the person answer what servers ask.
-func (ask Person) Respond(ctx context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+func (ask Person) Respond(ctx context.Context, request Request) (Response, error) {
 	p, ok := request.(*mcp.ElicitParams)
 	if !ok {
 		return nil, fmt.Errorf("nobody at a terminal can be asked for a %T", request)
 	}
-	q := Inquiry{URL: p.URL}
+	q := Prompt{URL: p.URL}
 	q.Who, q.Text, _ = strings.Cut(p.Message, "\n")
 	schema, _ := p.RequestedSchema.(json.RawMessage)
 	var err error
@@ -60,7 +60,7 @@ func (ask Person) Respond(ctx context.Context, request mcp.InputRequest) (mcp.In
 }
 
 // PersonCan is what a person at a terminal can be asked for.
-func PersonCan() *mcp.ClientCapabilities {
+func PersonCan() *Capabilities {
 	return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 	}}

@@ -1,4 +1,4 @@
-package bridge
+package inquiry
 
 import (
 	"context"
@@ -35,8 +35,8 @@ func TestForm(t *testing.T) {
 		"abc|r|1|1|perhaps|":   "it is neither yes nor no",
 		"abc|r|1|1|y|x, blue|": `"blue" is not among them`,
 	} {
-		var asked Inquiry
-		person := Person(func(_ context.Context, q Inquiry) (map[string]any, bool, error) {
+		var asked Prompt
+		person := Person(func(_ context.Context, q Prompt) (map[string]any, bool, error) {
 			asked = q
 			values := map[string]any{}
 			for i, line := range strings.Split(typed, "|") {
@@ -59,7 +59,8 @@ func TestForm(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		} else {
-			got = string(mustJSON(response.(*mcp.ElicitResult).Content))
+			content, _ := json.Marshal(response.(*mcp.ElicitResult).Content)
+			got = string(content)
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", typed, got, want)

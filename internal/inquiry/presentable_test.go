@@ -1,0 +1,48 @@
+package inquiry
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestPresentable is about what a server may show to a user.
+func TestPresentable(t *testing.T) {
+	form := func(schema string) *mcp.ElicitParams {
+		return &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)}
+	}
+	for _, c := range []struct {
+		asked *mcp.ElicitParams
+		want  string // the form or URL that is shown, or a part of the error
+	}{
+		{
+			form(`{"properties":{"z":{"title":"a\u0007b","default":1.50},"a":{"enum":["x\u00e9"],"enumNames":["\u202e"]}}}`),
+			`{"properties":{"z":{"title":"a\\x07b","default":1.50},"a":{"enum":["xé"],"enumNames":["\\u202e"]}}}`,
+		},
+		{form(`{"properties":{"a\u202e":{}}}`), "characters that are not seen"},
+		{form(`{"properties":{"a":{"enum":["\u0000"]}}}`), "characters that are not seen"},
+		{form(`{"properties":{"a":{},"a":{"type":"string"}}}`), "two members"},
+		{form(`{"title":"` + strings.Repeat("x", maxFormShown) + `"}`), "more than"},
+		{form(``), "requestedSchema"},
+		{&mcp.ElicitParams{URL: "https://a.example/b?c=d"}, "https://a.example/b?c=d"},
+		{&mcp.ElicitParams{URL: "https://a.example@b.example/"}, "user's name"},
+		{&mcp.ElicitParams{URL: "javascript:alert(1)"}, "no http"},
+		{&mcp.ElicitParams{URL: "https://а.example/"}, "characters that no URL has"},
+		{&mcp.ElicitParams{Mode: "window"}, "no elicitation of mode"},
+	} {
+		shown, err := Presentable("s", "t", c.asked)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if p := shown.(*mcp.ElicitParams); p.Mode == "url" {
+			got = p.URL
+		} else {
+			got = string(p.RequestedSchema.(json.RawMessage))
+		}
+		if !strings.Contains(got, c.want) || err == nil && got != c.want {
+			t.Errorf("%+v: %q, %v, want %q", c.asked, got, err, c.want)
+		}
+	}
+}

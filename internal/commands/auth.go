@@ -45,8 +45,8 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 		Name:      "login",
 		Usage:     "sign in to a server by URL, in a browser",
 		ArgsUsage: "SERVER",
-		Description: "The browser may be on another machine: paste the address that it ends at, even\n" +
-			"if it shows an error there.",
+		Description: "The browser may be on another machine: type the code there that is shown, or,\n" +
+			"where there is none, paste the address that it ends at, even if that fails.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:  "scope",
@@ -56,7 +56,7 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringFlag{Name: "client-id", Usage: "`ID` of codemode at its authorization server", Local: true},
 			&cli.StringFlag{
 				Name:  "client-secret-from",
-				Usage: "`VARIABLE` that holds the secret of that registration",
+				Usage: "`VARIABLE` that holds its secret; or secret:NAME",
 				Local: true,
 			},
 			&cli.StringFlag{
@@ -64,6 +64,12 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 				Usage: "`URL` of a document about codemode, for an ID",
 				Local: true,
 			},
+			&cli.BoolFlag{
+				Name:  "client-credentials",
+				Usage: "sign in as that registration itself, without a user",
+				Local: true,
+			},
+			&cli.BoolFlag{Name: "device", Usage: "show a code to type on any device, or fail", Local: true},
 			&cli.BoolFlag{Name: "no-browser", Usage: "open none: only print the address", Local: true},
 		}, discoveryFlags()...),
 		Metadata: examples(`codemode auth login sentry`, `codemode auth login --no-browser github --scope repo`),
@@ -108,24 +114,37 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	if clientcfg.HasToken(s) {
 		return fmt.Errorf("server %q has a token in its entry, which is what it is sent; nothing was done", s.Name)
 	}
-	client := signin.Client{ID: cmd.String("client-id")}
-	if name := cmd.String("client-secret-from"); name != "" {
-		secret, ok := t.env.Lookup(name)
-		if !ok {
-			return &usageError{"--client-secret-from: the variable " + quote(name) + " is not set", nil}
-		}
-		client.Secret = secret
+	client, err := t.registration(cmd)
+	if err != nil {
+		return err
 	}
+	browser := !cmd.Bool("no-browser") && browserCommand(t.env) != nil
 	login := &signin.Login{
 		Store: t.signIns(s), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
-		Metadata: cmd.String("client-metadata"),
+		Metadata: cmd.String("client-metadata"), Itself: cmd.Bool("client-credentials"),
 		Show: func(ctx context.Context, address string) {
 			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
 			ui.raw(oneLine(address) + "\n")
-			if !cmd.Bool("no-browser") && openBrowser(ctx, t.env, address) {
+			if browser && openBrowser(ctx, t.env, address) {
 				ui.note("auth", "waiting for the browser")
 			}
 		},
+		ShowCode: func(ctx context.Context, address, code, complete string) {
+			ui.note("auth", fmt.Sprintf("sign in to %q here, on any device:", s.Name))
+			ui.raw(oneLine(address) + "\n")
+			ui.note("auth", "and type this code there:")
+			ui.raw(oneLine(code) + "\n")
+			if browser {
+				openBrowser(ctx, t.env, cmp.Or(complete, address))
+			}
+			ui.note("auth", "waiting for the code to be typed")
+		},
+	}
+	switch {
+	case cmd.Bool("device"):
+		login.Device = signin.Always
+	case !browser:
+		login.Device = signin.WhereOffered
 	}
 	if in := t.env.Stdin; isTerminal(in) || cmd.Bool("no-browser") {
 		login.Pasted = func(ctx context.Context) (string, error) {
@@ -150,9 +169,33 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	return nil
 }
 
-// openBrowser opens an address, and says whether it tried: where nothing is shown, nothing is opened.
-func openBrowser(ctx context.Context, env Env, address string) bool {
-	var command []string
+// registration is codemode as its user has registered it at an authorization server; empty where they have not.
+func (t *tenancy) registration(cmd *cli.Command) (c signin.Client, err error) {
+	c.ID = cmd.String("client-id")
+	from := cmd.String("client-secret-from")
+	kept, isKept := strings.CutPrefix(from, "secret:")
+	switch {
+	case isKept:
+		c.Secret, err = t.secret(kept)
+		if err != nil {
+			err = fmt.Errorf("--client-secret-from: %w", err)
+		}
+	case from != "":
+		var ok bool
+		if c.Secret, ok = t.env.Lookup(from); !ok {
+			err = &usageError{"--client-secret-from: the variable " + quote(from) + " is not set", nil}
+		}
+	}
+	if err == nil && cmd.Bool("client-credentials") && (c.ID == "" || c.Secret == "") {
+		err = &usageError{
+			"--client-credentials needs --client-id and --client-secret-from: without a user, they say who asks", nil,
+		}
+	}
+	return c, err
+}
+
+// browserCommand opens addresses; nil where nothing is shown.
+func browserCommand(env Env) (command []string) {
 	browser, _ := env.Lookup("BROWSER")
 	_, x := env.Lookup("DISPLAY")
 	_, wayland := env.Lookup("WAYLAND_DISPLAY")
@@ -165,7 +208,14 @@ func openBrowser(ctx context.Context, env Env, address string) bool {
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	case x || wayland:
 		command = []string{"xdg-open"}
-	default:
+	}
+	return command
+}
+
+// openBrowser opens an address, and says whether it tried.
+func openBrowser(ctx context.Context, env Env, address string) bool {
+	command := browserCommand(env)
+	if command == nil {
 		return false
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], address)...)

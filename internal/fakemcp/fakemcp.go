@@ -59,6 +59,7 @@ type options struct {
 	oauth        bool
 	tokenLife    time.Duration
 	lie          string
+	device       string
 	asks         bool
 }
 
@@ -123,10 +124,16 @@ func parse(args []string) (o options, err error) {
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
 	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
 	fs.StringVar(
+		&o.device,
+		"device",
+		"",
+		"let users sign in by a code, and answer its client's polls with the `WORDS` with commas, the last for good: an error, ok, or hang-up",
+	)
+	fs.StringVar(
 		&o.lie,
 		"lie",
 		"",
-		"what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration",
+		"what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration, or of a code: code-address, code-end, code-text, code-refused",
 	)
 	err = fs.Parse(args)
 	return o, err

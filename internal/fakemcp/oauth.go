@@ -23,12 +23,16 @@ type oauth struct {
 	codes   map[string]url.Values // what was asked for, by code
 	access  map[string]time.Time  // end by access token
 	refresh map[string]bool       // whether a refresh token was used
+	devices map[string][]string   // answers to polls that are left, by device code
 }
+
+// Robot and RobotSecret are a client that signs in as itself.
+const Robot, RobotSecret = "robot", "hush robot+hush"
 
 func newOAuth(o options) *oauth {
 	return &oauth{
 		options: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]time.Time{},
-		refresh: map[string]bool{},
+		refresh: map[string]bool{}, devices: map[string][]string{},
 	}
 }
 
@@ -41,6 +45,7 @@ func (a *oauth) protect(next http.Handler) http.Handler {
 	mux.HandleFunc("GET /authorize", a.authorize)
 	mux.HandleFunc("POST /token", a.token)
 	mux.HandleFunc("POST /revoke", a.revoke)
+	mux.HandleFunc("POST /device", a.device)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		end, ok := a.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
@@ -90,6 +95,9 @@ func (a *oauth) metadata(w http.ResponseWriter, r *http.Request) {
 			"read", "write", "offline_access",
 		},
 		"authorization_response_iss_parameter_supported": true,
+	}
+	if a.options.device != "" {
+		m["device_authorization_endpoint"] = origin(r) + "/device"
 	}
 	switch a.options.lie {
 	case "issuer":
@@ -176,6 +184,21 @@ func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
 		good = good && ok && asked.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) &&
 			asked.Get("client_id") == r.Form.Get("client_id") && asked.Get("redirect_uri") == r.Form.Get("redirect_uri")
+	case deviceGrant:
+		said := a.polled(r.Form.Get("device_code"))
+		switch {
+		case said == "hang-up":
+			panic(http.ErrAbortHandler)
+		case said != "ok":
+			reply(w, http.StatusBadRequest, map[string]any{"error": said})
+			return
+		}
+	case "client_credentials":
+		id, secret, _ := r.BasicAuth()
+		if id != Robot || secret != url.QueryEscape(RobotSecret) {
+			reply(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
+			return
+		}
 	case "refresh_token":
 		used, ok := a.refresh[r.Form.Get("refresh_token")]
 		if used {
@@ -208,6 +231,47 @@ func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 			"refresh_token": refresh,
 		},
 	)
+}
+
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
+// polled is the next answer to a client that asks whether its code was typed.
+func (a *oauth) polled(code string) string {
+	left := a.devices[code]
+	switch len(left) {
+	case 0:
+		return "invalid_grant"
+	case 1: // for good
+	default:
+		a.devices[code] = left[1:]
+	}
+	return left[0]
+}
+
+func (a *oauth) device(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, known := a.clients[r.Form.Get("client_id")]
+	if !known || r.Form.Get("resource") == "" || a.lies("code-refused") {
+		reply(w, http.StatusBadRequest, map[string]any{"error": "unauthorized_client"})
+		return
+	}
+	code := rand.Text()
+	a.devices[code] = strings.Split(a.options.device, ",")
+	m := map[string]any{
+		"device_code": code, "user_code": "WDJB-MJHT", "verification_uri": origin(r) + "/code",
+		"verification_uri_complete": origin(r) + "/code?user_code=WDJB-MJHT", "expires_in": 600, "interval": 1,
+	}
+	switch a.options.lie {
+	case "code-address":
+		m["verification_uri"] = "http://bank.example@" + r.Host + "/code"
+	case "code-end":
+		m["expires_in"] = 1
+	case "code-text":
+		m["user_code"] = "\x1b[2JWDJB"
+	}
+	reply(w, http.StatusOK, m)
 }
 
 func (a *oauth) revoke(_ http.ResponseWriter, r *http.Request) {

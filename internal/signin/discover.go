@@ -1,10 +1,14 @@
 package signin
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +22,7 @@ import (
 type authority struct {
 	resource string // what the server calls itself
 	server   *oauthex.AuthServerMeta
+	device   string   // its endpoint for devices without a browser (RFC 8628); empty where it has none
 	scopes   []string // that the server asks for
 }
 
@@ -57,7 +62,10 @@ func discover(ctx context.Context, client *http.Client, server string, said []st
 			a.scopes = metadata.ScopesSupported
 		}
 	}
-	a.server, err = auth.GetAuthServerMetadata(ctx, issuer, client)
+	var document []byte
+	peek := *client
+	peek.Transport = bodyRecorder{client.Transport, &document}
+	a.server, err = auth.GetAuthServerMetadata(ctx, issuer, &peek)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("asking the authorization server %q how to sign in: %w", issuer, plainly(err))
@@ -69,11 +77,31 @@ func discover(ctx context.Context, client *http.Client, server string, said []st
 			RegistrationEndpoint: issuer + "/register", CodeChallengeMethodsSupported: []string{"S256"},
 		}
 	}
-	if !slices.Contains(a.server.CodeChallengeMethodsSupported, "S256") {
-		return nil, fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); "+
-			"nothing was sent to it", issuer)
-	}
+	a.device = deviceEndpoint(document)
 	return a, nil
+}
+
+// deviceEndpoint is what the SDK does not read of an authorization server's document (go-sdk v1.8.0).
+func deviceEndpoint(document []byte) string {
+	var m struct {
+		Endpoint string `json:"device_authorization_endpoint"`
+	}
+	_ = json.Unmarshal(document, &m) // it was read by then
+	if !safe(m.Endpoint) {
+		return ""
+	}
+	return m.Endpoint
+}
+
+// safe says whether an address of an authorization server may be sent what is secret, or shown to its user.
+func safe(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	here := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && here
 }
 
 // challenge is what a server says to somebody who is not signed in; open says that it lets them in.
@@ -157,6 +185,23 @@ func origin(server string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// bodyRecorder remembers the last good answer.
+type bodyRecorder struct {
+	next http.RoundTripper
+	body *[]byte
+}
+
+func (b bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := cmp.Or(b.next, http.DefaultTransport).RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	*b.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	resp.Body = io.NopCloser(bytes.NewReader(*b.body))
+	return resp, err
+}
+
 // statusRecorder remembers the status of the last answer, which oauthex does not tell.
 type statusRecorder struct {
 	next   http.RoundTripper
@@ -164,12 +209,8 @@ type statusRecorder struct {
 }
 
 func (s statusRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	next := s.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
 	*s.status = 0
-	resp, err := next.RoundTrip(req)
+	resp, err := cmp.Or(s.next, http.DefaultTransport).RoundTrip(req)
 	if err == nil {
 		*s.status = resp.StatusCode
 	}

@@ -32,6 +32,16 @@ type Login struct {
 	// Show tells the user where to sign in. The context ends when they have, or will not.
 	Show func(ctx context.Context, address string)
 
+	// Itself has codemode sign in as itself, by the secret of its client: no user is asked (client credentials).
+	Itself bool
+
+	// Device says whether the user signs in on any device, by a code that they type there (RFC 8628); ShowCode tells
+	// them where, and which; complete is an address with the code in it, where there is one.
+	Device   DeviceUse
+	ShowCode func(ctx context.Context, address, code, complete string)
+
+	sleep func(ctx context.Context, d time.Duration) error // for tests; nil is time's
+
 	// Clear, when set, is told why tokens are not sealed by the keyring, where they should be.
 	Clear func(why string)
 
@@ -50,34 +60,66 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	if before.Issuer != at.server.Issuer {
 		before = Grant{}
 	}
-	back, err := listen(before.Client.Redirect)
-	if err != nil {
-		return Grant{}, err
-	}
-	defer back.close()
 	g := Grant{
 		Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
 	}
-	if g.Client, err = l.register(ctx, client, at.server, before.Client, back.address); err != nil {
-		return Grant{}, err
+	s := &session{l, client, at, before, g}
+	switch {
+	case l.Itself:
+		err = s.asItself(ctx)
+	case l.Device == Always, l.Device == WhereOffered && s.hasDevices():
+		if err = s.byDevice(ctx); errors.Is(err, errNoDevices) && l.Device == WhereOffered {
+			err = s.byBrowser(ctx)
+		}
+	default:
+		err = s.byBrowser(ctx)
 	}
-	g.Scopes = l.scopes(at, before.Scopes)
-	verifier := rand.Text() + rand.Text()
-	code, err := l.authorize(ctx, at, g, back, verifier)
+	if err == nil {
+		err = l.keep(ctx, &s.grant)
+	}
+	return s.grant, err
+}
+
+// session is one sign-in that is under way.
+type session struct {
+	*Login
+	client *http.Client
+	at     *authority
+	before Grant // that there was
+	grant  Grant // that there will be
+}
+
+// byBrowser has a browser bring a code back to this machine, or its user paste it.
+func (s *session) byBrowser(ctx context.Context) error {
+	g, at := &s.grant, s.at
+	if !slices.Contains(at.server.CodeChallengeMethodsSupported, "S256") {
+		return fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); "+
+			"nothing was sent to it", g.Issuer)
+	}
+	back, err := listen(s.before.Client.Redirect)
 	if err != nil {
-		return Grant{}, err
+		return err
 	}
-	answer, err := g.Client.token(ctx, client, g.TokenURL, url.Values{
+	defer back.close()
+	if g.Client, err = s.register(ctx, s.client, at.server, s.before.Client, back.address); err != nil {
+		return err
+	}
+	g.Scopes = s.scopes(at, s.before.Scopes)
+	verifier := rand.Text() + rand.Text()
+	code, err := s.authorize(ctx, at, *g, back, verifier)
+	if err != nil {
+		return err
+	}
+	answer, err := g.Client.token(ctx, s.client, g.TokenURL, url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "code_verifier": {verifier},
 		"redirect_uri": {g.Client.Redirect}, "resource": {g.Resource},
 	})
 	if err != nil {
-		return Grant{}, fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
+		return fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
 	}
 	g.take(answer)
-	err = l.keep(ctx, &g)
-	return g, err
+	return nil
 }
 
 // keep keeps what was granted. The keyring is asked before the lock is taken: it may be waiting for its user.
@@ -127,9 +169,13 @@ func (l *Login) register(
 	case at.RegistrationEndpoint == "":
 		return Client{}, &noRegistrationError{at.Issuer, redirect}
 	}
+	grants := []string{"authorization_code", "refresh_token"}
+	if redirect == nowhere {
+		grants = append(grants, deviceGrant)
+	}
 	answer, err := oauthex.RegisterClient(ctx, at.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		ClientName: "codemode", RedirectURIs: []string{redirect}, ApplicationType: "native",
-		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		GrantTypes: grants, ResponseTypes: []string{"code"},
 		TokenEndpointAuthMethod: "none",
 	}, client)
 	if err != nil {

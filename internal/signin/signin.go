@@ -45,6 +45,7 @@ type Grant struct {
 
 	// Sealed is the tokens and the client's secret, which then stand nowhere else in the file.
 	Sealed *keyring.Sealed `json:"sealed,omitempty"`
+	Itself bool            `json:"itself,omitempty"` // codemode's own, by its client's secret; no user signed in
 	Renews bool            `json:"renews,omitempty"` // the access token can be had anew without its user
 }
 

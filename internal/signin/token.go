@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,14 +39,12 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 	if g.usable(refused) {
 		return g.AccessToken, nil
 	}
-	if g.RefreshToken == "" {
+	if !g.renews() {
 		return "", fmt.Errorf("the sign-in has ended: %w", ErrSignedOut)
 	}
-	fresh, err := g.Client.token(ctx, s.client(ctx, g.Server), g.TokenURL, url.Values{
-		"grant_type": {"refresh_token"}, "refresh_token": {g.RefreshToken}, "resource": {g.Resource},
-	})
+	fresh, err := g.renew(ctx, s.client(ctx, g.Server))
 	var wire *oauthError
-	if errors.As(err, &wire) && wire.Code == "invalid_grant" {
+	if errors.As(err, &wire) && slices.Contains([]string{"invalid_grant", "invalid_client"}, wire.Code) {
 		return "", fmt.Errorf("the sign-in has ended (%v): %w", wire, ErrSignedOut)
 	}
 	if err != nil {
@@ -61,12 +60,33 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 }
 
 // renews says whether the access token can be had anew without its user.
-func (g *Grant) renews() bool { return g.RefreshToken != "" }
+func (g *Grant) renews() bool { return g.RefreshToken != "" || g.Itself }
+
+// renew asks for another access token.
+func (g *Grant) renew(ctx context.Context, client *http.Client) (tokenAnswer, error) {
+	if g.Itself {
+		return g.askAsItself(ctx, client)
+	}
+	return g.Client.token(ctx, client, g.TokenURL, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {g.RefreshToken}, "resource": {g.Resource},
+	})
+}
+
+// askAsItself asks by the secret of the client alone (RFC 6749 section 4.4). A refresh token is not wanted.
+func (g *Grant) askAsItself(ctx context.Context, client *http.Client) (tokenAnswer, error) {
+	form := url.Values{"grant_type": {"client_credentials"}, "resource": {g.Resource}}
+	if len(g.Scopes) > 0 {
+		form.Set("scope", strings.Join(g.Scopes, " "))
+	}
+	answer, err := g.Client.token(ctx, client, g.TokenURL, form)
+	answer.RefreshToken = ""
+	return answer, err
+}
 
 // usable says whether the access token is worth being sent.
 func (g *Grant) usable(refused string) bool {
 	need := early
-	if g.RefreshToken == "" {
+	if !g.renews() {
 		need = 0
 	}
 	return g.AccessToken != refused && (g.Expires.IsZero() || time.Until(g.Expires) > need)
@@ -132,6 +152,9 @@ func (c Client) token(
 	return a, nil
 }
 
+// errNoAnswer is an authorization server that did not answer, whatever was asked.
+var errNoAnswer = errors.New("no answer came")
+
 // maxAnswer bounds an authorization server's answer.
 const maxAnswer = 1 << 20
 
@@ -154,7 +177,7 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, fmt.Errorf("%w: %w", errNoAnswer, plainly(err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))

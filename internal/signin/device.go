@@ -1,0 +1,182 @@
+package signin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// DeviceUse is when a user signs in by a code that they type elsewhere.
+type DeviceUse int
+
+// When that is.
+const (
+	Never        DeviceUse = iota
+	WhereOffered           // else in a browser
+	Always
+)
+
+const (
+	deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+	nowhere     = "http://127.0.0.1/callback" // the redirect of a client that has none: registrations want one
+
+	usualInterval = 5 * time.Second // RFC 8628 section 3.2
+	longest       = 30 * time.Minute
+	maxFailures   = 5 // in a row, of polls that had no answer
+)
+
+// errNoDevices is an authorization server that does not have codemode, as the client that it is, sign in by a code.
+var errNoDevices = errors.New("it lets nobody sign in by a code")
+
+// hasDevices says whether an authorization server says that users can sign in by a code.
+func (s *session) hasDevices() bool {
+	grants := s.at.server.GrantTypesSupported
+	return s.at.device != "" && (len(grants) == 0 || slices.Contains(grants, deviceGrant))
+}
+
+// deviceAnswer is what a user is to do, RFC 8628 section 3.2.
+type deviceAnswer struct {
+	DeviceCode string   `json:"device_code"`
+	UserCode   string   `json:"user_code"`
+	Address    string   `json:"verification_uri"`
+	Complete   string   `json:"verification_uri_complete"`
+	ExpiresIn  float64  `json:"expires_in"` // seconds
+	Interval   *float64 `json:"interval"`   // seconds
+}
+
+// byDevice has the user type a code at an address, on whichever device, and asks until they have.
+func (s *session) byDevice(ctx context.Context) (err error) {
+	g := &s.grant
+	if s.at.device == "" {
+		return fmt.Errorf("the authorization server %q: %w", g.Issuer, errNoDevices)
+	}
+	if g.Client, err = s.register(ctx, s.client, s.at.server, s.before.Client, nowhere); err != nil {
+		return err
+	}
+	g.Scopes = s.scopes(s.at, s.before.Scopes)
+	form := url.Values{"resource": {g.Resource}}
+	if len(g.Scopes) > 0 {
+		form.Set("scope", strings.Join(g.Scopes, " "))
+	}
+	body, err := g.Client.post(ctx, s.client, s.at.device, form)
+	var wire *oauthError
+	if errors.As(err, &wire) && (wire.Code == "unauthorized_client" || wire.Code == "unsupported_grant_type") {
+		return fmt.Errorf("the authorization server %q: %w: %w", g.Issuer, errNoDevices, err)
+	}
+	if err != nil {
+		return fmt.Errorf("asking %q for a code: %w", g.Issuer, err)
+	}
+	var d deviceAnswer
+	if json.Unmarshal(body, &d) != nil {
+		return fmt.Errorf("asking %q for a code: its answer is not valid JSON", g.Issuer)
+	}
+	if err := d.check(); err != nil {
+		return fmt.Errorf("asking %q for a code: %w", g.Issuer, err)
+	}
+	life := min(time.Duration(d.ExpiresIn*float64(time.Second)), longest)
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, life, fmt.Errorf("nobody has typed the code within %v", life.Round(time.Second)),
+	)
+	defer cancel()
+	s.ShowCode(ctx, d.Address, d.UserCode, d.Complete)
+	answer, err := s.poll(ctx, d)
+	if err != nil {
+		return fmt.Errorf("the sign-in failed: %w", err)
+	}
+	g.take(answer)
+	return nil
+}
+
+// check refuses what no user should be shown, and what would be asked about for good.
+func (d *deviceAnswer) check() error {
+	odd := func(r rune) bool { return !unicode.IsGraphic(r) }
+	switch {
+	case d.DeviceCode == "" || d.UserCode == "" || len(d.UserCode) > 64 || strings.ContainsFunc(d.UserCode, odd):
+		return errors.New("it sent no code that could be typed")
+	case !safe(d.Address) || d.Complete != "" && !safe(d.Complete):
+		return fmt.Errorf("it sent no plain address to type its code at: %.80q", d.Address)
+	case !(d.ExpiresIn > 0 && d.ExpiresIn < 1e9):
+		return errors.New("it does not say for how long its code is good")
+	}
+	return nil
+}
+
+// poll asks until the user has signed in, will not, or the code has ended.
+func (s *session) poll(ctx context.Context, d deviceAnswer) (tokenAnswer, error) {
+	interval := usualInterval
+	if d.Interval != nil {
+		interval = time.Duration(min(max(*d.Interval, 1), 60) * float64(time.Second))
+	}
+	for failures := 0; ; {
+		if err := s.pause(ctx, interval); err != nil {
+			return tokenAnswer{}, err
+		}
+		answer, err := s.grant.Client.token(ctx, s.client, s.grant.TokenURL, url.Values{
+			"grant_type": {deviceGrant}, "device_code": {d.DeviceCode}, "resource": {s.grant.Resource},
+		})
+		var wire *oauthError
+		switch errors.As(err, &wire); {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil:
+			return tokenAnswer{}, context.Cause(ctx)
+		case wire == nil && errors.Is(err, errNoAnswer) && failures < maxFailures:
+			failures++
+			interval = min(2*interval, time.Minute) // RFC 8628 section 3.5
+			continue
+		case wire == nil:
+			return tokenAnswer{}, err
+		}
+		failures = 0
+		switch wire.Code {
+		case "authorization_pending":
+		case "slow_down":
+			interval += usualInterval
+		case "expired_token":
+			return tokenAnswer{}, errors.New("the code has ended before it was typed")
+		case "access_denied":
+			return tokenAnswer{}, fmt.Errorf("it was refused: %w", wire)
+		default:
+			return tokenAnswer{}, wire
+		}
+	}
+}
+
+func (s *session) pause(ctx context.Context, d time.Duration) error {
+	if s.sleep != nil {
+		return s.sleep(ctx, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// asItself gets a token by the secret of the client, which its user has registered; no user is asked.
+func (s *session) asItself(ctx context.Context) (err error) {
+	g := &s.grant
+	if s.Client.ID == "" || s.Client.Secret == "" {
+		return errors.New("codemode can sign in as itself by the ID and the secret of a client alone")
+	}
+	g.Itself = true
+	if g.Client, err = s.register(ctx, s.client, s.at.server, Client{}, ""); err != nil {
+		return err
+	}
+	g.Scopes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.at.scopes, s.Scopes))))
+	answer, err := g.askAsItself(ctx, s.client)
+	if err != nil {
+		return fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
+	}
+	g.take(answer)
+	return nil
+}

@@ -1,0 +1,154 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codemode/internal/fakemcp"
+)
+
+// device is a sign-in by a code, whose user is shown it, and whose waiting takes no time.
+func device(t *testing.T, server string) (l *Login, slept *[]time.Duration, shown *string) {
+	slept, shown = new([]time.Duration), new(string)
+	l = &Login{Store: &Store{Dir: t.TempDir()}, Server: server, Device: Always}
+	l.ShowCode = func(_ context.Context, address, code, complete string) {
+		*shown = address + " " + code + " " + complete
+	}
+	l.sleep = func(ctx context.Context, d time.Duration) error {
+		*slept = append(*slept, d)
+		return context.Cause(ctx)
+	}
+	return l, slept, shown
+}
+
+func TestDevice(t *testing.T) {
+	server := site(t, "-device", "authorization_pending,slow_down,authorization_pending,ok")
+	l, slept, shown := device(t, server)
+	g, err := l.Run(t.Context())
+	if err != nil || status(t, server, g.AccessToken) == http.StatusUnauthorized || g.RefreshToken == "" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	at := strings.TrimSuffix(server, "/mcp") + "/code"
+	if want := at + " WDJB-MJHT " + at + "?user_code=WDJB-MJHT"; *shown != want {
+		t.Errorf("shown was %q", *shown)
+	}
+	if want := []time.Duration{time.Second, time.Second, 6 * time.Second, 6 * time.Second}; !slices.Equal(*slept, want) {
+		t.Errorf("it waited %v", *slept)
+	}
+	again, err := l.Run(t.Context())
+	if err != nil || again.Client.ID != g.Client.ID {
+		t.Errorf("signed in again as %q, %v", again.Client.ID, err)
+	}
+	l.Device = WhereOffered
+	if _, err := l.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if fresh, err := l.Store.Token(t.Context(), server, again.AccessToken); err != nil || fresh == again.AccessToken {
+		t.Errorf("%q, %v", fresh, err)
+	}
+}
+
+// TestDeviceRefused ends each sign-in by a code that leads to nothing, in plain words, and keeps nothing.
+func TestDeviceRefused(t *testing.T) {
+	for _, c := range []struct{ polls, lie, want string }{
+		{"authorization_pending,expired_token", "", "the code has ended before it was typed"},
+		{"access_denied", "", `it was refused: it answers "access_denied"`},
+		{"invalid_grant", "", `it answers "invalid_grant"`},
+		{"hang-up,authorization_pending,hang-up,ok", "", ""},
+		{"hang-up", "", "no answer came"},
+		{"authorization_pending", "code-end", "nobody has typed the code within 1s"},
+		{"slow_down", "code-end", "nobody has typed the code within 1s"},
+		{"ok", "code-address", "it sent no plain address to type its code at"},
+		{"ok", "code-text", "it sent no code that could be typed"},
+		{"ok", "code-refused", "it lets nobody sign in by a code"},
+		{"ok", "mac", "only bearer tokens can be used"},
+		{"ok", "issuer", "does not match issuer"},
+		{"", "", "it lets nobody sign in by a code"},
+	} {
+		t.Run(c.polls+" "+c.lie, func(t *testing.T) {
+			l, slept, shown := device(t, site(t, "-device", c.polls, "-lie", c.lie))
+			_, err := l.Run(t.Context())
+			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+			if strings.HasPrefix(c.lie, "code-a") && *shown != "" {
+				t.Errorf("shown was %q", *shown)
+			}
+			if strings.HasPrefix(c.polls, "hang-up") && !slices.Contains(*slept, 2*time.Second) {
+				t.Errorf("it waited %v", *slept)
+			}
+			if list := l.Store.List(); (list == nil) != (c.want != "") {
+				t.Errorf("kept: %v", list)
+			}
+		})
+	}
+}
+
+// TestDeviceElsewise signs in in a browser where an authorization server does not have codemode sign in by a code, or
+// says nothing of codes.
+func TestDeviceElsewise(t *testing.T) {
+	for _, args := range [][]string{{"-device", "ok", "-lie", "code-refused"}, {}} {
+		l, _, shown := device(t, site(t, args...))
+		l.Device, l.Show = WhereOffered, browser(t)
+		if _, err := l.Run(t.Context()); err != nil || *shown != "" {
+			t.Errorf("%v: %q, %v", args, *shown, err)
+		}
+	}
+}
+
+// TestDeviceLeft ends the waiting when its user leaves.
+func TestDeviceLeft(t *testing.T) {
+	l, _, _ := device(t, site(t, "-device", "authorization_pending"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	l.sleep = nil
+	l.ShowCode = func(context.Context, string, string, string) { cancel(enough) }
+	if _, err := l.Run(ctx); !errors.Is(err, enough) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestItself has codemode sign in as itself: without a user, and again when the token ends or is refused.
+func TestItself(t *testing.T) {
+	server := site(t)
+	l := &Login{
+		Store: &Store{Dir: t.TempDir()}, Server: server, Itself: true,
+		Client: Client{ID: fakemcp.Robot, Secret: fakemcp.RobotSecret},
+	}
+	g, err := l.Run(t.Context())
+	if err != nil || g.RefreshToken != "" || strings.Join(g.Scopes, " ") != "read" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	token, err := l.Store.Token(t.Context(), server, "")
+	if err != nil || token != g.AccessToken || status(t, server, token) == http.StatusUnauthorized {
+		t.Errorf("the token is %q, %v", token, err)
+	}
+	fresh, err := l.Store.Token(t.Context(), server, token)
+	if err != nil || fresh == token || status(t, server, fresh) == http.StatusUnauthorized {
+		t.Errorf("asked again, it is %q, %v", fresh, err)
+	}
+	if list := l.Store.List(); len(list) != 1 || !list[0].Renews || !list[0].Itself {
+		t.Errorf("the list is %v", list)
+	}
+	g.Client.Secret, g.Expires = "another", time.Now().Add(-time.Hour) // it was changed there
+	if err := l.Store.keep(g); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Store.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) || strings.Contains(err.Error(), "another") {
+		t.Errorf("with a secret that is good no more: %v", err)
+	}
+	l.Client.Secret = "wrong"
+	if _, err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `it answers "invalid_client"`) {
+		t.Errorf("with a wrong secret: %v", err)
+	}
+	l.Client = Client{}
+	if _, err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the ID and the secret") {
+		t.Errorf("without one: %v", err)
+	}
+}

@@ -121,19 +121,20 @@ var floor = map[string][]string{
 	"registry":  {"hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},
+	"artifact":  {"hint", "quota"},
 	"clientcfg": {"config", "fileerr", "filelock", "hint", "redact"},
 	"upstream":  {"config", "hint", "proc", "publicnet", "redact"},
 	"sandbox":   {"fileerr", "hint", "proc"},
 	"inquiry":   {"visible"},
 	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},
 	"bridge": {
-		"config", "policy", "audit", "fair", "guest", "catalog", "hint", "inquiry", "picture", "proc", "quota", "redact",
-		"upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
+		"artifact", "config", "policy", "audit", "fair", "fileerr", "guest", "catalog", "hint", "inquiry", "picture", "proc",
+		"quota", "redact", "upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
 	},
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
-		"audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "inquiry", "keyring", "quota",
-		"registry", "sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
+		"artifact", "audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "inquiry", "keyring",
+		"quota", "registry", "sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"codemode/internal/artifact"
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/fair"
@@ -69,6 +70,9 @@ type Options struct {
 	AuditDir   string // where the audit log is; empty keeps none
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
 	ToolsDir   string // where saved tools are kept; empty keeps none
+
+	Artifacts *artifact.Store // nil is none
+	KeepLeft  bool            // what runs leave becomes artifacts, unless their request takes it
 
 	Disk *quota.Budget // for all that is kept there, but for the audit log; nil is none
 }

@@ -31,6 +31,8 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 		return l.saveTool(ctx, m)
 	case guest.MethodSaved:
 		return l.savedTools(ctx, t, m)
+	case guest.MethodArtifacts:
+		return l.artifacts(ctx, t, m)
 	default:
 		return l.search(ctx, t, m)
 	}

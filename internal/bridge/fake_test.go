@@ -54,14 +54,16 @@ type scriptedBox struct {
 	lost     error // set before its channel ends: nobody in it can tell how it ended
 }
 
-func (b *scriptedBox) Channel() io.ReadWriteCloser                              { return b.channel }
-func (b *scriptedBox) BootArg() string                                          { return "" }
-func (b *scriptedBox) SitePackages() []string                                   { return nil }
-func (b *scriptedBox) Left(context.Context, func(sandbox.LeftFile) error) error { return nil }
-func (b *scriptedBox) Input() io.Reader                                         { return nil }
-func (b *scriptedBox) Done() <-chan struct{}                                    { return b.done }
-func (b *scriptedBox) Exit() sandbox.Exit                                       { return b.exit }
-func (b *scriptedBox) CPU() (time.Duration, bool)                               { return 0, false }
+func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
+func (b *scriptedBox) BootArg() string             { return "" }
+func (b *scriptedBox) SitePackages() []string      { return nil }
+func (b *scriptedBox) Left(context.Context, map[string]string, func(sandbox.LeftFile) error) error {
+	return nil
+}
+func (b *scriptedBox) Input() io.Reader           { return nil }
+func (b *scriptedBox) Done() <-chan struct{}      { return b.done }
+func (b *scriptedBox) Exit() sandbox.Exit         { return b.exit }
+func (b *scriptedBox) CPU() (time.Duration, bool) { return 0, false }
 func (b *scriptedBox) Enforced() sandbox.Enforcement {
 	e := b.enforced
 	e.Runtime, e.Isolation = "scripted", cmp.Or(e.Isolation, sandbox.IsolationFull)

@@ -34,6 +34,10 @@ type live struct {
 	ids     atomic.Int64
 	reading chan struct{} // holds one token; whoever has it reads the guest's input
 
+	leaves bool              // it has a sandbox.OutDir. This and the next two are of who has locked the session
+	news   bool              // something in there is new, as the guest says
+	known  map[string]string // what was taken of it, with its stamps
+
 	mu           sync.Mutex
 	pending      map[int64]chan guest.Message      // our requests without an answer yet
 	calls        map[int64]context.CancelCauseFunc // the guest's requests under way
@@ -57,6 +61,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
 		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
+		leaves: b.leaves(req), known: map[string]string{},
 	}
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
@@ -73,7 +78,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinLock: req.StdinLock, Policy: Policy(b.opts.Config.Sandbox),
-		Mounts: req.mounts, Env: req.env, Out: req.Left != nil,
+		Mounts: req.mounts, Env: req.env, Out: b.leaves(req),
 	})
 	if err != nil {
 		span.End("failed", "sandbox_start")
@@ -84,19 +89,6 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	b.opts.Telemetry.Sessions(ctx, 1)
 	b.log.InfoContext(ctx, "session begins", "runtime", box.Enforced().Runtime)
 	return box, nil
-}
-
-// leftPatience bounds the saving of what code has left: an engine may be far away, and a guest in the way.
-const leftPatience = 10 * time.Minute
-
-// left has saved what code has left. Who ends a run has not ended that.
-func (l *live) left(req Request) error {
-	if req.Left == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(l.bridge.closing, leftPatience)
-	defer cancel()
-	return l.box.Left(ctx, req.Left)
 }
 
 func (l *live) alive() bool {
@@ -211,7 +203,8 @@ func (l *live) handle(m guest.Message) error {
 		guest.MethodSearch,
 		guest.MethodStdin,
 		guest.MethodSave,
-		guest.MethodSaved:
+		guest.MethodSaved,
+		guest.MethodArtifacts:
 		return l.serve(m)
 	}
 	if m.IsRequest() {

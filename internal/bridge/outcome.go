@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"codemode/internal/artifact"
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
 )
@@ -55,6 +56,8 @@ type Outcome struct {
 	Run      int
 	Receipt  Receipt
 	Effects  Effects
+	// Artifacts are the files that it has left, as far as they were kept.
+	Artifacts []artifact.Artifact
 	// Err is why codemode itself could not run the code; the program never started or was not to
 	// blame. nil in every other case.
 	Err error

@@ -57,7 +57,8 @@ type Request struct {
 	// Modules, when set, is the folder in the sandbox that modules are imported from before all others.
 	Modules string
 
-	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error.
+	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error. Of a
+	// session, it gets what is new.
 	Left func(sandbox.LeftFile) error
 
 	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
@@ -227,9 +228,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
-	if err := l.left(req); err != nil {
-		out.Notes = append(out.Notes, fmt.Sprintf("not all of %s was saved: %v", sandbox.OutDir, err))
-	}
+	l.left(&out, r)
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}

@@ -74,6 +74,7 @@ func (s *session) finished(l *live, m guest.Message) Outcome {
 		<-l.gone
 		return broke(fmt.Errorf("reading its result: %w", err))
 	}
+	l.news = g.Left
 	out := Outcome{Status: StatusSuccess, Notes: g.Notes}
 	switch g.Status {
 	case guest.RunOK:

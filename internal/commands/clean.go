@@ -51,6 +51,7 @@ var aboutKept = map[string]string{
 	"shares": "folders that containers were seen to read", "tools": "tool lists of servers",
 	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs",
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
+	"artifacts":      "files that code has left",
 	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
 	"secrets.json": "secrets that entries refer to", "secrets.lock": "held while secrets are changed",
 	"keyring.id": "names the key in the keyring", "keyring.lock": "held while that key is made",

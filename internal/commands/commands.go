@@ -39,6 +39,7 @@ func table(env Env, ui *ui) *cli.Command {
 			searchCommand(env, ui),
 			docsCommand(env, ui),
 			toolsCommand(env, ui),
+			artifactsCommand(env, ui),
 			auditCommand(env, ui),
 			installCommand(env, ui),
 			uninstallCommand(env, ui),

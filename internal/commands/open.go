@@ -218,6 +218,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		AuditDir:     t.auditDir(),
 		StateDir:     t.outputsDir(),
 		ToolsDir:     t.toolsDir(),
+		Artifacts:    t.artifacts(log),
 		Disk:         t.disk(log),
 	}
 }
@@ -233,6 +234,7 @@ func (t *tenancy) disk(log *slog.Logger) *quota.Budget {
 		filepath.Join(state, "disk.lock"), t.config.Disk.MaxSize, log,
 		quota.Folder{Path: t.outputsDir(), Open: true},
 		quota.Folder{Path: t.imagesDir()},
+		quota.Folder{Path: t.artifactsDir()},
 		quota.Folder{Path: t.toolsDir(), Saved: true},
 		quota.Folder{Path: t.listsDir()},
 	)

@@ -9,8 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode"
 
+	"codemode/internal/artifact"
 	"codemode/internal/fileerr"
 	"codemode/internal/sandbox"
 )
@@ -75,7 +75,7 @@ func (o *outFolder) take(f sandbox.LeftFile) error {
 
 // save writes a file by the first name that is free, and returns that.
 func (o *outFolder) save(f sandbox.LeftFile) (string, error) {
-	name := safeName(f.Name)
+	name := artifact.SafeName(f.Name)
 	if dir := path.Dir(name); dir != "." {
 		if err := o.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
 			return "", err
@@ -110,28 +110,6 @@ func (o *outFolder) close() {
 		o.ui.warn(fmt.Sprintf("%d more were not saved", n))
 	}
 	_ = o.root.Close()
-}
-
-// safeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
-// by themselves, or that Windows takes for something else.
-func safeName(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		part = strings.Map(func(r rune) rune {
-			if r == unicode.ReplacementChar || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*\`, r) {
-				return '_'
-			}
-			return r
-		}, part)
-		if part[0] == '.' || part[0] == '-' || part[0] == '~' {
-			part = "_" + part[1:]
-		}
-		if !filepath.IsLocal(part) { // a device of Windows
-			part = "_" + part
-		}
-		parts[i] = part
-	}
-	return strings.Join(parts, "/")
 }
 
 // maxElement is how long a file's name can be.

@@ -34,7 +34,7 @@ func replCommand(env Env, ui *ui) *cli.Command {
 				Usage: "`NAME` of a server it may call; can be repeated; default is all",
 				Local: true,
 			},
-			&cli.StringFlag{Name: "out", Usage: "`DIR` for images, else one that is named on stderr", Local: true},
+			&cli.StringFlag{Name: "out", Usage: "`DIR` for images and what is left in /workspace/out", Local: true},
 		}, append(
 			inputFlags(),
 			append(settingFlags("mount", "servers-file", "tenant", "runtime", "python", "memory"), configFlag())...,
@@ -115,6 +115,14 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Output: r.show.print,
 	}
 	r.req.Modules = t.inputs.modules
+	if pictures.named {
+		saved, err := openOut(pictures.dir, t.config.Disk.MaxSize, ui)
+		if err != nil {
+			return errors.Join(err, b.Close())
+		}
+		defer saved.close()
+		r.req.Left, t.inputs.out = saved.take, true
+	}
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}

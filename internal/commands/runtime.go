@@ -20,23 +20,24 @@ var errNoCache = hint.New("there is no folder to unpack Python into: neither HOM
 
 // serveBridge makes the bridge of a command that runs code again and again. Nothing is started or probed by it.
 func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
-	return t.newBridge(ui, log, log, t.config.Sandbox.Pool, nil)
+	return t.newBridge(ui, log, log, t.config.Sandbox.Pool, nil, true)
 }
 
 // execBridge makes the bridge of a command that runs code once, for a user who is told what the engine's log would
 // warn of.
 func (t *tenancy) execBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
-	return t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting)
+	return t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting, false)
 }
 
 func (t *tenancy) newBridge(
-	ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string),
+	ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string), keep bool,
 ) (*bridge.Bridge, error) {
 	rt, err := t.chooseRuntime(ui, log, engines, pool)
 	if err != nil {
 		return nil, err
 	}
 	opts := t.bridgeOptions(log)
+	opts.KeepLeft = keep
 	opts.Runtime, opts.Progress, opts.Servers = &named{Runtime: rt, config: t.config, log: engines}, progress, t.given()
 	if t.config.Sandbox.Python != "" {
 		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }

@@ -17,16 +17,17 @@ const (
 
 // Methods the guest sends.
 const (
-	MethodOutput   = "output"      // notification: Output
-	MethodDisplay  = "display"     // notification: Display
-	MethodToolCall = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
-	MethodRequest  = "request"     // request: ServerRequest -> the upstream's result, verbatim; a list's pages as one
-	MethodServer   = "server"      // request: ServerQuery -> Server with its tools
-	MethodSearch   = "search"      // request: SearchQuery -> SearchResult
-	MethodStdin    = "stdin"       // request: {} -> Stdin
-	MethodSave     = "tools/save"  // request: SaveTool -> {}
-	MethodSaved    = "tools/saved" // request: SavedQuery -> SavedTools
-	MethodCancel   = "cancel"      // notification: Cancel
+	MethodOutput    = "output"      // notification: Output
+	MethodDisplay   = "display"     // notification: Display
+	MethodToolCall  = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
+	MethodRequest   = "request"     // request: ServerRequest -> the upstream's result, verbatim; a list's pages as one
+	MethodServer    = "server"      // request: ServerQuery -> Server with its tools
+	MethodSearch    = "search"      // request: SearchQuery -> SearchResult
+	MethodStdin     = "stdin"       // request: {} -> Stdin
+	MethodSave      = "tools/save"  // request: SaveTool -> {}
+	MethodSaved     = "tools/saved" // request: SavedQuery -> SavedTools
+	MethodArtifacts = "artifacts"   // request: ArtifactQuery -> Artifacts
+	MethodCancel    = "cancel"      // notification: Cancel
 )
 
 // Initialize is the first request of a session.
@@ -135,6 +136,7 @@ type RunResult struct {
 	Error  *RunFailed `json:"error,omitempty"`
 	Exit   *RunExited `json:"exit,omitempty"`
 	Notes  []string   `json:"notes,omitempty"` // things left behind, coroutines nobody awaited: one sentence each
+	Left   bool       `json:"left,omitempty"`  // something in sandbox.OutDir is new, or has changed
 }
 
 // Value is a last expression's value.
@@ -219,6 +221,29 @@ type Match struct {
 	Server      string `json:"server"`
 	ServerAlias string `json:"serverAlias"`
 	Tool        Tool   `json:"tool"`
+}
+
+// ArtifactQuery asks for the tenant's artifacts; with an ID, for the content of one from an offset on.
+type ArtifactQuery struct {
+	ID     string `json:"id"`
+	Offset int64  `json:"offset"`
+}
+
+// Artifacts answers ArtifactQuery.
+type Artifacts struct {
+	Artifacts []Artifact `json:"artifacts"`
+	Base64    []byte     `json:"base64,omitempty"` // a piece of the one's content; none is its end
+}
+
+// Artifact is a file that was kept.
+type Artifact struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Run    string `json:"run,omitempty"`
+	Made   string `json:"made"` // RFC 3339
 }
 
 // Stdin is the next piece of the caller's input, or its end.

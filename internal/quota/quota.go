@@ -55,7 +55,7 @@ func (e *FullError) Error() string {
 
 // Hint is what to do about it.
 func (e *FullError) Hint() []string {
-	return []string{"what takes room: codemode tools list", "for more: disk.max_size"}
+	return []string{"what takes room: codemode clean", "for more: disk.max_size"}
 }
 
 // Add makes room for n bytes and has write take it, while no other process of the tenant does. Files are removed, the

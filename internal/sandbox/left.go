@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -16,7 +17,13 @@ type LeftFile struct {
 	Size    int64     // of its content
 	Content io.Reader // of at least so many bytes, unless somebody takes away from it meanwhile; nil where Err is set
 	Err     error     // why it cannot be kept
+
+	// Stamp is another when the file has changed. Whoever looks through OutDir again says by it what is known.
+	Stamp string
 }
+
+// LeftStamp is the stamp of a file, by its last change in nanoseconds, as the sandbox's clock has it, and its size.
+func LeftStamp(changed, size int64) string { return fmt.Sprintf("%d-%d", changed, size) }
 
 // Why something in OutDir cannot be kept.
 var (

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +30,7 @@ func (s *nativeSandbox) holdWork(l *launch) (err error) {
 }
 
 // Left looks through OutDir, which may be anything by now. No link is followed, and nothing is waited for.
-func (s *nativeSandbox) Left(ctx context.Context, take func(LeftFile) error) error {
+func (s *nativeSandbox) Left(ctx context.Context, known map[string]string, take func(LeftFile) error) error {
 	if s.work == nil {
 		return nil
 	}
@@ -49,19 +50,27 @@ func (s *nativeSandbox) Left(ctx context.Context, take func(LeftFile) error) err
 		return fmt.Errorf("opening %s: %w", OutDir, err)
 	}
 	defer root.Close()
-	return leftIn(ctx, root, ".", take)
+	l := leftFiles{root, known, take}
+	return l.in(ctx, ".")
 }
 
-// leftIn hands over the files in one folder, and then those in its folders.
-func leftIn(ctx context.Context, root *os.Root, dir string, take func(LeftFile) error) error {
-	d, err := root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// leftFiles is one look through what was left.
+type leftFiles struct {
+	root  *os.Root
+	known map[string]string
+	take  func(LeftFile) error
+}
+
+// in hands over the files in one folder, and then those in its folders.
+func (l leftFiles) in(ctx context.Context, dir string) error {
+	d, err := l.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	entries, err := d.ReadDir(-1)
 	d.Close()
 	if err != nil {
-		return take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	var folders []string
@@ -74,9 +83,9 @@ func leftIn(ctx context.Context, root *os.Root, dir string, take func(LeftFile) 
 			folders = append(folders, name)
 			continue
 		case !e.Type().IsRegular():
-			err = take(LeftFile{Name: name, Err: ErrNotRegular})
+			err = l.take(LeftFile{Name: name, Err: ErrNotRegular})
 		default:
-			err = leftFile(root, name, take)
+			err = l.file(name)
 		}
 		if err != nil {
 			return err
@@ -84,9 +93,9 @@ func leftIn(ctx context.Context, root *os.Root, dir string, take func(LeftFile) 
 	}
 	for _, name := range folders {
 		if depth(name) > maxLeftDepth {
-			err = take(LeftFile{Name: name, Err: ErrTooDeep})
+			err = l.take(LeftFile{Name: name, Err: ErrTooDeep})
 		} else {
-			err = leftIn(ctx, root, name, take)
+			err = l.in(ctx, name)
 		}
 		if err != nil {
 			return err
@@ -95,18 +104,23 @@ func leftIn(ctx context.Context, root *os.Root, dir string, take func(LeftFile) 
 	return nil
 }
 
-// leftFile hands over one file: what was one a moment ago may be a FIFO by now.
-func leftFile(root *os.Root, name string, take func(LeftFile) error) error {
-	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// file hands over one file: what was one a moment ago may be a FIFO by now.
+func (l leftFiles) file(name string) error {
+	f, err := l.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return take(LeftFile{Name: name, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(LeftFile{Name: name, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
-		return take(LeftFile{Name: name, Err: ErrNotRegular})
+		return l.take(LeftFile{Name: name, Err: ErrNotRegular})
 	}
-	return take(LeftFile{Name: name, Size: fi.Size(), Content: f})
+	changed := fi.Sys().(*syscall.Stat_t).Ctim
+	stamp := LeftStamp(changed.Nano(), fi.Size())
+	if l.known[name] == stamp {
+		return nil
+	}
+	return l.take(LeftFile{Name: name, Size: fi.Size(), Content: f, Stamp: stamp})
 }
 
 func depth(name string) int { return strings.Count(name, "/") + 1 }

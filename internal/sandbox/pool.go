@@ -79,7 +79,7 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 
 // shapeOf is what a pooled sandbox must have been started with; not every start can have one.
 func shapeOf(spec Spec) (*shape, bool) {
-	own := len(spec.Env) > 0 || len(spec.Mounts) > 0 || spec.Out // what may be another by then, or is one run's alone
+	own := len(spec.Env) > 0 || len(spec.Mounts) > 0 // what may be another by then
 	if own || spec.Stdin != nil || !reflect.TypeOf(spec.Files).Comparable() {
 		return nil, false
 	}
@@ -88,7 +88,8 @@ func shapeOf(spec Spec) (*shape, bool) {
 }
 
 func (s *shape) equal(o *shape) bool {
-	return s.spec.Files == o.spec.Files && s.spec.Boot == o.spec.Boot && reflect.DeepEqual(s.spec.Policy, o.spec.Policy)
+	return s.spec.Files == o.spec.Files && s.spec.Boot == o.spec.Boot && s.spec.Out == o.spec.Out &&
+		reflect.DeepEqual(s.spec.Policy, o.spec.Policy)
 }
 
 // take returns a sandbox that waits and lives, nil without one.

@@ -120,9 +120,10 @@ type Sandbox interface {
 	// Exit says how the guest ended. It must only be called after Done is closed.
 	Exit() Exit
 
-	// Left hands over what the guest has left in OutDir, file by file, until take returns an error. The guest should
-	// have nothing to do meanwhile; where it has ended, its files may have, too.
-	Left(ctx context.Context, take func(LeftFile) error) error
+	// Left hands over what the guest has left in OutDir, file by file, until take returns an error: but for the files
+	// that are known, by their names, and still have that stamp. The guest should have nothing to do meanwhile; where
+	// it has ended, its files may have, too.
+	Left(ctx context.Context, known map[string]string, take func(LeftFile) error) error
 
 	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen.
 	CPU() (used time.Duration, ok bool)

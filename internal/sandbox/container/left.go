@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,16 +26,18 @@ var errGuestEnded = errors.New("the container that they were in has ended with i
 
 // Left has the engine run another Python in the container: wherever that is, what it writes arrives here. The guest may
 // disturb it, and tells nothing by that which it could not have left.
-func (g *guest) Left(ctx context.Context, take func(sandbox.LeftFile) error) error {
+func (g *guest) Left(
+	ctx context.Context, known map[string]string, take func(sandbox.LeftFile) error,
+) error {
 	select {
 	case <-g.done:
 		return errGuestEnded
 	default:
 	}
 	e := g.engine
-	cmd := e.command(append(slices.Clone(e.global), "exec", g.name, "python3", "-I", "-S", "-c", leftCode)...)
+	cmd := e.command(append(slices.Clone(e.global), "exec", "-i", g.name, "python3", "-I", "-S", "-c", leftCode)...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
+	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = knownFiles(known), &stderr, time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -58,6 +62,16 @@ func (g *guest) Left(ctx context.Context, take func(sandbox.LeftFile) error) err
 	return read
 }
 
+// knownFiles tells the other Python what need not be in the archive: a JSON object of names, in base64, and stamps.
+func knownFiles(known map[string]string) io.Reader {
+	encoded := make(map[string]string, len(known))
+	for name, stamp := range known {
+		encoded[base64.StdEncoding.EncodeToString([]byte(name))] = stamp
+	}
+	text, _ := json.Marshal(encoded) // of texts, which have a form in JSON
+	return bytes.NewReader(text)
+}
+
 // A takeError is an error of whoever takes the files.
 type takeError struct{ error }
 
@@ -74,6 +88,7 @@ func leftIn(archive *tar.Reader, take func(sandbox.LeftFile) error) error {
 			return fmt.Errorf("reading what is in %s: %w", sandbox.OutDir, err)
 		}
 		f := sandbox.LeftFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
+		f.Stamp = sandbox.LeftStamp(h.ModTime.Unix(), h.Size) // left.py has nanoseconds there
 		switch {
 		case !filepath.IsLocal(f.Name) || f.Name == "." || strings.HasSuffix(h.Name, "/"):
 			continue // such a one nobody has left

@@ -62,11 +62,14 @@ func (a *attempted) Channel() io.ReadWriteCloser {
 		io.WriteCloser
 	}{a.process.Stdout(), a.process.Stdin()}
 }
-func (a *attempted) BootArg() string                                          { return "none" }
-func (a *attempted) Input() io.Reader                                         { return nil }
-func (a *attempted) SitePackages() []string                                   { return nil }
-func (a *attempted) Left(context.Context, func(sandbox.LeftFile) error) error { return nil }
-func (a *attempted) Done() <-chan struct{}                                    { return a.process.Done() }
+func (a *attempted) BootArg() string        { return "none" }
+func (a *attempted) Input() io.Reader       { return nil }
+func (a *attempted) SitePackages() []string { return nil }
+func (a *attempted) Left(context.Context, map[string]string, func(sandbox.LeftFile) error) error {
+	return nil
+}
+
+func (a *attempted) Done() <-chan struct{} { return a.process.Done() }
 
 func (a *attempted) Enforced() sandbox.Enforcement { return sandbox.Enforcement{} }
 func (a *attempted) CPU() (time.Duration, bool)    { return 0, false }

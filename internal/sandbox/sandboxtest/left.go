@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,9 @@ func left(t *testing.T, k kit) {
 	var ready map[string]any
 	answer(t, sb, &ready)
 	got := map[string]string{}
-	err := sb.Left(t.Context(), func(f sandbox.LeftFile) error {
+	known := map[string]string{}
+	err := sb.Left(t.Context(), nil, func(f sandbox.LeftFile) error {
+		known[f.Name] = f.Stamp
 		if f.Err != nil {
 			got[f.Name] = fmt.Sprint("error: ", f.Err)
 			return nil
@@ -38,8 +41,19 @@ func left(t *testing.T, k kit) {
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("left: %q, %v; want %q", got, err, want)
 	}
+	delete(known, "c") // as if it were another by now
+	var again []string
+	err = sb.Left(t.Context(), known, func(f sandbox.LeftFile) error {
+		if f.Err == nil {
+			again = append(again, f.Name)
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(again, []string{"c"}) {
+		t.Errorf("a second look finds %q, %v", again, err)
+	}
 	enough := errors.New("enough")
-	if err := sb.Left(t.Context(), func(sandbox.LeftFile) error { return enough }); !errors.Is(err, enough) {
+	if err := sb.Left(t.Context(), nil, func(sandbox.LeftFile) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("whoever takes the files has enough, and it goes on: %v", err)
 	}
 }
@@ -51,7 +65,7 @@ func leftByLink(t *testing.T, k kit) {
 	sb := k.start(t, "obey.py", command("leave", root), out)
 	var ready map[string]any
 	answer(t, sb, &ready)
-	_ = sb.Left(t.Context(), func(f sandbox.LeftFile) error { // an error will do
+	_ = sb.Left(t.Context(), nil, func(f sandbox.LeftFile) error { // an error will do
 		t.Errorf("a link leads to %q", f.Name)
 		return nil
 	})

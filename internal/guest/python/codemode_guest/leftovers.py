@@ -10,6 +10,8 @@ from _weakref import ref
 from . import frames
 
 _WORKSPACE = "/workspace"
+OUT = "/workspace/out"
+_MARKED = 1000  # files there that are looked at
 
 _GRACE = 0.02  # seconds that threads may take to end, when they are about to
 
@@ -24,6 +26,7 @@ class Leftovers:
         self._threads = set()
         self._children = set()
         self._files = _in_workspace()  # what code was given
+        self._left = _marks()
 
     def threads(self):
         """The threads that still run, as {id: frame}, and the names of the new ones worth telling.
@@ -56,6 +59,40 @@ class Leftovers:
         new = sorted(name.encode("utf-8", "backslashreplace").decode() for name in names - self._files)
         self._files = names
         return new
+
+
+    def left(self):
+        """Whether something in the folder whose files are kept is new, or has changed."""
+        before, self._left = self._left, _marks()
+        return before != self._left
+
+
+def _marks():
+    """The files in the folder whose files are kept, with what changes when they do; of very many another each time."""
+    marks, folders = {}, [OUT]
+    while folders:
+        try:
+            with posix.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if len(marks) == _MARKED:
+                        return object()
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                        continue
+                    now = entry.stat(follow_symlinks=False)
+                    marks[entry.path] = now.st_ctime_ns, now.st_size
+        except OSError:
+            continue
+    return marks
+
+
+def keeps():
+    """Whether there is a folder whose files are kept."""
+    try:
+        posix.stat(OUT)
+        return True
+    except OSError:
+        return False
 
 
 def _in_workspace():

@@ -9,6 +9,7 @@ from . import compiled
 
 # Names that come from the mcp package, besides mcp_<alias>: the package is imported when code uses one.
 MCP_NAMES = {"runtime", "LOADED_MCP_SERVERS", "save_tool", "discovered_servers"}
+ARTIFACT_NAMES = {"artifact", "artifacts"}
 
 
 class Namespace:
@@ -21,6 +22,7 @@ class Namespace:
         self._state = None  # mcp._state, once somebody needs it
         self._updates = []  # catalog updates it has not seen
         self._selected = None
+        self._kept = None  # the names of artifacts, once somebody needs them
         self._give({"display": display})
         hooks.after("mcp._state", self._attach)
 
@@ -55,6 +57,8 @@ class Namespace:
             self._give({"asyncio": asyncio})
         if any(name.startswith("mcp") for name in names) or not names.isdisjoint(MCP_NAMES):
             self._give_mcp({"mcp": self._mcp() and sys.modules["mcp"], **self._state.namespace()})
+        if not names.isdisjoint(ARTIFACT_NAMES):
+            self._give(self._artifacts())
         if "tools" in names and "tools" not in self.globals:
             import tools
 
@@ -86,13 +90,20 @@ class Namespace:
         return self._state
 
     def _attach(self, state):
-        state.attach(self._channel, {"display": self._given["display"]})
+        state.attach(self._channel, {"display": self._given["display"], **self._artifacts()})
         with self._lock:
             updates, self._updates = self._updates, []
             self._state = state
         for update in updates:
             state.update(update)
         state.begin_run(self._selected)
+
+    def _artifacts(self):
+        if self._kept is None:
+            from . import artifacts
+
+            self._kept = artifacts.make(self._channel)
+        return self._kept
 
     def _give(self, names):
         for name, value in names.items():

@@ -56,6 +56,8 @@ class Runner:
         notes = self._end(params.get("script"), settled["tasks"] if settled else ([], False))
         if notes:
             result["notes"] = notes
+        if self._leftovers.left():
+            result["left"] = True
         return result
 
     def _disarm(self):
@@ -182,6 +184,8 @@ class Runner:
         if files:
             where = "program" if script else "session"
             keep = "but --out DIR saves /workspace/out" if script else "so print what is to be kept"
+            if leftovers.keeps():
+                keep = "but what is in /workspace/out is kept"
             notes.append(f"what is in /workspace ends with the {where}, {keep}: {_few(files)}")
         return notes
 

@@ -17,7 +17,9 @@ _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")  # ASCII: no two names look ali
 # Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows only those
 # that are built in.
 _MODULES = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
-_GIVEN = {"mcp", "mcp_servers", "runtime", "asyncio", "display", "tools", "save_tool", "LOADED_MCP_SERVERS"}
+_GIVEN = {
+    "mcp", "mcp_servers", "runtime", "asyncio", "display", "artifact", "artifacts", "tools", "save_tool", "LOADED_MCP_SERVERS"
+}
 _MOST = 64  # tools of servers that are told of one function
 _TEXT = 4 << 10  # characters of a docstring, of a signature
 

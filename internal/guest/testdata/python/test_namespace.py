@@ -66,9 +66,10 @@ class TestNamespace(unittest.TestCase):
         self.import_mcp()
         self.names.update({"servers": [3]})
         updates = [("update", {"servers": [n]}) for n in (1, 2)]
+        given = {"display": "display", **self.names._artifacts()}
         self.assertEqual(
             self.state.log,
-            [("attach", "channel", {"display": "display"}), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
+            [("attach", "channel", given), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
         )
 
     def test_names_in_nested_functions(self):

@@ -1,0 +1,49 @@
+package artifact
+
+import (
+	"net/http"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// SafeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
+// by themselves, or that Windows takes for something else.
+func SafeName(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		part = strings.Map(func(r rune) rune {
+			if r == unicode.ReplacementChar || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*\`, r) {
+				return '_'
+			}
+			return r
+		}, part)
+		if part == "" || part[0] == '.' || part[0] == '-' || part[0] == '~' {
+			part = "_" + part[min(1, len(part)):]
+		}
+		if !filepath.IsLocal(part) { // a device of Windows
+			part = "_" + part
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// types are those of files that code makes, whose content does not tell, or which systems disagree about.
+var types = map[string]string{
+	".csv": "text/csv", ".tsv": "text/tab-separated-values", ".json": "application/json",
+	".jsonl": "application/jsonl", ".md": "text/markdown", ".svg": "image/svg+xml", ".html": "text/html",
+	".parquet": "application/vnd.apache.parquet", ".zip": "application/zip", ".py": "text/x-python",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+
+// typeOf guesses the MIME type of a file from its name, else from its first bytes.
+func typeOf(name string, head []byte) string {
+	if known := types[strings.ToLower(path.Ext(name))]; known != "" {
+		return known
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	return kind
+}

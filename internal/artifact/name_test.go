@@ -1,0 +1,19 @@
+package artifact
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestSafeName: what a program calls its files is obeyed by nothing that lists, completes or opens them.
+func TestSafeName(t *testing.T) {
+	for name, want := range map[string]string{
+		"chart.svg": "chart.svg", "sub/a b.csv": "sub/a b.csv", "Ärger.txt": "Ärger.txt", ".bashrc": "_bashrc",
+		".git/hooks/x": "_git/hooks/x", "-rf": "_rf", "~": "_", "a\x1b[2Jb\n": "a_[2Jb_", "\xff": "_", "a\u202eb": "a_b",
+		`..\x`: "_._x", "c:x": "c_x", "a*?": "a__",
+	} {
+		if got := SafeName(name); got != want || !filepath.IsLocal(got) {
+			t.Errorf("%q is saved as %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"codemode/internal/artifact"
+	"codemode/internal/fileerr"
+	"codemode/internal/guest"
+	"codemode/internal/sandbox"
+	"codemode/internal/visible"
+)
+
+const (
+	// leftPatience bounds the saving of what code has left: an engine may be far away, and a guest in the way.
+	leftPatience = 10 * time.Minute
+	// maxLeft is how many files of one run become artifacts; of an archive there is one.
+	maxLeft = 100
+	// maxKnown is how many things a session may leave, whatever they are.
+	maxKnown = 10_000
+)
+
+var (
+	errManyLeft  = fmt.Errorf("a run may leave %d files; an archive of them (tarfile, zipfile) is one", maxLeft)
+	errManyKnown = fmt.Errorf("a session may leave %d, and no more are looked at", maxKnown)
+)
+
+// leaves tells whether what runs of a guest leave in sandbox.OutDir is taken. Where a folder of the user's has that
+// name, it is there already.
+func (b *Bridge) leaves(req Request) bool {
+	taken := slices.ContainsFunc(req.mounts, func(m sandbox.Mount) bool { return m.Name == path.Base(sandbox.OutDir) })
+	return req.Left != nil || b.opts.KeepLeft && b.opts.Artifacts != nil && !taken
+}
+
+// left takes what a run has left, whoever wants it, as far as it is new. Who ends a run has not ended that.
+func (l *live) left(out *Outcome, r *run) {
+	if !l.leaves || !l.news && !out.Lost {
+		return
+	}
+	l.news = false
+	ctx, cancel := context.WithTimeout(l.bridge.closing, leftPatience)
+	defer cancel()
+	k := &keeper{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id}
+	take := k.take
+	if r.req.Left != nil {
+		take = r.req.Left
+	}
+	err := l.box.Left(ctx, l.known, func(f sandbox.LeftFile) error {
+		if _, told := l.known[f.Name]; told && f.Err != nil {
+			return nil
+		}
+		if len(l.known) >= maxKnown {
+			return errManyKnown
+		}
+		err := take(f)
+		if err == nil {
+			l.known[f.Name] = f.Stamp
+		}
+		return err
+	})
+	out.Artifacts = k.kept
+	out.Done = append(out.Done, k.done()...)
+	out.Notes = append(append(out.Notes, k.done()...), k.notes()...)
+	if err != nil && (!out.Lost || r.req.Left != nil) { // of what a lost container had, nobody knows
+		out.Notes = append(out.Notes, fmt.Sprintf("not all of %s was saved: %v", sandbox.OutDir, err))
+	}
+}
+
+// keeper makes artifacts of what one run has left.
+type keeper struct {
+	ctx     context.Context
+	store   *artifact.Store
+	run     string
+	kept    []artifact.Artifact
+	refused []string
+}
+
+func (k *keeper) take(f sandbox.LeftFile) error {
+	if len(k.kept) >= maxLeft {
+		return errManyLeft
+	}
+	a, err := artifact.Artifact{}, f.Err
+	if err == nil {
+		a, err = k.store.Put(k.ctx, f.Name, f.Size, f.Content, k.run)
+	}
+	if err != nil {
+		name := visible.Line(visible.Clip(path.Join(sandbox.OutDir, f.Name), maxNote/2))
+		k.refused = append(k.refused, fmt.Sprintf("%q was not kept: %v", name, fileerr.Cause(err)))
+		return nil
+	}
+	k.kept = append(k.kept, a)
+	return nil
+}
+
+const (
+	maxNamed   = 10 // artifacts of a run
+	maxRefused = 5  // refusals that are told in full
+)
+
+// done says what was kept, and how code has it again.
+func (k *keeper) done() (notes []string) {
+	n := min(len(k.kept), maxNamed)
+	for _, a := range k.kept[:n] {
+		name := visible.Line(visible.Clip(a.Name, maxNote/2))
+		notes = append(notes, fmt.Sprintf(
+			"kept %q (%s, %d bytes) as %s: any later run has it by `artifacts.open(%q)`", name, a.Type, a.Size, a.URI(), a.ID,
+		))
+	}
+	if more := len(k.kept) - n; more > 0 {
+		notes = append(notes, fmt.Sprintf("kept %d files more: `artifacts.list()` names them", more))
+	}
+	return notes
+}
+
+func (k *keeper) notes() []string {
+	n := min(len(k.refused), maxRefused)
+	notes := k.refused[:n:n]
+	if more := len(k.refused) - n; more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more of what is in %s were not kept", more, sandbox.OutDir))
+	}
+	return notes
+}
+
+// artifactPiece is how much of an artifact one answer has.
+const artifactPiece = 1 << 20
+
+// artifacts answers with the tenant's artifacts, or with a piece of one.
+func (l *live) artifacts(ctx context.Context, t *task, m guest.Message) func() error {
+	var q guest.ArtifactQuery
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return l.refuse(m.ID, -32602, "artifacts: "+err.Error(), guest.ErrorData{})
+	}
+	store := l.bridge.opts.Artifacts
+	if store == nil {
+		return l.refuse(m.ID, -32602, "artifacts: none are kept here", guest.ErrorData{})
+	}
+	if q.ID == "" {
+		return l.respondOwn(ctx, t, m.ID, func() any { return guest.Artifacts{Artifacts: described(store.List())} })
+	}
+	piece, err := readPiece(store, q)
+	if err != nil {
+		message := fmt.Sprintf("artifact %q: %v", visible.Clip(q.ID, maxAskedName), fileerr.Cause(err))
+		return l.refuse(m.ID, -32602, message, guest.ErrorData{Hint: "artifacts.list() has those there are"})
+	}
+	return l.respondOwn(ctx, t, m.ID, func() any { return piece })
+}
+
+func described(list []artifact.Artifact) []guest.Artifact {
+	all := make([]guest.Artifact, len(list))
+	for i, a := range list {
+		all[i] = guest.Artifact{
+			ID: a.ID, Name: a.Name, Type: a.Type, Size: a.Size, SHA256: a.SHA256, Run: a.Run,
+			Made: a.Made.Format(time.RFC3339),
+		}
+	}
+	return all
+}
+
+func readPiece(store *artifact.Store, q guest.ArtifactQuery) (piece guest.Artifacts, err error) {
+	f, a, err := store.Open(q.ID)
+	if err != nil {
+		return piece, err
+	}
+	defer f.Close()
+	if q.Offset < 0 || q.Offset > a.Size {
+		return piece, errors.New("it is not so long")
+	}
+	buf := make([]byte, min(artifactPiece, a.Size-q.Offset))
+	if _, err := f.ReadAt(buf, q.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return piece, err
+	}
+	return guest.Artifacts{Artifacts: described([]artifact.Artifact{a}), Base64: buf}, nil
+}

@@ -46,10 +46,11 @@ func entryTexts(s config.Server) []string {
 // refs are the references in an entry.
 func refs(s config.Server) (list []Ref) {
 	for _, text := range entryTexts(s) {
-		if s.Dialect == config.DialectLeadingDollar && !strings.HasPrefix(text, "$") {
-			continue
+		d := s.Dialect
+		if of, _ := d.Client(); of == config.DialectLeadingDollar && !strings.HasPrefix(text, "$") {
+			d = d.Literal()
 		}
-		replaceRefs(s.Dialect, text, func(r Ref) string {
+		replaceRefs(d, text, func(r Ref) string {
 			list = append(list, r)
 			return ""
 		})
@@ -78,6 +79,41 @@ func SecretNames(s config.Server) (names []string) {
 		}
 	}
 	return names
+}
+
+// Tokens are the secret values of an entry's environment and headers, by the names of these. One that refers to
+// something is none: it stands elsewhere already.
+func Tokens(s config.Server) map[string]string {
+	tokens := map[string]string{}
+	f := finderOf(s.Dialect)
+	for _, table := range []map[string]string{s.Env, s.Headers} {
+		for name, shown := range f.Table(table) {
+			value := table[name]
+			alone := config.Server{Dialect: s.Dialect, Env: map[string]string{name: value}}
+			if shown != value && len(refs(alone)) == 0 {
+				tokens[name] = value
+			}
+		}
+	}
+	return tokens
+}
+
+// WithSecrets is an entry as it would be if its secrets stood in it; a secret that cannot be had stays as it is.
+func WithSecrets(e Entry, secret func(name string) (string, error)) Entry {
+	fill := func(table map[string]string) map[string]string {
+		filled := maps.Clone(table)
+		for name, value := range table {
+			filled[name] = replaceAdopted(config.DialectNone, value, func(r Ref) string {
+				if text, err := secret(r.Secret); err == nil {
+					return text
+				}
+				return r.Text
+			})
+		}
+		return filled
+	}
+	e.Server.Env, e.Server.Headers = fill(e.Server.Env), fill(e.Server.Headers)
+	return e
 }
 
 // Bound says why an entry of the user's means something only in the file it is in, or nothing.

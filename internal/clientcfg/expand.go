@@ -50,6 +50,9 @@ const (
 
 // replaceRefs replaces each reference in a text, in one pass: what comes in is not looked at again.
 func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string {
+	if d, isAdopted := d.Client(); isAdopted {
+		return replaceAdopted(d, text, replace)
+	}
 	compiled, ok := references[d]
 	if !ok || !strings.ContainsAny(text, "$%{") {
 		return text
@@ -86,6 +89,24 @@ func replaceRefs(d config.Dialect, text string, replace func(Ref) string) string
 		last = m[1]
 	}
 	out.WriteString(text[last:])
+	return out.String()
+}
+
+var secretRef = lazyregexp.New(`\$\{secret:([^}]+)\}`)
+
+// replaceAdopted replaces the references of a client's dialect, and those to secrets, which none of them has.
+func replaceAdopted(d config.Dialect, text string, replace func(Ref) string) string {
+	if !strings.Contains(text, "${secret:") {
+		return replaceRefs(d, text, replace)
+	}
+	var out strings.Builder
+	last := 0
+	for _, m := range secretRef().FindAllStringSubmatchIndex(text, -1) {
+		out.WriteString(replaceRefs(d, text[last:m[0]], replace))
+		out.WriteString(replace(Ref{Text: text[m[0]:m[1]], Secret: text[m[2]:m[3]]}))
+		last = m[1]
+	}
+	out.WriteString(replaceRefs(d, text[last:], replace))
 	return out.String()
 }
 
@@ -195,17 +216,18 @@ func (x *expansion) table(table map[string]string, each func(string) string) map
 
 // envValue is a value of Env, the only texts in which Copilot CLI replaces anything.
 func (x *expansion) envValue(s string) string {
-	if x.server.Dialect == config.DialectLeadingDollar && strings.HasPrefix(s, "$") {
+	if strings.HasPrefix(s, "$") {
 		return replaceRefs(x.server.Dialect, s, x.ref)
 	}
 	return x.text(s)
 }
 
 func (x *expansion) text(s string) string {
-	if x.server.Dialect == config.DialectLeadingDollar {
-		return s
+	d := x.server.Dialect
+	if of, _ := d.Client(); of == config.DialectLeadingDollar {
+		d = d.Literal()
 	}
-	return replaceRefs(x.server.Dialect, s, x.ref)
+	return replaceRefs(d, s, x.ref)
 }
 
 func (x *expansion) ref(ref Ref) string {
@@ -233,7 +255,7 @@ func (x *expansion) ref(ref Ref) string {
 	case ok:
 		return value
 	}
-	switch x.server.Dialect {
+	switch of, _ := x.server.Dialect.Client(); of {
 	case config.DialectCurly:
 		return "" // as OpenCode does
 	case config.DialectDollar, config.DialectLeadingDollar:

@@ -67,8 +67,8 @@ func variables(s config.Server) []string {
 	}
 	for name, value := range s.Env {
 		d := s.Dialect
-		if d == config.DialectLeadingDollar && !strings.HasPrefix(value, "$") {
-			d = config.DialectNone
+		if of, _ := d.Client(); of == config.DialectLeadingDollar && !strings.HasPrefix(value, "$") {
+			d = d.Literal()
 		}
 		env[name] = normal(d, value)
 	}

@@ -101,7 +101,7 @@ func (f *file) tables() {
 	default:
 		f.noTable = !f.otherKey()
 	}
-	if f.client.Dialect == config.DialectDollar {
+	if d, _ := f.client.Dialect.Client(); d == config.DialectDollar {
 		f.geminiLists(f.entries[first:])
 	}
 }
@@ -117,7 +117,7 @@ func (f *file) writtenFor() bool {
 	for _, c := range clients {
 		if c.ID == id {
 			own := *f.client
-			own.Entry, own.Dialect, own.BareURL, own.Unit = c.Entry, c.Dialect, c.BareURL, c.Unit
+			own.Entry, own.Dialect, own.BareURL, own.Unit = c.Entry, c.Dialect.Adopted(), c.BareURL, c.Unit
 			f.client = &own
 			return true
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codemode/internal/config"
 )
 
 // TestNothingSaysASecret puts a secret wherever a mistake in a file could make somebody quote it.
@@ -69,5 +71,41 @@ func TestNothingSaysASecret(t *testing.T) {
 				t.Errorf("%s: %s: neither a server nor a problem", name, text)
 			}
 		}
+	}
+}
+
+// TestAdoptedSecrets holds that a client's dialect has secrets in a file of codemode's own, and there alone.
+func TestAdoptedSecrets(t *testing.T) {
+	const ref = "${secret:gh.Authorization}"
+	resolver := Resolver{
+		OS: "linux", Lookup: func(name string) (string, bool) { return "outside", name == "VAR" },
+		Secret: func(name string) (string, error) { return "hush-" + name, nil },
+	}
+	for _, d := range []config.Dialect{
+		config.DialectNone, config.DialectBraces, config.DialectEnvColon, config.DialectDollar,
+		config.DialectLeadingDollar, config.DialectCurly, config.DialectSecrets,
+	} {
+		for _, of := range []config.Dialect{d, d.Adopted(), d.Adopted().Adopted()} {
+			s, err := Expand(config.Server{
+				Dialect: of, Env: map[string]string{"A": ref}, Headers: map[string]string{"B": "Bearer " + ref},
+			}, resolver)
+			want := ref
+			if of != d {
+				want = "hush-gh.Authorization"
+			}
+			if err != nil || s.Env["A"] != want || s.Headers["B"] != "Bearer "+want {
+				t.Errorf("%s: %v, %v, %v", of, s.Env, s.Headers, err)
+			}
+		}
+	}
+	s, err := Expand(config.Server{
+		Dialect: config.DialectEnvColon.Adopted(), Env: map[string]string{"A": "${env:VAR}" + ref + "${VAR}${env:VAR}"},
+	}, resolver)
+	if want := "outsidehush-gh.Authorization${VAR}outside"; err != nil || s.Env["A"] != want {
+		t.Errorf("%q, %v", s.Env["A"], err)
+	}
+	project := config.Server{Dialect: config.DialectBraces.Adopted(), Project: "/p", Env: map[string]string{"A": ref}}
+	if _, err := Expand(project, resolver); err == nil {
+		t.Error("a project's entry got a secret")
 	}
 }

@@ -153,6 +153,7 @@ func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 		Self:   clientcfg.Self{Executable: env.Self},
 		State:  s.tenancy.paths.State,
 		Settle: settle,
+		Vault:  s.tenancy.vault(),
 	}
 	if s.request.Name == "" && cmd.Name == "install" {
 		s.request.Name = install.DefaultName

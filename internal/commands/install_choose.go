@@ -88,6 +88,10 @@ func (s *installation) chooser() func(clientcfg.Entry) bool {
 			question = fmt.Sprintf("move %s of %s, which is for %s alone, so that every folder has it?",
 				quote(e.Written), e.Client, quote(e.Server.Project))
 		}
+		if n := len(clientcfg.Tokens(e.Server)); n > 0 {
+			tokens := plural(n, "token", "tokens")
+			question = strings.TrimSuffix(question, "?") + fmt.Sprintf(", and %s to codemode's secrets?", tokens)
+		}
 		if e.Server.Disabled {
 			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
 		}

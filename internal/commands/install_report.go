@@ -33,6 +33,8 @@ type movedRow struct {
 	Name string `json:"name"` // in the client
 	As   string `json:"as"`   // in codemode
 	File string `json:"file"`
+
+	Tokens []install.Token `json:"tokens,omitempty"` // of its entry that are secrets now
 }
 
 type stayedRow struct {
@@ -105,7 +107,7 @@ func (s *installation) rows(results []install.Result, saved *saving) reportRow {
 			if m.Original() {
 				row.Replaced = append(row.Replaced, m.Name)
 			} else {
-				row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File})
+				row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File, m.Tokens})
 			}
 		}
 		for _, st := range r.Stayed {
@@ -174,6 +176,16 @@ func (s *installation) tell(r install.Result) {
 			)
 		default:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s behind codemode%s: %s", quote(m.Name), is, now, quote(m.File)))
+		}
+	}
+	if !uninstalls {
+		for _, m := range r.Moved {
+			for _, t := range m.Tokens {
+				s.ui.note(
+					r.Client,
+					fmt.Sprintf("%s of %s %s the secret %s%s", t.Name, quote(m.As), is, quote(t.Secret), now),
+				)
+			}
 		}
 	}
 	for _, st := range r.Stayed {

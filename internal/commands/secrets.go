@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/install"
 	"codemode/internal/hint"
 	"codemode/internal/secrets"
 
@@ -250,6 +251,33 @@ func removeSecretsCommand(env Env, ui *ui) *cli.Command {
 				}
 			}
 			return nil
+		},
+	}
+}
+
+// vault is where the tokens of adopted servers go.
+func (t *tenancy) vault() *install.Vault {
+	store, ctx := t.secretStore(), context.Background() // a keyring and a lock are not waited for without an end
+	return &install.Vault{
+		Names: func() (names []string, err error) {
+			list, err := store.List()
+			for _, s := range list {
+				names = append(names, s.Name)
+			}
+			return names, err
+		},
+		Check: secrets.Check,
+		Value: func(name string) (string, error) { return store.Get(ctx, name) },
+		Keep: func(name, value string) error {
+			_, err := store.Set(ctx, name, value)
+			return err
+		},
+		Forget: func(name string) (kept string, err error) {
+			t.discover()
+			if servers := t.usersOf(name); len(servers) > 0 {
+				return "it is used by " + strings.Join(servers, ", "), nil
+			}
+			return "", store.Remove(ctx, name)
 		},
 	}
 }

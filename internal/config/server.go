@@ -63,6 +63,31 @@ const (
 	DialectSecrets       Dialect = "secrets"        // ${{ secrets.VAR }}: Continue
 )
 
+// adopted is what a dialect ends with in a file of codemode's own.
+const adopted = "+secrets"
+
+// Adopted is a client's dialect in a file of codemode's own: ${secret:NAME} is a reference there, too.
+func (d Dialect) Adopted() Dialect {
+	if d == DialectOwn || strings.HasSuffix(string(d), adopted) {
+		return d
+	}
+	return d + adopted
+}
+
+// Client is the dialect of the client, and whether it is read in a file of codemode's own.
+func (d Dialect) Client() (of Dialect, isAdopted bool) {
+	text, isAdopted := strings.CutSuffix(string(d), adopted)
+	return Dialect(text), isAdopted
+}
+
+// Literal is the dialect of a text in which its client replaces nothing.
+func (d Dialect) Literal() Dialect {
+	if _, isAdopted := d.Client(); isAdopted {
+		return DialectNone.Adopted()
+	}
+	return DialectNone
+}
+
 // String names the server without anything that could be secret.
 func (s Server) String() string { return "server " + s.Name + " (" + s.Source + ")" }
 

@@ -124,8 +124,8 @@ func (s *Store) Get(ctx context.Context, name string) (string, error) {
 // about is what a secret is sealed as.
 func about(name string) string { return "secret " + name }
 
-// check refuses a value that could not be kept as it is.
-func check(text string) error {
+// Check refuses a value that could not be kept as it is.
+func Check(text string) error {
 	switch {
 	case text == "":
 		return errors.New("the secret is empty")
@@ -150,7 +150,7 @@ type Setting struct {
 
 // Set keeps a value.
 func (s *Store) Set(ctx context.Context, name, text string) (done Setting, err error) {
-	if err := errors.Join(CheckName(name), check(text)); err != nil {
+	if err := errors.Join(CheckName(name), Check(text)); err != nil {
 		return done, err
 	}
 	v := value{text: text} // sealed before the lock is taken: a keyring may be waiting for its user

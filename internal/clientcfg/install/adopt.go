@@ -64,6 +64,7 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 	}
 	own := i.Adopt.Own()
 	var files []newFile
+	var secrets []secret
 	for _, e := range entries {
 		isReplaced := slices.ContainsFunc(p.moved, func(m Moved) bool {
 			return m.Original() && m.Name == e.Written && slices.Equal(m.Key, localTable(doc, table, e))
@@ -98,8 +99,13 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 					p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
 					continue
 				}
-				m.Hash = sum(text)
-				files = append(files, newFile{m.File, m.As, text})
+				taken, err := i.takeTokens(&m, text, e, secrets)
+				if err != nil {
+					return err
+				}
+				secrets = append(secrets, taken.secrets...)
+				m.Hash = sum(taken.text)
+				files = append(files, newFile{m.File, m.As, taken.text})
 			}
 			p.moved = append(p.moved, m)
 		}
@@ -111,16 +117,23 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, fileerr.Cause(err))
 			}
 		}
+		if err := i.keepTokens(secrets); err != nil {
+			return err
+		}
 		for _, n := range files {
 			if err := i.writeOwn(n); err != nil {
 				removeFiles(written)
+				i.dropTokens(secrets)
 				return fmt.Errorf("writing %q: %w", n.path, fileerr.Cause(err))
 			}
 			written = append(written, n)
 		}
 		return nil
 	}
-	p.undo = func() { removeFiles(written) }
+	p.undo = func() {
+		removeFiles(written)
+		i.dropTokens(secrets)
+	}
 	return nil
 }
 
@@ -174,7 +187,7 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 		if !is {
 			break
 		}
-		if other.Written != "" && clientcfg.SameServer(other, e) {
+		if other.Written != "" && i.same(other, e) {
 			return Moved{Name: e.Written, As: as, File: other.Server.Source, Same: true}
 		}
 		if as = e.Written + "-" + e.Client; n > 1 {

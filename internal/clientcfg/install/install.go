@@ -22,6 +22,7 @@ type Installer struct {
 	State  string         // folder for the ledger and backups; empty is a machine where nothing can be kept
 	Settle time.Duration  // how long clients that write from memory have to undo what was written
 	Adopt  *Adopter       // takes over the other servers of the clients; nil: they stay
+	Vault  *Vault         // where the tokens of adopted servers go; nil: they stay in their entries
 
 	// Replace says whether codemode takes the place of an entry that starts the Python original; nil is a no.
 	Replace func(clientcfg.Entry) bool

@@ -57,6 +57,7 @@ type Moved struct {
 	Key    []string `json:"key"`              // leads to the servers of the client
 	Backup string   `json:"backup,omitempty"` // in which the client's own text of it is
 	Same   bool     `json:"-"`                // codemode had it already
+	Tokens []Token  `json:"tokens,omitempty"` // of the entry that are secrets of codemode's now
 	Kept   bool     `json:"-"`                // on its way back: codemode keeps it, too
 	Vars   []string `json:"-"`                // that it refers to
 	Only   string   `json:"-"`                // the folder that it was for alone

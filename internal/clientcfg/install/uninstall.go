@@ -226,7 +226,7 @@ func (i *Installer) takeOutUnrecorded(p *proposal, req Request, t Target, record
 
 // giveBack removes, once the client has its servers again, the files of codemode's own that were made for them.
 func (i *Installer) giveBack(p *proposal, l *ledger) {
-	moved := p.moved
+	moved, restored := p.moved, p.data
 	p.after = func() (notes []string) {
 		for n := range moved {
 			m := &moved[n]
@@ -246,6 +246,8 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 			default:
 				if err := os.Remove(m.File); err != nil {
 					notes = append(notes, fmt.Sprintf("%q cannot be removed: %v", m.File, fileerr.Cause(err)))
+				} else {
+					notes = append(notes, i.forgetTokens(*m, restored)...)
 				}
 			}
 		}
@@ -266,7 +268,7 @@ func handOver(l *ledger, m Moved) bool {
 	for n := range l.Records {
 		for k := range l.Records[n].Adopted {
 			if other := &l.Records[n].Adopted[k]; other.File == m.File && !other.Wrote {
-				other.Wrote, other.Hash = true, m.Hash
+				other.Wrote, other.Hash, other.Tokens = true, m.Hash, m.Tokens
 				return true
 			}
 		}

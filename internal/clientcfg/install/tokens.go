@@ -1,0 +1,154 @@
+package install
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
+)
+
+// A Vault is where tokens go that stand in the entries of adopted servers: as secrets of codemode's, which the entries
+// then refer to by name.
+type Vault struct {
+	Names  func() ([]string, error)                   // of all secrets that there are
+	Check  func(value string) error                   // says why a value cannot be one
+	Value  func(name string) (string, error)          // of a secret
+	Keep   func(name, value string) error             // makes one
+	Forget func(name string) (kept string, err error) // removes one, or says why it is kept
+}
+
+// A Token is one that went from an entry to a secret.
+type Token struct {
+	Name   string `json:"name"` // of the variable or header
+	Secret string `json:"secret"`
+}
+
+// secret is one that is about to be.
+type secret struct{ name, value string }
+
+const maxSecretName = 64
+
+// tokensTaken are an entry's file without its tokens, and these.
+type tokensTaken struct {
+	text    []byte
+	secrets []secret
+}
+
+// takeTokens has an entry of codemode's own file refer to its tokens. They are kept later, with the file.
+func (i *Installer) takeTokens(
+	m *Moved, text []byte, e clientcfg.Entry, planned []secret,
+) (taken tokensTaken, err error) {
+	taken.text = text
+	tokens := clientcfg.Tokens(e.Server)
+	if i.Vault == nil || len(tokens) == 0 {
+		return taken, nil
+	}
+	names, err := i.Vault.Names()
+	if err != nil {
+		return taken, err
+	}
+	for _, s := range planned {
+		names = append(names, s.name)
+	}
+	top := []string{"mcpServers", m.As}
+	doc, err := splice.Parse(text, splice.JSONC)
+	if err != nil {
+		return taken, err
+	}
+	entry, _ := doc.Get(top)
+	for _, at := range placesOf(entry, tokens, top) {
+		table, name := at[:len(at)-1], at[len(at)-1]
+		if i.Vault.Check(tokens[name]) != nil {
+			continue
+		}
+		s := secret{secretName(m.As+"."+name, names), tokens[name]}
+		taken.text, err = doc.Set(table, []splice.Member{{Key: name, Value: "${secret:" + s.name + "}"}})
+		if err == nil {
+			doc, err = splice.Parse(taken.text, splice.JSONC)
+		}
+		if err != nil {
+			return taken, err
+		}
+		names, taken.secrets = append(names, s.name), append(taken.secrets, s)
+		m.Tokens = append(m.Tokens, Token{name, s.name})
+	}
+	return taken, nil
+}
+
+// placesOf are where tokens stand in an entry, in whichever of its tables.
+func placesOf(value any, tokens map[string]string, at []string) (places [][]string) {
+	table, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		here := append(slices.Clone(at), name)
+		token, is := tokens[name]
+		if text, ok := table[name].(string); ok && is && text == token {
+			places = append(places, here)
+		}
+		places = append(places, placesOf(table[name], tokens, here)...)
+	}
+	return places
+}
+
+// secretName is a name that no other secret has.
+func secretName(like string, taken []string) string {
+	like = strings.TrimLeft(oddInName().ReplaceAllString(like, "_"), "._-")
+	name := like[:min(len(like), maxSecretName)]
+	for n := 2; name == "" || slices.Contains(taken, name); n++ {
+		tail := fmt.Sprintf("-%d", n)
+		name = like[:min(len(like), maxSecretName-len(tail))] + tail
+	}
+	return name
+}
+
+// keepTokens makes secrets: all, or none.
+func (i *Installer) keepTokens(secrets []secret) error {
+	for n, s := range secrets {
+		if err := i.Vault.Keep(s.name, s.value); err != nil {
+			i.dropTokens(secrets[:n])
+			return fmt.Errorf("keeping the secret %q: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+func (i *Installer) dropTokens(secrets []secret) {
+	for _, s := range secrets {
+		_, _ = i.Vault.Forget(s.name)
+	}
+}
+
+// forgetTokens removes the secrets of a server whose client has it back, with its tokens: one that is not in the
+// client's file was changed since, and is nowhere else.
+func (i *Installer) forgetTokens(m Moved, restored []byte) (notes []string) {
+	for _, t := range m.Tokens {
+		why := "codemode cannot say what it is"
+		if i.Vault != nil {
+			switch value, err := i.Vault.Value(t.Secret); {
+			case err != nil:
+				why = err.Error()
+			case !bytes.Contains(restored, bytes.Trim(quoted(value), `"`)):
+				why = "it was changed since"
+			default:
+				if why, err = i.Vault.Forget(t.Secret); err != nil {
+					why = err.Error()
+				}
+			}
+		}
+		if why != "" {
+			notes = append(notes, fmt.Sprintf("the secret %q stays: %s", t.Secret, why))
+		}
+	}
+	return notes
+}
+
+// same says whether a server is codemode's already. Its tokens may have become secrets there.
+func (i *Installer) same(own, e clientcfg.Entry) bool {
+	if i.Vault != nil {
+		own = clientcfg.WithSecrets(own, i.Vault.Value)
+	}
+	return clientcfg.SameServer(own, e)
+}

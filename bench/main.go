@@ -69,6 +69,7 @@ var measurements = []struct {
 	{"listing", (*bench).listing},
 	{"refresh", (*bench).refresh},
 	{"containers", (*bench).containers},
+	{"files", (*bench).files},
 	{"neighbours", (*bench).neighbours},
 }
 

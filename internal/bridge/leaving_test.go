@@ -147,3 +147,12 @@ func TestArtifactsOfContainers(t *testing.T) {
 		o.Artifacts, o.KeepLeft = artifact.New(filepath.Join(dir, fmt.Sprint(n)), nil), true
 	}, testArtifacts)
 }
+
+// TestFileSize: who gives code the room for one large file may have it.
+func TestFileSize(t *testing.T) {
+	c := testConfig().Sandbox
+	before := Policy(c).FileSize
+	if c.WorkSize = 1 << 40; Policy(c).FileSize != 1<<40 || before >= 1<<30 {
+		t.Errorf("one file may have %d bytes, and %d by default", Policy(c).FileSize, before)
+	}
+}

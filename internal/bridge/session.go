@@ -235,6 +235,7 @@ func Policy(c config.Sandbox) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
 	p.Memory, p.Processes, p.CPUs = c.Memory, c.Pids, c.CPUs
 	p.TmpSize, p.WorkSize = c.TmpSize, c.WorkSize
+	p.FileSize = max(p.FileSize, c.TmpSize, c.WorkSize) // who gives it room may fill that with one file
 	p.Isolation = sandbox.Isolation(c.Isolation)
 	p.AllowGaps = c.AllowGaps
 	p.Interpreter = c.Python

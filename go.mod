@@ -36,6 +36,8 @@ require (
 
 require github.com/danieljoos/wincred v1.2.3 // indirect
 
+require github.com/gobwas/glob v0.2.3 // indirect
+
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect

@@ -127,6 +127,7 @@ var floor = map[string][]string{
 	"sandbox":   {"fileerr", "hint", "proc"},
 	"inquiry":   {"visible"},
 	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},
+	"packages":  {"fileerr", "filelock", "hint", "proc", "sandbox"},
 	"bridge": {
 		"artifact", "config", "policy", "audit", "fair", "fileerr", "guest", "catalog", "hint", "inquiry", "picture", "proc",
 		"quota", "redact", "upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
@@ -134,7 +135,7 @@ var floor = map[string][]string{
 	"doctor": {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
 		"artifact", "audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "inquiry", "keyring",
-		"quota", "registry", "sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
+		"packages", "quota", "registry", "sandbox", "secrets", "servers", "signin", "telemetry", "toolbox", "upstream", "visible",
 	},
 }
 
@@ -152,7 +153,8 @@ var foundations = []string{"atomicfile", "lazyregexp"}
 
 // testOnly are packages for tests, which the tests of whichever package may use.
 var testOnly = []string{
-	"catalog/catalogtest", "clientcfg/splice/splicetest", "fakemcp", "keyring/keyringtest", "proc/proctest", "require",
+	"catalog/catalogtest", "clientcfg/splice/splicetest", "fakemcp", "keyring/keyringtest", "packages/packagestest",
+	"proc/proctest", "require",
 	"sandbox/sandboxtest",
 }
 

@@ -35,6 +35,7 @@ var programs = map[string]func(args []string) int{
 	"browser":  browser,
 
 	"fakeregistry": fakeRegistry,
+	"fakeindex":    fakeIndex,
 
 	"conformance-client": conformanceClient,
 	"model-sees":         modelSees,

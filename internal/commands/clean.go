@@ -56,6 +56,7 @@ var aboutKept = map[string]string{
 	"secrets.json": "secrets that entries refer to", "secrets.lock": "held while secrets are changed",
 	"keyring.id": "names the key in the keyring", "keyring.lock": "held while that key is made",
 	"disk.lock": "held while room on disk is made",
+	"packages":  "wheels, and what is made of them", "pylock": "which packages code can import",
 }
 
 // kept is what there is, the cache first.

@@ -40,6 +40,7 @@ func table(env Env, ui *ui) *cli.Command {
 			docsCommand(env, ui),
 			toolsCommand(env, ui),
 			artifactsCommand(env, ui),
+			packagesCommand(env, ui),
 			auditCommand(env, ui),
 			installCommand(env, ui),
 			uninstallCommand(env, ui),

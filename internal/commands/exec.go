@@ -41,6 +41,9 @@ func execCommand(env Env, ui *ui) *cli.Command {
 				Local: true,
 			},
 			&cli.StringFlag{Name: "out", Usage: "`DIR` for images and what is left in /workspace/out", Local: true},
+			&cli.StringSliceFlag{
+				Name: "with", Usage: "`PACKAGE` it imports, as in the script's head; can be repeated", Local: true,
+			},
 			&cli.BoolFlag{Name: "with-dir", Usage: "let it import the modules beside it, as python3 does", Local: true},
 			&cli.BoolFlag{Name: "i", Usage: "let its user type more when it has ended, as repl does", Local: true},
 			&cli.BoolFlag{Name: "json", Usage: "print the outcome as JSON when the program has ended", Local: true},
@@ -61,6 +64,9 @@ func execCommand(env Env, ui *ui) *cli.Command {
 			}
 			if cmd.Bool("with-dir") {
 				p.inputs.addModules(env, p.script)
+			}
+			if p.with, err = readNeeds(cmd, p.code); err != nil {
+				return err
 			}
 			if cmd.Bool("i") {
 				return runInteractive(ctx, env, ui, cmd, p)
@@ -94,6 +100,9 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return &exitError{exitNotRun, err}
 	}
 	t.inputs = p.inputs
+	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
+		return &exitError{exitNotRun, err}
+	}
 	for _, problem := range t.runProblems() {
 		ui.warn(problem.Error(), hint.Of(problem)...)
 	}

@@ -21,6 +21,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/keyring"
 	"codemode/internal/quota"
+	"codemode/internal/sandbox"
 	"codemode/internal/secrets"
 	"codemode/internal/servers"
 	"codemode/internal/signin"
@@ -40,6 +41,7 @@ type tenancy struct {
 	found     clientcfg.Found
 	telemetry *telemetry.Telemetry // nil is none
 	inputs    inputs               // to code, by this command
+	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 
 	allProjects bool              // what Claude Code has for other projects is found, too
 	usable      []config.Server   // those code can be given, by the tenant's choice too

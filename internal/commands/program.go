@@ -23,6 +23,7 @@ type program struct {
 	stdin    *os.File
 	owned    bool // stdin is ours to close
 	inputs   inputs
+	with     []string // packages that it needs
 	script   string   // its name; empty where it is none
 	servers  []string // of a program of codemode's own, which has none of exec's flags
 }

@@ -85,6 +85,9 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	if p != nil {
 		t.inputs = p.inputs
+		if err := t.provide(ctx, ui, cmd, p.with); err != nil {
+			return err
+		}
 	} else if t.inputs, err = readInputs(env, cmd); err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ func (t *tenancy) newBridge(
 	}
 	opts := t.bridgeOptions(log)
 	opts.KeepLeft = keep
-	opts.Runtime, opts.Progress, opts.Servers = &named{Runtime: rt, config: t.config, log: engines}, progress, t.given()
+	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
+	opts.Progress, opts.Servers = progress, t.given()
 	if t.config.Sandbox.Python != "" {
 		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }
 	}
@@ -72,15 +73,22 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 }
 
 // named is a runtime whose errors call settings by the names that their user knows, and which tells where no container
-// is had though a variable asks for one.
+// is had though a variable asks for one. What it starts has the tenant's packages as they are at that moment.
 type named struct {
 	sandbox.Runtime
-	config config.Config
-	log    *slog.Logger
-	once   sync.Once
+	config   config.Config
+	log      *slog.Logger
+	packages func(context.Context) (sandbox.Packages, error)
+	once     sync.Once
+	without  sync.Once
 }
 
 func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	packages, lost := n.packages(ctx)
+	if lost != nil {
+		n.without.Do(func() { n.log.Warn(told(lost)) })
+	}
+	spec.Packages = packages
 	box, err := n.Runtime.Start(ctx, spec)
 	image := n.config.Variables["sandbox.image"]
 	if err == nil && image != "" && len(runtimeNames(n.config.Sandbox)) > 1 && n.Name() == config.RuntimeNative {

@@ -20,7 +20,7 @@ import (
 // settingValues names the values of the flags that stand for settings.
 var settingValues = map[string]string{
 	"servers-file": "FILE", "timeout": "DURATION", "runtime": "NAME", "python": "PATH", "memory": "SIZE",
-	"tenant": "NAME", "pull": "WHEN", "mount": "DIR",
+	"tenant": "NAME", "pull": "WHEN", "mount": "DIR", "index": "URL",
 }
 
 // settingsCategory is what the flags have in common that stand for settings: where a command has manyFlags, its help

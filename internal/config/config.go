@@ -20,6 +20,7 @@ type Config struct {
 	Exec         Exec         `koanf:"exec"`
 	Output       Output       `koanf:"output"`
 	Files        Files        `koanf:"files"`
+	Packages     Packages     `koanf:"packages"`
 	Instructions Instructions `koanf:"instructions"`
 	Expose       []string     `koanf:"expose"` // patterns of tools that clients see beside run_python
 	Servers      Servers      `koanf:"mcp"`    // [servers.NAME] are the servers themselves
@@ -170,6 +171,12 @@ type REPL struct {
 type Log struct {
 	Level  string `koanf:"level"`  // "debug", "info", "warn" or "error"
 	Format string `koanf:"format"` // "text" or "json"
+}
+
+// Packages is for `codemode packages`.
+type Packages struct {
+	Index    string        `koanf:"index"`
+	Cooldown time.Duration `koanf:"cooldown"`
 }
 
 // Registry is for `codemode servers find` and `codemode servers add`.

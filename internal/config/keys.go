@@ -134,6 +134,15 @@ var keys = []key{
 	},
 
 	{
+		name: "packages.index", kind: safeAddress, def: "https://pypi.org/simple", flag: "--index",
+		doc: "index that packages are added from",
+	},
+	{
+		name: "packages.cooldown", kind: duration, def: "168h",
+		doc: "age a version must have to be added, unless it is asked for by number; 0 is none",
+	},
+
+	{
 		name: "output.mode", kind: oneOf("compact", "toon", "json"), def: "compact",
 		older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely, doc: "text of a run_python result",
 	},

@@ -70,6 +70,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Tools:     Tools{Save: true},
 		REPL:      REPL{History: true},
 		Log:       Log{Level: "info", Format: "text"},
+		Packages:  Packages{Index: "https://pypi.org/simple", Cooldown: 7 * 24 * time.Hour},
 		Registry:  Registry{Address: "https://registry.modelcontextprotocol.io"},
 	}
 	if !reflect.DeepEqual(c, want) {

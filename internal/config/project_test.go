@@ -102,6 +102,8 @@ func TestProjectMayNot(t *testing.T) {
 		"log.format":              `"json"`,
 		"repl.history":            `true`,
 		"registry.address":        `"https://evil.example"`,
+		"packages.index":          `"https://evil.example/simple"`,
+		"packages.cooldown":       `"0"`,
 		"release.address":         `"https://evil.example"`,
 		"disk.max_size":           `"1t"`,
 		"files.mounts":            `["."]`,

@@ -64,6 +64,13 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 	if err := CheckMounts(nativeName, spec.Mounts); err != nil {
 		return nil, err
 	}
+	if p := spec.Packages; p.Host != "" {
+		if p.ABI != py.Tag {
+			again := []string{"to have them again: codemode packages update"}
+			return nil, &PackagesError{nativeName, py.Tag, p.ABI, again}
+		}
+		py = py.With(p.Host)
+	}
 	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
 		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
 		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinLock) })

@@ -89,6 +89,7 @@ func shapeOf(spec Spec) (*shape, bool) {
 
 func (s *shape) equal(o *shape) bool {
 	return s.spec.Files == o.spec.Files && s.spec.Boot == o.spec.Boot && s.spec.Out == o.spec.Out &&
+		s.spec.Packages == o.spec.Packages &&
 		reflect.DeepEqual(s.spec.Policy, o.spec.Policy)
 }
 

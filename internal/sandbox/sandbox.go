@@ -55,6 +55,9 @@ type Spec struct {
 	Mounts  []Mount // what it sees of this host beside the system
 	Out     bool    // it has an OutDir, and Sandbox.Left what is in it
 
+	// Packages are what it can import beside what its interpreter has.
+	Packages Packages
+
 	// StdinLock is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
 	// not for the guest. It is nil where nobody does.
 	StdinLock sync.Locker
@@ -72,6 +75,31 @@ type Mount struct {
 	Dir   bool
 	Write bool // what is in it may be changed
 }
+
+// Packages are a folder of installed packages, which a guest sees at python.PackagesDir and can import; the zero value
+// is none. They are of one ABI, that of the interpreter they were installed for.
+type Packages struct {
+	Host string // the folder, absolute
+	ABI  string // "cpython-314"
+}
+
+// PackagesError is an interpreter that cannot use the packages it was to have.
+type PackagesError struct {
+	Runtime string
+	Has     string // the interpreter's ABI
+	Want    string // the packages'
+	Remedy  []string
+}
+
+func (e *PackagesError) Error() string {
+	return fmt.Sprintf(
+		"runtime %q has a Python of the ABI %s, and the packages that were added are for %s; nothing was run",
+		e.Runtime, e.Has, e.Want,
+	)
+}
+
+// Hint is how the two come together.
+func (e *PackagesError) Hint() []string { return e.Remedy }
 
 // CheckMounts finds the first that is no longer what it was chosen as.
 func CheckMounts(runtime string, mounts []Mount) error {

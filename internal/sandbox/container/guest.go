@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,6 +25,7 @@ type guest struct {
 	means   sandbox.Enforcement
 	bootArg string
 	hello   greeting
+	added   []string // folders of packages of this host's
 	input   *input // nil without any
 
 	cmd     *exec.Cmd
@@ -57,7 +59,7 @@ func newGuest(r *Runtime, e *engine, means sandbox.Enforcement, stdin *os.File) 
 
 func (g *guest) Channel() io.ReadWriteCloser   { return g.channel }
 func (g *guest) BootArg() string               { return g.bootArg }
-func (g *guest) SitePackages() []string        { return g.hello.site }
+func (g *guest) SitePackages() []string        { return append(slices.Clip(g.added), g.hello.site...) }
 func (g *guest) Done() <-chan struct{}         { return g.done }
 func (g *guest) Exit() sandbox.Exit            { return g.exit }
 func (g *guest) Enforced() sandbox.Enforcement { return g.means }

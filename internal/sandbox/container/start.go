@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 )
 
 // Start starts a container. Given up, it returns at once: what was begun is removed behind it, and Close of
@@ -37,6 +38,11 @@ func (r *Runtime) Start(ctx context.Context, spec sandbox.Spec) (started sandbox
 	means.Isolation = sandbox.IsolationFull // whatever less would have been accepted
 	if e, err = r.mountable(ctx, e, spec.Mounts); err != nil {
 		return nil, err
+	}
+	if dir := spec.Packages.Host; dir != "" && !e.local {
+		if _, err := r.ProveShare(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 	sb, err := r.launch(ctx, e, spec, means)
 	if r.opts.Missing && isMissing(err) {
@@ -157,6 +163,10 @@ func (r *Runtime) launchBy(
 		spec: spec, means: means, way: by, volumes: volumes, python: by.boot(),
 		binds: e.binds(spec.Mounts),
 	}
+	if dir := spec.Packages.Host; dir != "" {
+		o.binds = append(o.binds, bind{source: dir, target: python.PackagesDir})
+		g.added = []string{python.PackagesDir}
+	}
 	if err := g.run(o); err != nil {
 		leave()
 		return nil, e.diagnose("starting a container", &commandError{command: e.name + " run", cause: err})
@@ -166,6 +176,9 @@ func (r *Runtime) launchBy(
 		err = e.unavailable("image-python", "starting Python in a container",
 			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
 			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
+	}
+	if err == nil {
+		err = r.fits(spec.Packages, g.hello.python)
 	}
 	if i := g.hello.closed; err == nil && i >= 0 && i < len(spec.Mounts) {
 		err = g.closedTo(spec.Mounts[i], o.user)
@@ -180,6 +193,19 @@ func (r *Runtime) launchBy(
 	}
 	leave()
 	return g, nil
+}
+
+// fits refuses packages that the image's Python cannot import: half of them would work, and nobody could tell which.
+func (r *Runtime) fits(packages sandbox.Packages, version string) error {
+	parts := append(strings.SplitN(version, ".", 3), "")
+	has := "cpython-" + parts[0] + parts[1]
+	if packages.Host == "" || has == packages.ABI {
+		return nil
+	}
+	return &sandbox.PackagesError{Runtime: r.name, Has: has, Want: packages.ABI, Remedy: []string{
+		"use an image of the same Python (sandbox.image), or --runtime native",
+		"to do without them: codemode packages remove --all",
+	}}
 }
 
 // user is whom a container runs as. RLIMIT_NPROC counts what a user has in all containers of a user namespace, which

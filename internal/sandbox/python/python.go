@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,17 @@ type Interpreter struct {
 	SitePackages []string // as the guest sees them, in the order sys.path should have them
 	Embedded     bool     // it is the one this binary carries
 	Env          []string // what it needs in the guest's environment
+}
+
+// PackagesDir is where every sandbox shows the packages that its tenant has added.
+const PackagesDir = "/opt/codemode/packages"
+
+// With is the interpreter with a folder of packages beside its own, and before those: whoever added them chose them.
+func (py *Interpreter) With(dir string) *Interpreter {
+	with := *py
+	with.Binds = append(slices.Clip(py.Binds), Bind{Host: dir, Inside: PackagesDir, Hidden: true})
+	with.SitePackages = append([]string{PackagesDir}, py.SitePackages...)
+	return &with
 }
 
 // Source says which interpreter guests use and where files about it are kept.

@@ -1,0 +1,150 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"codemode/internal/config"
+	"codemode/internal/hint"
+	"codemode/internal/packages"
+	"codemode/internal/sandbox"
+
+	"github.com/urfave/cli/v3"
+)
+
+// readNeeds is what a program needs: by --with, and by what its head says (PEP 723).
+func readNeeds(cmd *cli.Command, code string) ([]string, error) {
+	needs := cmd.StringSlice("with")
+	if err := checkRequirements(needs); err != nil {
+		return nil, err
+	}
+	inHead, err := packages.ScriptNeeds(code)
+	if err == nil {
+		for _, r := range inHead {
+			if bad := packages.CheckRequirement(r); bad != nil {
+				err = fmt.Errorf("%s cannot be added: %w", quote(r), bad)
+			}
+		}
+	}
+	if err != nil {
+		return nil, &exitError{exitNotRun, hint.New("the script's head (# /// script): "+err.Error(),
+			"see: https://packaging.python.org/en/latest/specifications/inline-script-metadata/")}
+	}
+	return append(needs, inHead...), nil
+}
+
+// packages is what the tenant's code is given at a start.
+func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, error) {
+	return func(ctx context.Context) (sandbox.Packages, error) {
+		if t.layered != nil {
+			return *t.layered, nil
+		}
+		s, err := t.packageStore(ui)
+		if err != nil {
+			return sandbox.Packages{}, nil // where nothing can be kept, nothing was added
+		}
+		lock, err := s.Lock()
+		if err != nil {
+			return sandbox.Packages{}, err
+		}
+		return t.layer(ctx, s, lock)
+	}
+}
+
+// provide has what a program needs: what the tenant has already, what was made for such a program before, or, if its
+// user agrees, what is fetched for it now. The tenant's own packages stay what they are.
+func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, needs []string) error {
+	if len(needs) == 0 {
+		return nil
+	}
+	s, err := t.packageStore(ui)
+	if err != nil {
+		return err
+	}
+	has, err := s.Lock()
+	if err != nil {
+		return err
+	}
+	if has.Satisfies(needs) {
+		if _, err := t.layer(ctx, s, has); err == nil {
+			return nil // as any other code
+		}
+	}
+	abi, err := s.Source.ABI(ctx)
+	if err != nil {
+		return err
+	}
+	w := t.wish(cmd, has, needs)
+	made, err := s.WithLock(w)
+	if err != nil {
+		return err
+	}
+	if p, there := s.Layer(made, abi); there && len(made.Packages) > 0 {
+		t.layered = &p
+		return nil
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	p, err := t.install(ctx, ui, s, has, w, needs)
+	ui.waiting("packages", "")
+	if ended := interrupted(ctx); ended != nil && err != nil {
+		return ended
+	}
+	t.layered = &p
+	return err
+}
+
+// install makes a layer of what a program needs.
+func (t *tenancy) install(
+	ctx context.Context, ui *ui, s *packages.Store, has *packages.Lock, w packages.Wish, needs []string,
+) (sandbox.Packages, error) {
+	ask := isTerminal(t.env.Stdin) && isTerminal(t.env.Stderr)
+	if !ask {
+		words := make([]string, len(needs))
+		for i, r := range needs {
+			words[i] = hint.Word(r)
+		}
+		add := "codemode packages add " + strings.Join(words, " ")
+		if t.config.Tenant != config.DefaultTenant {
+			add += " --tenant " + hint.Word(t.config.Tenant)
+		}
+		return sandbox.Packages{}, hint.New(
+			"the program needs "+strings.Join(needs, ", ")+", and there is nobody to ask whether to fetch it; it was not run",
+			"to have it: "+add,
+		)
+	}
+	lock, err := s.Resolve(ctx, w, has, slices.Collect(namesOf(needs)))
+	if err != nil {
+		return sandbox.Packages{}, err
+	}
+	ui.waiting("packages", "")
+	if err := t.showChange(ui, has, lock); err != nil {
+		return sandbox.Packages{}, err
+	}
+	if !ui.ask(t.env.Stdin, "the program needs this; fetch it?") {
+		return sandbox.Packages{}, errors.New("the program was not run without " + strings.Join(needs, ", "))
+	}
+	if err := s.InstallWith(ctx, lock, w); err != nil {
+		return sandbox.Packages{}, err
+	}
+	return t.layer(ctx, s, lock)
+}
+
+// namesOf are the packages that requirements name.
+func namesOf(requirements []string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, r := range requirements {
+			if !yield(packages.Named(r)) {
+				return
+			}
+		}
+	}
+}
+
+// told is an error with what to do about it, in a line of a log.
+func told(err error) string {
+	return strings.Join(append([]string{err.Error()}, hint.Of(err)...), "; ")
+}

@@ -1,0 +1,330 @@
+package packages
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/lazyregexp"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// A Lock is a pylock.toml, https://packaging.python.org/en/latest/specifications/pylock-toml/ (1.0, 2025-04): which
+// wheels there are, and under [tool.codemode] what was asked for and where.
+type Lock struct {
+	Version        string    `toml:"lock-version"`
+	CreatedBy      string    `toml:"created-by"`
+	RequiresPython string    `toml:"requires-python,omitempty"`
+	Packages       []Package `toml:"packages"`
+	Tool           tool      `toml:"tool"`
+}
+
+type tool struct {
+	Codemode Wish `toml:"codemode"`
+}
+
+// A Package is one of a lock.
+type Package struct {
+	Name    string       `toml:"name" json:"name"`
+	Version string       `toml:"version" json:"version"`
+	Index   string       `toml:"index,omitempty" json:"index,omitempty"`
+	Needs   []dependency `toml:"dependencies,omitempty" json:"-"`
+	Wheels  []Wheel      `toml:"wheels" json:"wheels"`
+	Tool    aboutTool    `toml:"tool,omitempty" json:"-"`
+}
+
+type dependency struct {
+	Name string `toml:"name"`
+}
+
+type aboutTool struct {
+	Codemode About `toml:"codemode,omitempty"`
+}
+
+// About is what is shown of a package before it is added, and nowhere held to be true.
+type About struct {
+	Licence string `toml:"licence,omitempty"`
+	Yanked  bool   `toml:"yanked,omitempty"`
+}
+
+// A Wheel is a file, by its hash.
+type Wheel struct {
+	Name   string            `toml:"name" json:"name"`
+	URL    string            `toml:"url" json:"url"`
+	Size   int64             `toml:"size,omitempty" json:"size,omitempty"`
+	Upload time.Time         `toml:"upload-time,omitempty" json:"upload-time,omitzero"`
+	Hashes map[string]string `toml:"hashes" json:"hashes"`
+}
+
+// A Wish is what was asked for.
+type Wish struct {
+	Requirements []string      `toml:"requirements"`         // PEP 508, without URLs
+	Index        string        `toml:"index,omitempty"`      // of PEP 503, or NoIndex
+	FindLinks    []string      `toml:"find-links,omitempty"` // folders with wheels
+	Cooldown     time.Duration `toml:"-"`                    // a version younger than that is not taken
+}
+
+// NoIndex stands for no index at all.
+const NoIndex = "none"
+
+// key names a wish, however it is ordered.
+func (w Wish) key() string {
+	all := slices.Clone(w.Requirements)
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(append(all, w.Index), "\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// maxLock bounds a lock that is read.
+const maxLock = 16 << 20
+
+var (
+	sha256Text = lazyregexp.New(`^[0-9a-f]{64}$`)
+	wheelText  = lazyregexp.New(`^[A-Za-z0-9_.+!-]{1,251}\.whl$`)
+	nameText   = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	separators = lazyregexp.New(`[-_.]+`)
+)
+
+// ParseLock reads a lock, and refuses one that names anything but wheels by their hashes.
+func ParseLock(data []byte) (*Lock, error) {
+	if len(data) > maxLock {
+		return nil, fmt.Errorf("it has %d bytes, and %d are enough for every lock", len(data), maxLock)
+	}
+	var lock Lock
+	if err := toml.Unmarshal(data, &lock); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(lock.Version, "1.") {
+		return nil, fmt.Errorf("its lock-version is %q, and this codemode knows 1.x", lock.Version)
+	}
+	seen := map[string]bool{}
+	for _, p := range lock.Packages {
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		if seen[Normal(p.Name)] {
+			return nil, fmt.Errorf("package %q is there twice", p.Name)
+		}
+		seen[Normal(p.Name)] = true
+	}
+	return &lock, nil
+}
+
+func (p Package) check() error {
+	if !nameText().MatchString(p.Name) {
+		return fmt.Errorf("%.80q is no name of a package", p.Name)
+	}
+	if len(p.Wheels) != 1 {
+		return fmt.Errorf("package %q has %d wheels, and one is to be installed", p.Name, len(p.Wheels))
+	}
+	w := p.Wheels[0]
+	u, err := url.Parse(w.URL)
+	switch {
+	case !wheelText().MatchString(w.Name):
+		return fmt.Errorf("package %q: %.80q is no name of a wheel", p.Name, w.Name)
+	case !sha256Text().MatchString(w.Hashes["sha256"]):
+		return fmt.Errorf("package %q: the index gives no SHA-256 of its wheel, so what comes could not be checked", p.Name)
+	case err != nil || !slices.Contains([]string{"http", "https", "file"}, u.Scheme):
+		return fmt.Errorf("package %q: its wheel has no address that can be fetched", p.Name)
+	case u.User != nil:
+		return fmt.Errorf("package %q: the address of its wheel has a password in it", p.Name)
+	case !strings.HasPrefix(Normal(w.Name), Normal(p.Name)+"-"):
+		return fmt.Errorf("package %q: the wheel %q is of another", p.Name, w.Name)
+	}
+	return nil
+}
+
+// Wheel is the package's only one.
+func (p Package) Wheel() Wheel { return p.Wheels[0] }
+
+// Licence is what its metadata says.
+func (p Package) Licence() string { return p.Tool.Codemode.Licence }
+
+// Yanked tells whether its author has withdrawn it.
+func (p Package) Yanked() bool { return p.Tool.Codemode.Yanked }
+
+func (p Package) wheelName() string { return p.Wheel().Hashes["sha256"] + ".whl" }
+
+// Normal is a package's name as it is compared, PEP 503.
+func Normal(name string) string { return separators().ReplaceAllString(strings.ToLower(name), "-") }
+
+// Asked is what was asked for.
+func (l *Lock) Asked() Wish { return l.Tool.Codemode }
+
+// Find is the package of that name.
+func (l *Lock) Find(name string) (Package, bool) {
+	i := slices.IndexFunc(l.Packages, func(p Package) bool { return Normal(p.Name) == Normal(name) })
+	if i < 0 {
+		return Package{}, false
+	}
+	return l.Packages[i], true
+}
+
+// Wants tells whether a package was asked for, rather than needed by another.
+func (l *Lock) Wants(name string) bool {
+	return slices.ContainsFunc(l.Asked().Requirements, func(r string) bool { return Named(r) == Normal(name) })
+}
+
+// Satisfies tells whether a lock has what a program needs, as far as that can be known without comparing versions: what
+// is asked for without a version, with the version it has, or in the very words.
+func (l *Lock) Satisfies(requirements []string) bool {
+	for _, r := range requirements {
+		p, there := l.Find(Named(r))
+		bare := Normal(r) == Named(r)
+		pinned := strings.ReplaceAll(r, " ", "")
+		name, version, exact := strings.Cut(pinned, "==")
+		exact = exact && version == p.Version && Normal(name) == Normal(p.Name)
+		if !there || !bare && !exact && !slices.Contains(l.Asked().Requirements, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// layerForm changes with how a layer is made.
+const layerForm = "1"
+
+// layerName names what is made of a lock's wheels for an ABI.
+func (l *Lock) layerName(abi string) string {
+	parts := []string{layerForm, abi, runtime.GOARCH}
+	for _, p := range l.Packages {
+		parts = append(parts, p.Wheel().Hashes["sha256"])
+	}
+	slices.Sort(parts[3:])
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// encode is the lock as a file.
+func (l *Lock) encode() []byte {
+	if l.Version == "" {
+		return nil
+	}
+	data, err := toml.Marshal(l)
+	if err != nil { // of strings, numbers and times
+		panic(err)
+	}
+	return data
+}
+
+// Encode is the lock as a file for other tools.
+func (l *Lock) Encode() []byte { return l.encode() }
+
+// PinLines is the lock as pip's file of requirements, with hashes.
+func (l *Lock) PinLines() string {
+	var out strings.Builder
+	for _, p := range l.Packages {
+		fmt.Fprintf(&out, "%s==%s --hash=sha256:%s\n", p.Name, p.Version, p.Wheel().Hashes["sha256"])
+	}
+	return out.String()
+}
+
+// Without is the lock without some of what was asked for, and without what only those needed. It needs no index.
+func (l *Lock) Without(names []string) (*Lock, error) {
+	next := *l
+	next.Tool.Codemode.Requirements = nil
+	for _, r := range l.Asked().Requirements {
+		if !slices.ContainsFunc(names, func(n string) bool { return Normal(n) == Named(r) }) {
+			next.Tool.Codemode.Requirements = append(next.Tool.Codemode.Requirements, r)
+		}
+	}
+	for _, name := range names {
+		switch _, there := l.Find(name); {
+		case !there:
+			return nil, &NotThereError{Name: name}
+		case !l.Wants(name):
+			return nil, &NotThereError{Name: name, Needed: l.needing(name)}
+		}
+	}
+	keep := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		p, there := l.Find(name)
+		if !there || keep[Normal(name)] {
+			return
+		}
+		keep[Normal(name)] = true
+		for _, d := range p.Needs {
+			visit(d.Name)
+		}
+	}
+	for _, r := range next.Tool.Codemode.Requirements {
+		visit(Named(r))
+	}
+	next.Packages = slices.DeleteFunc(slices.Clone(l.Packages), func(p Package) bool { return !keep[Normal(p.Name)] })
+	return &next, nil
+}
+
+// needing are the packages that need one.
+func (l *Lock) needing(name string) (names []string) {
+	for _, p := range l.Packages {
+		if slices.ContainsFunc(p.Needs, func(d dependency) bool { return Normal(d.Name) == Normal(name) }) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// NotThereError is a package that cannot be removed.
+type NotThereError struct {
+	Name   string
+	Needed []string // by these
+}
+
+func (e *NotThereError) Error() string {
+	if len(e.Needed) > 0 {
+		return fmt.Sprintf("package %q is there because %s needs it", e.Name, strings.Join(e.Needed, ", "))
+	}
+	return fmt.Sprintf("package %q was not added", e.Name)
+}
+
+var requirementText = lazyregexp.New(`^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._, -]*\])?\s*([<>=!~(;].*)?$`)
+
+// Named is the name that a requirement begins with, as it is compared.
+func Named(requirement string) string {
+	if m := requirementText().FindStringSubmatch(requirement); m != nil {
+		return Normal(m[1])
+	}
+	return ""
+}
+
+// errURL is a requirement by its address.
+var errURL = errors.New("it names a file or an address, and packages are added by name from an index, or --find-links")
+
+// CheckRequirement refuses what is not a name with versions: an option of pip's, a path, an address.
+func CheckRequirement(r string) error {
+	switch {
+	case strings.Contains(r, "://") || strings.Contains(r, "@") || path.Ext(r) == ".whl":
+		return errURL
+	case strings.ContainsFunc(r, func(c rune) bool { return c < ' ' || c == '\\' }) || len(r) > 500 || Named(r) == "":
+		return errors.New("it is no name of a package, with versions behind it or without")
+	}
+	return nil
+}
+
+// ParseRequirements reads a file of requirements, as pip has it, as far as that names packages.
+func ParseRequirements(text string) (list []string, err error) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", " ")
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " #")
+		line, _, _ = strings.Cut(line, " --hash")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if strings.HasPrefix(line, "-") {
+			return nil, fmt.Errorf("line %d is an option (%.40q), and names of packages are taken alone", n, line)
+		}
+		list = append(list, line)
+	}
+	return list, nil
+}

@@ -36,11 +36,17 @@ func TestGuide(t *testing.T) {
 		}
 	}
 	cache := scriptCache(t)
+	index := newIndex() // in the place of the public one
+	t.Cleanup(index.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
-		Setup:               func(env *testscript.Env) error { return setup(env, cache) },
-		Condition:           condition(t, cache),
+		Setup: func(env *testscript.Env) error {
+			err := setup(env, cache)
+			env.Setenv("CODEMODE_PACKAGES_INDEX", index.URL())
+			return err
+		},
+		Condition: condition(t, cache),
 	})
 }
 

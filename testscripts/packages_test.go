@@ -49,7 +49,7 @@ func newIndex() *packagestest.Index {
 	pandas.Files["pandas/__init__.py"] += standInFrame
 	plots := wheel("matplotlib", "3.10.0")
 	plots.Requires = []string{"numpy"}
-	plots.Files["matplotlib/__init__.py"] += "import numpy\n"
+	plots.Files["matplotlib/__init__.py"] += "import numpy\ndef use(backend): pass\n"
 	plots.Files["matplotlib/pyplot.py"] = standInPlots
 	numpy := wheel("numpy", "2.2.0")
 	numpy.Files["later.pth"] = "import sys; sys.stderr.write('a .pth file was executed')\n"

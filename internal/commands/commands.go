@@ -24,10 +24,9 @@ func Main(ctx context.Context, env Env) int {
 // table is every command, in the order people read them.
 func table(env Env, ui *ui) *cli.Command {
 	root := &cli.Command{
-		Name:  "codemode",
-		Usage: "run Python in a sandbox, with your MCP servers as its functions",
-		Description: "More: codemode help COMMAND, codemode man, and the guide, docs/guide/README.md\n" +
-			"of its source.",
+		Name:        "codemode",
+		Usage:       "run Python in a sandbox, with your MCP servers as its functions",
+		Description: "More: codemode help COMMAND, codemode man, and docs/guide of its source.",
 		Commands: []*cli.Command{
 			execCommand(env, ui),
 			replCommand(env, ui),

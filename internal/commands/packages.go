@@ -296,7 +296,8 @@ func removePackagesCommand(env Env, ui *ui) *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			names := cmd.Args().Slice()
 			if (len(names) == 0) != cmd.Bool("all") {
-				return &usageError{"packages remove takes names, or --all", []string{"there are: codemode packages list"}}
+				hints := []string{"there are: codemode packages list"}
+				return &usageError{"packages remove takes names, or --all", hints}
 			}
 			_, s, old, err := openPackages(env, ui, cmd)
 			if err != nil {

@@ -286,7 +286,9 @@ func (e *NotThereError) Error() string {
 	return fmt.Sprintf("package %q was not added", e.Name)
 }
 
-var requirementText = lazyregexp.New(`^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._, -]*\])?\s*([<>=!~(;].*)?$`)
+var requirementText = lazyregexp.New(
+	`^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._, -]*\])?\s*([<>=!~(;].*)?$`,
+)
 
 // Named is the name that a requirement begins with, as it is compared.
 func Named(requirement string) string {

@@ -32,7 +32,10 @@ func five() []packagestest.Wheel {
 		},
 		{Name: "numbers-kit", Version: "1.4", Files: map[string]string{"numbers_kit.py": "one = 1\n"}},
 		{Name: "dates-kit", Version: "3.0", Requires: []string{"zones-kit"}, Files: map[string]string{"dates_kit.py": ""}},
-		{Name: "zones-kit", Version: "2026.1", Requires: []string{"words-kit; extra == 'all'"}, Files: map[string]string{"zones_kit.py": ""}},
+		{
+			Name: "zones-kit", Version: "2026.1", Requires: []string{"words-kit; extra == 'all'"},
+			Files: map[string]string{"zones_kit.py": ""},
+		},
 		{Name: "words-kit", Version: "0.1", Files: map[string]string{"words_kit.py": ""}},
 	}
 }

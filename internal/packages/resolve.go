@@ -67,6 +67,12 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	if err := os.MkdirAll(s.Cache, 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for packages: %w", err)
 	}
+	guard, err := s.guard(ctx) // whoever has it knows that other temporary files are of the dead
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close()
+	s.sweep()
 	r := &resolution{store: s, py: py, lib: lib, wish: w, cutoff: time.Now().Add(-w.Cooldown)}
 	r.lines = slices.Clone(w.Requirements)
 	if keep != nil {

@@ -26,7 +26,7 @@ type guest struct {
 	bootArg string
 	hello   greeting
 	added   []string // folders of packages of this host's
-	input   *input // nil without any
+	input   *input   // nil without any
 
 	cmd     *exec.Cmd
 	channel io.ReadWriteCloser

@@ -11,6 +11,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
@@ -141,19 +142,32 @@ func (t *tenancy) sessionProblems() []error {
 	if err != nil {
 		return append(t.ownProblems(), err)
 	}
-	return append(t.ownProblems(), secretsIn(mounts)...)
+	return append(t.ownProblems(), t.secretsIn(mounts)...)
 }
 
 // runProblems are ownProblems, and what one run tells besides: that it cannot have its files, it says by itself.
 func (t *tenancy) runProblems() []error {
 	mounts, _ := t.mounts()
-	return append(t.ownProblems(), secretsIn(mounts)...)
+	return append(t.ownProblems(), t.secretsIn(mounts)...)
 }
 
-// secretsIn are files that code is shown and its user may not have thought of.
-func secretsIn(mounts []sandbox.Mount) (list []error) {
-	for _, path := range mount.Secrets(mounts) {
-		list = append(list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path))
+// secretsIn are files in the folders that code is shown which it does not see, and its user might look for; or which it
+// does see, where nothing can be covered.
+func (t *tenancy) secretsIn(mounts []sandbox.Mount) (list []error) {
+	for _, m := range mounts {
+		for _, name := range m.Covered {
+			path := filepath.Join(m.Host, name)
+			if t.config.Sandbox.Isolation == string(sandbox.IsolationReduced) {
+				list = append(
+					list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path),
+				)
+				continue
+			}
+			list = append(list, hint.New(
+				fmt.Sprintf("code does not see %q, which looks like a secret", path),
+				"to show it: --file "+hint.Word(path),
+			))
+		}
 	}
 	return list
 }

@@ -35,6 +35,7 @@ type Bind struct {
 	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 	NoExec       bool // nothing in it can be executed
+	Cover        bool // it covers a file of another bind, if that is there
 }
 
 // A hostView is a part of the host.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -74,6 +75,17 @@ type Mount struct {
 	Name  string // one element of a path, of any bytes
 	Dir   bool
 	Write bool // what is in it may be changed
+
+	// Covered are names of files in a folder that cannot be read there. With IsolationReduced they can.
+	Covered []string
+}
+
+// ToCover are those of the names to be covered that are there, and files.
+func (m Mount) ToCover() []string {
+	return slices.DeleteFunc(slices.Clone(m.Covered), func(name string) bool {
+		fi, err := os.Lstat(filepath.Join(m.Host, name))
+		return err != nil || !fi.Mode().IsRegular()
+	})
 }
 
 // Packages are a folder of installed packages, which a guest sees at python.PackagesDir and can import; the zero value

@@ -68,12 +68,18 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 		v.binds = append(
 			v.binds, Bind{Host: m.Host, Inside: inside, Write: m.Write, Real: true, Shift: true, NoExec: true},
 		)
+		for _, name := range m.ToCover() {
+			v.binds = append(v.binds, Bind{Host: null, Inside: path.Join(inside, name), NoExec: true, Cover: true})
+		}
 		v.symlinks = append(v.symlinks, stage2.Symlink{
 			Target: stage2.Bytes(inside), Inside: stage2.Bytes(path.Join(WorkDir, m.Name)),
 		})
 	}
 	return v
 }
+
+// null covers what is not to be read: on a mount without devices it cannot be opened.
+const null = "/dev/null"
 
 // mountDir is where mounts are, with links to them in WorkDir: Landlock allows to write to all that is below that, and
 // what may only be read should have two restrictions.

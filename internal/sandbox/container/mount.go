@@ -55,6 +55,9 @@ func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
 			b.options = []string{"nosuid", "nodev", "noexec"}
 		}
 		list = append(list, b)
+		for _, name := range m.ToCover() {
+			list = append(list, bind{source: "/dev/null", target: path.Join(b.target, name), options: b.options})
+		}
 	}
 	return list
 }

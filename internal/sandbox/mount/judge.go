@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"codemode/internal/hint"
-	"codemode/internal/sandbox"
 )
 
 // credentials are what of a home opens other doors.
@@ -178,20 +177,19 @@ func (f files) related(a, b string) bool {
 
 // secrets are what holds keys and passwords in many folders, at their top.
 var secrets = []string{
-	".env", ".env.local", ".env.production", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token",
-	"id_rsa", "id_ed25519", "credentials.json", "secrets.json", "secrets.yaml", "secrets.yml",
+	".env", ".env.local", ".env.development", ".env.test", ".env.production", ".envrc", ".netrc", ".npmrc", ".pypirc",
+	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "key.pem",
+	"private.pem", "private.key", "server.key", "credentials.json", "service-account.json", "secrets.json",
+	"secrets.yaml", "secrets.yml",
 }
 
-// Secrets are files in folders that look as if they held keys or passwords. It looks at names alone, and at the top of
-// each folder: of large ones there is no more to look at.
-func Secrets(mounts []sandbox.Mount) (paths []string) {
-	for _, m := range mounts {
-		for _, name := range secrets {
-			path := filepath.Join(m.Host, name)
-			if fi, err := os.Lstat(path); m.Dir && err == nil && !fi.IsDir() {
-				paths = append(paths, path)
-			}
+// Secrets are files in a folder that look as if they held keys or passwords. It looks at names alone, and at the top:
+// what it costs is the same for a large folder.
+func Secrets(dir string) (names []string) {
+	for _, name := range secrets {
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err == nil && fi.Mode().IsRegular() {
+			names = append(names, name)
 		}
 	}
-	return paths
+	return names
 }

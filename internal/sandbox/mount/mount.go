@@ -62,7 +62,11 @@ func (r Rules) Choose(requests []Request) ([]sandbox.Mount, error) {
 			return nil, &RefusedError{w, &nameError{w, first}}
 		}
 		names[w.Name] = w.Path
-		list = append(list, sandbox.Mount{Host: real, Name: w.Name, Dir: !w.File, Write: w.Write})
+		m := sandbox.Mount{Host: real, Name: w.Name, Dir: !w.File, Write: w.Write}
+		if m.Dir {
+			m.Covered = Secrets(real) // what of it code is to see is named by itself
+		}
+		list = append(list, m)
 	}
 	for i, m := range list {
 		if err := r.inside(m.Host, list, i); err != nil {

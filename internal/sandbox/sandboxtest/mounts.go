@@ -64,6 +64,35 @@ func mounts(t *testing.T, k kit) {
 	}
 }
 
+// mountCovered: what a folder has and is covered cannot be read there; what is not there need not be covered.
+func mountCovered(t *testing.T, k kit) {
+	if k.policy.Isolation == sandbox.IsolationReduced {
+		t.Skip("there are no mounts to cover it by")
+	}
+	root := t.TempDir()
+	must(t, errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)))
+	for name, mode := range map[string]os.FileMode{".env": 0o644, "text": 0o644} {
+		must(t, os.WriteFile(filepath.Join(root, name), []byte("secret"), mode))
+	}
+	var got struct{ Covered, Text string }
+	answer(t, k.start(t, "obey.py", command("covered"), func(s *sandbox.Spec) {
+		s.Mounts = []sandbox.Mount{{Host: root, Name: "data", Dir: true, Covered: []string{".env"}}}
+	}), &got)
+	if got.Text != "secret" || got.Covered != "" {
+		t.Errorf("the guest read %+v", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(root, ".env")); err != nil || string(text) != "secret" {
+		t.Errorf("the user's file is %q, %v", text, err)
+	}
+	must(t, os.Remove(filepath.Join(root, ".env")))
+	answer(t, k.start(t, "obey.py", command("covered"), func(s *sandbox.Spec) {
+		s.Mounts = []sandbox.Mount{{Host: root, Name: "data", Dir: true, Covered: []string{".env"}}}
+	}), &got)
+	if _, err := os.Lstat(filepath.Join(root, ".env")); err == nil || got.Text != "secret" {
+		t.Errorf("a file was made to be covered: %v", err)
+	}
+}
+
 // mountGone: what is to be mounted may be gone by then.
 func mountGone(t *testing.T, k kit) {
 	gone := filepath.Join(t.TempDir(), "gone")

@@ -54,6 +54,7 @@ func Run(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 		{"Environment", environment},
 		{"Mounts", mounts},
 		{"MountGone", mountGone},
+		{"MountCovered", mountCovered},
 		{"Left", left},
 		{"LeftByLink", leftByLink},
 		{"LeftOutput", leftOutput},

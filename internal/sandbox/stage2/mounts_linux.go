@@ -132,6 +132,9 @@ func OpenTree(b Bind) (int, error) {
 // attach moves a tree to its place in the new root, the working directory.
 func attach(b Bind, tree int) error {
 	rel := strings.TrimPrefix(string(b.Inside), "/")
+	if b.Cover {
+		return step(cover(tree, rel), "covering %q", b.Inside)
+	}
 	if err := makePoint(rel, b.Dir); err != nil {
 		return step(err, "making mount point %q", b.Inside)
 	}
@@ -149,6 +152,27 @@ func attach(b Bind, tree int) error {
 			return err
 		}
 	}
+}
+
+// cover moves a tree over a file of the user's, whose name they or a program may have given to something else since.
+func cover(tree int, rel string) error {
+	defer unix.Close(tree)
+	at, err := unix.Openat2(unix.AT_FDCWD, rel, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	var now unix.Stat_t
+	if err := unix.Fstat(at, &now); err != nil || now.Mode&unix.S_IFMT != unix.S_IFREG {
+		return err // what is no file holds nothing, or is seen to be a link
+	}
+	const both = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
+	return unix.MoveMount(tree, "", at, "", both)
 }
 
 // overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo

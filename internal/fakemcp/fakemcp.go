@@ -61,6 +61,7 @@ type options struct {
 	lie          string
 	device       string
 	asks         bool
+	tasks        string
 }
 
 func parse(args []string) (o options, err error) {
@@ -123,6 +124,7 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
 	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
+	fs.StringVar(&o.tasks, "tasks", "", "also serve long, which answers with a task; `FILE` gets what is asked of it")
 	fs.StringVar(
 		&o.device,
 		"device",
@@ -166,7 +168,7 @@ func Main(args []string) int {
 		return 0
 	}
 	in, out := io.Pipe()
-	p := &peer{options: o, out: os.Stdout, toSDK: out}
+	p := &peer{options: o, out: os.Stdout, toSDK: out, tasks: newTasks(o)}
 	go p.read(os.Stdin)
 	err = newServer(o).Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: p, MaxLineLength: -1})
 	if o.ignoreEOF {

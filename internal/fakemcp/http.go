@@ -26,7 +26,8 @@ func handler(o options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(server, nil))
 	mux.Handle("/json", mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{JSONResponse: true}))
-	mux.Handle("/stateless", mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Stateless: true}))
+	stateless := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Stateless: true})
+	mux.Handle("/stateless", newTasks(o).before(stateless))
 	mux.Handle("/sse", mcp.NewSSEHandler(server, nil))
 	if o.oauth {
 		return newOAuth(o).protect(mux)

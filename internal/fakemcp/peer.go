@@ -19,6 +19,7 @@ import (
 type peer struct {
 	options options
 	toSDK   *io.PipeWriter
+	tasks   *tasks
 
 	mu    sync.Mutex // one line at a time
 	out   io.Writer
@@ -92,6 +93,10 @@ func (p *peer) intercept(m raw) bool {
 		p.mu.Lock()
 		p.final = m.ID
 		p.mu.Unlock()
+	}
+	if result, failed := p.tasks.answer(m); result+failed != "" {
+		p.send(raw{ID: m.ID, Result: json.RawMessage(result), Error: json.RawMessage(failed)})
+		return true
 	}
 	switch {
 	case m.Method == "" && string(m.ID) == `"asked"`:

@@ -43,6 +43,9 @@ func newServer(o options) *mcp.Server {
 	if o.asks {
 		addAsks(s)
 	}
+	if o.tasks != "" {
+		addLong(s)
+	}
 	for i := range o.tools {
 		addNumbered(s, i+1)
 	}

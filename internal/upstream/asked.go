@@ -172,11 +172,14 @@ func (sess *session) speaksNewest() bool {
 	return init != nil && init.ProtocolVersion >= newestProtocol
 }
 
-// input answers the questions that stand in the place of a call's answer, one after the other.
-func (sess *session) input(ctx context.Context, result json.RawMessage) (given, error) {
+// input answers the questions that stand in an answer, one after the other, but for those that have been.
+func (sess *session) input(ctx context.Context, result json.RawMessage, been map[string]bool) (given, error) {
 	g := given{state: gjson.GetBytes(result, "requestState").String()}
 	var failed error
 	gjson.GetBytes(result, "inputRequests").ForEach(func(id, request gjson.Result) bool {
+		if been[id.String()] {
+			return true
+		}
 		parsed, err := parseAsked(request.Get("method").String(), json.RawMessage(request.Get("params").Raw))
 		var response mcp.InputResponse
 		if err == nil {

@@ -169,6 +169,9 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range r.headers {
 		req.Header[name] = values
 	}
+	if id, ok := req.Context().Value(taskKey{}).(string); ok && headerName(id) {
+		req.Header.Set("Mcp-Name", id)
+	}
 	if req.Method == http.MethodDelete { // the end of a session must not wait for a server that does not answer
 		ctx, cancel := context.WithTimeout(req.Context(), stopGrace)
 		defer cancel()

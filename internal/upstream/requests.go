@@ -134,6 +134,9 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 		answer, refused = sess.ask(ctx, r.method, what, func(ctx context.Context, meta mcp.Meta, g given) error {
 			return r.send(ctx, sess.client, cursor, meta, g)
 		})
+		if refused == nil && gjson.GetBytes(answer, "resultType").String() == "task" {
+			refused = sess.callError(r.method, errors.New("the server answered with a task, as calls of tools alone can be"))
+		}
 		return answer, refused
 	}
 	if m.list == "" {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -93,8 +94,10 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 	if err := sess.open(ctx, sse); err != nil {
 		return nil, sess.startError(ctx, "starting", err)
 	}
+	can := *s.pool.opts.Offers()
+	can.Extensions = maps.Clone(can.Extensions)
 	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
-		Capabilities:           s.pool.opts.Offers(),
+		Capabilities:           &can,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
 		LoggingMessageHandler:  sess.logMessage,
 		ElicitationCompleteHandler: func(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
@@ -103,6 +106,11 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
 	step, err := "initialize", error(nil)
+	if protocol == newestProtocol {
+		if err := offerTasks(client, &can); err != nil {
+			return nil, sess.startError(ctx, step, err)
+		}
+	}
 	sess.client, err = client.Connect(ctx, sess.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if r, ok := sess.conn.(*remote); ok && err == nil {
 		r.wanted(nil)
@@ -285,12 +293,16 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 		args = json.RawMessage("{}")
 	}
 	what := fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name)
-	return sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta, g given) error {
+	answer, err := sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta, g given) error {
 		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{
 			Name: tool, Arguments: args, Meta: meta, InputResponses: g.responses, RequestState: g.state,
 		})
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return sess.settled(ctx, tool, what, answer)
 }
 
 // sending sends a request, with what the server has been given since it was sent first.
@@ -311,7 +323,7 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		case err != nil || !sess.inputRequired(result):
 			return result, err
 		}
-		if g, err = sess.input(ctx, result); err != nil && ctx.Err() != nil {
+		if g, err = sess.input(ctx, result, nil); err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		} else if err != nil {
 			return nil, sess.callError(name, err)

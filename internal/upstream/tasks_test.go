@@ -1,0 +1,117 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codemode/internal/config"
+	"codemode/internal/fakemcp"
+)
+
+// longServers are servers that answer with tasks, each with what it was asked about them.
+func longServers(t *testing.T) map[string]config.Server {
+	dir := t.TempDir()
+	far := newSite(t, fakemcp.Handler("-asks", "-tasks", filepath.Join(dir, "Streamable HTTP"))).at("/stateless")
+	near := fake("far", "-asks", "-modern", "-tasks", filepath.Join(dir, "stdio"))
+	t.Setenv("TASKS", dir)
+	return map[string]config.Server{"stdio": near, "Streamable HTTP": far}
+}
+
+func seen(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(os.Getenv("TASKS"), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestTask has calls be answered with tasks: what comes of them is the calls' result, and nothing else is.
+func TestTask(t *testing.T) {
+	for name, server := range longServers(t) {
+		u := &asker{}
+		var mu sync.Mutex
+		var told []string
+		f := newPool(t, func(o *Options) {
+			o.Answer, o.Offers = u.answer, can
+			o.OnProgress = func(_ context.Context, _ string, p Progress) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, p.Message)
+			}
+		}, server)
+		for how, want := range map[string]string{
+			"done":    `{"content":[{"type":"text","text":"at last"}],"n":1.0}`,
+			"fail":    "it broke",
+			"cancel":  "the server has cancelled its task: too busy",
+			"ask":     `"age\":36`,
+			"lies":    "answered with another task than it was asked for",
+			"no-id":   "answered with a task that has no ID",
+			"odd":     `the server's task is "resting", which no task can be`,
+			"empty":   "says that its task is done, and has no result of it",
+			"gone":    "Task not found",
+			"strange": `a result of the unknown type "strange"`,
+		} {
+			raw, err := f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"`+how+`"}`))
+			if got := string(raw) + fmt.Sprint(err); !strings.Contains(got, want) || (err == nil) != (how == "done" || how == "ask") {
+				t.Errorf("%s, %s: %s, %v", name, how, raw, err)
+			}
+		}
+		mu.Lock()
+		if !slices.Contains(told, "step 1") || !slices.Contains(told, "step 2") {
+			t.Errorf("%s: it told %q", name, told)
+		}
+		mu.Unlock()
+		if n := strings.Count(seen(t, name), "tasks/update ask"); n != 1 || len(u.asked) != 1 {
+			t.Errorf("%s: %d questions were answered %d times", name, len(u.asked), n)
+		}
+	}
+}
+
+// TestTaskLeft tells the server of a task that nobody waits for any more, which a deadline moves no further than progress.
+func TestTaskLeft(t *testing.T) {
+	for name, server := range longServers(t) {
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		f := newPool(t, func(o *Options) {
+			o.OnProgress = func(context.Context, string, Progress) { cancel(enough) }
+		}, server)
+		if _, err := f.Call(ctx, "far", "long", json.RawMessage(`{"how":"forever"}`)); !errors.Is(err, enough) {
+			t.Errorf("%s: %v", name, err)
+		}
+		f.eventually("the server is told", func() bool {
+			return strings.HasSuffix(seen(t, name), "tasks/cancel forever\n")
+		})
+	}
+}
+
+// TestTaskUnending ends a task that makes progress for ever.
+func TestTaskUnending(t *testing.T) {
+	server := longServers(t)["stdio"]
+	server.CallTime = 60 * time.Millisecond // twenty times that with progress
+	f := newPool(t, nil, server)
+	began := time.Now()
+	_, err := f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"forever"}`))
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 5*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+}
+
+// TestTaskUndeclared has a server of before tasks not be told of them.
+func TestTaskUndeclared(t *testing.T) {
+	f := newPool(t, nil, fake("far", "-tasks", filepath.Join(t.TempDir(), "seen")))
+	_, err := f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"done"}`))
+	var call *CallError
+	if !errors.As(err, &call) || call.Code != -32021 {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,3 +1,8 @@
+#!/usr/bin/env -S codemode exec --file sales.csv --out charts
+# /// script
+# dependencies = ["pandas", "matplotlib"]
+# ///
+"""The sales of each city in sales.csv, as a chart in charts/sales.png."""
 import matplotlib
 import pandas
 

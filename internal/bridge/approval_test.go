@@ -2,15 +2,11 @@ package bridge
 
 import (
 	"context"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestClockStandsStill is about a run of ten seconds whose user is asked twice, once twice at the same time.
@@ -153,33 +149,6 @@ func TestClockWithoutDeadline(t *testing.T) {
 	c.stop()
 }
 
-func TestAnswer(t *testing.T) {
-	accept := func(content map[string]any) *mcp.ElicitResult {
-		return &mcp.ElicitResult{Action: "accept", Content: content}
-	}
-	for _, tt := range []struct {
-		result *mcp.ElicitResult
-		want   Answer
-	}{
-		{accept(map[string]any{"decision": "once"}), Once},
-		{accept(map[string]any{"decision": "run"}), ForRun},
-		{accept(map[string]any{"decision": "session"}), ForSession},
-		{accept(map[string]any{"decision": "deny"}), No},
-		{accept(map[string]any{"decision": true}), No},
-		{accept(nil), Once},
-		{accept(map[string]any{"decision": nil}), No},
-		{&mcp.ElicitResult{Action: "decline"}, No},
-		{&mcp.ElicitResult{Action: "cancel", Content: map[string]any{"decision": "once"}}, No},
-		{&mcp.ElicitResult{Action: "decline", Content: map[string]any{"decision": "once"}}, No},
-		{&mcp.ElicitResult{Action: "cancel"}, No},
-		{nil, No},
-	} {
-		if got := answer(tt.result); got != tt.want {
-			t.Errorf("%+v: %v, want %v", tt.result, got, tt.want)
-		}
-	}
-}
-
 // TestAnswersHold is about a tool whose server describes it anew after each answer.
 func TestAnswersHold(t *testing.T) {
 	first, second := question{"notes", "delete", 0}, question{"notes", "delete", 1}
@@ -213,51 +182,5 @@ func TestAnswersHold(t *testing.T) {
 		if _, known := later.known(second); known != c.laterNew {
 			t.Errorf("%d, in the next run, described anew: %v", c.said, known)
 		}
-	}
-}
-
-// TestCancelledWhileAsked has a client cancel a run while its user thinks: the question is taken back, the call is not
-// made, and the session lives.
-func TestCancelledWhileAsked(t *testing.T) {
-	called := filepath.Join(t.TempDir(), "called")
-	k := newKit(t, func(o *Options) {
-		o.Config.Policy.Confirm = []string{"*.delete_*"}
-	}, fake("notes", "-notes", called))
-	asked, takenBack := make(chan struct{}), make(chan error, 1)
-	client := k.serveClient(
-		&mcp.ClientOptions{
-			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				close(asked)
-				select {
-				case <-ctx.Done():
-					takenBack <- nil
-				case <-time.After(patience):
-					takenBack <- errors.New("the question still stands")
-				}
-				return nil, ctx.Err()
-			},
-		},
-		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"},
-	)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := client.CallTool(ctx, &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{
-			"code": "x = 41\nawait mcp_notes.delete_note(message='x')",
-		}})
-		ended <- err
-	}()
-	<-asked
-	cancel()
-	if err := <-ended; err == nil {
-		t.Error("a cancelled call was answered")
-	}
-	if err := <-takenBack; err != nil {
-		t.Error(err)
-	}
-	text, _ := k.call(client, map[string]any{"code": "x"})
-	want(t, text, "result: 41")
-	if _, err := os.Stat(called); err == nil {
-		t.Error("the call was made")
 	}
 }

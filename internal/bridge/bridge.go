@@ -45,8 +45,6 @@ type Options struct {
 
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
-	// Packages names what the interpreter that sandbox.python names has beside the standard library.
-	Packages func(context.Context) ([]string, error)
 	// Secrets are the texts in a server's entry that no error and no log may say.
 	Secrets func(config.Server) []string
 

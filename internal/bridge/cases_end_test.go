@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"codemode/internal/sandbox"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // case 5: the deadline ends whatever runs. What has been printed is there, and the text says whether the variables
@@ -166,44 +162,6 @@ func TestLeftoverCases(t *testing.T) {
 	}
 }
 
-// case 7: a client that goes away in the middle of a call ends everything, which is not an error; newKit proves that
-// nothing is left.
-func TestClientVanishes(t *testing.T) {
-	k := newKit(t, nil, fake("fake", "-spawn-child", "-ignore-term"))
-	clientIn, serverOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	serverIn, clientOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clientIn.Close()
-	defer serverIn.Close()
-	served := make(chan error, 1)
-	go func() { served <- k.Serve(t.Context(), serverIn, serverOut) }()
-	fmt.Fprintln(
-		clientOut,
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
-	)
-	fmt.Fprintln(clientOut, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	fmt.Fprintln(
-		clientOut,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_python","arguments":{"code":`+
-			`"import subprocess\nsubprocess.Popen(['sleep', '999'])\nawait mcp_fake.complain(message='in the call')\nawait mcp_fake.slow(ms=100000)"}}}`,
-	)
-	k.waitForLog("in the call")
-	clientOut.Close()
-	select {
-	case err := <-served:
-		if err != nil {
-			t.Errorf("serving: %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("serve does not end")
-	}
-}
-
 // TestReceiptNamesTheSandbox is case 84: every result says which sandbox it is from, and in what that is weaker than it
 // could be.
 func TestReceiptNamesTheSandbox(t *testing.T) {
@@ -218,94 +176,13 @@ func TestReceiptNamesTheSandbox(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, rt := scriptedBridge(t, obedient)
-			rt.weaker = c.weaker
+			rt.Weaker = c.weaker
 			for range 2 {
 				receipt, err := json.Marshal(b.Run(t.Context(), Request{Code: "x", Timeout: patience}).Receipt)
 				if err != nil || !strings.Contains(string(receipt), c.want+`,"`) {
 					t.Errorf("%s, %v, want %s", receipt, err, c.want)
 				}
 			}
-		})
-	}
-}
-
-// TestClientReadsNothing has a client leave, or codemode be told to end, with results in a full pipe that nobody reads.
-func TestClientReadsNothing(t *testing.T) {
-	for name, end := range map[string]func(clientOut *os.File, stop func()){
-		"it leaves":          func(clientOut *os.File, _ func()) { clientOut.Close() },
-		"codemode is to end": func(_ *os.File, stop func()) { stop() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, _ := scriptedBridge(t, func(g *scriptedGuest) { g.drain() })
-			serverIn, clientOut, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer clientOut.Close()
-			defer serverIn.Close()
-			clientIn, serverOut := io.Pipe() // without any room
-			defer clientIn.Close()
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			served := make(chan error, 1)
-			go func() { served <- b.Serve(ctx, serverIn, serverOut) }()
-			fmt.Fprintln(
-				clientOut,
-				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
-			)
-			if _, err := clientIn.Read(make([]byte, 1)); err != nil { // the answer is under way, and stuck from here on
-				t.Fatal(err)
-			}
-			end(clientOut, stop)
-			select {
-			case <-served:
-			case <-time.After(patience):
-				t.Fatal("serve does not end")
-			}
-		})
-	}
-}
-
-// TestToldToEndInACall has codemode be told to end with a run under way, whichever revision of MCP its client speaks.
-func TestToldToEndInACall(t *testing.T) {
-	for _, protocol := range []string{"2025-06-18", severalRounds} {
-		t.Run(protocol, func(t *testing.T) {
-			running := make(chan struct{})
-			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-				g.run()
-				close(running)
-				g.drain()
-			})
-			clientIn, serverOut := io.Pipe()
-			serverIn, clientOut := io.Pipe()
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			served := make(chan error, 1)
-			go func() { served <- b.Serve(ctx, serverIn, serverOut) }()
-			client, err := mcp.NewClient(&mcp.Implementation{Name: "x", Version: "1"}, nil).
-				Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			called := make(chan struct{})
-			go func() {
-				defer close(called)
-				_, _ = client.CallTool(
-					t.Context(),
-					&mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": "x", "timeout": 60}},
-				)
-			}()
-			<-running
-			stop()
-			select {
-			case <-served:
-			case <-time.After(patience):
-				t.Error("serve does not end")
-				clientOut.Close()
-			}
-			clientIn.Close()
-			<-called
 		})
 	}
 }

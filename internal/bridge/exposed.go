@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/audit"
@@ -20,12 +20,12 @@ import (
 	"codemode/internal/visible"
 )
 
-// exposed is a tool that clients see beside run_python, and call themselves.
-type exposed struct {
-	name       string // SERVER_TOOL in Python's names
+// Exposed is a tool that clients see beside run_python, and call themselves.
+type Exposed struct {
+	Name       string          // SERVER_TOOL in Python's names
+	Definition json.RawMessage // the server's own, but for the name
 	server     config.Server
 	tool       string
-	definition json.RawMessage // the server's own, but for the name
 }
 
 const (
@@ -33,9 +33,9 @@ const (
 	maxExposedName = 64        // what models' services take
 )
 
-// exposedTools are those that the patterns of expose name, policy lets pass and their servers list. Servers are started
-// for it, and waited for as in a search.
-func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
+// Exposed are the tools that the patterns of expose name, policy lets pass and their servers list; none has the name
+// that is taken. Servers are started for it, and waited for as in a search.
+func (b *Bridge) Exposed(ctx context.Context, taken string) (list []Exposed) {
 	patterns := b.opts.Config.Expose
 	if len(patterns) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 	)
 	slices.SortFunc(wanted, func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) })
 	known := b.servers.KnownOf(ctx, wanted)
-	taken := map[string]bool{b.runPython().Name: true}
+	names := map[string]bool{taken: true}
 	for _, c := range wanted {
 		k := known[c.Name]
 		if k == nil {
@@ -59,8 +59,8 @@ func (b *Bridge) exposedTools(ctx context.Context) (list []exposed) {
 			call := k.Calls[t.Name]
 			if name := set.Alias[c.Name] + "_" + t.Alias; call.Matches(patterns) &&
 				!b.admission.rules.Decide(call).Denied {
-				if name = freeName(name, taken); name != "" {
-					list = append(list, exposed{name, c, t.Name, renamed(k.List, t.Name, name)})
+				if name = freeName(name, names); name != "" {
+					list = append(list, Exposed{name, renamed(k.List, t.Name, name), c, t.Name})
 				}
 			}
 		}
@@ -102,75 +102,17 @@ func renamed(list []json.RawMessage, tool, name string) json.RawMessage {
 	return nil
 }
 
-// addExposed has a server list the exposed tools, and pass on calls of them.
-func (b *Bridge) addExposed(ctx context.Context, s *mcp.Server, calls *rounds) {
-	if len(b.opts.Config.Expose) == 0 {
-		return
-	}
-	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(run context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if call, ok := req.(*mcp.CallToolRequest); ok && call.Params.Name != b.runPython().Name {
-				all := b.exposedTools(run)
-				if i := slices.IndexFunc(all, func(e exposed) bool { return e.name == call.Params.Name }); i >= 0 {
-					return calls.handle(
-						ctx,
-						run,
-						call,
-						func(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result {
-							return b.callExposed(ctx, all[i], arguments, from)
-						},
-					), nil
-				}
-			}
-			result, err := next(run, method, req)
-			if listed, ok := result.(*mcp.ListToolsResult); ok && err == nil && listed.NextCursor == "" {
-				return &withExposed{listed, b.exposedTools(run)}, nil
-			}
-			return result, err
-		}
-	})
-}
-
-// withExposed is a list of tools with definitions in it as servers have sent them.
-type withExposed struct {
-	*mcp.ListToolsResult
-	more []exposed
-}
-
-func (l *withExposed) MarshalJSON() ([]byte, error) {
-	text, err := json.Marshal(l.ListToolsResult)
-	if err != nil {
-		return nil, err
-	}
-	var members map[string]json.RawMessage
-	var tools []json.RawMessage
-	if err := errors.Join(json.Unmarshal(text, &members), json.Unmarshal(members["tools"], &tools)); err != nil {
-		return nil, err
-	}
-	for _, e := range l.more {
-		tools = append(tools, e.definition)
-	}
-	members["tools"] = mustJSON(tools)
-	return json.Marshal(members)
-}
-
-// verbatim is a result as a server has sent it.
-type verbatim struct {
-	*mcp.CallToolResult
-	raw json.RawMessage
-}
-
-func (v *verbatim) MarshalJSON() ([]byte, error) { return v.raw, nil }
-
-// callExposed is one call by the client itself. It is a run without code: policy, questions, lanes, audit log and
-// telemetry are those of every call.
-func (b *Bridge) callExposed(ctx context.Context, e exposed, arguments json.RawMessage, from caller) mcp.Result {
+// CallExposed is one call by the client itself, and its result as the server has sent it. It is a run without code:
+// policy, questions, lanes, audit log and telemetry are those of every call. Of from it is who calls that counts.
+func (b *Bridge) CallExposed(
+	ctx context.Context, e Exposed, arguments json.RawMessage, from Request,
+) (json.RawMessage, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	c, err := guest.ParseToolCall(mustJSON(guest.ToolCall{Server: e.server.Name, Tool: e.tool, Arguments: arguments}))
 	if err != nil {
-		return failedCall(err.Error() + "; the call was not made")
+		return nil, fmt.Errorf("%w; the call was not made", err)
 	}
 	r := b.exposedRun(from)
 	ctx = withLogged(ctx, r.id, exposedSession)
@@ -187,9 +129,9 @@ func (b *Bridge) callExposed(ctx context.Context, e exposed, arguments json.RawM
 	r.recordAnswered()
 	r.recordEnd(&out, time.Since(began), b.opts.Config.Audit.Required)
 	if no != "" {
-		return failedCall(no)
+		return nil, errors.New(no)
 	}
-	return &verbatim{&mcp.CallToolResult{}, result}
+	return result, nil
 }
 
 // direct makes a call, or says why there is nothing to return.
@@ -213,12 +155,12 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 }
 
 // exposedRun is what such a call is booked on.
-func (b *Bridge) exposedRun(from caller) *run {
+func (b *Bridge) exposedRun(from Request) *run {
 	calls := newCallStats()
 	r := &run{
 		req: Request{
-			Session: exposedSession, Ask: from.ask, Unasked: from.unasked, Client: from.client, Parent: from.parent,
-			Respond: from.respond, Can: from.can, Progress: from.progress,
+			Session: exposedSession, Ask: from.Ask, Unasked: from.Unasked, Client: from.Client, Parent: from.Parent,
+			Respond: from.Respond, Can: from.Can, Progress: from.Progress,
 		},
 		stats:   calls,
 		said:    map[question]Answer{},
@@ -232,8 +174,4 @@ func (b *Bridge) exposedRun(from caller) *run {
 		r.shown = b.shownArguments
 	}
 	return r
-}
-
-func failedCall(why string) mcp.Result {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: visible.Text(why)}}}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
 )
 
@@ -33,19 +34,19 @@ func FuzzChannel(f *testing.F) {
 		c := testConfig()
 		c.Run.Grace = 2 * time.Millisecond
 		c.Tools.Save = true
-		rt := &scripted{t: t, script: func(g *scriptedGuest) {
-			id, params, ok := g.run()
+		rt := &bridgetest.Scripted{T: t, Script: func(g *bridgetest.Guest) {
+			id, params, ok := g.Run()
 			if !ok {
 				return
 			}
-			go g.drain()
+			go g.Drain()
 			if params["code"] != "next" {
-				_, _ = g.conn.Write(append(bytes.ReplaceAll(data, []byte("RUN"), fmt.Append(nil, id)), '\n'))
+				_, _ = g.Conn.Write(append(bytes.ReplaceAll(data, []byte("RUN"), fmt.Append(nil, id)), '\n'))
 			}
 			if answers || params["code"] == "next" {
-				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"2"}}}`, id)
+				g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"2"}}}`, id)
 			}
-			<-g.box.done
+			<-g.Box.Done()
 		}}
 		b := New(Options{
 			Config: c, Runtime: rt, StateDir: t.TempDir(), ToolsDir: t.TempDir(),

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/require"
 )
 
@@ -15,58 +16,59 @@ import (
 // shares its process with the guest's own, so all of this can come from a run.
 func TestHostileGuestIsBounded(t *testing.T) {
 	large := strings.Repeat("x", 8<<20)
-	for name, send := range map[string]func(g *scriptedGuest, run int){
-		"repr": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, large)
+	for name, send := range map[string]func(g *bridgetest.Guest, run int){
+		"repr": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, large)
 		},
-		"value": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"x","json":[%q]}}}`, run, large)
+		"value": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"x","json":[%q]}}}`, run, large)
 		},
-		"traceback": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"error","error":{"traceback":%q}}}`, run, large)
+		"traceback": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"error","error":{"traceback":%q}}}`, run, large)
 		},
-		"exit": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"exit","exit":{"code":1,"message":%q}}}`, run, large)
+		"exit": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"exit","exit":{"code":1,"message":%q}}}`, run, large)
 		},
-		"refusal": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":%q}}`, run, large)
+		"refusal": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":%q}}`, run, large)
 		},
-		"one note": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%q]}}`, run, large)
+		"one note": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%q]}}`, run, large)
 		},
-		"notes": func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%s"y"]}}`, run, strings.Repeat(`"x",`, 1<<20))
+		"notes": func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","notes":[%s"y"]}}`, run, strings.Repeat(`"x",`, 1<<20))
 		},
-		"displays": func(g *scriptedGuest, run int) {
+		"displays": func(g *bridgetest.Guest, run int) {
 			for range 20_000 {
-				g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
+				g.Send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
 			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
 		},
-		"images": func(g *scriptedGuest, run int) {
+		"images": func(g *bridgetest.Guest, run int) {
 			for range 20_000 {
-				g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"iVBORw0KGgo="}}`)
+				g.Send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"iVBORw0KGgo="}}`)
 			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
 		},
-		"tools": func(g *scriptedGuest, run int) {
-			go g.drain()
+		"tools": func(g *bridgetest.Guest, run int) {
+			go g.Drain()
 			for i := range 5_000 {
-				g.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"server":"fake","tool":"tool %d %s","arguments":{}}}`, i+1, i, strings.Repeat("x", 100))
+				g.Send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"server":"fake","tool":"tool %d %s","arguments":{}}}`, i+1, i, strings.Repeat("x", 100))
 			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rt := &scripted{t: t, script: func(g *scriptedGuest) {
-				if id, _, ok := g.run(); ok {
+			rt := &bridgetest.Scripted{T: t, Script: func(g *bridgetest.Guest) {
+				if id, _, ok := g.Run(); ok {
 					send(g, id)
-					g.drain()
+					g.Drain()
 				}
 			}}
 			k := newKitOn(t, rt, nil, fake("fake"))
-			result := k.Run(t.Context(), Request{Code: "x", Timeout: patience}).CallToolResult(Form{Mode: "compact"})
-			if size := len(mustJSON(result)); size > 300<<10 {
+			out := k.Run(t.Context(), Request{Code: "x", Timeout: patience})
+			text, payload := out.Reply("compact")
+			if size := len(text) + len(mustJSON(payload)); size > 300<<10 {
 				t.Errorf("the result has %d bytes", size)
 			}
 		})
@@ -105,15 +107,15 @@ func TestGuestThatDoesNotRead(t *testing.T) {
 				require.OptIn(t, "soak") // it takes 192 MiB of answers
 			}
 			sent := make(chan struct{})
-			rt := &scripted{t: t, script: func(g *scriptedGuest) {
-				if _, _, ok := g.run(); !ok {
+			rt := &bridgetest.Scripted{T: t, Script: func(g *bridgetest.Guest) {
+				if _, _, ok := g.Run(); !ok {
 					return
 				}
 				for i := range c.requests {
-					g.send(c.request, i+1)
+					g.Send(c.request, i+1)
 				}
 				close(sent)
-				<-g.box.done
+				<-g.Box.Done()
 			}}
 			k := newKitOn(
 				t, rt, func(o *Options) { o.Config.Run.MaxTimeout = time.Hour }, fake("fake", "-tools", tools),
@@ -160,19 +162,19 @@ func TestOverlongRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			method, _, _ := strings.Cut(name, ":")
-			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-				id, _, ok := g.run()
+			b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+				id, _, ok := g.Run()
 				if !ok {
 					return
 				}
-				g.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":`+params+`}`, method, strings.Repeat("x", 8<<20))
-				refused := g.next()["error"].(map[string]any)
-				g.send(
+				g.Send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":`+params+`}`, method, strings.Repeat("x", 8<<20))
+				refused := g.Next()["error"].(map[string]any)
+				g.Send(
 					`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`,
 					id,
 					fmt.Sprint(refused["code"], " ", refused["message"]),
 				)
-				g.drain()
+				g.Drain()
 			})
 			out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 			if !strings.HasPrefix(out.Repr, "-32602 "+name) {
@@ -198,14 +200,14 @@ func TestLargestMessagePassesTheGate(t *testing.T) {
 func TestDeepValue(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("[", n) + `"]}\"[{"` + strings.Repeat("]", n) }
 	for depth, kept := range map[int]bool{maxDepth: true, maxDepth + 1: false, 5_000: false} {
-		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-			if id, _, ok := g.run(); ok {
-				g.send(
+		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+			if id, _, ok := g.Run(); ok {
+				g.Send(
 					`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"its repr","json":%s}}}`,
 					id,
 					nested(depth),
 				)
-				g.drain()
+				g.Drain()
 			}
 		})
 		got := string(b.Run(t.Context(), Request{Code: "x", Timeout: patience}).payload().Result)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/bridge/bridgetest"
 )
 
 // Nothing a guest sends stops or hangs the bridge: the run ends in an outcome that names what happened, and
@@ -14,68 +16,68 @@ import (
 func TestHostileGuest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		send   func(g *scriptedGuest, run int)
+		send   func(g *bridgetest.Guest, run int)
 		status Status
 		says   string
 	}{
-		{"hangs up", func(*scriptedGuest, int) {}, StatusError, "ended before the code was done"},
-		{"not JSON", func(g *scriptedGuest, _ int) { g.send("hello"); g.drain() }, StatusError, "broke codemode's channel"},
-		{"not an object", func(g *scriptedGuest, _ int) { g.send("[1,2]"); g.drain() }, StatusError, "broke codemode's channel"},
-		{"an answer nobody asked for", func(g *scriptedGuest, _ int) {
-			g.send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
-			g.drain()
+		{"hangs up", func(*bridgetest.Guest, int) {}, StatusError, "ended before the code was done"},
+		{"not JSON", func(g *bridgetest.Guest, _ int) { g.Send("hello"); g.Drain() }, StatusError, "broke codemode's channel"},
+		{"not an object", func(g *bridgetest.Guest, _ int) { g.Send("[1,2]"); g.Drain() }, StatusError, "broke codemode's channel"},
+		{"an answer nobody asked for", func(g *bridgetest.Guest, _ int) {
+			g.Send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+			g.Drain()
 		}, StatusError, "request 99, which nobody made"},
-		{"an unknown request", func(g *scriptedGuest, _ int) {
-			g.send(`{"jsonrpc":"2.0","id":1,"method":"host/exec","params":{}}`)
-			g.drain()
+		{"an unknown request", func(g *bridgetest.Guest, _ int) {
+			g.Send(`{"jsonrpc":"2.0","id":1,"method":"host/exec","params":{}}`)
+			g.Drain()
 		}, StatusError, "unknown request"},
-		{"an unknown notification, then the answer", func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","method":"grease","params":{}}`)
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
-			g.drain()
+		{"an unknown notification, then the answer", func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","method":"grease","params":{}}`)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Drain()
 		}, StatusSuccess, "success"},
-		{"a line without end", func(g *scriptedGuest, _ int) {
+		{"a line without end", func(g *bridgetest.Guest, _ int) {
 			chunk := strings.Repeat("x", 1<<20)
 			for range 80 {
-				if _, err := g.conn.Write([]byte(chunk)); err != nil {
+				if _, err := g.Conn.Write([]byte(chunk)); err != nil {
 					return
 				}
 			}
-			g.drain()
+			g.Drain()
 		}, StatusError, "broke codemode's channel"},
-		{"deep nesting", func(g *scriptedGuest, _ int) {
-			g.send("%s", strings.Repeat(`{"a":[`, 200_000))
-			g.drain()
+		{"deep nesting", func(g *bridgetest.Guest, _ int) {
+			g.Send("%s", strings.Repeat(`{"a":[`, 200_000))
+			g.Drain()
 		}, StatusError, "broke codemode's channel"},
-		{"output for another run", func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","method":"output","params":{"run":77,"stream":"stdout","text":"stray"}}`)
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
-			g.drain()
+		{"output for another run", func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","method":"output","params":{"run":77,"stream":"stdout","text":"stray"}}`)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Drain()
 		}, StatusSuccess, "success"},
-		{"output of the wrong type", func(g *scriptedGuest, _ int) {
-			g.send(`{"jsonrpc":"2.0","method":"output","params":"x"}`)
-			g.drain()
+		{"output of the wrong type", func(g *bridgetest.Guest, _ int) {
+			g.Send(`{"jsonrpc":"2.0","method":"output","params":"x"}`)
+			g.Drain()
 		}, StatusError, "broke codemode's channel"},
-		{"a call for a server that is not there", func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"server":"nope","tool":"x","arguments":{}}}`)
-			answer := g.next()
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, answer["error"].(map[string]any)["message"])
-			g.drain()
+		{"a call for a server that is not there", func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"server":"nope","tool":"x","arguments":{}}}`)
+			answer := g.Next()
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, answer["error"].(map[string]any)["message"])
+			g.Drain()
 		}, StatusSuccess, "Server 'nope' is not available"},
-		{"an answer of the wrong shape", func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":[]}`, run)
-			g.drain()
+		{"an answer of the wrong shape", func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":[]}`, run)
+			g.Drain()
 		}, StatusError, "broke codemode's channel and was stopped: reading its result"},
-		{"an image that is none", func(g *scriptedGuest, run int) {
-			g.send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
-			g.drain()
+		{"an image that is none", func(g *bridgetest.Guest, run int) {
+			g.Send(`{"jsonrpc":"2.0","method":"display","params":{"run":1,"mime":"image/png","data":"aGVsbG8="}}`)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, run)
+			g.Drain()
 		}, StatusSuccess, "no such image"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := true
-			b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-				id, _, ok := g.run()
+			b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+				id, _, ok := g.Run()
 				if !ok {
 					return
 				}
@@ -84,8 +86,8 @@ func TestHostileGuest(t *testing.T) {
 					c.send(g, id)
 					return
 				}
-				g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"fine"}}}`, id)
-				g.drain()
+				g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":"fine"}}}`, id)
+				g.Drain()
 			})
 			out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
 			if out.Status != c.status || !strings.Contains(out.compact(), c.says) {
@@ -110,11 +112,11 @@ func TestLostWithItsEngine(t *testing.T) {
 		"exit: 1\nerror: the code closed codemode's channel": nil,
 		"exit: 125\nerror: conmon was killed":                errors.New("conmon was killed"),
 	} {
-		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-			if _, _, ok := g.run(); ok {
-				g.box.lost = lost
-				g.conn.Close()
-				<-g.box.done
+		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+			if _, _, ok := g.Run(); ok {
+				g.Box.Lost = lost
+				g.Conn.Close()
+				<-g.Box.Done()
 			}
 		})
 		out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
@@ -127,9 +129,9 @@ func TestLostWithItsEngine(t *testing.T) {
 // TestDiesBeforeTheRunIsSent: how a guest died is told a moment after its channel has ended; nothing can be sent to it
 // then.
 func TestDiesBeforeTheRunIsSent(t *testing.T) {
-	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-		g.next() // initialize
-		g.conn.Close()
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		g.Next() // initialize
+		g.Conn.Close()
 		<-time.After(50 * time.Millisecond)
 	})
 	out := b.Run(t.Context(), Request{Code: "x", Timeout: patience})
@@ -138,18 +140,18 @@ func TestDiesBeforeTheRunIsSent(t *testing.T) {
 
 // A guest that ignores the interrupt is killed after the grace period; one that reads nothing at all, too.
 func TestGuestThatDoesNotStop(t *testing.T) {
-	for name, script := range map[string]func(*scriptedGuest){
-		"ignores the interrupt": func(g *scriptedGuest) {
-			if _, _, ok := g.run(); ok {
-				g.drain()
+	for name, script := range map[string]func(*bridgetest.Guest){
+		"ignores the interrupt": func(g *bridgetest.Guest) {
+			if _, _, ok := g.Run(); ok {
+				g.Drain()
 			}
 		},
-		"reads nothing": func(g *scriptedGuest) { <-g.box.done },
-		"floods": func(g *scriptedGuest) {
-			g.run()
+		"reads nothing": func(g *bridgetest.Guest) { <-g.Box.Done() },
+		"floods": func(g *bridgetest.Guest) {
+			g.Run()
 			line := `{"jsonrpc":"2.0","method":"output","params":{"run":1,"stream":"stdout","text":"flood\n"}}` + "\n"
 			for {
-				if _, err := g.conn.Write([]byte(line)); err != nil {
+				if _, err := g.Conn.Write([]byte(line)); err != nil {
 					return
 				}
 			}
@@ -167,17 +169,17 @@ func TestGuestThatDoesNotStop(t *testing.T) {
 
 func TestCancelledRunSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
 		for {
-			id, _, ok := g.run()
+			id, _, ok := g.Run()
 			if !ok {
 				return
 			}
 			cancel()
-			if m := g.next(); m["method"] != "interrupt" {
+			if m := g.Next(); m["method"] != "interrupt" {
 				return
 			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"interrupted"}}`, id)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"interrupted"}}`, id)
 		}
 	})
 	out := b.Run(ctx, Request{Code: "x", Timeout: patience})
@@ -192,10 +194,10 @@ func TestCancelledRunSaysSo(t *testing.T) {
 // Closing the bridge in the middle of a run ends the run.
 func TestCloseEndsARun(t *testing.T) {
 	running := make(chan struct{})
-	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-		if _, _, ok := g.run(); ok {
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		if _, _, ok := g.Run(); ok {
 			close(running)
-			g.drain()
+			g.Drain()
 		}
 	})
 	ended := make(chan Outcome, 1)
@@ -213,13 +215,13 @@ func TestCloseEndsARun(t *testing.T) {
 }
 
 func TestIdleSandboxEnds(t *testing.T) {
-	b, rt := scriptedBridge(t, func(g *scriptedGuest) {
+	b, rt := scriptedBridge(t, func(g *bridgetest.Guest) {
 		for {
-			id, _, ok := g.run()
+			id, _, ok := g.Run()
 			if !ok {
 				return
 			}
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
 		}
 	})
 	b.opts.Config.Sandbox.IdleTimeout = time.Millisecond
@@ -230,19 +232,19 @@ func TestIdleSandboxEnds(t *testing.T) {
 	}
 	s.stopped.Wait() // the timer has fired and its work is done
 	out := b.Run(t.Context(), Request{Code: "x"})
-	if rt.starts.Load() != 2 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "idle") {
-		t.Errorf("%d starts, notes %q", rt.starts.Load(), out.Notes)
+	if rt.Starts.Load() != 2 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "idle") {
+		t.Errorf("%d starts, notes %q", rt.Starts.Load(), out.Notes)
 	}
 }
 
 // obedient is a guest whose runs all succeed at once.
-func obedient(g *scriptedGuest) {
+func obedient(g *bridgetest.Guest) {
 	for {
-		id, _, ok := g.run()
+		id, _, ok := g.Run()
 		if !ok {
 			return
 		}
-		g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+		g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
 	}
 }
 
@@ -256,8 +258,8 @@ func TestTooManySessions(t *testing.T) {
 	b.mu.Lock()
 	n := len(b.sessions)
 	b.mu.Unlock()
-	if n != maxSessions || rt.starts.Load() != maxSessions+3 {
-		t.Errorf("%d sessions after %d starts", n, rt.starts.Load())
+	if n != maxSessions || rt.Starts.Load() != maxSessions+3 {
+		t.Errorf("%d sessions after %d starts", n, rt.Starts.Load())
 	}
 }
 

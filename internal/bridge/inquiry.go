@@ -9,6 +9,7 @@ import (
 
 	"codemode/internal/guest"
 	"codemode/internal/inquiry"
+	"codemode/internal/upstream"
 	"codemode/internal/visible"
 )
 
@@ -193,4 +194,23 @@ func (u *underWay) askNow(
 	}
 	u.run.recordAsked(server, tool, request, response, err, time.Since(began))
 	return response, err
+}
+
+// maxReport is how many bytes are told of what a server says of its progress.
+const maxReport = 300
+
+// callProgress is told what a server says of the progress of a call.
+func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Progress) {
+	u := callIn(ctx)
+	if u == nil || u.run.req.Progress == nil {
+		return
+	}
+	text := fmt.Sprintf("%s.%s: %g", visible.Name(server), visible.Name(u.call.Tool), p.Done)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	if p.Message != "" {
+		text += ": " + visible.Line(visible.Clip(p.Message, maxReport))
+	}
+	u.run.req.Progress(text)
 }

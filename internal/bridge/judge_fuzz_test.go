@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"codemode/internal/audit"
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
 	"codemode/internal/policy"
@@ -65,21 +66,21 @@ func newJudgeBench(f *testing.F, rules policy.Rules) *judgeBench {
 	c.Policy.Rules = rules
 	c.Audit = config.Audit{MaxSize: 64 << 10, Keep: 1, Arguments: "full"}
 	b := &judgeBench{rules: rules, dir: f.TempDir()}
-	rt := &scripted{script: func(g *scriptedGuest) {
+	rt := &bridgetest.Scripted{Script: func(g *bridgetest.Guest) {
 		for {
-			id, _, ok := g.run()
+			id, _, ok := g.Run()
 			if !ok {
 				return
 			}
 			quoted, _ := json.Marshal(b.name)
-			g.send(
+			g.Send(
 				`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"server":"odd","tool":%s,"arguments":%s}}`,
 				quoted,
 				b.raw,
 			)
-			answer, _ := json.Marshal(g.next())
+			answer, _ := json.Marshal(g.Next())
 			repr, _ := json.Marshal(string(answer))
-			g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%s,"json":%s}}}`, id, "\"\"", repr)
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%s,"json":%s}}}`, id, "\"\"", repr)
 		}
 	}}
 	b.Bridge = New(Options{

@@ -174,10 +174,3 @@ func (b *Bridge) progress(subject, text string) {
 		b.opts.Progress(subject, text)
 	}
 }
-
-// traceParent is the span that a request says it is made in (SEP-414).
-func traceParent(meta map[string]any) telemetry.Parent {
-	parent, _ := meta["traceparent"].(string)
-	state, _ := meta["tracestate"].(string)
-	return telemetry.Parent{Traceparent: parent, Tracestate: state}
-}

@@ -19,7 +19,6 @@ import (
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 )
 
@@ -71,10 +70,9 @@ func TestTrace(t *testing.T) {
 		o.Telemetry, o.AuditDir, o.Config.Audit = tel, dir, config.Audit{MaxSize: 1 << 20, Keep: 2}
 		o.Config.Policy.Deny = []string{"fake.big"}
 	}, fake("fake", "-resources"))
-	client := k.serve()
-	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
-		Name: "run_python", Meta: mcp.Meta{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
-		Arguments: map[string]any{"code": `
+	out := k.run(Request{
+		Parent: telemetry.Parent{Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
+		Code: `
 meta = await mcp_fake.meta()
 await mcp_fake.echo(message="hush-argument")
 await mcp_fake.resources.read("fake://text")
@@ -84,12 +82,12 @@ for call in (mcp_fake.fail(message="hush-failure"), mcp_fake.refuse(), mcp_fake.
     except Exception as e:
         pass
 print("hush-output")
-meta`},
+meta`,
 	})
-	if err != nil || result.IsError {
-		t.Fatal(err, result.Content[0].(*mcp.TextContent).Text)
+	text := out.compact()
+	if out.Status != StatusSuccess {
+		t.Fatal(text)
 	}
-	text := result.Content[0].(*mcp.TextContent).Text
 	k.Close()
 	all := got()
 	spans := spansOf(all)

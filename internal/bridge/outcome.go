@@ -97,11 +97,13 @@ func receiptFor(e sandbox.Enforcement) Receipt {
 	return r
 }
 
-func invalid(format string, args ...any) Outcome {
+// Invalid is the outcome of a request that cannot be meant.
+func Invalid(format string, args ...any) Outcome {
 	return Outcome{Status: StatusValidationError, ExitCode: 2, Error: fmt.Sprintf(format, args...)}
 }
 
-func notRun(err error) Outcome {
+// NotRun is the outcome of code that codemode could not run.
+func NotRun(err error) Outcome {
 	return Outcome{Status: StatusError, ExitCode: 125, Error: err.Error(), Err: err} // as of docker-run(1)
 }
 

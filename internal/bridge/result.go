@@ -11,12 +11,10 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/toon"
 	"codemode/internal/visible"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// payload is a result's structured form: contract.md's fields, only those that are not empty.
-type payload struct {
+// Payload is a result's structured form: contract.md's fields, only those that are not empty.
+type Payload struct {
 	Status         Status          `json:"status,omitempty"`
 	Summary        string          `json:"summary,omitempty"`
 	ExitCode       int             `json:"exitCode,omitempty"`
@@ -43,50 +41,27 @@ type truncated struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-// Form is how a client gets an outcome.
-type Form struct {
-	Mode       string // output.mode
-	Structured bool   // with structuredContent, which some clients hand to their model instead of the text
-	NeverError bool   // isError is not set: the text alone says that the code failed
-}
-
-// receiptMeta is the key of the receipt in a result's _meta, which clients do not show to models.
-const receiptMeta = "codemode/receipt"
-
-// CallToolResult is the outcome as MCP carries it.
-func (o Outcome) CallToolResult(f Form) *mcp.CallToolResult {
-	p := o.payload()
-	text := ""
-	switch f.Mode {
+// Reply is what a client is given of an outcome: a text in one of the modes of output.mode, and its structured form.
+// Images are beside it.
+func (o Outcome) Reply(mode string) (text string, p Payload) {
+	p = o.payload()
+	switch mode {
 	case "toon":
-		text = "```toon\n" + visible.Text(toonText(p)) + "\n```"
+		return "```toon\n" + visible.Text(toonText(p)) + "\n```", p
 	case "json":
-		text = visible.JSON(string(mustJSON(p)))
-	default:
-		text = o.compact()
-		if o.Status == StatusSuccess && (len(p.Stdout) > 0 || len(p.Stderr) > 0 || p.Result != nil) {
-			p.Status, p.Summary = "", ""
-		}
+		return visible.JSON(string(mustJSON(p))), p
 	}
-	result := &mcp.CallToolResult{IsError: o.Status != StatusSuccess && !f.NeverError}
-	if f.Structured {
-		result.StructuredContent = p
+	if o.Status == StatusSuccess && (len(p.Stdout) > 0 || len(p.Stderr) > 0 || p.Result != nil) {
+		p.Status, p.Summary = "", ""
 	}
-	if p.Receipt != nil {
-		result.Meta = mcp.Meta{receiptMeta: p.Receipt}
-	}
-	result.Content = append(result.Content, &mcp.TextContent{Text: text})
-	for _, img := range o.Images {
-		result.Content = append(result.Content, &mcp.ImageContent{MIMEType: img.MIME, Data: img.Data})
-	}
-	return result
+	return o.compact(), p
 }
 
 // JSON is the whole outcome as one JSON object.
 func (o Outcome) JSON() []byte { return mustJSON(o.payload()) }
 
-func (o Outcome) payload() payload {
-	p := payload{
+func (o Outcome) payload() Payload {
+	p := Payload{
 		Status: o.Status, Summary: o.summary(), ExitCode: o.ExitCode, Servers: o.Servers,
 		Stdout: lines(o.render("stdout", o.Stdout)), Stderr: lines(o.render("stderr", o.Stderr)),
 		Result: o.Value, Error: o.errorText(), Hints: o.hints(), TimeoutSeconds: o.Timeout.Seconds(),
@@ -123,7 +98,7 @@ func (o Outcome) payload() payload {
 }
 
 // returned is how many bytes of what the code has made go to the client.
-func (p payload) returned(images []Image) int64 {
+func (p Payload) returned(images []Image) int64 {
 	n := len(p.Result) + len(p.Error)
 	for _, line := range slices.Concat(p.Stdout, p.Stderr) {
 		n += len(line) + 1
@@ -241,7 +216,7 @@ func (o Outcome) uri(stream string, t Text) string {
 	if t.spill == nil {
 		return ""
 	}
-	return outputURI(o.Session, o.Run, stream)
+	return OutputURI(o.Session, o.Run, stream)
 }
 
 func lines(s string) []string {
@@ -252,7 +227,7 @@ func lines(s string) []string {
 }
 
 // toonText is the payload as TOON, or as JSON where indentation would blow up a value nested by malice.
-func toonText(p payload) string {
+func toonText(p Payload) string {
 	data := mustJSON(p)
 	text, err := toon.Encode(data, toon.Options{MaxSize: 2*len(data) + 64<<10})
 	if err != nil {
@@ -270,4 +245,9 @@ func mustJSON(v any) []byte {
 		panic(err) // only a value of a type JSON has no form for
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// OutputURI names a kept output as a resource.
+func OutputURI(session string, run int, stream string) string {
+	return fmt.Sprintf("codemode://output/%s/%d/%s", session, run, stream)
 }

@@ -129,7 +129,7 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 			Error: "cancelled before it began: an earlier run of this session was still under way",
 		}
 	case err != nil:
-		return notRun(err)
+		return NotRun(err)
 	}
 	defer s.end()
 	selected, bad := b.selected(req.Servers) // they may have changed while it waited
@@ -168,7 +168,7 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 	for _, name := range names {
 		c, ok := b.servers.Find(name)
 		if u, there := b.servers.Configured().UnusableNamed(name); !ok && there {
-			out := invalid("servers: %v", u.Err)
+			out := Invalid("servers: %v", u.Err)
 			out.Err = u.Err
 			return nil, &out
 		}
@@ -179,7 +179,7 @@ func (b *Bridge) selected(names []string) ([]config.Server, *Outcome) {
 			if unknown.Nearest == "" {
 				all = b.nearest(name)
 			}
-			out := invalid("servers: there is no server %q%s", name, all)
+			out := Invalid("servers: there is no server %q%s", name, all)
 			out.Err = unknown
 			return nil, &out
 		}
@@ -215,7 +215,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 		if ctx.Err() != nil {
 			return Outcome{Status: StatusCancelled, ExitCode: 130, Error: "cancelled before it began"}
 		}
-		return notRun(err)
+		return NotRun(err)
 	}
 	r := s.newRun(l, req, id, span)
 	r.notes, r.failed = notes, failed

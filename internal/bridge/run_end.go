@@ -63,7 +63,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 // finished turns the guest's own account of a run into an outcome.
 func (s *session) finished(l *live, m guest.Message) Outcome {
 	if m.Error != nil {
-		return notRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
+		return NotRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
 	}
 	var g guest.RunResult
 	done := l.decode(len(m.Result))
@@ -122,7 +122,7 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 	stopped := Outcome{Status: StatusError, Ended: EndStopped, ExitCode: 1, Lost: true}
 	switch {
 	case exit.Cause == sandbox.ExitEngine, lostEngine && broken == nil:
-		out := notRun(exit.Err)
+		out := NotRun(exit.Err)
 		out.Lost = true
 		return out
 	case broken != nil:

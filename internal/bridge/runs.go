@@ -1,19 +1,11 @@
 package bridge
 
 import (
-	"context"
-	"strings"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"codemode/internal/visible"
 )
 
-const (
-	runsTemplate = "codemode://runs/{id}"
-	maxRuns      = 256 // whose accounts are kept
-)
+// maxRuns is how many runs' accounts are kept.
+const maxRuns = 256
 
 // runs are the accounts of the latest runs: what their results say of them, without output, value and images.
 type runs struct {
@@ -42,16 +34,10 @@ func (r *runs) add(o Outcome) {
 	r.byID[p.Receipt.Run] = account
 }
 
-// read answers with one account, as a resource.
-func (r *runs) read(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	uri := req.Params.URI
-	r.mu.Lock()
-	account, ok := r.byID[strings.TrimPrefix(uri, "codemode://runs/")]
-	r.mu.Unlock()
-	if !ok {
-		return nil, mcp.ResourceNotFoundError(uri)
-	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
-		URI: uri, MIMEType: "application/json", Text: visible.JSON(string(account)),
-	}}}, nil
+// Account is what a run did, as JSON, without output, value and images; false when it is not known, or no more.
+func (b *Bridge) Account(run string) ([]byte, bool) {
+	b.runs.mu.Lock()
+	defer b.runs.mu.Unlock()
+	account, ok := b.runs.byID[run]
+	return account, ok
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/proc"
@@ -59,7 +60,7 @@ func newRestrictedPool(t *testing.T, servers func(p *restrictedPool) []config.Se
 	}
 	list, mark := servers(p), proctest.Mark(t)
 	for i := range list {
-		if list[i].Env[beFake] != "" {
+		if bridgetest.IsFake(list[i]) {
 			list[i].Command = ownCopy(t, list[i].Command)
 		}
 		list[i] = with(list[i], proctest.Variable, mark)

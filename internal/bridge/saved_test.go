@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/catalog"
 	"codemode/internal/servers"
 	"codemode/internal/toolbox"
@@ -150,7 +151,7 @@ func TestCheckingGuestMisbehaves(t *testing.T) {
 		"large":          {`"result":{"functions":[{"name":"x","source":"` + strings.Repeat("x", toolbox.MaxSource+1) + `"}]}`, "at most 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, _ := scriptedBridge(t, func(g *scriptedGuest) { saveAndTell(g, c.answer) })
+			b, _ := scriptedBridge(t, func(g *bridgetest.Guest) { saveAndTell(g, c.answer) })
 			b.saved = newSaved(t.TempDir(), nil)
 			b.opts.Config.Tools.Save = true
 			out := b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second})
@@ -164,21 +165,21 @@ func TestCheckingGuestMisbehaves(t *testing.T) {
 
 // saveAndTell is a guest: in a run it asks to save something and returns what the host said; as the one that checks it
 // gives that answer.
-func saveAndTell(g *scriptedGuest, answer string) {
-	for m := g.next(); m != nil; m = g.next() {
+func saveAndTell(g *bridgetest.Guest, answer string) {
+	for m := g.Next(); m != nil; m = g.Next() {
 		switch m["method"] {
 		case "initialize":
-			g.send(`{"jsonrpc":"2.0","id":%v,"result":{"version":1,"python":"3.14.6"}}`, m["id"])
+			g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"version":1,"python":"3.14.6"}}`, m["id"])
 		case "check":
 			if !strings.HasPrefix(answer, `"`) {
-				g.send("%s", answer)
+				g.Send("%s", answer)
 				return
 			}
-			g.send(`{"jsonrpc":"2.0","id":%v,%s}`, m["id"], answer)
+			g.Send(`{"jsonrpc":"2.0","id":%v,%s}`, m["id"], answer)
 		case "run":
-			g.send(`{"jsonrpc":"2.0","id":9,"method":"tools/save","params":{"source":"def x(): pass"}}`)
-			said, _ := json.Marshal(g.next())
-			g.send(`{"jsonrpc":"2.0","id":%v,"result":{"status":"ok","value":{"repr":%q}}}`, m["id"], said)
+			g.Send(`{"jsonrpc":"2.0","id":9,"method":"tools/save","params":{"source":"def x(): pass"}}`)
+			said, _ := json.Marshal(g.Next())
+			g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"status":"ok","value":{"repr":%q}}}`, m["id"], said)
 		}
 	}
 }

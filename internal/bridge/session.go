@@ -183,6 +183,32 @@ func (s *session) keep(texts ...Text) {
 	}
 }
 
+// OutputOf names an output that was too large for its result: the stdout or stderr of a session's run.
+type OutputOf struct {
+	Session string
+	Run     int
+	Stream  string
+}
+
+// ErrNoOutput says that there is no such output, or none any more.
+var ErrNoOutput = errors.New("there is no such output, or none any more")
+
+// ReadOutput reads up to n bytes of a kept output from an offset on, and says how large all of it is.
+func (b *Bridge) ReadOutput(of OutputOf, offset int64, n int) (page []byte, size int64, err error) {
+	b.mu.Lock()
+	s := b.sessions[of.Session]
+	b.mu.Unlock()
+	if s == nil {
+		return nil, 0, ErrNoOutput
+	}
+	kept, ok := s.kept(of.Run, of.Stream)
+	if !ok {
+		return nil, 0, ErrNoOutput
+	}
+	page, err = kept.page(offset, n)
+	return page, kept.size, err
+}
+
 // kept finds a kept output.
 func (s *session) kept(run int, stream string) (*spill, bool) {
 	s.mu.Lock()

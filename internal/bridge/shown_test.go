@@ -3,13 +3,14 @@ package bridge
 import (
 	"testing"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
 )
 
 // TestShownArguments holds that the log has what was sent, but for secrets however they are written.
 func TestShownArguments(t *testing.T) {
 	k := newKitOn(
-		t, &scripted{t: t}, nil,
+		t, &bridgetest.Scripted{T: t}, nil,
 		config.Server{Name: "idle", Command: "none", Env: map[string]string{"KEY": "1234567hush"}},
 	)
 	for _, c := range []struct{ sent, text, note string }{

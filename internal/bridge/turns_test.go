@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
 )
 
@@ -16,15 +17,15 @@ import (
 func TestNotificationsInOrder(t *testing.T) {
 	const many = 2000
 	running, reversed := make(chan struct{}), 0
-	b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-		id, _, ok := g.run()
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		id, _, ok := g.Run()
 		if !ok {
 			return
 		}
 		close(running)
 		last := -1
 		for range many {
-			m := g.next()
+			m := g.Next()
 			if m == nil {
 				return
 			}
@@ -34,8 +35,8 @@ func TestNotificationsInOrder(t *testing.T) {
 			}
 			last = n
 		}
-		g.send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
-		g.drain()
+		g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+		g.Drain()
 	})
 	done := make(chan Outcome)
 	go func() { done <- b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second}) }()
@@ -63,8 +64,8 @@ func TestChecksTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
 		first := make(chan struct{})
-		b, _ := scriptedBridge(t, func(g *scriptedGuest) {
-			for m := g.next(); m != nil; m = g.next() {
+		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+			for m := g.Next(); m != nil; m = g.Next() {
 				if m["method"] != "check" {
 					continue
 				}
@@ -72,7 +73,7 @@ func TestChecksTakeTurns(t *testing.T) {
 					<-first
 				}
 				order = append(order, m["params"].(map[string]any)["source"].(string))
-				g.send(`{"jsonrpc":"2.0","id":%v,"result":{"functions":[]}}`, m["id"])
+				g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"functions":[]}}`, m["id"])
 			}
 		})
 		b.saved = newSaved(t.TempDir(), nil)

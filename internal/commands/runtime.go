@@ -10,6 +10,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/mcpserver"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/python"
@@ -40,10 +41,16 @@ func (t *tenancy) newBridge(
 	opts.KeepLeft = keep
 	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
 	opts.Progress, opts.Servers = progress, t.given()
+	return bridge.New(opts), nil
+}
+
+// mcpServer is what MCP clients see of a bridge.
+func (t *tenancy) mcpServer(b *bridge.Bridge, ui *ui, log *slog.Logger) *mcpserver.Server {
+	opts := mcpserver.Options{Config: t.config, Version: readVersion().Version, Log: log}
 	if t.config.Sandbox.Python != "" {
 		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }
 	}
-	return bridge.New(opts), nil
+	return mcpserver.New(b, opts)
 }
 
 // chooseRuntime returns the runtime that the settings ask for. What is asked for by name is never replaced by

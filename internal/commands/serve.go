@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/mcpserver"
 	"codemode/internal/telemetry"
 	"codemode/internal/upstream"
 
@@ -94,7 +95,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	log := newLog(env, t.config)
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
 		ui.warn(err.Error(), hint.Of(err)...)
-		if err = bridge.Refuse(
+		if err = mcpserver.Refuse(
 			ctx, env.Stdin, unclosed{env.Stdout}, readVersion().Version, err, log,
 		); ctx.Err() != nil {
 			err = nil
@@ -108,7 +109,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	err = s.bridge.Serve(ctx, env.Stdin, unclosed{env.Stdout})
+	err = s.server.Serve(ctx, env.Stdin, unclosed{env.Stdout})
 	if ctx.Err() != nil {
 		err = nil // told to end, which is what it did
 	}
@@ -118,6 +119,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 // serving is a bridge whose servers are brought up to date.
 type serving struct {
 	bridge    *bridge.Bridge
+	server    *mcpserver.Server
 	reloading sync.WaitGroup
 	stop      context.CancelFunc
 	telemetry *telemetry.Telemetry
@@ -130,7 +132,7 @@ func startServing(ctx context.Context, ui *ui, cmd *cli.Command, t *tenancy, log
 		t.telemetry.Close()
 		return nil, err
 	}
-	s := &serving{bridge: b, telemetry: t.telemetry}
+	s := &serving{bridge: b, server: t.mcpServer(b, ui, log), telemetry: t.telemetry}
 	ctx, s.stop = context.WithCancel(ctx)
 	r := newReloader(t, cmd, b, log)
 	s.reloading.Go(func() { r.run(ctx) })
@@ -157,11 +159,11 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 	log := newLog(env, defaults)
 	var mu sync.Mutex
 	usable := false
-	u := bridge.Unready{
+	u := mcpserver.Unready{
 		Version: readVersion().Version, Log: log,
 		Why: func() error { mu.Lock(); defer mu.Unlock(); return errors.Join(separate(why)...) },
 	}
-	u.Mend = func(ctx context.Context) (*bridge.Bridge, func()) {
+	u.Mend = func(ctx context.Context) (*mcpserver.Server, func()) {
 		for {
 			select {
 			case <-time.After(mendEvery):
@@ -176,7 +178,7 @@ func serveUnready(ctx context.Context, env Env, ui *ui, cmd *cli.Command, why er
 			mu.Unlock()
 			if err == nil {
 				log.Info("the settings can be used now")
-				return s.bridge, func() {
+				return s.server, func() {
 					if err := s.close(); err != nil {
 						log.Warn(err.Error())
 					}

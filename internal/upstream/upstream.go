@@ -66,7 +66,7 @@ func (e *StartError) Way() string {
 			hint.Word(e.Server)
 	case e.Source == "":
 		return ""
-	case e.lacks() && hint.Of(e.Err) != nil:
+	case e.lacks() && !errors.Is(e.Err, ErrNoCommand) && hint.Of(e.Err) != nil:
 		return "for the user: " + strings.Join(hint.Of(e.Err), "; ")
 	case e.lacks():
 		return fmt.Sprintf("the user can change that, or its entry in %q", e.Source)

@@ -13,8 +13,6 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/sandbox/escape"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // maxResult is the size a result never exceeds, but for its images.
@@ -56,28 +54,20 @@ func said(o bridge.Outcome) (escape.Verdict, string) {
 }
 
 // clean holds what is true of every result, whatever the code did: a bounded size, nothing in its text that a
-// terminal or a reader would be deceived by, images that are images, and one status wherever it is told.
+// terminal or a reader would be deceived by, and images that are images.
 func clean(o bridge.Outcome) error {
 	for _, mode := range []string{"compact", "toon", "json"} {
-		result := o.CallToolResult(bridge.Form{Mode: mode, Structured: true})
-		if shown := text(o, mode); !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {
+		shown, structured := o.Reply(mode)
+		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {
 			return fmt.Errorf("the %s text has characters that are not seen: %.300q", mode, shown)
 		}
-		size := 0
-		for _, c := range result.Content {
-			if image, ok := c.(*mcp.ImageContent); ok {
-				if err := pictured(image); err != nil {
-					return fmt.Errorf("an image of type %q that begins with %.20q: %w", image.MIMEType, image.Data, err)
-				}
-				continue
-			}
-			size += len(encode(c))
-		}
-		if size += len(encode(result.StructuredContent)); size > 2*maxResult {
+		if size := len(shown) + len(encode(structured)); size > 2*maxResult {
 			return fmt.Errorf("the %s result has %d bytes", mode, size)
 		}
-		if result.IsError != (o.Status != bridge.StatusSuccess) {
-			return errors.New("the result does not tell that the run failed")
+	}
+	for _, image := range o.Images {
+		if err := pictured(image); err != nil {
+			return fmt.Errorf("an image of type %q that begins with %.20q: %w", image.MIME, image.Data, err)
 		}
 	}
 	return nil
@@ -92,17 +82,18 @@ func unseen(r rune) bool {
 }
 
 func text(o bridge.Outcome, mode string) string {
-	return o.CallToolResult(bridge.Form{Mode: mode, Structured: true}).Content[0].(*mcp.TextContent).Text
+	shown, _ := o.Reply(mode)
+	return shown
 }
 
 // pictured decodes an image with other code than has passed it on, and looks for what attempts hide in theirs.
-func pictured(image *mcp.ImageContent) error {
+func pictured(image bridge.Image) error {
 	for _, hidden := range []string{"smuggled", "evil.example"} {
 		if bytes.Contains(bytes.ToLower(image.Data), []byte(hidden)) {
 			return fmt.Errorf("it holds %q", hidden)
 		}
 	}
-	switch in := bytes.NewReader(image.Data); image.MIMEType {
+	switch in := bytes.NewReader(image.Data); image.MIME {
 	case "image/png":
 		_, err := png.Decode(in)
 		return err

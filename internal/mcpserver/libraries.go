@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -17,20 +17,20 @@ const (
 )
 
 // libraries is what code can import: the embedded Python has its standard library, another one may have more.
-func (b *Bridge) libraries() string {
-	c := b.opts.Config.Sandbox
+func (s *Server) libraries() string {
+	c := s.opts.Config.Sandbox
 	engine := c.Runtime != config.RuntimeAuto && c.Runtime != config.RuntimeNative && c.Runtime != ""
 	switch {
 	case engine && !strings.HasPrefix(c.Image, plainImage):
 		return "what the image " + visible.Line(c.Image) + " has"
 	case engine || c.Python == "":
 		return "standard library only"
-	case b.opts.Packages == nil:
+	case s.opts.Packages == nil:
 		return "the packages of " + visible.Line(c.Python)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), packagesPatience)
 	defer cancel()
-	names, err := b.opts.Packages(ctx)
+	names, err := s.opts.Packages(ctx)
 	if err != nil {
 		return "the packages of " + visible.Line(c.Python)
 	}

@@ -1,20 +1,15 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"codemode/internal/upstream"
-	"codemode/internal/visible"
 )
 
 const (
 	reportEvery = 100 * time.Millisecond // at most
-	maxReport   = 300                    // bytes of what a server says of its progress
 )
 
 // reporter tells a client what servers say of the progress of a run's calls, by the token of the client's own call.
@@ -94,20 +89,4 @@ func (r *reporting) run() {
 		case <-r.ctx.Done():
 		}
 	}
-}
-
-// callProgress is told what a server says of the progress of a call.
-func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Progress) {
-	u := callIn(ctx)
-	if u == nil || u.run.req.Progress == nil {
-		return
-	}
-	text := fmt.Sprintf("%s.%s: %g", visible.Name(server), visible.Name(u.call.Tool), p.Done)
-	if p.Total > 0 {
-		text += fmt.Sprintf(" of %g", p.Total)
-	}
-	if p.Message != "" {
-		text += ": " + visible.Line(visible.Clip(p.Message, maxReport))
-	}
-	u.run.req.Progress(text)
 }

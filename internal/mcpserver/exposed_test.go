@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/bridge"
 )
 
 // TestExposed holds that exposed tools are listed as their servers describe them, answer as they do, and are under the
 // same policy, approval and audit as calls of code.
 func TestExposed(t *testing.T) {
 	dir := t.TempDir()
-	k := newKit(t, func(o *Options) {
+	k := newKit(t, func(o *bridge.Options) {
 		o.Config.Expose = []string{"notes.*", "fa[k]e.echo", "fake.image", "none.*"}
 		o.Config.Policy.Deny, o.Config.Policy.Confirm = []string{"notes.delete_note"}, []string{"notes.add_note"}
 		o.Config.Audit.MaxSize, o.Config.Audit.Keep, o.AuditDir = 1<<20, 2, dir
@@ -53,7 +55,8 @@ func TestExposed(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		return string(mustJSON(result))
+		text, _ := json.Marshal(result)
+		return string(text)
 	}
 	want(t, call("fake_echo", `{"message":"hi"}`), `{"content":[{"type":"text","text":"hi"}]}`)
 	contains(t, call("fake_image", `{}`), `"mimeType":"image/png"`, `"fake/kind":"image"`)
@@ -70,16 +73,4 @@ func TestExposed(t *testing.T) {
 		lines = append(lines, text...)
 	}
 	contains(t, string(lines), `"tool":"echo"`, `"tool":"add_note"`, `"rule":"confirm:notes.add_note"`)
-}
-
-// TestExposedNames holds that no exposed tool takes the name of another, or one that a model's service refuses.
-func TestExposedNames(t *testing.T) {
-	taken := map[string]bool{"run_python": true}
-	for _, tt := range [][2]string{
-		{"a_b_c", "a_b_c"}, {"a_b_c", "a_b_c_2"}, {"run_python", "run_python_2"}, {strings.Repeat("x", 65), ""},
-	} {
-		if got := freeName(tt[0], taken); got != tt[1] {
-			t.Errorf("%s is called %q, want %q", tt[0], got, tt[1])
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -37,9 +37,9 @@ func TestLibraries(t *testing.T) {
 			"the packages of /venv",
 		},
 	} {
-		b := &Bridge{opts: Options{Config: config.Config{Sandbox: c.sandbox}, Packages: c.packages}}
+		b := New(nil, Options{Config: config.Config{Sandbox: c.sandbox}, Packages: c.packages})
 		want(t, b.libraries(), c.want)
-		contains(t, b.runPython().Description, "Sandboxed Python: "+c.want+", no network")
+		contains(t, b.definition().Description, "Sandboxed Python: "+c.want+", no network")
 		read, err := b.readCapabilities(t.Context(), &mcp.ReadResourceRequest{Params: &mcp.ReadResourceParams{}})
 		if err != nil {
 			t.Fatal(err)

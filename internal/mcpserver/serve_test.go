@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
 
@@ -23,7 +24,7 @@ func (k *kit) serve() *mcp.ClientSession { return k.serveClient(nil, nil) }
 
 func (k *kit) serveClient(client *mcp.ClientOptions, session *mcp.ClientSessionOptions) *mcp.ClientSession {
 	k.t.Helper()
-	return k.connect(k.Serve, client, session)
+	return k.connect(k.server.Serve, client, session)
 }
 
 func (k *kit) connect(
@@ -87,7 +88,7 @@ func TestToolListIsConstant(t *testing.T) {
 }
 
 // structured has results carry structuredContent, too.
-func structured(o *Options) { o.Config.Output.Structured = true }
+func structured(o *bridge.Options) { o.Config.Output.Structured = true }
 
 // A result is its text: clients that find structuredContent hand their model that, and drop the text. What a program
 // may want to know is in _meta, and at a resource.
@@ -116,7 +117,7 @@ func TestServeText(t *testing.T) {
 func TestServeErrorsByClient(t *testing.T) {
 	for name, marked := range map[string]bool{"gemini-cli-mcp-client": false, "claude-code": true, "": true} {
 		k := newKit(t, nil)
-		if got := (Outcome{Status: StatusError}).CallToolResult(k.form(name)).IsError; got != marked {
+		if got := toolResult(bridge.Outcome{Status: bridge.StatusError}, k.server.form(name)).IsError; got != marked {
 			t.Errorf("%q: isError is %v", name, got)
 		}
 	}
@@ -126,12 +127,12 @@ func TestServeErrorsByClient(t *testing.T) {
 func TestServeInstructions(t *testing.T) {
 	for _, c := range []struct {
 		servers []config.Server
-		option  func(*Options)
+		option  func(*bridge.Options)
 		want    string
 	}{
 		{nil, nil, ""},
 		{[]config.Server{fake("my-notes"), fake("b")}, nil, "MCP servers in run_python, as mcp_NAME: b, my_notes"},
-		{[]config.Server{fake("b")}, func(o *Options) { o.Config.Instructions.Servers = false }, ""},
+		{[]config.Server{fake("b")}, func(o *bridge.Options) { o.Config.Instructions.Servers = false }, ""},
 	} {
 		k := newKit(t, c.option, c.servers...)
 		want(t, k.serve().InitializeResult().Instructions, c.want)
@@ -144,15 +145,6 @@ func TestServeInstructions(t *testing.T) {
 	}
 	named := strings.Count(told, "server_")
 	contains(t, told, fmt.Sprintf(" and %d more", 70-named))
-}
-
-// crowd is many servers.
-func crowd(n int, args ...string) []config.Server {
-	var servers []config.Server
-	for i := range n {
-		servers = append(servers, fake(fmt.Sprintf("server-%d", i), args...))
-	}
-	return servers
 }
 
 // case 1: run_python with servers, again and again.
@@ -264,7 +256,7 @@ func TestServeSkipsGarbage(t *testing.T) {
 	in, client := io.Pipe()
 	answers, out := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- k.Serve(t.Context(), in, out) }()
+	go func() { served <- k.server.Serve(t.Context(), in, out) }()
 	lines := bufio.NewScanner(answers)
 	say := func(text string) {
 		if _, err := io.WriteString(client, text+"\n"); err != nil {
@@ -316,11 +308,11 @@ func TestServeSkipsGarbage(t *testing.T) {
 
 // A client of the revision that has batches may send one.
 func TestServeBatch(t *testing.T) {
-	k := newKitOn(t, &scripted{t: t}, nil)
+	k := newKitOn(t, brokenRuntime{native()}, nil)
 	in, client := io.Pipe()
 	answers, out := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- k.Serve(t.Context(), in, out) }()
+	go func() { served <- k.server.Serve(t.Context(), in, out) }()
 	lines := bufio.NewScanner(answers)
 	for _, c := range []struct{ say, want string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +

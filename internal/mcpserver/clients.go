@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 var wrapsErrors = []string{"gemini-cli-mcp-client"}
 
 // form is how a client gets results.
-func (b *Bridge) form(client string) Form {
-	c := b.opts.Config.Output
+func (s *Server) form(client string) Form {
+	c := s.opts.Config.Output
 	f := Form{Mode: c.Mode, Structured: c.Structured}
 	for _, name := range wrapsErrors {
 		f.NeverError = f.NeverError || strings.HasPrefix(client, name)
@@ -30,14 +30,14 @@ const maxInstructed = 165
 
 // instructions name the servers that code may use, sorted, and the folders that it sees: the same bytes as long as the
 // configuration is the same, so that prompt caches hold. Empty where there are none.
-func (b *Bridge) instructions() string {
-	return strings.TrimPrefix(b.serverNames()+b.folderNames(), "\n")
+func (s *Server) instructions() string {
+	return strings.TrimPrefix(s.serverNames()+s.folderNames(), "\n")
 }
 
 // folderNames are the folders that the user's settings show to code.
-func (b *Bridge) folderNames() string {
+func (s *Server) folderNames() string {
 	text := "\nFolders of the user's in run_python:"
-	folders := b.opts.Config.Files.Folders()
+	folders := s.opts.Config.Files.Folders()
 	if len(folders) == 0 {
 		return ""
 	}
@@ -55,9 +55,9 @@ func (b *Bridge) folderNames() string {
 }
 
 // serverNames are those of the servers that code may use.
-func (b *Bridge) serverNames() string {
-	now := b.servers.Configured()
-	if !b.opts.Config.Instructions.Servers || len(now.All) == 0 {
+func (s *Server) serverNames() string {
+	now := s.bridge.Servers().Configured()
+	if !s.opts.Config.Instructions.Servers || len(now.All) == 0 {
 		return ""
 	}
 	names := slices.Sorted(maps.Values(now.Alias))

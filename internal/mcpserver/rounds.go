@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/bridge"
 	"codemode/internal/inquiry"
+	"codemode/internal/telemetry"
 	"codemode/internal/visible"
 )
 
@@ -21,7 +23,7 @@ const severalRounds = "2026-07-28"
 // rounds are the calls of run_python of one client, some of which take several rounds. Between two of them the run goes
 // on, and waits for its user's answer; rounds owns it, and close waits for it.
 type rounds struct {
-	bridge   *Bridge
+	server   *Server
 	patience time.Duration
 	ctx      context.Context
 	end      context.CancelFunc
@@ -32,7 +34,7 @@ type rounds struct {
 }
 
 // calling is what a call does, once it may take as many rounds as it needs.
-type calling func(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result
+type calling func(ctx context.Context, arguments json.RawMessage, from bridge.Request) mcp.Result
 
 // pendingCall is one run and the client's rounds to it.
 type pendingCall struct {
@@ -60,8 +62,8 @@ const questionID = "question"
 
 var errNobodyCame = errors.New("the client did not come back with its user's answer")
 
-func newRounds(ctx context.Context, b *Bridge) *rounds {
-	r := &rounds{bridge: b, patience: b.admission.patience, parked: map[string]*parked{}}
+func newRounds(ctx context.Context, s *Server) *rounds {
+	r := &rounds{server: s, patience: s.opts.Config.Policy.ConfirmTimeout, parked: map[string]*parked{}}
 	r.ctx, r.end = context.WithCancel(ctx)
 	return r
 }
@@ -81,33 +83,33 @@ func (r *rounds) handle(ctx, run context.Context, req *mcp.CallToolRequest, do c
 }
 
 // runPython is calling run_python.
-func (r *rounds) runPython(ctx context.Context, arguments json.RawMessage, from caller) mcp.Result {
-	return r.bridge.call(ctx, arguments, from).CallToolResult(r.bridge.form(from.client))
+func (r *rounds) runPython(ctx context.Context, arguments json.RawMessage, from bridge.Request) mcp.Result {
+	return toolResult(r.server.call(ctx, arguments, from), r.server.form(from.Client))
 }
 
 // call is one round of a call.
 func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling) mcp.Result {
 	client := req.Session.InitializeParams()
-	caller := caller{unasked: cannotElicit, parent: traceParent(req.Params.Meta)}
+	caller := bridge.Request{Unasked: cannotElicit, Parent: traceParent(req.Params.Meta)}
 	if client != nil && client.ClientInfo != nil {
-		caller.client = visible.Name(client.ClientInfo.Name)
+		caller.Client = visible.Name(client.ClientInfo.Name)
 	}
 	if client == nil || client.Capabilities == nil || client.ProtocolVersion < severalRounds {
 		report := &reporter{}
 		defer report.begin(ctx, req)()
-		caller.progress = report.report
+		caller.Progress = report.report
 		if client != nil && client.Capabilities != nil {
-			caller.can = client.Capabilities
-			caller.askedBy(request(req.Session))
+			caller.Can = client.Capabilities
+			askedBy(&caller, request(req.Session))
 		}
 		return do(ctx, req.Params.Arguments, caller)
 	}
-	caller.can = client.Capabilities
+	caller.Can = client.Capabilities
 	v := r.resume(req.Params)
 	if v == nil && req.Params.RequestState != "" {
-		return invalid(
-			"requestState: no run waits for this answer any more",
-		).CallToolResult(r.bridge.form(caller.client))
+		return toolResult(
+			bridge.Invalid("requestState: no run waits for this answer any more"), r.server.form(caller.Client),
+		)
 	}
 	if v == nil {
 		v = r.begin(req.Params.Arguments, caller, do)
@@ -117,20 +119,20 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 }
 
 // askedBy has the client be asked so.
-func (c *caller) askedBy(ask inquiry.Responder) {
-	if c.respond = ask; elicits(c.can) {
-		c.ask = approve(ask)
+func askedBy(req *bridge.Request, ask inquiry.Responder) {
+	if req.Respond = ask; elicits(req.Can) {
+		req.Ask = approve(ask)
 	}
 }
 
 // begin starts a run that may take several rounds.
-func (r *rounds) begin(arguments []byte, from caller, do calling) *pendingCall {
+func (r *rounds) begin(arguments []byte, from bridge.Request, do calling) *pendingCall {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	v := &pendingCall{cancel: cancel, done: make(chan mcp.Result, 1), asks: make(chan ask), report: &reporter{}}
-	from.progress = v.report.report
+	from.Progress = v.report.report
 	r.work.Go(func() {
 		defer cancel(nil)
-		from.askedBy(v.ask)
+		askedBy(&from, v.ask)
 		v.done <- do(ctx, arguments, from)
 	})
 	return v
@@ -198,4 +200,11 @@ func (r *rounds) resume(p *mcp.CallToolParamsRaw) *pendingCall {
 	waiting.late.Stop()
 	waiting.ask.answer <- p.InputResponses[questionID]
 	return waiting.call
+}
+
+// traceParent is the span that a request says it is made in (SEP-414).
+func traceParent(meta map[string]any) telemetry.Parent {
+	parent, _ := meta["traceparent"].(string)
+	state, _ := meta["tracestate"].(string)
+	return telemetry.Parent{Traceparent: parent, Tracestate: state}
 }

@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"bufio"
@@ -32,6 +32,7 @@ type messageReader struct {
 }
 
 const (
+	maxMessage = 64 << 20     // bytes of a line, and with it of an argument
 	noBatches  = "2025-06-18" // the revision of MCP that took batches away; 2025-03-26 has them
 	maxSkipped = 20           // lines that are logged one by one
 	shownLine  = 200          // bytes of a line in the log
@@ -136,7 +137,7 @@ func (r *messageReader) refuse(line []byte, code int, why error) {
 		if id.Type != gjson.Number && id.Type != gjson.String || !json.Valid([]byte(id.Raw)) {
 			continue
 		}
-		answer := mustJSON(map[string]any{
+		answer, _ := json.Marshal(map[string]any{ // of valid JSON and texts
 			"jsonrpc": "2.0", "id": json.RawMessage(id.Raw),
 			"error": map[string]any{"code": code, "message": "the message was skipped: " + why.Error()},
 		})

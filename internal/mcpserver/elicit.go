@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 sampling, roots and logging are deprecated since MCP 2026-07-28, and servers of today use them
 
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/bridge"
 	"codemode/internal/inquiry"
 )
 
@@ -19,7 +20,7 @@ var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"typ
 	`"enum":["once","run","session","deny"],"default":"once",` +
 	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}}}`)
 
-func elicitation(q Question) *mcp.ElicitParams {
+func elicitation(q bridge.Question) *mcp.ElicitParams {
 	who := "Code in run_python"
 	if q.Exposed {
 		who = "The model"
@@ -34,23 +35,23 @@ func elicitation(q Question) *mcp.ElicitParams {
 }
 
 // answer reads a user's decision. Who accepts without choosing allows the one call.
-func answer(r *mcp.ElicitResult) Answer {
+func answer(r *mcp.ElicitResult) bridge.Answer {
 	if r == nil || r.Action != "accept" {
-		return No
+		return bridge.No
 	}
 	decision := "once"
 	if chosen, ok := r.Content["decision"]; ok {
 		decision, _ = chosen.(string)
 	}
-	return map[string]Answer{"once": Once, "run": ForRun, "session": ForSession}[decision]
+	return map[string]bridge.Answer{"once": bridge.Once, "run": bridge.ForRun, "session": bridge.ForSession}[decision]
 }
 
 // approve has a client ask its user about a call.
-func approve(ask inquiry.Responder) Asker {
-	return func(ctx context.Context, q Question) (Answer, error) {
+func approve(ask inquiry.Responder) bridge.Asker {
+	return func(ctx context.Context, q bridge.Question) (bridge.Answer, error) {
 		response, err := ask(ctx, elicitation(q))
 		if err != nil {
-			return No, fmt.Errorf("the client did not ask its user: %w", err)
+			return bridge.No, fmt.Errorf("the client did not ask its user: %w", err)
 		}
 		result, _ := response.(*mcp.ElicitResult)
 		return answer(result), nil

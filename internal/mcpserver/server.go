@@ -1,4 +1,9 @@
-package bridge
+// Package mcpserver is codemode as MCP clients see it: one tool, resources, and what servers are exposed beside it.
+//
+// It owns the protocol towards the client: messages and their bounds, rounds of a call, what a user is asked in which
+// form, and how an outcome is written. It never runs code and decides nothing, which a bridge does. A [Server] holds
+// nothing that must be closed; Serve ends with its client or its context.
+package mcpserver
 
 import (
 	"context"
@@ -17,22 +22,44 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/bridge"
 	"codemode/internal/catalog"
+	"codemode/internal/config"
 	"codemode/internal/inquiry"
-	"codemode/internal/telemetry"
 	"codemode/internal/visible"
 )
 
-// runPython is the one tool. Its definition never names a server, so that it costs the model the same few tokens
+// runPython is the name of the one tool.
+const runPython = "run_python"
+
+// Options is what a server is made from.
+type Options struct {
+	Config  config.Config
+	Version string
+	Log     *slog.Logger // over LogHandler, so that its lines name their run
+	// Packages names what the interpreter that sandbox.python names has beside the standard library.
+	Packages func(context.Context) ([]string, error)
+}
+
+// Server is codemode as MCP clients see it, over a bridge that somebody else closes.
+type Server struct {
+	bridge *bridge.Bridge
+	opts   Options
+}
+
+// New returns a server. It holds nothing that must be closed.
+func New(b *bridge.Bridge, opts Options) *Server { return &Server{b, opts} }
+
+// definition is the one tool. Its definition never names a server, so that it costs the model the same few tokens
 // however many there are, and prompt caches keep it.
-func (b *Bridge) runPython() *mcp.Tool {
-	limits := b.opts.Config.Run
+func (s *Server) definition() *mcp.Tool {
+	limits := s.opts.Config.Run
 	destructive := true // openWorldHint is true where it is left out
 	return &mcp.Tool{
-		Name:        "run_python",
+		Name:        runPython,
 		Title:       "Run Python",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &destructive},
-		Description: "Sandboxed Python: " + b.libraries() + ", no network or host files. " +
+		Description: "Sandboxed Python: " + s.libraries() + ", no network or host files. " +
 			"Top-level await; variables persist. MCP servers: `await mcp_<server>.<tool>(...)`. " +
 			"Find tools: `await runtime.search_tool_docs('what')`, `runtime.discovered_servers()`, " +
 			"`await runtime.query_tool_docs('server')`. Returns prints, the last expression, images.",
@@ -47,34 +74,34 @@ func (b *Bridge) runPython() *mcp.Tool {
 
 // Serve answers MCP over the given streams until the client goes away, which is not an error, or ctx ends.
 // It answers initialize before it does anything else: sandbox and servers start when code needs them.
-func (b *Bridge) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: b.opts.Version}, &mcp.ServerOptions{
-		Logger: slog.New(demoteInfoHandler{b.log.Handler()}), Instructions: b.instructions(),
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: s.opts.Version}, &mcp.ServerOptions{
+		Logger: slog.New(demoteInfoHandler{s.opts.Log.Handler()}), Instructions: s.instructions(),
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	calls := newRounds(ctx, b)
+	calls := newRounds(ctx, s)
 	defer calls.close()
-	s.AddTool(b.runPython(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	sdk.AddTool(s.definition(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return calls.handle(ctx, run, req, calls.runPython).(*mcp.CallToolResult), nil
 	})
-	b.addExposed(ctx, s, calls)
-	b.addResources(s)
-	s.AddReceivingMiddleware(b.meet)
-	return serveConn(ctx, s, in, out, b.log)
+	s.addExposed(ctx, sdk, calls)
+	s.addResources(sdk)
+	sdk.AddReceivingMiddleware(s.meet)
+	return serveConn(ctx, sdk, in, out, s.opts.Log)
 }
 
 // meet notes who the client is before anything is done for it.
-func (b *Bridge) meet(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) meet(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if s, ok := req.GetSession().(*mcp.ServerSession); ok {
-			if p := s.InitializeParams(); p != nil && p.Capabilities != nil {
-				c := Client{Can: p.Capabilities, Opened: func(ctx context.Context, id string) error {
-					return s.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok {
+			if p := session.InitializeParams(); p != nil && p.Capabilities != nil {
+				c := bridge.Client{Can: p.Capabilities, Opened: func(ctx context.Context, id string) error {
+					return session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 				}}
 				if p.ProtocolVersion < severalRounds {
-					c.Roots = inquiry.InTurn(request(s))
+					c.Roots = inquiry.InTurn(request(session))
 				}
-				b.Meet(c)
+				s.bridge.Meet(c)
 			}
 		}
 		return next(ctx, method, req)
@@ -126,36 +153,22 @@ func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.Writ
 	return nil
 }
 
-// caller is what a run knows of the client that wants it.
-type caller struct {
-	ask     Asker  // nil where nobody can be asked
-	unasked string // why
-	respond inquiry.Responder
-	can     *mcp.ClientCapabilities
-
-	progress func(text string) // tells it what servers say of calls
-	client   string            // its name
-	parent   telemetry.Parent
-}
-
 // call is one call of run_python, from its arguments as the client sent them.
-func (b *Bridge) call(ctx context.Context, arguments json.RawMessage, from caller) Outcome {
-	req, notes, err := b.parse(arguments)
+func (s *Server) call(ctx context.Context, arguments json.RawMessage, from bridge.Request) bridge.Outcome {
+	req, notes, err := s.parse(arguments, from)
 	if err != nil {
-		return invalid("%v", err)
+		return bridge.Invalid("%v", err)
 	}
-	req.Ask, req.Unasked, req.Client, req.Parent = from.ask, from.unasked, from.client, from.parent
-	req.Respond, req.Can, req.Progress = from.respond, from.can, from.progress
-	out := b.Run(ctx, req)
+	out := s.bridge.Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
-	if limit := b.opts.Config.Run.MaxTimeout; out.Status == StatusTimeout && req.Timeout < limit {
+	if limit := s.opts.Config.Run.MaxTimeout; out.Status == bridge.StatusTimeout && req.Timeout < limit {
 		out.Notes = append(out.Notes, fmt.Sprintf("timeout may be up to %g s", limit.Seconds()))
 	}
 	return out
 }
 
-// parse checks the arguments of a call. A field's name is the first word of every error.
-func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, err error) {
+// parse adds the arguments of a call to what is known of its caller. A field's name is the first word of every error.
+func (s *Server) parse(arguments json.RawMessage, req bridge.Request) (_ bridge.Request, notes []string, err error) {
 	var a struct{ Code, Servers, Timeout, Session json.RawMessage }
 	if err := fields(arguments, map[string]*json.RawMessage{
 		"code": &a.Code, "servers": &a.Servers, "timeout": &a.Timeout, "session": &a.Session,
@@ -187,7 +200,7 @@ func (b *Bridge) parse(arguments json.RawMessage) (req Request, notes []string, 
 			)
 		}
 	}
-	req.Timeout, notes, err = b.timeout(a.Timeout)
+	req.Timeout, notes, err = s.timeout(a.Timeout)
 	return req, notes, err
 }
 
@@ -246,8 +259,8 @@ func sessionName(s string) bool {
 }
 
 // timeout resolves the timeout of a call: whole seconds, clamped to the ceiling.
-func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
-	limits := b.opts.Config.Run
+func (s *Server) timeout(v json.RawMessage) (time.Duration, []string, error) {
+	limits := s.opts.Config.Run
 	if !given(v) {
 		return limits.Timeout, nil, nil
 	}
@@ -262,7 +275,7 @@ func (b *Bridge) timeout(v json.RawMessage) (time.Duration, []string, error) {
 	}
 	if n > ceiling {
 		limit := "the limit"
-		if name := b.opts.Config.Variables["run.max_timeout"]; name != "" {
+		if name := s.opts.Config.Variables["run.max_timeout"]; name != "" {
 			limit += " of " + name
 		}
 		return limits.MaxTimeout, []string{

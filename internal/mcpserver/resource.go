@@ -1,8 +1,9 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/bridge"
 	"codemode/internal/visible"
 )
 
@@ -17,6 +19,7 @@ import (
 const (
 	capabilitiesURI    = "codemode://capabilities"
 	oldCapabilitiesURI = "resource://mcp-server-code-execution-mode/capabilities"
+	runsTemplate       = "codemode://runs/{id}"
 	outputTemplate     = "codemode://output/{session}/{run}/{stream}{?offset}"
 )
 
@@ -26,49 +29,48 @@ var capabilities string
 // pageSize is how much of a kept output one read returns.
 const pageSize = 256 << 10
 
-func outputURI(session string, run int, stream string) string {
-	return fmt.Sprintf("codemode://output/%s/%d/%s", session, run, stream)
-}
-
-func (b *Bridge) addResources(s *mcp.Server) {
+func (s *Server) addResources(sdk *mcp.Server) {
 	for _, uri := range []string{capabilitiesURI, oldCapabilitiesURI} {
-		s.AddResource(&mcp.Resource{
+		sdk.AddResource(&mcp.Resource{
 			URI: uri, Name: "capabilities", MIMEType: "text/markdown",
 			Description: "What code in run_python can use, and how to load servers",
-		}, b.readCapabilities)
+		}, s.readCapabilities)
 	}
-	s.AddResourceTemplate(&mcp.ResourceTemplate{
+	sdk.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: outputTemplate, Name: "output", MIMEType: "text/plain",
 		Description: "Output of a run that was too large for its result, from a byte offset on",
-	}, b.readOutput)
-	s.AddResourceTemplate(&mcp.ResourceTemplate{
+	}, s.readOutput)
+	sdk.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: runsTemplate, Name: "run", MIMEType: "application/json",
 		Description: "What a run did: status, calls, time. Its id is in the _meta of its result",
-	}, b.runs.read)
+	}, s.readRun)
 }
 
-func (b *Bridge) readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (s *Server) readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 		{
 			URI: req.Params.URI, MIMEType: "text/markdown",
-			Text: strings.Replace(capabilities, "standard library", b.libraries(), 1),
+			Text: strings.Replace(capabilities, "standard library", s.libraries(), 1),
 		},
 	}}, nil
 }
 
 // readOutput returns one page of a kept output; its _meta says where the next one begins.
-func (b *Bridge) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (s *Server) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
-	text, offset := b.findOutput(uri)
-	if text == nil {
+	at, offset, ok := parseOutput(uri)
+	if !ok {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	page, err := text.page(offset, pageSize)
-	if err != nil {
+	page, size, err := s.bridge.ReadOutput(at, offset, pageSize)
+	switch {
+	case errors.Is(err, bridge.ErrNoOutput):
+		return nil, mcp.ResourceNotFoundError(uri)
+	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", uri, err)
 	}
-	meta := mcp.Meta{"codemode/bytes": text.size, "codemode/offset": offset}
-	if next := offset + int64(len(page)); next < text.size {
+	meta := mcp.Meta{"codemode/bytes": size, "codemode/offset": offset}
+	if next := offset + int64(len(page)); next < size {
 		meta["codemode/next"] = fmt.Sprintf("%s?offset=%d", strings.SplitN(uri, "?", 2)[0], next)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
@@ -76,35 +78,36 @@ func (b *Bridge) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	}}}, nil
 }
 
-// findOutput resolves an output's URI; nil when there is none, or none any more.
-func (b *Bridge) findOutput(uri string) (*spill, int64) {
+// readRun answers with the account of one run.
+func (s *Server) readRun(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	account, ok := s.bridge.Account(strings.TrimPrefix(uri, "codemode://runs/"))
+	if !ok {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
+		URI: uri, MIMEType: "application/json", Text: visible.JSON(string(account)),
+	}}}, nil
+}
+
+// parseOutput reads an output's URI, which OutputURI has made.
+func parseOutput(uri string) (at bridge.OutputOf, offset int64, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "codemode" || u.Host != "output" {
-		return nil, 0
+		return at, 0, false
 	}
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	if len(parts) != 3 {
-		return nil, 0
+		return at, 0, false
 	}
 	run, err := strconv.Atoi(parts[1])
 	if err != nil {
-		return nil, 0
+		return at, 0, false
 	}
-	var offset int64
 	if v := u.Query().Get("offset"); v != "" {
 		if offset, err = strconv.ParseInt(v, 10, 64); err != nil || offset < 0 {
-			return nil, 0
+			return at, 0, false
 		}
 	}
-	b.mu.Lock()
-	s := b.sessions[parts[0]]
-	b.mu.Unlock()
-	if s == nil {
-		return nil, 0
-	}
-	kept, ok := s.kept(run, parts[2])
-	if !ok {
-		return nil, 0
-	}
-	return kept, offset
+	return bridge.OutputOf{Session: parts[0], Run: run, Stream: parts[2]}, offset, true
 }

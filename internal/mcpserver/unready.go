@@ -1,4 +1,4 @@
-package bridge
+package mcpserver
 
 import (
 	"context"
@@ -10,25 +10,26 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/hint"
 )
 
 // Unready is what a codemode serves that cannot run code as it is configured: a client shows its user what a server
-// says, and nothing of one that ended. Every call is answered with what is wrong, until there is a bridge.
+// says, and nothing of one that ended. Every call is answered with what is wrong, until there is a server that can.
 type Unready struct {
 	Version string
 	Log     *slog.Logger
 	Why     func() error // what is wrong now
-	// Waits until there is a bridge, or ctx ends; closing what it returns ends both.
-	Mend func(ctx context.Context) (*Bridge, func())
+	// Waits until there is a server that can, or ctx ends; closing what it returns ends both.
+	Mend func(ctx context.Context) (*Server, func())
 }
 
-// Serve is Bridge.Serve, with a bridge as soon as there is one.
+// Serve is Server.Serve, with a server as soon as there is one.
 func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defaults, _ := config.Load(config.Source{}) // of nothing, which has no mistakes
-	stand := &Bridge{opts: Options{Config: defaults}}
-	s := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: u.Version}, &mcp.ServerOptions{
+	stand := New(nil, Options{Config: defaults})
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: u.Version}, &mcp.ServerOptions{
 		Logger:       slog.New(demoteInfoHandler{u.Log.Handler()}),
 		Instructions: "codemode cannot run code: " + u.says(),
 		Capabilities: &mcp.ServerCapabilities{
@@ -40,30 +41,30 @@ func (u Unready) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		if calls := ready.Load(); calls != nil {
 			return calls.handle(ctx, run, req, calls.runPython).(*mcp.CallToolResult), nil
 		}
-		return notRun(hint.New(u.Why().Error(), u.remedies()...)).CallToolResult(stand.form("")), nil
+		return toolResult(bridge.NotRun(hint.New(u.Why().Error(), u.remedies()...)), stand.form("")), nil
 	}
-	s.AddTool(stand.runPython(), handle)
+	sdk.AddTool(stand.definition(), handle)
 
 	ctx, served := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer served()
 	work.Go(func() {
-		b, closed := u.Mend(ctx)
-		if b == nil {
+		s, closed := u.Mend(ctx)
+		if s == nil {
 			return
 		}
-		calls := newRounds(ctx, b)
-		s.AddReceivingMiddleware(b.meet)
+		calls := newRounds(ctx, s)
+		sdk.AddReceivingMiddleware(s.meet)
 		ready.Store(calls)
-		b.addExposed(ctx, s, calls)
-		s.AddTool(b.runPython(), handle)
-		b.addResources(s)
+		s.addExposed(ctx, sdk, calls)
+		sdk.AddTool(s.definition(), handle)
+		s.addResources(sdk)
 		<-ctx.Done()
 		calls.close()
 		closed()
 	})
-	return serveConn(ctx, s, in, out, u.Log)
+	return serveConn(ctx, sdk, in, out, u.Log)
 }
 
 // says is each thing that is wrong, and what to do about it.

@@ -132,7 +132,7 @@ var floor = map[string][]string{
 		"artifact", "config", "policy", "audit", "fair", "fileerr", "guest", "catalog", "hint", "inquiry", "picture", "proc",
 		"quota", "redact", "upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",
 	},
-	"mcpserver": {"bridge", "catalog", "config", "hint", "inquiry", "sandbox", "telemetry", "visible"},
+	"mcpserver": {"artifact", "bridge", "catalog", "config", "hint", "inquiry", "sandbox", "telemetry", "visible"},
 	"doctor":    {"bridge", "clientcfg", "config", "catalog", "fileerr", "hint", "redact", "sandbox", "upstream"},
 	"commands": {
 		"artifact", "audit", "bridge", "clientcfg", "config", "catalog", "doctor", "fileerr", "hint", "inquiry", "keyring",

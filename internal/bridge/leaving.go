@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,11 +9,13 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"codemode/internal/artifact"
 	"codemode/internal/fileerr"
 	"codemode/internal/guest"
+	"codemode/internal/picture"
 	"codemode/internal/sandbox"
 	"codemode/internal/visible"
 )
@@ -22,6 +25,8 @@ const (
 	leftPatience = 10 * time.Minute
 	// maxLeft is how many files of one run become artifacts; of an archive there is one.
 	maxLeft = 100
+	// maxLeftShown is how many images a run may have for one more to be shown that it has left.
+	maxLeftShown = 8
 	// maxKnown is how many things a session may leave, whatever they are.
 	maxKnown = 10_000
 )
@@ -65,6 +70,7 @@ func (l *live) left(out *Outcome, r *run) {
 		return err
 	})
 	out.Artifacts = k.kept
+	l.show(out, k.kept)
 	out.Done = append(out.Done, k.done()...)
 	out.Notes = append(append(out.Notes, k.done()...), k.notes()...)
 	if err != nil && (!out.Lost || r.req.Left != nil) { // of what a lost container had, nobody knows
@@ -96,6 +102,50 @@ func (k *keeper) take(f sandbox.LeftFile) error {
 	}
 	k.kept = append(k.kept, a)
 	return nil
+}
+
+// Artifacts are the tenant's; nil where none are kept.
+func (b *Bridge) Artifacts() *artifact.Store { return b.opts.Artifacts }
+
+// maxSmall is how large a picture may be that is shown because it was left.
+const maxSmall = 512 << 10
+
+// show adds the small pictures among what was kept to those of the outcome, as display would.
+func (l *live) show(out *Outcome, kept []artifact.Artifact) {
+	size := 0
+	for _, img := range out.Images {
+		size += len(img.Data)
+	}
+	for _, a := range kept {
+		bitmap := strings.HasPrefix(a.Type, "image/") && a.Type != "image/svg+xml"
+		if !bitmap || a.Size > maxSmall || len(out.Images) >= maxLeftShown {
+			continue
+		}
+		p, err := l.pictureOf(a)
+		same := func(img Image) bool { return bytes.Equal(img.Data, p.Data) }
+		if err != nil || size+len(p.Data) > maxImageBytes || slices.ContainsFunc(out.Images, same) {
+			continue // it is kept, whatever it is
+		}
+		size += len(p.Data)
+		out.Images = append(out.Images, Image{MIME: p.MIME, Data: p.Data})
+	}
+}
+
+func (l *live) pictureOf(a artifact.Artifact) (p picture.Picture, err error) {
+	f, _, err := l.bridge.opts.Artifacts.Open(a.ID)
+	if err != nil {
+		return p, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSmall))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return p, err
+	}
+	leave, err := l.bridge.pictures.Enter(l.bridge.closing, l.session, 1)
+	if err != nil {
+		return p, err
+	}
+	defer leave()
+	return picture.Clean(a.Type, data)
 }
 
 const (

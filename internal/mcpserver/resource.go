@@ -44,6 +44,7 @@ func (s *Server) addResources(sdk *mcp.Server) {
 		URITemplate: runsTemplate, Name: "run", MIMEType: "application/json",
 		Description: "What a run did: status, calls, time. Its id is in the _meta of its result",
 	}, s.readRun)
+	s.addArtifacts(sdk)
 }
 
 func (s *Server) readCapabilities(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

@@ -84,7 +84,10 @@ func (r *rounds) handle(ctx, run context.Context, req *mcp.CallToolRequest, do c
 
 // runPython is calling run_python.
 func (r *rounds) runPython(ctx context.Context, arguments json.RawMessage, from bridge.Request) mcp.Result {
-	return toolResult(r.server.call(ctx, arguments, from), r.server.form(from.Client))
+	out := r.server.call(ctx, arguments, from)
+	result := toolResult(out, r.server.form(from.Client))
+	r.server.link(result, out.Artifacts)
+	return result
 }
 
 // call is one round of a call.
@@ -102,7 +105,11 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 			caller.Can = client.Capabilities
 			askedBy(&caller, request(req.Session))
 		}
-		return do(ctx, req.Params.Arguments, caller)
+		result := do(ctx, req.Params.Arguments, caller)
+		if client == nil {
+			return unlink(result, "")
+		}
+		return unlink(result, client.ProtocolVersion)
 	}
 	caller.Can = client.Capabilities
 	v := r.resume(req.Params)

@@ -45,6 +45,7 @@ type task struct {
 	bytes      int // its part of the backlog's
 	held       int
 	describing bool
+	recording  *run // whose log has a line to be written when the answer is; code goes on meanwhile
 }
 
 // begin waits until a request may be worked on. The caller calls end when it returned no error.

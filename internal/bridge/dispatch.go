@@ -15,9 +15,9 @@ import (
 	"codemode/internal/visible"
 )
 
-// dispatch does what the guest asks and returns the answer as a step of its own, so that a guest that
-// does not read holds up only its answers.
-func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() error {
+// dispatch does what the guest asks, and returns the answer or why there is none. Who calls it writes the answer, so
+// that a guest that does not read holds up only its answers.
+func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	switch m.Method {
 	case guest.MethodToolCall:
 		return l.toolCall(ctx, t, m)
@@ -38,13 +38,14 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) func() er
 	}
 }
 
-func (l *live) refuse(id int64, code int, message string, data guest.ErrorData) func() error {
-	return func() error { return l.conn.RespondError(id, code, message, data) }
+// refuse is the refusal of a request that is no call.
+func refuse(code int, message string, data guest.ErrorData) *refusal {
+	return &refusal{code: code, message: message, data: data}
 }
 
 // cancelled is the answer to a request that was ended before the host began with it.
-func (l *live) cancelled(id int64, err error) func() error {
-	return func() error { return l.conn.RespondError(id, guest.CodeCancelled, err.Error(), guest.ErrorData{}) }
+func cancelled(err error) *refusal {
+	return refuse(guest.CodeCancelled, err.Error(), guest.ErrorData{})
 }
 
 // What a request may ask with. Arguments are bounded by the message alone.
@@ -54,43 +55,43 @@ const (
 )
 
 // tooLong refuses, before anything is done with it, what cannot be meant.
-func (l *live) tooLong(id int64, method, what, text string, limit int) func() error {
+func tooLong(method, what, text string, limit int) *refusal {
 	message := fmt.Sprintf("%s: the %s has %d bytes; at most %d are allowed", method, what, len(text), limit)
-	return l.refuse(id, -32602, message, guest.ErrorData{})
+	return refuse(-32602, message, guest.ErrorData{})
 }
 
 // toolCall calls a tool. The result travels as the server sent it.
-func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	done := l.decode(len(m.Params))
 	c, err := guest.ParseToolCall(m.Params)
 	done()
 	if err != nil {
-		return l.refuse(m.ID, -32602, "tools/call: "+err.Error()+"; the call was not made", guest.ErrorData{})
+		return nil, refuse(-32602, "tools/call: "+err.Error()+"; the call was not made", guest.ErrorData{})
 	}
 	switch {
 	case len(c.Server) > maxAskedName:
-		return l.tooLong(m.ID, "tools/call", "server's name", c.Server, maxAskedName)
+		return nil, tooLong("tools/call", "server's name", c.Server, maxAskedName)
 	case len(c.Tool) > maxAskedName:
-		return l.tooLong(m.ID, "tools/call", "tool's name", c.Tool, maxAskedName)
+		return nil, tooLong("tools/call", "tool's name", c.Tool, maxAskedName)
 	}
 	p, no := l.admit(ctx, c)
-	return l.perform(ctx, t, m.ID, c, p, no)
+	return l.perform(ctx, t, c, p, no)
 }
 
 // serverRequest sends a server a request that is no call of a tool. It is judged, counted and logged as one, by the
 // method's name in the place of a tool's.
-func (l *live) serverRequest(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) serverRequest(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	done := l.decode(len(m.Params))
 	c, request, err := parseRequest(m.Params)
 	done()
 	if err != nil {
-		return l.refuse(m.ID, -32602, err.Error()+"; nothing was sent", guest.ErrorData{})
+		return nil, refuse(-32602, err.Error()+"; nothing was sent", guest.ErrorData{})
 	}
 	if len(c.Server) > maxAskedName {
-		return l.tooLong(m.ID, "request", "server's name", c.Server, maxAskedName)
+		return nil, tooLong("request", "server's name", c.Server, maxAskedName)
 	}
 	p, no := l.admitRequest(ctx, c, request)
-	return l.perform(ctx, t, m.ID, c, p, no)
+	return l.perform(ctx, t, c, p, no)
 }
 
 // parseRequest reads the parameters of a request: as a call, whose arguments are what is sent, and for the server.
@@ -113,34 +114,30 @@ func parseRequest(params json.RawMessage) (c guest.ToolCall, r upstream.Request,
 
 // perform makes an admitted call and returns its answer, or that of the refusal.
 func (l *live) perform(
-	ctx context.Context, t *task, id int64, c guest.ToolCall, p permit, no *refusal,
-) func() error {
+	ctx context.Context, t *task, c guest.ToolCall, p permit, no *refusal,
+) (json.RawMessage, *refusal) {
 	if no != nil {
 		if r := l.underWay(); r != nil {
 			l.refused(ctx, r, c, no)
 		}
-		return l.refuse(id, no.code, no.message, no.data)
+		return nil, no
 	}
 	result, err := l.call(ctx, p, c)
 	if errors.As(err, &no) {
 		l.refused(ctx, p.run, c, no)
-		return l.refuse(id, no.code, no.message, no.data)
+		return nil, no
 	}
-	respond := l.answerCall(ctx, t, id, c, result, err)
-	return func() error { // code goes on while the log is written
-		err := respond()
-		p.run.recordAnswered()
-		return err
-	}
+	t.recording = p.run
+	return l.answerCall(ctx, t, c, result, err)
 }
 
 // answerCall is the answer to a call that was made.
 func (l *live) answerCall(
-	ctx context.Context, t *task, id int64, c guest.ToolCall, result json.RawMessage, err error,
-) func() error {
+	ctx context.Context, t *task, c guest.ToolCall, result json.RawMessage, err error,
+) (json.RawMessage, *refusal) {
 	if err == nil {
 		if no := l.checkResultSize(c, len(result)); no != nil {
-			return l.refuse(id, no.code, no.message, no.data)
+			return nil, no
 		}
 		err = t.hold(len(result))
 	} else {
@@ -149,14 +146,14 @@ func (l *live) answerCall(
 	if err != nil {
 		code, message, data := explain(c.Server, c.Tool, err)
 		if no := l.checkResultSize(c, len(message)+len(data.Data)); no != nil {
-			return l.refuse(id, no.code, no.message, no.data)
+			return nil, no
 		}
 		if t.hold(len(message)+len(data.Data)) != nil {
 			message, data.Data = visible.Clip(message, maxText), nil
 		}
-		return l.refuse(id, code, message, data)
+		return nil, refuse(code, message, data)
 	}
-	return func() error { return l.conn.Respond(id, result) }
+	return result, nil
 }
 
 // call makes a call that may be made.
@@ -254,23 +251,23 @@ func (l *live) underWay() *run {
 }
 
 // describe answers with one server and its tools, starting it when needed.
-func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) describe(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.ServerQuery
 	if err := json.Unmarshal(m.Params, &q); err != nil {
-		return l.refuse(m.ID, -32602, "server: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "server: "+err.Error(), guest.ErrorData{})
 	}
 	if len(q.Server) > maxAskedName {
-		return l.tooLong(m.ID, "server", "server's name", q.Server, maxAskedName)
+		return nil, tooLong("server", "server's name", q.Server, maxAskedName)
 	}
 	c, ok := l.bridge.servers.Find(q.Server)
 	r, may := l.mayCall(c.Name)
 	if !ok || q.Load && !may {
 		code, message, data := unavailable(q.Server, l.whyNot(q.Server))
-		return l.refuse(m.ID, code, message, data)
+		return nil, refuse(code, message, data)
 	}
 	if may && r.failed[c.Name] != nil {
 		code, message, data := explain(c.Name, "", r.failed[c.Name])
-		return l.refuse(m.ID, code, message, data)
+		return nil, refuse(code, message, data)
 	}
 	ask := l.bridge.servers.Know
 	if q.Fresh {
@@ -279,7 +276,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 	k, err := ask(ctx, c)
 	if err != nil {
 		code, message, data := explain(c.Name, "", causeOf(ctx, err))
-		return l.refuse(m.ID, code, message, data)
+		return nil, refuse(code, message, data)
 	}
 	entry := k.Server
 	if q.Load {
@@ -289,17 +286,17 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) func() er
 	} else {
 		entry.Loaded = false
 	}
-	return l.respondOwn(ctx, t, m.ID, func() any { return entry })
+	return l.respondOwn(ctx, t, func() any { return entry })
 }
 
 // search answers with the tools that fit best. A run is told of the servers that were left out.
-func (l *live) search(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) search(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.SearchQuery
 	if err := json.Unmarshal(m.Params, &q); err != nil {
-		return l.refuse(m.ID, -32602, "search: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "search: "+err.Error(), guest.ErrorData{})
 	}
 	if len(q.Query) > maxQuery {
-		return l.tooLong(m.ID, "search", "query", q.Query, maxQuery)
+		return nil, tooLong("search", "query", q.Query, maxQuery)
 	}
 	missed := l.bridge.servers.LoadEvery(ctx)
 	if r := l.underWay(); r != nil {
@@ -307,7 +304,7 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) func() erro
 			r.tellOnce(note)
 		}
 	}
-	return l.respondOwn(ctx, t, m.ID, func() any { return l.bridge.searchFor(q) })
+	return l.respondOwn(ctx, t, func() any { return l.bridge.searchFor(q) })
 }
 
 // maxInput bounds one piece of the caller's input.
@@ -315,41 +312,43 @@ const maxInput = 32 << 10
 
 // stdin answers with the next piece of the caller's input. It waits for one as long as the guest lives: what is read
 // for a run that has ended is the next one's.
-func (l *live) stdin(m guest.Message) func() error {
+func (l *live) stdin(m guest.Message) (json.RawMessage, *refusal) {
 	in := l.box.Input()
 	if in == nil {
-		return l.refuse(m.ID, -32601, "stdin: descriptor 0 carries the input, if there is any", guest.ErrorData{})
+		return nil, refuse(-32601, "stdin: descriptor 0 carries the input, if there is any", guest.ErrorData{})
 	}
 	select {
 	case <-l.reading:
 	case <-l.ctx.Done():
-		return l.cancelled(m.ID, context.Cause(l.ctx))
+		return nil, cancelled(context.Cause(l.ctx))
 	}
 	defer func() { l.reading <- struct{}{} }()
 	buf := make([]byte, maxInput)
 	n, err := in.Read(buf)
 	if n == 0 && err != nil { // whatever ended it, there is no more
-		return func() error { return l.conn.Respond(m.ID, json.RawMessage(`{"eof":true}`)) }
+		return json.RawMessage(`{"eof":true}`), nil
 	}
 	piece, err := json.Marshal(guest.Stdin{Base64: buf[:n]})
 	if err != nil {
-		return l.refuse(m.ID, -32603, err.Error(), guest.ErrorData{})
+		return nil, refuse(-32603, err.Error(), guest.ErrorData{})
 	}
-	return func() error { return l.conn.Respond(m.ID, piece) }
+	return piece, nil
 }
 
 // respondOwn is an answer that the host makes itself, when it is its turn: such answers may be large, and none of them
 // waits for anything but the guest.
-func (l *live) respondOwn(ctx context.Context, t *task, id int64, answer func() any) func() error {
+func (l *live) respondOwn(
+	ctx context.Context, t *task, answer func() any,
+) (json.RawMessage, *refusal) {
 	if err := t.describe(ctx); err != nil {
-		return l.cancelled(id, err)
+		return nil, cancelled(err)
 	}
 	result, err := json.Marshal(answer())
 	if err == nil {
 		err = t.hold(len(result))
 	}
 	if err != nil {
-		return l.refuse(id, -32603, err.Error(), guest.ErrorData{})
+		return nil, refuse(-32603, err.Error(), guest.ErrorData{})
 	}
-	return func() error { return l.conn.Respond(id, result) }
+	return result, nil
 }

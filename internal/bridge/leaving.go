@@ -181,24 +181,24 @@ func (k *keeper) notes() []string {
 const artifactPiece = 1 << 20
 
 // artifacts answers with the tenant's artifacts, or with a piece of one.
-func (l *live) artifacts(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) artifacts(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.ArtifactQuery
 	if err := json.Unmarshal(m.Params, &q); err != nil {
-		return l.refuse(m.ID, -32602, "artifacts: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "artifacts: "+err.Error(), guest.ErrorData{})
 	}
 	store := l.bridge.opts.Artifacts
 	if store == nil {
-		return l.refuse(m.ID, -32602, "artifacts: none are kept here", guest.ErrorData{})
+		return nil, refuse(-32602, "artifacts: none are kept here", guest.ErrorData{})
 	}
 	if q.ID == "" {
-		return l.respondOwn(ctx, t, m.ID, func() any { return guest.Artifacts{Artifacts: described(store.List())} })
+		return l.respondOwn(ctx, t, func() any { return guest.Artifacts{Artifacts: described(store.List())} })
 	}
 	piece, err := readPiece(store, q)
 	if err != nil {
 		message := fmt.Sprintf("artifact %q: %v", visible.Clip(q.ID, maxAskedName), fileerr.Cause(err))
-		return l.refuse(m.ID, -32602, message, guest.ErrorData{Hint: "artifacts.list() has those there are"})
+		return nil, refuse(-32602, message, guest.ErrorData{Hint: "artifacts.list() has those there are"})
 	}
-	return l.respondOwn(ctx, t, m.ID, func() any { return piece })
+	return l.respondOwn(ctx, t, func() any { return piece })
 }
 
 func described(list []artifact.Artifact) []guest.Artifact {

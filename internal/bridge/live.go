@@ -259,22 +259,34 @@ func (l *live) serve(m guest.Message) error {
 	l.work.Go(func() {
 		defer l.gate.leave(size)
 		defer cancel(nil)
+		var result json.RawMessage
+		var no *refusal
 		task, err := l.backlog.begin(ctx)
-		var respond func() error
 		if err != nil {
-			respond = l.cancelled(m.ID, err)
+			no = cancelled(err)
 		} else {
 			defer task.end()
-			respond = l.dispatch(ctx, task, m)
+			result, no = l.dispatch(ctx, task, m)
 		}
 		l.mu.Lock()
 		delete(l.calls, m.ID)
 		l.mu.Unlock()
-		if err := respond(); err != nil && l.ctx.Err() == nil {
+		if err := l.respond(m.ID, result, no); err != nil && l.ctx.Err() == nil {
 			l.bridge.log.DebugContext(ctx, "answering the guest", "error", err)
+		}
+		if task != nil && task.recording != nil {
+			task.recording.recordAnswered()
 		}
 	})
 	return nil
+}
+
+// respond writes the answer to a request of the guest's.
+func (l *live) respond(id int64, result json.RawMessage, no *refusal) error {
+	if no != nil {
+		return l.conn.RespondError(id, no.code, no.message, no.data)
+	}
+	return l.conn.Respond(id, result)
 }
 
 // callContext is what a request of the guest's lives in: its run, or between runs the guest.

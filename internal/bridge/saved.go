@@ -113,17 +113,17 @@ func (b *Bridge) keep(
 }
 
 // saveTool keeps a function that code wants to have in later sessions. The run says so, whatever the code says.
-func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
+func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.SaveTool
 	if err := json.Unmarshal(m.Params, &q); err != nil {
-		return l.refuse(m.ID, -32602, "tools/save: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "tools/save: "+err.Error(), guest.ErrorData{})
 	}
 	r := l.underWay()
 	switch {
 	case r == nil:
-		return l.refuse(m.ID, -32602, "tools/save: no run is under way", guest.ErrorData{})
+		return nil, refuse(-32602, "tools/save: no run is under way", guest.ErrorData{})
 	case !l.bridge.opts.Config.Tools.Save:
-		return l.refuse(m.ID, guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
+		return nil, refuse(guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
 	}
 	f, change, err := l.bridge.saveOne(ctx, l.session, q, func(c config.Server) {
 		if _, may := l.mayCall(c.Name); may {
@@ -132,9 +132,9 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	})
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return l.cancelled(m.ID, context.Cause(ctx))
+		return nil, cancelled(context.Cause(ctx))
 	case err != nil:
-		return l.refuse(m.ID, -32602, "save_tool: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "save_tool: "+err.Error(), guest.ErrorData{})
 	}
 	switch change {
 	case toolbox.Added:
@@ -142,7 +142,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) func() error {
 	case toolbox.Replaced:
 		r.did(fmt.Sprintf("replaced the saved tool %q", f.Name))
 	}
-	return func() error { return l.conn.Respond(m.ID, json.RawMessage(`{}`)) }
+	return json.RawMessage(`{}`), nil
 }
 
 // saveOne saves the one function that a source must be.
@@ -166,23 +166,23 @@ func (b *Bridge) saveOne(
 
 // savedTools answers with the saved tools: the names of all, or one with its source. A run is told what is to be said
 // of one that it takes.
-func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) func() error {
+func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.SavedQuery
 	if err := json.Unmarshal(m.Params, &q); err != nil {
-		return l.refuse(m.ID, -32602, "tools/saved: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "tools/saved: "+err.Error(), guest.ErrorData{})
 	}
 	answer := guest.SavedTools{Tools: []guest.SavedTool{}}
 	if q.Name == "" {
 		for _, t := range l.bridge.saved.list() {
 			answer.Tools = append(answer.Tools, guest.SavedTool{Name: t.Name})
 		}
-		return l.respondOwn(ctx, t, m.ID, func() any { return answer })
+		return l.respondOwn(ctx, t, func() any { return answer })
 	}
 	tool, err := l.bridge.saved.load(q.Name)
 	switch {
 	case errors.Is(err, toolbox.ErrNone):
 	case err != nil:
-		return l.refuse(m.ID, -32602, err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, err.Error(), guest.ErrorData{})
 	default:
 		answer.Tools = append(
 			answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs},
@@ -193,7 +193,7 @@ func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) func() 
 			}
 		}
 	}
-	return l.respondOwn(ctx, t, m.ID, func() any { return answer })
+	return l.respondOwn(ctx, t, func() any { return answer })
 }
 
 func (s *saved) list() []toolbox.Tool {

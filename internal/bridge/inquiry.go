@@ -31,6 +31,9 @@ type client struct {
 // Meet tells the bridge who its client is, before anything is done for it. The first one counts.
 func (b *Bridge) Meet(c Client) { b.client.CompareAndSwap(nil, &client{Client: c}) }
 
+// RootsChanged tells the servers that run of the client's other roots.
+func (b *Bridge) RootsChanged() { b.pool.RootsChanged() }
+
 // maxOpen is how many URLs are remembered that a user was to open.
 const maxOpen = 100
 

@@ -5,6 +5,7 @@ package fakemcp
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -39,7 +40,11 @@ func (a asking) requests() mcp.InputRequestMap {
 
 // addAsks adds a tool that asks in the middle of a call, in the way of the client's revision, and answers with what it
 // was told.
-func addAsks(s *mcp.Server) {
+func addAsks(s *mcp.Server, o options) {
+	mcp.AddTool(s, &mcp.Tool{Name: "changes", Description: "Say how often the client's roots have changed"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return say(strconv.FormatInt(o.rootsChanged.Load(), 10)), nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "ask", Description: "Ask the client, and say what it answered"},
 		func(_ context.Context, req *mcp.CallToolRequest, in asking) (*mcp.CallToolResult, any, error) {
 			if req.Params.InputResponses == nil {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,6 +63,7 @@ type options struct {
 	device       string
 	asks         bool
 	tasks        string
+	rootsChanged *atomic.Int64 // how often its client said so
 }
 
 func parse(args []string) (o options, err error) {

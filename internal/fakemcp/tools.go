@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated since MCP 2026-07-28, and servers of today use them
+
 package fakemcp
 
 import (
@@ -21,6 +23,8 @@ func newServer(o options) *mcp.Server {
 	if o.resources {
 		options.CompletionHandler = complete
 	}
+	o.rootsChanged = &atomic.Int64{}
+	options.RootsListChangedHandler = func(context.Context, *mcp.RootsListChangedRequest) { o.rootsChanged.Add(1) }
 	s := mcp.NewServer(&mcp.Implementation{Name: o.name, Version: "1.0.0"}, options)
 	if o.resources {
 		addResources(s)
@@ -41,7 +45,7 @@ func newServer(o options) *mcp.Server {
 		addWrong(s)
 	}
 	if o.asks {
-		addAsks(s)
+		addAsks(s, o)
 	}
 	if o.tasks != "" {
 		addLong(s)

@@ -52,7 +52,7 @@ func Offer(can *Capabilities) *Capabilities {
 		return offer
 	}
 	if can.RootsV2 != nil {
-		offer.RootsV2 = &mcp.RootCapabilities{} // nobody tells servers of changes
+		offer.RootsV2 = &mcp.RootCapabilities{ListChanged: can.RootsV2.ListChanged}
 	}
 	if offer.Sampling = can.Sampling; can.Elicitation != nil {
 		e := *can.Elicitation

@@ -79,7 +79,7 @@ func TestServerAsksNobody(t *testing.T) {
 			"\nprint(await mcp_fake.request(method='elicitation/create', params={'message': '?'}))",
 	})
 	contains(
-		t, text, `{"elicitation":null,"roots":{},"sampling":null}`,
+		t, text, `{"elicitation":null,"roots":{"listChanged":true},"sampling":null}`,
 		"MCPError multi-round-trip: fulfilling input request \"form\": client does not support elicitation",
 		"{'code': -32602, 'message': 'codemode did not ask its user to fill in a form (elicitation/create): this client does not offer that'}",
 		"note: server fake asked its user to fill in a form (elicitation/create), and was refused: this client does not offer that",
@@ -183,4 +183,17 @@ func TestMendedServerAsks(t *testing.T) {
 		return !strings.Contains(text, "broken")
 	})
 	contains(t, text, `{"form":{"action":"accept"`, `{"roots":{"roots":[]}}`)
+}
+
+// TestRootsChanged hands on to servers that the client has other roots.
+func TestRootsChanged(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-asks"))
+	client := k.serveClient(nil, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	changes := func() string {
+		text, _ := k.call(client, map[string]any{"code": "print(await mcp_fake.changes())"})
+		return text
+	}
+	before := changes()
+	k.client.AddRoots(&mcp.Root{URI: "file:///other"})
+	k.eventually("the server is told", func() bool { return changes() != before })
 }

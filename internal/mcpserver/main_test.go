@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"codemode/internal/bridge"
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
@@ -33,6 +35,7 @@ type kit struct {
 	server *Server
 	t      testing.TB
 	log    *bridgetest.Log
+	client *mcp.Client // that connected last
 }
 
 // newKit makes a server, whose bridge ends with the test and leaves nothing.
@@ -58,7 +61,7 @@ func newKitOn(
 	env.Begin()
 	b := bridge.New(opts)
 	env.End(b.Close)
-	return &kit{New(b, Options{Config: opts.Config, Version: "test", Log: log}), t, env.Log}
+	return &kit{server: New(b, Options{Config: opts.Config, Version: "test", Log: log}), t: t, log: env.Log}
 }
 
 func (k *kit) eventually(what string, is func() bool) {

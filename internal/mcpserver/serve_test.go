@@ -37,6 +37,7 @@ func (k *kit) connect(
 	served := make(chan error, 1)
 	go func() { served <- serve(context.Background(), serverIn, serverOut) }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, client)
+	k.client = c
 	connected, err := c.Connect(
 		k.t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut, MaxLineLength: -1}, session,
 	)

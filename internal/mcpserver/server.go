@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated since MCP 2026-07-28, and servers of today use them
+
 // Package mcpserver is codemode as MCP clients see it: one tool, resources, and what servers are exposed beside it.
 //
 // It owns the protocol towards the client: messages and their bounds, rounds of a call, what a user is asked in which
@@ -78,6 +80,8 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "codemode", Version: s.opts.Version}, &mcp.ServerOptions{
 		Logger: slog.New(demoteInfoHandler{s.opts.Log.Handler()}), Instructions: s.instructions(),
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+
+		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { s.bridge.RootsChanged() },
 	})
 	calls := newRounds(ctx, s)
 	defer calls.close()

@@ -158,6 +158,38 @@ func (c *calls) release(slots []*slot, since time.Time) {
 	})
 }
 
+// RootsChanged tells the servers that run, and were told that they would hear of it, that the client has other roots.
+func (p *Pool) RootsChanged() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.servers {
+		s.update(func(st *serverState) {
+			if st.live != nil {
+				st.live.rootsChanged()
+			}
+		})
+	}
+}
+
+// rootsChanged tells the server, unless it is of the newest revision, where whoever wants roots asks for them.
+func (sess *session) rootsChanged() {
+	if !sess.tellsRoots || sess.speaksNewest() {
+		return
+	}
+	c := sess.calls
+	c.update(func(st *callsState) {
+		if st.finished || st.broken {
+			return
+		}
+		c.work.Go(func() {
+			err := c.reply(c.life, &jsonrpc.Request{Method: "notifications/roots/list_changed"})
+			if err != nil {
+				c.log.Debug("telling the server that roots have changed", "error", err)
+			}
+		})
+	})
+}
+
 // maxRounds is how often a server may answer a call with a question.
 const maxRounds = 10
 

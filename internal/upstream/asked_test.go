@@ -271,3 +271,27 @@ func TestServerTells(t *testing.T) {
 		t.Errorf("the log has %d lines of noise, and\n%.2000s", strings.Count(log, "text=noise"), log)
 	}
 }
+
+// TestRootsChanged tells servers that run of other roots, those alone that were told that they would hear of it.
+func TestRootsChanged(t *testing.T) {
+	former := newSite(t, old(fakemcp.Handler("-asks")))
+	for name, server := range map[string]config.Server{
+		"stdio": fake("far", "-asks"), "Streamable HTTP": former.at("/mcp"),
+		"SSE": {Name: "far", URL: newSite(t, fakemcp.Handler("-asks")).at("/sse").URL, Transport: config.SSE},
+	} {
+		for _, tells := range []bool{true, false} {
+			f := newPool(t, func(o *Options) {
+				o.Offers = func() *mcp.ClientCapabilities {
+					return &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{ListChanged: tells}}
+				}
+			}, server)
+			before := f.text("far", "changes", `{}`)
+			f.RootsChanged()
+			if tells {
+				f.eventually(name+" is told", func() bool { return f.text("far", "changes", `{}`) > before })
+			} else if after := f.text("far", "changes", `{}`); after != before {
+				t.Errorf("%s was told %s times, after %s", name, after, before)
+			}
+		}
+	}
+}

@@ -49,6 +49,8 @@ type session struct {
 	logged  logged
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
+
+	tellsRoots bool // when they have changed
 }
 
 // The revisions of the protocol that are tried, in this order.
@@ -96,6 +98,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 	}
 	can := *s.pool.opts.Offers()
 	can.Extensions = maps.Clone(can.Extensions)
+	sess.tellsRoots = can.RootsV2 != nil && can.RootsV2.ListChanged
 	client := mcp.NewClient(&mcp.Implementation{Name: "codemode", Version: s.pool.opts.Version}, &mcp.ClientOptions{
 		Capabilities:           &can,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },

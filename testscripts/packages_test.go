@@ -89,6 +89,9 @@ func newIndex() *packagestest.Index {
 		spoil(&w)
 		x.Add(w)
 	}
+	large := wheel("large", "1.0")
+	large.Zeros = 16 << 20
+	x.Add(large)
 	x.AddFile("source-only", "source_only-1.0.tar.gz", []byte("a stranger's setup.py"))
 	x.Add(wheel("lied-about", "1.0"), wheel("withdrawn", "1.0"))
 	x.Change("lied-about", strings.Repeat("0", 64), nil, nil)

@@ -23,7 +23,7 @@ const whyNotRemote = `server "remote" cannot be used (needs-approval): it came w
 const (
 	valueItself = "a call returns the tool's value itself, already parsed (.raw(...) has the envelope)"
 	noInstall   = "nothing can be installed here: do it with the standard library, " +
-		"or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)"
+		"or the user adds what is missing (codemode packages add NAME)"
 	writable = "only /workspace and /tmp can be written, and end with the session; " +
 		"a server's tool may write it: `await runtime.search_tool_docs('write a file')`"
 )
@@ -49,7 +49,7 @@ var deadEnds = []struct{ name, code, want string }{
 		"a package",
 		"import polars",
 		"ModuleNotFoundError: No module named 'polars'; nothing can be installed here: do it with the standard library " +
-			"(csv, sqlite3, statistics), or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)",
+			"(csv, sqlite3, statistics), or the user adds it (codemode packages add polars)",
 	},
 	{
 		"a file of the machine",

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/packages"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/python"
 
 	"github.com/urfave/cli/v3"
 )
@@ -191,6 +192,10 @@ func changePackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, aske
 	s, err := t.packageStore(ui)
 	if err != nil {
 		return err
+	}
+	if python.Carries() == "" {
+		return hint.New("packages are chosen and compiled in the native runtime, which Linux alone has; nothing was added",
+			"a container's image can have them (sandbox.image)")
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()

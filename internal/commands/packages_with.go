@@ -54,6 +54,32 @@ func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, erro
 	}
 }
 
+// importable are the names of what code can import beside the standard library: what was added, by name first, and what
+// the interpreter has of its own.
+func (t *tenancy) importable(ctx context.Context, ui *ui) (names []string, err error) {
+	if s, err := t.packageStore(ui); err == nil {
+		if lock, err := s.Lock(); err == nil { // of one that cannot be read, whoever starts code is told
+			for _, asked := range []bool{true, false} {
+				for _, p := range lock.Packages {
+					if lock.Wants(p.Name) == asked {
+						names = append(names, p.Name)
+					}
+				}
+			}
+		}
+	}
+	if t.config.Sandbox.Python == "" {
+		return names, nil
+	}
+	own, err := t.python(ui).Packages(ctx)
+	for _, name := range own {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 // provide has what a program needs: what the tenant has already, what was made for such a program before, or, if its
 // user agrees, what is fetched for it now. The tenant's own packages stay what they are.
 func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, needs []string) error {

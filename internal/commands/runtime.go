@@ -46,11 +46,10 @@ func (t *tenancy) newBridge(
 
 // mcpServer is what MCP clients see of a bridge.
 func (t *tenancy) mcpServer(b *bridge.Bridge, ui *ui, log *slog.Logger) *mcpserver.Server {
-	opts := mcpserver.Options{Config: t.config, Version: readVersion().Version, Log: log}
-	if t.config.Sandbox.Python != "" {
-		opts.Packages = func(ctx context.Context) ([]string, error) { return t.python(ui).Packages(ctx) }
-	}
-	return mcpserver.New(b, opts)
+	return mcpserver.New(b, mcpserver.Options{
+		Config: t.config, Version: readVersion().Version, Log: log,
+		Packages: func(ctx context.Context) ([]string, error) { return t.importable(ctx, ui) },
+	})
 }
 
 // chooseRuntime returns the runtime that the settings ask for. What is asked for by name is never replaced by

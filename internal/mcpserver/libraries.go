@@ -16,14 +16,15 @@ const (
 	plainImage       = "python:"       // the beginning of images that have the standard library and nothing else
 )
 
-// libraries is what code can import: the embedded Python has its standard library, another one may have more.
+// libraries is what code can import: the embedded Python has its standard library, another one may have more, and the
+// user may have added some.
 func (s *Server) libraries() string {
 	c := s.opts.Config.Sandbox
 	engine := c.Runtime != config.RuntimeAuto && c.Runtime != config.RuntimeNative && c.Runtime != ""
 	switch {
 	case engine && !strings.HasPrefix(c.Image, plainImage):
 		return "what the image " + visible.Line(c.Image) + " has"
-	case engine || c.Python == "":
+	case s.opts.Packages == nil && (engine || c.Python == ""):
 		return "standard library only"
 	case s.opts.Packages == nil:
 		return "the packages of " + visible.Line(c.Python)
@@ -33,6 +34,9 @@ func (s *Server) libraries() string {
 	names, err := s.opts.Packages(ctx)
 	if err != nil {
 		return "the packages of " + visible.Line(c.Python)
+	}
+	if len(names) == 0 {
+		return "standard library only"
 	}
 	return "standard library" + some(names)
 }

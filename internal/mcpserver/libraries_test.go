@@ -27,6 +27,9 @@ func TestLibraries(t *testing.T) {
 		{config.Sandbox{Runtime: "auto"}, nil, "standard library only"},
 		{config.Sandbox{Runtime: "docker", Image: "python:3.14-slim"}, nil, "standard library only"},
 		{config.Sandbox{Runtime: "docker", Image: "science:1"}, nil, "what the image science:1 has"},
+		{config.Sandbox{Runtime: "auto"}, installed(), "standard library only"},
+		{config.Sandbox{Runtime: "native"}, installed("polars"), "standard library, polars"},
+		{config.Sandbox{Runtime: "podman", Image: "python:3.14"}, installed("polars"), "standard library, polars"},
 		{config.Sandbox{Python: "/venv"}, installed("numpy", "pandas"), "standard library, numpy, pandas"},
 		{
 			config.Sandbox{Python: "/venv"}, installed(many...), "standard library, numpy, pandas, of_thirty_, of_thirty_ and 28 more",

@@ -10,7 +10,7 @@ _VERBS = ("install", "add", "ensurepip")
 
 NOTHING = (
     "nothing can be installed here: do it with the standard library, "
-    "or the user gives the sandbox a Python that has it (sandbox.python, sandbox.image)"
+    "or the user adds what is missing (codemode packages add NAME)"
 )
 
 

@@ -26,6 +26,18 @@ _INSTEAD = {
     "dateutil": "datetime, zoneinfo",
     "pytz": "datetime, zoneinfo",
 }
+_PROJECTS = {  # where a package is not called as it is imported
+    "PIL": "pillow",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+_PACKAGES = "/opt/codemode/packages"  # python.PackagesDir
+_MOST = 8  # names of packages that are told
+_ADD = "adds what is missing (codemode packages add NAME)"
 _CLIENTS = ("requests", "httpx", "aiohttp", "urllib3")
 _DOWNLOADERS = ("curl", "wget")
 
@@ -93,7 +105,12 @@ class Restrictions:
             return "this Python is built without that part of the standard library"
         if top in _CLIENTS:
             return self._network()
-        return NOTHING.replace(" library,", f" library ({_INSTEAD[top]}),") if top in _INSTEAD else NOTHING
+        instead = f" library ({_INSTEAD[top]})," if top in _INSTEAD else " library,"
+        there = _added()
+        if there:
+            instead += f" or with {there}, which are there,"
+        add = f"adds it (codemode packages add {_PROJECTS.get(top, top)})"
+        return NOTHING.replace(" library,", instead).replace(_ADD, add)
 
     def _syntax(self, message):
         if message == "'await' outside async function":
@@ -231,6 +248,15 @@ def _magic(line):
     if line[0] == "!":
         return "this is no notebook: subprocess.run([...]) runs a program of the sandbox"
     return "this is no notebook: leave the line out"
+
+
+def _added():
+    """The packages that the user has added, as far as a line has room."""
+    try:
+        names = sorted(n.split("-")[0].replace("_", "-") for n in posix.listdir(_PACKAGES) if n.endswith(".dist-info"))
+    except OSError:
+        return ""
+    return ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
 
 
 def _in_subprocess(traceback):

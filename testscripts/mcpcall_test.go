@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 roots are deprecated since MCP 2026-07-28, and clients of today have them
+
 package testscripts
 
 import (
@@ -7,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -26,6 +29,7 @@ type caller struct {
 	read       string
 	answers    string
 	protocol   string
+	roots      string
 	files      []string
 }
 
@@ -48,6 +52,7 @@ func mcpCall(args []string) int {
 		&c.answers, "elicit", "",
 		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never",
 	)
+	fs.StringVar(&c.roots, "roots", "", "offer these folders as roots, separated by blanks")
 	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
 	if fs.Parse(args) != nil {
 		return 2
@@ -74,8 +79,13 @@ func (c caller) run(ctx context.Context) (failed bool, err error) {
 	if c.answers != "" {
 		options.ElicitationHandler = elicited(strings.Fields(c.answers))
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, options).
-		Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: c.protocol})
+	client := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, options)
+	for _, path := range strings.Fields(c.roots) {
+		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: path}).String()})
+	}
+	session, err := client.Connect(
+		ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: c.protocol},
+	)
 	if err != nil {
 		return false, fmt.Errorf("connecting: %w", err)
 	}

@@ -53,7 +53,10 @@ type Options struct {
 	// Mounts are what the sandboxes of sessions are shown of the user's files, asked for each; nil is nothing. Env are
 	// variables for them.
 	Mounts func() ([]sandbox.Mount, error)
-	Env    []string
+	// Roots, when set, chooses what they are shown of the client's folders beside that, and says in sentences which
+	// those are and which are not.
+	Roots func(paths []string) (mounts []sandbox.Mount, notes []string)
+	Env   []string
 
 	// Progress, when set, is told what takes time: of the server that subject names, or of the sandbox where that is
 	// empty. An empty text is its end. It is called from any goroutine.

@@ -37,6 +37,7 @@ type live struct {
 	leaves bool              // it has a sandbox.OutDir. This and the next two are of who has locked the session
 	news   bool              // something in there is new, as the guest says
 	known  map[string]string // what was taken of it, with its stamps
+	shown  []string          // what its first run is told of the client's folders
 
 	mu           sync.Mutex
 	pending      map[int64]chan guest.Message      // our requests without an answer yet

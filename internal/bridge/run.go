@@ -289,6 +289,9 @@ func (s *session) prepare(
 		}
 		notes = append(notes, note)
 	}
+	if err == nil {
+		notes, l.shown = append(notes, l.shown...), nil
+	}
 	if note := s.lostNote(); note != "" {
 		notes = append(notes, note)
 	}

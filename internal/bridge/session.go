@@ -3,11 +3,13 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/inquiry"
 	"codemode/internal/sandbox"
 )
 
@@ -125,10 +127,13 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 			return nil, err
 		}
 	}
+	roots, notes := s.bridge.roots(ctx, req)
+	req.mounts = append(slices.Clip(req.mounts), roots...)
 	l, err := startLive(ctx, s.bridge, s.name, req)
 	if err != nil {
 		return nil, err
 	}
+	l.shown = notes
 	s.mu.Lock()
 	closed := s.closed
 	if !closed {
@@ -140,6 +145,28 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 		return nil, errClosed
 	}
 	return l, nil
+}
+
+// rootsPatience is how long a session waits for a client to name its folders.
+const rootsPatience = 5 * time.Second
+
+// roots are what a new sandbox is shown of the client's folders, where the user's settings say so.
+func (b *Bridge) roots(ctx context.Context, req Request) (mounts []sandbox.Mount, notes []string) {
+	c := b.client.Load()
+	if b.opts.Roots == nil || c == nil {
+		return nil, nil
+	}
+	ask := c.Roots
+	if ask == nil { // it can be asked in a call alone
+		ask = req.Respond
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+	defer cancel()
+	paths, err := inquiry.Folders(ctx, c.Can, ask)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	return b.opts.Roots(paths)
 }
 
 // drop ends the sandbox and remembers why its variables are gone.

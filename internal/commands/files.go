@@ -114,11 +114,51 @@ func isReserved(name string) bool {
 
 // mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
 // for each sandbox, since folders come and go.
-func (t *tenancy) mounts() ([]sandbox.Mount, error) {
+func (t *tenancy) mounts() ([]sandbox.Mount, error) { return t.choose(t.requests()) }
+
+func (t *tenancy) requests() []mount.Request {
 	requests := slices.Clone(t.inputs.files)
 	for _, m := range t.config.Files.Folders() {
 		requests = append(requests, mount.Request{Path: m.Folder, Name: m.Name, Write: m.Write, Place: m.Place})
 	}
+	return requests
+}
+
+// shownRoots is roots, where the settings say so.
+func (t *tenancy) shownRoots() func([]string) ([]sandbox.Mount, []string) {
+	if !t.config.Files.Roots {
+		return nil
+	}
+	return t.roots
+}
+
+// maxRoots is how many of a client's folders are looked at.
+const maxRoots = 20
+
+// roots are what code is shown of the client's folders: those that may be shown beside all else, as if the user had
+// named them. Of the others it is told why.
+func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string) {
+	requests := t.requests()
+	for _, path := range paths[:min(len(paths), maxRoots)] {
+		w := mount.Request{Path: path, Name: filepath.Base(path)}
+		list, err := t.choose(append(slices.Clip(requests), w))
+		if err != nil {
+			var refused *mount.RefusedError
+			if errors.As(err, &refused) {
+				err = refused.Err // without the path above
+			}
+			notes = append(notes, fmt.Sprintf("the client's folder %s is not shown to code: %v", quote(w.Name), err))
+			continue
+		}
+		requests, mounts = append(requests, w), append(mounts, list[len(list)-1])
+		notes = append(notes, fmt.Sprintf(
+			"the client's folder %s is %s, to be read", quote(w.Name), sandbox.WorkDir+"/"+w.Name,
+		))
+	}
+	return mounts, notes
+}
+
+func (t *tenancy) choose(requests []mount.Request) ([]sandbox.Mount, error) {
 	rules := t.mountRules()
 	if slices.ContainsFunc(requests, func(w mount.Request) bool { return w.Write }) {
 		rules.Starts = t.starts()

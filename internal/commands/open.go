@@ -212,6 +212,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
 		Secrets:      t.secrets,
 		Mounts:       t.mounts,
+		Roots:        t.shownRoots(),
 		Env:          t.inputs.env,
 		Telemetry:    t.telemetry,
 		Protected:    t.protected(),

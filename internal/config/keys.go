@@ -134,6 +134,11 @@ var keys = []key{
 	},
 
 	{
+		name: "files.roots", kind: boolean, def: "false",
+		doc: "show code the client's folders (roots of MCP) in /workspace, to be read",
+	},
+
+	{
 		name: "packages.index", kind: safeAddress, def: "https://pypi.org/simple", flag: "--index",
 		doc: "index that packages are added from",
 	},

@@ -10,6 +10,7 @@ import (
 // Files is what code is shown of the user's.
 type Files struct {
 	Mounts []string `koanf:"mounts"` // as Mount.String writes them
+	Roots  bool     `koanf:"roots"`  // the client's folders, too
 
 	// Places says where each is set that no flag has given, in words that name no folder: code is told them.
 	Places map[string]string `koanf:"-"`

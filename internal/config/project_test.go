@@ -107,6 +107,7 @@ func TestProjectMayNot(t *testing.T) {
 		"release.address":         `"https://evil.example"`,
 		"disk.max_size":           `"1t"`,
 		"files.mounts":            `["."]`,
+		"files.roots":             `true`,
 		"expose":                  `["a.b"]`,
 		"policy.allow":            `["a.b"]`,
 		"policy.approved":         `["a.b"]`,

@@ -120,7 +120,7 @@ func (b *bench) cacheSpeed(servers []catalog.Server) error {
 		}
 		count += len(tools)
 		keys = append(keys, store.Key([]byte(server.Name), ""))
-		if err := s.Save(keys[i], tools, time.Now()); err != nil {
+		if err := s.Save(keys[i], tools, time.Now(), 0); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,9 @@ type Options struct {
 	// Token is the access token for a server by URL, see upstream.Options.
 	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
+	// SignIn names who is signed in at a server by URL; nil is nobody.
+	SignIn func(config.Server) string
+
 	// SignInWanted is told what the server at a URL says where it wants its user to sign in; nil is nobody.
 	SignInWanted func(server config.Server, challenges []string)
 
@@ -133,7 +136,7 @@ func New(opts Options) *Bridge {
 	b.admission = newAdmission(opts.Config.Policy)
 	b.lists = servers.OpenLists(servers.ListsOptions{
 		Dir: opts.CatalogDir, Disk: opts.Disk, Tenant: opts.Config.Tenant, MaxAge: opts.Config.Catalog.MaxAge,
-		Expand: opts.Expand, Log: opts.Log,
+		Expand: opts.Expand, SignIn: opts.SignIn, Log: opts.Log,
 	})
 	b.servers = servers.New(servers.NewSet(opts.Servers, opts.Unusable), b.lists, b.admission, b.catalogChanged)
 	b.pool = upstream.NewPool(upstream.Options{

@@ -70,7 +70,7 @@ func TestListIsTheServers(t *testing.T) {
 	k.lists.Save(c, []json.RawMessage{
 		json.RawMessage(`{"name":" add","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`),
-	})
+	}, 0)
 	want(
 		t,
 		k.text(raw+"await raw(' add', {'a': 1, 'b': 2})"),

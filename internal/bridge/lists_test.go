@@ -80,7 +80,7 @@ func TestKeptListsAreConfirmed(t *testing.T) {
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}`),
 		json.RawMessage(`{"name":"gone","inputSchema":{"type":"object"}}`),
 	}
-	k.lists.Save(c, stale)
+	k.lists.Save(c, stale, 0)
 	want(t, k.text("print('gone' in str(await runtime.query_tool_docs('fake')))"), "True")
 	want(t, k.text("await mcp_fake.echo(message='x')"), "result: 'x'")
 	want(t, k.text("print('gone' in str(await runtime.query_tool_docs('fake')))"), "False")
@@ -100,7 +100,7 @@ func TestKeptListsLackNoTool(t *testing.T) {
 	} {
 		k := keeping(t, t.TempDir(), fake("fake"))
 		c, _ := k.servers.Find("fake")
-		k.lists.Save(c, []json.RawMessage{json.RawMessage(`{"name":"other","inputSchema":{"type":"object"}}`)})
+		k.lists.Save(c, []json.RawMessage{json.RawMessage(`{"name":"other","inputSchema":{"type":"object"}}`)}, 0)
 		want(t, k.text(code), "result: 'x'")
 	}
 }

@@ -234,7 +234,7 @@ func TestChangedSchema(t *testing.T) {
 	k.lists.Save(c, []json.RawMessage{
 		json.RawMessage(`{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"integer"}}}}`),
 		json.RawMessage(`{"name":"gone","inputSchema":{"type":"object"}}`),
-	})
+	}, 0)
 	k.text(
 		"async def f():\n    await mcp_fake.gone()\n    await mcp_fake.add(a=1, b=2)\n    return await mcp_fake.echo(message='x')\nsave_tool(f)",
 	)

@@ -209,6 +209,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Lookup:       t.env.Lookup,
 		Expand:       t.expand,
 		Token:        t.token,
+		SignIn:       t.whoIsSignedIn,
 		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
 		Secrets:      t.secrets,
 		Mounts:       t.mounts,
@@ -258,6 +259,15 @@ func (t *tenancy) token(ctx context.Context, s config.Server, refused string) (s
 		err = upstream.ErrNoToken
 	}
 	return token, err
+}
+
+// whoIsSignedIn names the tenant's sign-in at a server by URL; empty where there is none.
+func (t *tenancy) whoIsSignedIn(s config.Server) string {
+	s, err := t.expand(s, func(string, string) {})
+	if err != nil || clientcfg.HasToken(s) {
+		return ""
+	}
+	return t.signIns(s).Who(s.URL)
 }
 
 // signIns are the tenant's sign-ins at servers by URL: those of the project of a server, or the user's own.

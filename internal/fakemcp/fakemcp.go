@@ -63,6 +63,7 @@ type options struct {
 	device       string
 	asks         bool
 	tasks        string
+	ttl          time.Duration
 	rootsChanged *atomic.Int64 // how often its client said so
 }
 
@@ -126,6 +127,7 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
 	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
+	fs.DurationVar(&o.ttl, "ttl", 0, "how long lists are good, by what it says")
 	fs.StringVar(&o.tasks, "tasks", "", "also serve long, which answers with a task; `FILE` gets what is asked of it")
 	fs.StringVar(
 		&o.device,

@@ -23,6 +23,9 @@ func newServer(o options) *mcp.Server {
 	if o.resources {
 		options.CompletionHandler = complete
 	}
+	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+		c.TTLMs, c.CacheScope = int(o.ttl.Milliseconds()), "private"
+	}
 	o.rootsChanged = &atomic.Int64{}
 	options.RootsListChangedHandler = func(context.Context, *mcp.RootsListChangedRequest) { o.rootsChanged.Add(1) }
 	s := mcp.NewServer(&mcp.Implementation{Name: o.name, Version: "1.0.0"}, options)

@@ -64,6 +64,7 @@ type Known struct {
 type Pool interface {
 	Tools(ctx context.Context, server string) ([]json.RawMessage, error)
 	Refresh(server string)
+	Fresh(server string) time.Duration
 	Update([]config.Server)
 }
 
@@ -182,7 +183,7 @@ func (s *Inventory) list(ctx context.Context, c config.Server) (*Known, error) {
 		return nil, err
 	}
 	if s.Configured().has(c) { // else these may be the tools of its successor
-		s.lists.Save(c, raw)
+		s.lists.Save(c, raw, s.pool.Fresh(c.Name))
 	}
 	kept, _ := s.lists.Load(c)
 	k := s.describe(c, raw, kept.Shapes)
@@ -231,7 +232,7 @@ func (s *Inventory) compare(ctx context.Context, c config.Server, k *Known) (*Kn
 	}
 	s.mu.Unlock()
 	if save {
-		s.lists.Save(c, raw)
+		s.lists.Save(c, raw, s.pool.Fresh(c.Name))
 	}
 	if ours && !same {
 		s.Forget(c.Name)

@@ -31,8 +31,9 @@ type Lists struct {
 
 // keyed is what an entry's list is kept under.
 type keyed struct {
-	entry config.Server
-	key   string
+	entry  config.Server
+	signIn string
+	key    string
 }
 
 // looks is what a tool's results have looked like.
@@ -53,6 +54,8 @@ type ListsOptions struct {
 	MaxAge time.Duration // of a list that is used; 0 is for ever
 	// Expand replaces the references in a server's entry; nil leaves them.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
+	// SignIn names who is signed in at a server by URL; nil is nobody, anywhere. What one may see is not another's.
+	SignIn func(config.Server) string
 	Log    *slog.Logger
 }
 
@@ -69,7 +72,11 @@ func OpenLists(opts ListsOptions) *Lists {
 func (l *Lists) key(c config.Server) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if k, ok := l.keys[c.Name]; ok && reflect.DeepEqual(k.entry, c) {
+	signIn := ""
+	if l.SignIn != nil && c.URL != "" {
+		signIn = l.SignIn(c)
+	}
+	if k, ok := l.keys[c.Name]; ok && k.signIn == signIn && reflect.DeepEqual(k.entry, c) {
 		return k.key
 	}
 	meant := c
@@ -84,8 +91,11 @@ func (l *Lists) key(c config.Server) string {
 		panic(err) // texts, lists and tables of them
 	}
 	secrets := slices.Concat(slices.Sorted(maps.Values(meant.Env)), slices.Sorted(maps.Values(meant.Headers)))
+	if signIn != "" {
+		secrets = append(secrets, signIn)
+	}
 	key := store.Key(definition, l.Tenant, secrets...)
-	l.keys[c.Name] = keyed{c, key}
+	l.keys[c.Name] = keyed{c, signIn, key}
 	return key
 }
 
@@ -95,18 +105,20 @@ func (l *Lists) Load(c config.Server) (store.Entry, bool) {
 		return store.Entry{}, false
 	}
 	e, ok := l.store.Load(l.key(c))
-	if !ok || l.MaxAge > 0 && e.Age(time.Now()) > l.MaxAge {
+	age := e.Age(time.Now())
+	if !ok || l.MaxAge > 0 && age > l.MaxAge || e.Fresh > 0 && age > e.Fresh {
 		return store.Entry{}, false
 	}
 	return e, true
 }
 
-// Save keeps what a server has just listed. A cache that cannot be written costs only time.
-func (l *Lists) Save(c config.Server, tools []json.RawMessage) {
+// Save keeps what a server has just listed, and for how long it says that this is good; 0 is not said. A cache that
+// cannot be written costs only time.
+func (l *Lists) Save(c config.Server, tools []json.RawMessage, fresh time.Duration) {
 	if l.store == nil {
 		return
 	}
-	if err := l.store.Save(l.key(c), tools, time.Now()); err != nil && !errors.Is(err, store.ErrTooLarge) {
+	if err := l.store.Save(l.key(c), tools, time.Now(), fresh); err != nil && !errors.Is(err, store.ErrTooLarge) {
 		l.Log.Debug("keeping a list of tools", "server", c.Name, "error", err)
 	}
 }

@@ -61,7 +61,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 		before = Grant{}
 	}
 	g := Grant{
-		Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
+		ID: rand.Text(), Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
 	}
 	s := &session{l, client, at, before, g}

@@ -31,6 +31,7 @@ import (
 
 // A Grant is what an authorization server lets codemode do at one server.
 type Grant struct {
+	ID           string    `json:"id,omitempty"`      // of the sign-in, whatever becomes of its tokens
 	Server       string    `json:"server"`            // the URL of its entry
 	Project      string    `json:"project,omitempty"` // folder of the project whose entry it is; empty for a user's own
 	Resource     string    `json:"resource"`          // what the server calls itself there
@@ -138,6 +139,19 @@ func (s *Store) Load(ctx context.Context, server string) (Grant, error) {
 	}
 	g.AccessToken, g.RefreshToken, g.Client.Secret = h.Access, h.Refresh, h.Client
 	return g, nil
+}
+
+// Who names a sign-in, so that what one may see is not taken for what another may; empty where there is none. No
+// keyring is asked.
+func (s *Store) Who(server string) string {
+	if s.Dir == "" {
+		return ""
+	}
+	g, err := load(s.file(server))
+	if err != nil {
+		return ""
+	}
+	return g.Issuer + " " + g.Client.ID + " " + g.ID
 }
 
 // about is what a grant is sealed as.

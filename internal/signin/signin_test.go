@@ -98,6 +98,9 @@ func TestSignIn(t *testing.T) {
 	if list := store.List(); len(list) != 1 || list[0].Server != server {
 		t.Errorf("the list is %v", list)
 	}
+	if who := store.Who(server); who == "" || strings.Contains(who, token) || (&Store{}).Who(server) != "" {
+		t.Errorf("signed in is %q", who)
+	}
 	foreign := &Store{Dir: store.Dir, Project: "/a/project"}
 	if _, err := foreign.Token(t.Context(), server, ""); !errors.Is(err, ErrSignedOut) {
 		t.Errorf("a project's entry has the user's sign-in: %v", err)
@@ -105,6 +108,9 @@ func TestSignIn(t *testing.T) {
 	again, err := login.Run(t.Context())
 	if err != nil || again.Client.ID != g.Client.ID {
 		t.Errorf("signed in again as %q, who was %q, %v", again.Client.ID, g.Client.ID, err)
+	}
+	if again.ID == g.ID || store.Who(server) == "" {
+		t.Errorf("another sign-in is the same, %q", again.ID)
 	}
 	if err := store.Remove(t.Context(), server); err != nil {
 		t.Error(err)

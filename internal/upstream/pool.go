@@ -156,6 +156,19 @@ func (p *Pool) Tools(ctx context.Context, name string) ([]json.RawMessage, error
 	return use(p, name, func(s *server) ([]json.RawMessage, error) { return s.tools(ctx) })
 }
 
+// Fresh is for how long a server that runs has said that its list of tools is good; 0 where it has not. Many say 0
+// themselves, for want of anything better: then it is as if they said nothing.
+func (p *Pool) Fresh(name string) (fresh time.Duration) {
+	if s, err := p.server(name); err == nil {
+		s.update(func(st *serverState) {
+			if st.live != nil {
+				fresh = time.Duration(st.live.fresh.Load())
+			}
+		})
+	}
+	return fresh
+}
+
 // Refresh has the next Tools ask the server again, for a caller that expects a tool it has not seen: the
 // notice that a list has changed may come later than the answer that speaks of a new tool.
 func (p *Pool) Refresh(name string) {

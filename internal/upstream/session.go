@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -50,7 +51,8 @@ type session struct {
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
 
-	tellsRoots bool // when they have changed
+	tellsRoots bool         // when they have changed
+	fresh      atomic.Int64 // for how long the server says that its list of tools is good; 0 where it does not
 }
 
 // The revisions of the protocol that are tried, in this order.
@@ -253,10 +255,14 @@ func (sess *session) logStderr(line string, cut bool) {
 func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	tools := []json.RawMessage{}
 	var seen *mcp.ListToolsResult
+	fresh := time.Duration(math.MaxInt64)
 	err := everyPage("tools", func(cursor string) (page json.RawMessage, err error) {
 		slot := &slot{}
 		seen, err = sess.client.ListTools(withSlot(ctx, slot), &mcp.ListToolsParams{Cursor: cursor})
 		page, refusal := sess.calls.take(slot)
+		if ms := gjson.GetBytes(page, "ttlMs").Float(); ms >= 1 && ms < float64(fresh/time.Millisecond) {
+			fresh = time.Duration(ms) * time.Millisecond
+		}
 		return page, cmp.Or(refusal, err)
 	}, func(tool gjson.Result) {
 		if callable(tool, seen) {
@@ -268,6 +274,9 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if sess.fresh.Store(0); fresh < math.MaxInt64 && sess.speaksNewest() {
+		sess.fresh.Store(int64(fresh))
 	}
 	return tools, nil
 }

@@ -115,3 +115,17 @@ func TestTaskUndeclared(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestFresh is for how long a list of tools is good by what its server says: of the newest revision, and more than 0.
+func TestFresh(t *testing.T) {
+	f := newPool(t, nil, fake("says", "-modern", "-ttl", "90s"), fake("zero", "-modern"), fake("older", "-ttl", "90s"))
+	for name, want := range map[string]time.Duration{"says": 90 * time.Second, "zero": 0, "older": 0, "nobody": 0} {
+		if before := f.Fresh(name); before != 0 {
+			t.Errorf("%s, before it runs: %v", name, before)
+		}
+		_, _ = f.Tools(t.Context(), name)
+		if got := f.Fresh(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

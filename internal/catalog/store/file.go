@@ -21,6 +21,8 @@ type header struct {
 	Saved   time.Time `json:"saved"`
 	Size    int       `json:"size"` // of the content, and
 	Checked uint32    `json:"crc"`  // its checksum: a disk may have lost what a rename kept
+
+	Fresh time.Duration `json:"fresh,omitempty"`
 }
 
 // formatVersion changes with the meaning of what is written; a file of another one is not read.
@@ -42,36 +44,35 @@ func isEntry(name string) bool {
 	return ok && len(key) == 64 && strings.Trim(key, "0123456789abcdef") == ""
 }
 
-// read returns the content of a file that is whole, and when it was written.
-func (s *Store) read(key, suffix string) (content []byte, saved time.Time, ok bool) {
+// read returns the content of a file that is whole, and the line about it.
+func (s *Store) read(key, suffix string) (content []byte, about header, ok bool) {
 	path, err := s.path(key, suffix)
 	if err != nil {
-		return nil, saved, false
+		return nil, about, false
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, saved, false
+		return nil, about, false
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxEntry+1024 {
-		return nil, saved, false
+		return nil, about, false
 	}
 	all := make([]byte, info.Size())
 	if _, err := io.ReadFull(f, all); err != nil {
-		return nil, saved, false
+		return nil, about, false
 	}
 	first, content, _ := bytes.Cut(all, []byte("\n"))
-	var h header
-	if json.Unmarshal(first, &h) != nil || h.Format != formatVersion ||
-		h.Size != len(content) || h.Checked != crc32.ChecksumIEEE(content) {
-		return nil, saved, false
+	if json.Unmarshal(first, &about) != nil || about.Format != formatVersion ||
+		about.Size != len(content) || about.Checked != crc32.ChecksumIEEE(content) {
+		return nil, about, false
 	}
-	return content, h.Saved, true
+	return content, about, true
 }
 
 // write puts a file in place of an older one, all of it or nothing.
-func (s *Store) write(key, suffix string, content []byte, now time.Time) error {
+func (s *Store) write(key, suffix string, content []byte, now time.Time, fresh time.Duration) error {
 	path, err := s.path(key, suffix)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (s *Store) write(key, suffix string, content []byte, now time.Time) error {
 	if len(content) > maxEntry {
 		return fmt.Errorf("%d bytes: %w", len(content), ErrTooLarge)
 	}
-	first, err := json.Marshal(header{formatVersion, now.UTC(), len(content), crc32.ChecksumIEEE(content)})
+	first, err := json.Marshal(header{formatVersion, now.UTC(), len(content), crc32.ChecksumIEEE(content), fresh})
 	if err != nil {
 		return err
 	}

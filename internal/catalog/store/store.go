@@ -39,6 +39,7 @@ func New(dir string, disk *quota.Budget) *Store { return &Store{dir, disk} }
 // Entry is what is kept of one server.
 type Entry struct {
 	Saved  time.Time                 // when the server said it
+	Fresh  time.Duration             // for how long it said that it is good; 0 is not said
 	Tools  []json.RawMessage         // the entries of its tools/list, compacted
 	Shapes map[string]*catalog.Shape // what the tools' results have looked like, by their real names
 }
@@ -83,11 +84,11 @@ var ErrTooLarge = errors.New("larger than the cache keeps")
 
 // Load returns an entry. A damaged one, or one of another version, is not there; the next Save replaces it.
 func (s *Store) Load(key string) (Entry, bool) {
-	content, saved, ok := s.read(key, toolsSuffix)
+	content, about, ok := s.read(key, toolsSuffix)
 	if !ok {
 		return Entry{}, false
 	}
-	e := Entry{Saved: saved}
+	e := Entry{Saved: about.Saved, Fresh: about.Fresh}
 	if shapes, _, ok := s.read(key, shapesSuffix); ok {
 		e.Shapes = parseShapes(shapes)
 	}
@@ -98,7 +99,7 @@ func (s *Store) Load(key string) (Entry, bool) {
 }
 
 // Save keeps the tools a server has just listed. Shapes stay as they are: see Learn.
-func (s *Store) Save(key string, tools []json.RawMessage, now time.Time) error {
+func (s *Store) Save(key string, tools []json.RawMessage, now time.Time, fresh time.Duration) error {
 	var content bytes.Buffer
 	for i, tool := range tools {
 		if err := json.Compact(&content, tool); err != nil {
@@ -106,7 +107,7 @@ func (s *Store) Save(key string, tools []json.RawMessage, now time.Time) error {
 		}
 		content.WriteByte('\n')
 	}
-	return s.write(key, toolsSuffix, content.Bytes(), now)
+	return s.write(key, toolsSuffix, content.Bytes(), now, fresh)
 }
 
 // Learn adds what results of a server's tools have looked like to what is kept of it. Of two processes that learn at
@@ -132,7 +133,7 @@ func (s *Store) Learn(key string, shapes map[string]*catalog.Shape, now time.Tim
 	if bytes.Equal(content, before) {
 		return nil
 	}
-	return s.write(key, shapesSuffix, content, now)
+	return s.write(key, shapesSuffix, content, now, 0)
 }
 
 // maxShapes bounds the tools of a server whose results are learned.

@@ -35,7 +35,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := s.Prune(monday); err != nil {
 		t.Errorf("pruning what is not there: %v", err)
 	}
-	if err := s.Save(key, raw("{\n  \"name\": \"a\\n\",\n  \"n\": 1.0}", `{"name":"b"}`), monday); err != nil {
+	if err := s.Save(key, raw("{\n  \"name\": \"a\\n\",\n  \"n\": 1.0}", `{"name":"b"}`), monday, 0); err != nil {
 		t.Fatal(err)
 	}
 	e, ok := New(dir, nil).Load(key)
@@ -49,7 +49,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if age := e.Age(monday.Add(-time.Hour)); age < 100*365*24*time.Hour {
 		t.Errorf("age %v of what was said in the future", age)
 	}
-	if err := s.Save(key, nil, monday.Add(time.Hour)); err != nil {
+	if err := s.Save(key, nil, monday.Add(time.Hour), 0); err != nil {
 		t.Fatal(err)
 	}
 	if e, ok := s.Load(key); !ok || len(e.Tools) != 0 || !e.Saved.Equal(monday.Add(time.Hour)) {
@@ -71,7 +71,7 @@ func TestFilesAreTheUsersAlone(t *testing.T) {
 		t.Skip("no permission bits")
 	}
 	dir := filepath.Join(t.TempDir(), "tools")
-	if err := New(dir, nil).Save(Key(nil, ""), raw(`{}`), monday); err != nil {
+	if err := New(dir, nil).Save(Key(nil, ""), raw(`{}`), monday, 0); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -92,10 +92,10 @@ func TestFilesAreTheUsersAlone(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s, key := New(t.TempDir(), nil), Key(nil, "")
 	for title, err := range map[string]error{
-		"no JSON":           s.Save(key, raw(`{"name":`), monday),
-		"no key":            s.Save("../../elsewhere", raw(`{}`), monday),
-		"a key in capitals": s.Save(strings.ToUpper(Key(nil, "A")), raw(`{}`), monday),
-		"too large":         s.Save(key, raw(`"`+strings.Repeat("x", maxEntry)+`"`), monday),
+		"no JSON":           s.Save(key, raw(`{"name":`), monday, 0),
+		"no key":            s.Save("../../elsewhere", raw(`{}`), monday, 0),
+		"a key in capitals": s.Save(strings.ToUpper(Key(nil, "A")), raw(`{}`), monday, 0),
+		"too large":         s.Save(key, raw(`"`+strings.Repeat("x", maxEntry)+`"`), monday, 0),
 		"forget no key":     s.Forget("x"),
 	} {
 		if err == nil {
@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 func TestDamage(t *testing.T) {
 	s, key := New(t.TempDir(), nil), Key(nil, "")
 	path := filepath.Join(s.dir, key+toolsSuffix)
-	if err := s.Save(key, raw(`{"name":"whole"}`), monday); err != nil {
+	if err := s.Save(key, raw(`{"name":"whole"}`), monday, 0); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
@@ -135,7 +135,7 @@ func TestDamage(t *testing.T) {
 		if e, ok := s.Load(key); ok {
 			t.Errorf("%s: loaded %s", title, e.Tools)
 		}
-		if err := s.Save(key, raw(`{"name":"new"}`), monday); err != nil {
+		if err := s.Save(key, raw(`{"name":"new"}`), monday, 0); err != nil {
 			t.Fatal(err)
 		}
 		if e, ok := s.Load(key); !ok || string(e.Tools[0]) != `{"name":"new"}` {
@@ -153,7 +153,7 @@ func TestLearn(t *testing.T) {
 		}
 	}
 	learn("a", `{"token":"sk-secret"}`)
-	if err := s.Save(key, raw(`{"name":"a"}`), monday); err != nil {
+	if err := s.Save(key, raw(`{"name":"a"}`), monday, 0); err != nil {
 		t.Fatal(err)
 	}
 	learn("a", `null`)
@@ -202,7 +202,7 @@ func TestHalfWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Save(key, raw("1"), monday); err != nil {
+	if err := s.Save(key, raw("1"), monday, 0); err != nil {
 		t.Fatal(err)
 	}
 	left, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
@@ -217,7 +217,7 @@ func TestPrune(t *testing.T) {
 	for i := range 4 {
 		key := Key(fmt.Append(nil, i), "")
 		keys = append(keys, key)
-		if err := s.Save(key, raw(`"`+strings.Repeat("x", 1000)+`"`), monday); err != nil {
+		if err := s.Save(key, raw(`"`+strings.Repeat("x", 1000)+`"`), monday, 0); err != nil {
 			t.Fatal(err)
 		}
 		at := monday.Add(-time.Duration(i) * time.Hour)
@@ -264,7 +264,7 @@ func TestSideBySide(t *testing.T) {
 			s := New(dir, nil)
 			for range 20 {
 				tool := fmt.Sprintf(`{"name":"t%d","description":"%s"}`, i, strings.Repeat("x", i*1000))
-				if err := s.Save(key, raw(tool, tool), monday); err != nil && runtime.GOOS != "windows" {
+				if err := s.Save(key, raw(tool, tool), monday, 0); err != nil && runtime.GOOS != "windows" {
 					t.Error(err) // Windows does not replace a file that is being read
 				}
 				if e, ok := s.Load(key); ok && (len(e.Tools) != 2 || !bytes.Equal(e.Tools[0], e.Tools[1])) {
@@ -298,7 +298,7 @@ func BenchmarkLoad(b *testing.B) {
 				raw(fmt.Sprintf(`{"name":"tool_%d","description":"%s"}`, j, strings.Repeat("word ", 200)))...)
 		}
 		keys = append(keys, Key(fmt.Append(nil, i), ""))
-		if err := s.Save(keys[i], tools, monday); err != nil {
+		if err := s.Save(keys[i], tools, monday, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

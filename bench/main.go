@@ -70,6 +70,7 @@ var measurements = []struct {
 	{"refresh", (*bench).refresh},
 	{"containers", (*bench).containers},
 	{"files", (*bench).files},
+	{"packages", (*bench).packages},
 	{"neighbours", (*bench).neighbours},
 }
 

@@ -24,25 +24,28 @@ const markName = ".codemode-layer"
 // compile byte-compiles the folder argv[1], shown as argv[2]. What cannot be compiled, a template or another Python's,
 // stays source. Bytecode whose hash is not checked is valid whatever modification time a mount shows.
 const compile = `import os, sys, py_compile
-from concurrent.futures import ProcessPoolExecutor
 
 root, shown = sys.argv[1:]
 mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-
-def one(path):
+files = [os.path.join(at, n) for at, _, names in os.walk(root) for n in names if n.endswith(".py")]
+workers = min(4, os.cpu_count() or 1, 1 + len(files) // 100)
+children = []
+for share in range(1, workers):
+    child = os.fork()
+    if not child:
+        children = None
+        break
+    children.append(child)
+else:
+    share = 0
+for path in files[share::workers]:
     try:
         py_compile.compile(path, dfile=shown + path[len(root):], doraise=True, invalidation_mode=mode)
     except Exception:
         pass
-
-files = [os.path.join(at, n) for at, _, names in os.walk(root) for n in names if n.endswith(".py")]
-if len(files) < 200:
-    for path in files:
-        one(path)
-else:
-    with ProcessPoolExecutor(min(4, os.process_cpu_count() if hasattr(os, "process_cpu_count") else 2)) as pool:
-        for _ in pool.map(one, files, chunksize=32):
-            pass`
+if children is None:
+    os._exit(0)
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))`
 
 // Layer is where a lock's packages are, for an ABI; false where they are not, or not whole.
 func (s *Store) Layer(l *Lock, abi string) (sandbox.Packages, bool) {

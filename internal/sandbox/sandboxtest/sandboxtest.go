@@ -53,6 +53,7 @@ func Run(t *testing.T, rt sandbox.Runtime, policy sandbox.Policy) {
 		{"Descriptors", descriptors},
 		{"Environment", environment},
 		{"Mounts", mounts},
+		{"Packages", packages},
 		{"MountGone", mountGone},
 		{"MountCovered", mountCovered},
 		{"Left", left},

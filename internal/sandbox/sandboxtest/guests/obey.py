@@ -135,6 +135,26 @@ def covered():
     tell(covered=read(".env"), text=read("text"))
 
 
+def packages(where):
+    """Import what was added, and try to change it."""
+    sys.path.append(where)
+    import kit
+
+    worked = []
+    for how, change in (
+        ("write", lambda: open(kit.__file__, "a")),
+        ("add", lambda: open(os.path.join(where, "more.py"), "w")),
+        ("remove", lambda: os.remove(kit.__file__)),
+        ("open", lambda: os.chmod(kit.__file__, 0o777)),
+    ):
+        try:
+            change()
+        except OSError:
+            continue
+        worked.append(how)
+    tell(answer=kit.answer, worked=worked)
+
+
 def mounts():
     """See mounts.go, which has made what is here."""
     import subprocess
@@ -249,6 +269,7 @@ actions = {
     "leave": leave_files,
     "covered": covered,
     "mounts": mounts,
+    "packages": packages,
     "read-input": read_input,
     "read-own-output": read_own_output,
     "say-and-crash": say_and_crash,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -73,7 +74,10 @@ func (s *Store) describe(ctx context.Context, l *Lock) {
 	for i := range l.Packages {
 		w := &l.Packages[i].Wheels[0]
 		name := l.Packages[i].Name
-		if !strings.HasPrefix(w.URL, "http") {
+		if file, ok := strings.CutPrefix(w.URL, "file://"); ok {
+			if info, err := os.Stat(file); err == nil { // where it is not, fetching says so
+				w.Size = info.Size()
+			}
 			continue
 		}
 		g.Go(func() error {

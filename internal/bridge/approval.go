@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"codemode/internal/guest"
@@ -12,13 +13,17 @@ import (
 	"codemode/internal/visible"
 )
 
-// A Question is a call that the user is asked about. Its texts are one line each, and hold nothing that a terminal
+// A Question is a call that the user is asked about, or a server that is to be added. Its texts are one line each, and hold nothing that a terminal
 // would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
 	Arguments    string // as visible.Value has them
 	Why          string // the rule, and where it is set
 	Exposed      bool   // no code asks but the client's model itself
+
+	Looks string   // the registry that would be told Server, a name code has chosen; empty for all else
+	Adds  string   // the file that a server would be added to, Arguments being its entry; empty for all else
+	Given []string // what of the user's that server would be given, as its entry refers to it
 }
 
 // Answer is what the user says of a call.
@@ -34,6 +39,26 @@ const (
 
 // An Asker asks the user. Its error is why there is no answer.
 type Asker func(context.Context, Question) (Answer, error)
+
+// Adding says whether it is about a server that is to be added.
+func (q Question) Adding() bool { return q.Adds != "" || q.Looks != "" }
+
+// Addition is what a question about a server says, behind the words for who asks.
+func (q Question) Addition() string {
+	if q.Looks != "" {
+		return fmt.Sprintf("asks for a server by its name in the MCP registry, %s.\nThat name would be sent to %s; what would "+
+			"be added is put before you then.\nThe code says why: %s", q.Server, q.Looks, q.Why)
+	}
+	text := fmt.Sprintf("asks for a server, %s. It would run on this machine, outside of the sandbox, now and later:\n%s\n"+
+		"It would be written to %s", q.Server, q.Arguments, q.Adds)
+	if len(q.Given) > 0 {
+		text += " and be given " + strings.Join(q.Given, ", ")
+	}
+	if q.Why == "" {
+		return text + "."
+	}
+	return text + ".\nThe code says why: " + q.Why
+}
 
 // question is what an answer is remembered by: a server whose tools have changed since has another epoch.
 type question struct {

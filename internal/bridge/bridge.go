@@ -51,6 +51,9 @@ type Options struct {
 	// Secrets are the texts in a server's entry that no error and no log may say.
 	Secrets func(config.Server) []string
 
+	// Adder configures servers that code asks for; with nil it may ask for none.
+	Adder ServerAdder
+
 	Telemetry *telemetry.Telemetry // nil is none
 
 	// Mounts are what the sandboxes of sessions are shown of the user's files, asked for each; nil is nothing. Env are

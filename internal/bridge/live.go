@@ -204,6 +204,7 @@ func (l *live) handle(m guest.Message) error {
 		guest.MethodSearch,
 		guest.MethodStdin,
 		guest.MethodSave,
+		guest.MethodAddServer,
 		guest.MethodSaved,
 		guest.MethodArtifacts:
 		return l.serve(m)

@@ -45,10 +45,38 @@ func (t *terminal) close() {
 // ask asks about a call. A run is a session here, so there is one answer for all later calls. A program can show what
 // looks like a question before, and have the terminal type something; but not know which word is asked for.
 func (t *terminal) ask(ctx context.Context, q bridge.Question) (answer bridge.Answer, err error) {
+	if q.Adding() {
+		return t.askAdding(ctx, q)
+	}
 	text := fmt.Sprintf("the program would make a call with %s\nYou are asked because %s.",
 		oneLine(q.Arguments), oneLine(q.Why))
 	err = t.put(ctx, text, func(word string) error {
 		answer, err = t.answer(ctx, oneLine(q.Server+"."+q.Tool), word)
+		return err
+	})
+	return answer, err
+}
+
+// askAdding asks whether a server is to be added.
+func (t *terminal) askAdding(ctx context.Context, q bridge.Question) (answer bridge.Answer, err error) {
+	lines := strings.Split(q.Addition(), "\n")
+	for i := range lines {
+		lines[i] = oneLine(lines[i])
+	}
+	verb := "add"
+	if q.Looks != "" {
+		verb = "look up"
+	}
+	err = t.put(ctx, "the program "+strings.Join(lines, "\n"), func(word string) error {
+		fmt.Fprintf(t.out, "codemode: %s the server %s?\nType %s to allow it, or no: ", verb, oneLine(q.Server), word)
+		text, err := typedLine(ctx, t.in)
+		if err == nil && text == word {
+			answer = bridge.Once
+		}
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(t.out)
+			err = nil
+		}
 		return err
 	})
 	return answer, err

@@ -34,12 +34,14 @@ import (
 // tenancy is what one command knows of its tenant: the settings, where its things are, and its servers.
 type tenancy struct {
 	env       Env
+	cmd       *cli.Command
 	config    config.Config
 	paths     config.Paths
 	file      string // config.toml
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
 	telemetry *telemetry.Telemetry // nil is none
+	adder     *adder               // of its bridge
 	inputs    inputs               // to code, by this command
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 
@@ -57,7 +59,7 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 		return nil, err
 	}
 	t := &tenancy{
-		env: env, config: c, file: config.UserFile(settingsSource(env, cmd)),
+		env: env, cmd: cmd, config: c, file: config.UserFile(settingsSource(env, cmd)),
 		paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects"),
 	}
 	if dir := t.paths.TenantState(c.Tenant); dir != "" {

@@ -40,11 +40,12 @@ type reloader struct {
 	applied *tenancy
 	told    map[string]bool // the problems of applied
 	failure string          // why the last look brought nothing
+	asked   chan chan struct{}
 }
 
 // newReloader tells the problems there are.
 func newReloader(t *tenancy, cmd *cli.Command, b *bridge.Bridge, log *slog.Logger) *reloader {
-	r := &reloader{env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t}
+	r := &reloader{env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t, asked: make(chan chan struct{})}
 	r.tell(t)
 	return r
 }
@@ -55,6 +56,13 @@ func (r *reloader) run(ctx context.Context) {
 	for {
 		select {
 		case <-time.After(pause):
+		case done := <-r.asked:
+			if next, ok := r.look(); ok {
+				seen = next
+				r.apply(next)
+			}
+			close(done)
+			continue
 		case <-ctx.Done():
 			return
 		}
@@ -69,6 +77,18 @@ func (r *reloader) run(ctx context.Context) {
 			r.apply(seen)
 		}
 	}
+}
+
+// reload has the files looked at now, and returns when the bridge has what they say.
+func (r *reloader) reload(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case r.asked <- done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	<-done
+	return nil
 }
 
 // look reads everything anew. While the settings cannot be read, everything stays as it is.

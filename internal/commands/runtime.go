@@ -41,7 +41,10 @@ func (t *tenancy) newBridge(
 	opts.KeepLeft = keep
 	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
 	opts.Progress, opts.Servers = progress, t.given()
-	return bridge.New(opts), nil
+	t.adder = &adder{env: t.env, cmd: t.cmd}
+	opts.Adder = t.adder
+	t.adder.bridge = bridge.New(opts)
+	return t.adder.bridge, nil
 }
 
 // mcpServer is what MCP clients see of a bridge.

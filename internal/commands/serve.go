@@ -135,6 +135,7 @@ func startServing(ctx context.Context, ui *ui, cmd *cli.Command, t *tenancy, log
 	s := &serving{bridge: b, server: t.mcpServer(b, ui, log), telemetry: t.telemetry}
 	ctx, s.stop = context.WithCancel(ctx)
 	r := newReloader(t, cmd, b, log)
+	t.adder.reload = r.reload
 	s.reloading.Go(func() { r.run(ctx) })
 	return s, nil
 }

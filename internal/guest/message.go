@@ -27,6 +27,7 @@ const (
 	MethodSave      = "tools/save"  // request: SaveTool -> {}
 	MethodSaved     = "tools/saved" // request: SavedQuery -> SavedTools
 	MethodArtifacts = "artifacts"   // request: ArtifactQuery -> Artifacts
+	MethodAddServer = "servers/add" // request: AddServer -> AddedServer
 	MethodCancel    = "cancel"      // notification: Cancel
 )
 

@@ -1,5 +1,7 @@
 package guest
 
+import "encoding/json"
+
 // Check asks what functions a source holds. None of it is executed.
 type Check struct {
 	Source string `json:"source"`
@@ -56,4 +58,17 @@ type SavedTool struct {
 	Hash   string   `json:"hash,omitempty"`
 	Source string   `json:"source,omitempty"`
 	Needs  []string `json:"needs,omitempty"` // other saved tools that it calls by their names
+}
+
+// AddServer asks for a server: an entry as a client's file has it, or the name that it has in a registry. Reason is the
+// code's, for the user.
+type AddServer struct {
+	Name   string          `json:"name"`
+	Entry  json.RawMessage `json:"entry,omitempty"`
+	Reason string          `json:"reason"`
+}
+
+// AddedServer is the server as it is configured now.
+type AddedServer struct {
+	Name string `json:"name"`
 }

@@ -20,7 +20,15 @@ var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"typ
 	`"enum":["once","run","session","deny"],"default":"once",` +
 	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}}}`)
 
+// additions is the form for a server that is to be added. A yes must be chosen: the server may do whatever its user
+// may.
+var additions = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Agree",` +
+	`"enum":["no","add"],"default":"no","enumNames":["no","yes"]}}}`)
+
 func elicitation(q bridge.Question) *mcp.ElicitParams {
+	if q.Adding() {
+		return &mcp.ElicitParams{Mode: "form", Message: "Code in run_python " + q.Addition(), RequestedSchema: additions}
+	}
 	who := "Code in run_python"
 	if q.Exposed {
 		who = "The model"
@@ -35,13 +43,19 @@ func elicitation(q bridge.Question) *mcp.ElicitParams {
 }
 
 // answer reads a user's decision. Who accepts without choosing allows the one call.
-func answer(r *mcp.ElicitResult) bridge.Answer {
+func answer(q bridge.Question, r *mcp.ElicitResult) bridge.Answer {
 	if r == nil || r.Action != "accept" {
 		return bridge.No
 	}
 	decision := "once"
+	if q.Adding() {
+		decision = "no"
+	}
 	if chosen, ok := r.Content["decision"]; ok {
 		decision, _ = chosen.(string)
+	}
+	if q.Adding() {
+		return map[string]bridge.Answer{"add": bridge.Once}[decision]
 	}
 	return map[string]bridge.Answer{"once": bridge.Once, "run": bridge.ForRun, "session": bridge.ForSession}[decision]
 }
@@ -54,7 +68,7 @@ func approve(ask inquiry.Responder) bridge.Asker {
 			return bridge.No, fmt.Errorf("the client did not ask its user: %w", err)
 		}
 		result, _ := response.(*mcp.ElicitResult)
-		return answer(result), nil
+		return answer(q, result), nil
 	}
 }
 

@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 		{&mcp.ElicitResult{Action: "cancel"}, bridge.No},
 		{nil, bridge.No},
 	} {
-		if got := answer(tt.result); got != tt.want {
+		if got := answer(bridge.Question{}, tt.result); got != tt.want {
 			t.Errorf("%+v: %v, want %v", tt.result, got, tt.want)
 		}
 	}

@@ -26,6 +26,7 @@ __all__ = [
     "list_tools_sync",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "request_server",
     "save_tool",
     "search_tool_docs",
     "search_tool_docs_sync",
@@ -126,6 +127,25 @@ async def search_tool_docs(query, *, limit=None, detail="summary"):
 async def call_tool(server, tool, arguments=None):
     """Call a tool by the real names of server and tool, with a dict of arguments; return its value."""
     return await _context.calls.by_name(server, tool, arguments, value)
+
+
+async def request_server(server, reason):
+    """Ask the user to add a server, and return it; PolicyError for a no, or where nobody can be asked.
+
+    server is its name in the MCP registry, "io.github.someone/server", or an entry with a name of yours:
+    {"name": "notes", "command": "npx", "args": ["-y", "PACKAGE"]}, or {"name": "docs", "url": "https://…"}.
+    """
+    query = {"name": server, "reason": reason}
+    if isinstance(server, dict):
+        entry = dict(server)
+        query = {"name": entry.pop("name", None), "entry": entry, "reason": reason}
+    if not isinstance(query["name"], str) or not isinstance(reason, str):
+        raise MCPError("request_server takes a server's name, or an entry with a name, and a reason: strings")
+    try:
+        added = await _catalog.channel.request("servers/add", query)
+    except Exception as error:
+        raise from_remote(error) or error from None
+    return _context.servers[added["name"]]
 
 
 def capability_summary():

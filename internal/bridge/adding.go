@@ -1,0 +1,195 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"codemode/internal/audit"
+	"codemode/internal/guest"
+	"codemode/internal/hint"
+	"codemode/internal/visible"
+)
+
+// A ServerAdder configures servers that code asks for, once their user has agreed.
+type ServerAdder interface {
+	// Registry is the address at which Propose looks a name up.
+	Registry() string
+	// Propose makes what would be configured: of an entry, or of the name that a server has in a registry. Nothing is
+	// written for it.
+	Propose(ctx context.Context, name string, entry json.RawMessage) (Proposal, error)
+	// Add writes a proposal, and makes the server one of the bridge's. It replaces nothing.
+	Add(ctx context.Context, p Proposal) error
+}
+
+// Proposal is a server that could be configured.
+type Proposal struct {
+	Name  string
+	Entry json.RawMessage // all of it, as it would be written
+	File  string          // that would be written
+	Given []string        // references in it to what is the user's: variables, secrets, files
+}
+
+// What code may ask for a server with, in bytes. An entry is shown whole or not at all.
+const (
+	maxAskedEntry  = 2 << 10
+	maxAskedReason = 500
+)
+
+// addAsked is what an answer to such a question is remembered by, and how the audit log calls it.
+const addAsked = "servers/add"
+
+// addServer puts a server that code asks for before the user. It is there in the same run after a yes; a no holds until
+// the run ends.
+func (l *live) addServer(ctx context.Context, m guest.Message) (json.RawMessage, *refusal) {
+	var q guest.AddServer
+	if err := json.Unmarshal(m.Params, &q); err != nil {
+		return nil, refuse(-32602, "request_server: "+err.Error(), guest.ErrorData{})
+	}
+	switch {
+	case len(q.Name) > maxAskedName:
+		return nil, tooLong("request_server", "name", q.Name, maxAskedName)
+	case len(q.Entry) > maxAskedEntry:
+		return nil, tooLong("request_server", "entry", string(q.Entry), maxAskedEntry)
+	case len(q.Reason) > maxAskedReason:
+		return nil, tooLong("request_server", "reason", q.Reason, maxAskedReason)
+	}
+	r := l.underWay()
+	if r == nil {
+		return nil, refuse(-32602, "request_server: no run is under way", guest.ErrorData{})
+	}
+	if no := l.mayAdd(r); no != nil {
+		return nil, no
+	}
+	var p Proposal
+	err := l.withUser(ctx, r, func() (err error) {
+		p, err = l.propose(ctx, r, q)
+		return err
+	})
+	if err != nil {
+		code, err := -32602, causeOf(ctx, err)
+		if denied := (*denial)(nil); errors.As(err, &denied) {
+			code = guest.CodeDenied
+		}
+		how := strings.Join(hint.Of(err), "; ")
+		return nil, refuse(code, "request_server: "+err.Error(), guest.ErrorData{Hint: how})
+	}
+	return l.added(r, p)
+}
+
+// mayAdd says why a run can ask for no server.
+func (l *live) mayAdd(r *run) *refusal {
+	why := ""
+	switch {
+	case l.bridge.opts.Adder == nil:
+		why = "servers cannot be added here"
+	case r.req.Servers != nil:
+		why = "this run was given " + strings.Join(r.req.Servers, ", ") + " alone; ask in one that is given all servers"
+	case r.req.Ask == nil:
+		why = r.req.Unasked + "; the user can add it: codemode servers add"
+	default:
+		return nil
+	}
+	return refuse(guest.CodeDenied, "request_server: "+why, guest.ErrorData{})
+}
+
+// lookPatience is how long a registry may take, while the run's clock stands still.
+const lookPatience = 20 * time.Second
+
+var errLookup = errors.New("the MCP registry did not answer in time")
+
+// denial is a no, or why nobody was asked.
+type denial struct{ error }
+
+// propose asks the user, and adds the server after a yes; the caller holds asking. A name that code has chosen leaves
+// this machine for the registry only after a yes of its own: it could say anything.
+func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Proposal, err error) {
+	adder, reason := l.bridge.opts.Adder, visible.Line(q.Reason)
+	if len(q.Entry) == 0 {
+		err := l.askAdding(ctx, r, Question{Server: visible.Name(q.Name), Why: reason, Looks: visible.Line(adder.Registry())})
+		if err != nil {
+			return p, err
+		}
+	}
+	looking, cancel := context.WithTimeoutCause(ctx, lookPatience, errLookup)
+	defer cancel()
+	if p, err = adder.Propose(looking, q.Name, q.Entry); err != nil {
+		err = causeOf(looking, err)
+		return p, err
+	}
+	given := slices.Clone(p.Given)
+	for i := range given {
+		given[i] = visible.Line(given[i])
+	}
+	if len(p.Entry) > maxAskedEntry {
+		return p, fmt.Errorf("the entry has %d bytes; at most %d can be shown to the user", len(p.Entry), maxAskedEntry)
+	}
+	err = l.askAdding(ctx, r, Question{
+		Server: visible.Name(p.Name), Arguments: visible.Value(p.Entry, 8*maxAskedEntry), Why: reason,
+		Adds: visible.Line(p.File), Given: given,
+	})
+	if err != nil {
+		return p, err
+	}
+	return p, adder.Add(ctx, p)
+}
+
+// askAdding asks the user one question about a server; nil is a yes.
+func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
+	q := question{tool: addAsked}
+	if _, known := r.known(q); known {
+		return &denial{errRefused}
+	}
+	if err := l.mayAsk(r); err != nil {
+		return &denial{err}
+	}
+	asking, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
+	defer cancel()
+	began := time.Now()
+	answer, err := r.req.Ask(asking, about)
+	if err != nil {
+		err = causeOf(asking, err)
+	} else if answer == No {
+		err = errRefused
+	}
+	if ctx.Err() == nil && err != nil {
+		r.remember(q, No)
+	}
+	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: addAsked, Outcome: "ok", MS: ms(time.Since(began))}
+	if err != nil {
+		rec.Outcome = string(callDenied)
+	}
+	r.record(rec)
+	if err != nil {
+		return &denial{err}
+	}
+	return nil
+}
+
+// added tells the run and the guest of a server that was added. One that lacks something yet says what.
+func (l *live) added(r *run, p Proposal) (json.RawMessage, *refusal) {
+	r.did(fmt.Sprintf("added the server %q, as its user has agreed: it is in %q", p.Name, p.File))
+	c, ok := l.bridge.servers.Find(p.Name)
+	if !ok {
+		err := errors.New("it is not among the servers that code is given")
+		if u, there := l.bridge.servers.Configured().UnusableNamed(p.Name); there {
+			err = errors.New(u.Why())
+		}
+		message := fmt.Sprintf("request_server: server %q was added, and cannot be used yet: %v", p.Name, err)
+		return nil, refuse(guest.CodeUnavailable, message, guest.ErrorData{Server: p.Name})
+	}
+	entry, version := l.bridge.servers.View(c, nil)
+	l.mu.Lock()
+	l.told[c.Name] = version
+	l.mu.Unlock()
+	l.notify(guest.MethodCatalog, guest.CatalogUpdate{Servers: []guest.Server{entry}})
+	answer, err := json.Marshal(guest.AddedServer{Name: c.Name})
+	if err != nil {
+		return nil, refuse(-32603, err.Error(), guest.ErrorData{})
+	}
+	return answer, nil
+}

@@ -110,7 +110,8 @@ type denial struct{ error }
 func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Proposal, err error) {
 	adder, reason := l.bridge.opts.Adder, visible.Line(q.Reason)
 	if len(q.Entry) == 0 {
-		err := l.askAdding(ctx, r, Question{Server: visible.Name(q.Name), Why: reason, Looks: visible.Line(adder.Registry())})
+		looks := Question{Server: visible.Name(q.Name), Why: reason, Looks: visible.Line(adder.Registry())}
+		err := l.askAdding(ctx, r, looks)
 		if err != nil {
 			return p, err
 		}
@@ -159,7 +160,8 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	if ctx.Err() == nil && err != nil {
 		r.remember(q, No)
 	}
-	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: addAsked, Outcome: "ok", MS: ms(time.Since(began))}
+	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: addAsked, Outcome: "ok"}
+	rec.MS = ms(time.Since(began))
 	if err != nil {
 		rec.Outcome = string(callDenied)
 	}

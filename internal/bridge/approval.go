@@ -13,8 +13,8 @@ import (
 	"codemode/internal/visible"
 )
 
-// A Question is a call that the user is asked about, or a server that is to be added. Its texts are one line each, and hold nothing that a terminal
-// would obey or a reader would not see.
+// A Question is a call that the user is asked about, or a server that is to be added. Its texts are one line each, and
+// hold nothing that a terminal would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
 	Arguments    string // as visible.Value has them

@@ -45,7 +45,9 @@ type reloader struct {
 
 // newReloader tells the problems there are.
 func newReloader(t *tenancy, cmd *cli.Command, b *bridge.Bridge, log *slog.Logger) *reloader {
-	r := &reloader{env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t, asked: make(chan chan struct{})}
+	r := &reloader{
+		env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t, asked: make(chan chan struct{}),
+	}
 	r.tell(t)
 	return r
 }

@@ -27,7 +27,8 @@ var additions = json.RawMessage(`{"type":"object","properties":{"decision":{"typ
 
 func elicitation(q bridge.Question) *mcp.ElicitParams {
 	if q.Adding() {
-		return &mcp.ElicitParams{Mode: "form", Message: "Code in run_python " + q.Addition(), RequestedSchema: additions}
+		message := "Code in run_python " + q.Addition()
+		return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: additions}
 	}
 	who := "Code in run_python"
 	if q.Exposed {

@@ -262,7 +262,7 @@ func showConfig(env Env, ui *ui, cmd *cli.Command) error {
 		rows = append(rows, configRow(env, p, name, value, from))
 	}
 	for _, v := range e.Values {
-		text := fmt.Sprint(v.Value)
+		text := fmt.Sprint(shownSetting(v.Value))
 		if list, ok := v.Value.([]string); ok {
 			text = strings.Join(list, ",")
 		}
@@ -278,6 +278,14 @@ func showConfig(env Env, ui *ui, cmd *cli.Command) error {
 	}
 	fitValues(p, rows)
 	return p.table([]string{"SETTING", "VALUE", "FROM"}, rows)
+}
+
+// shownSetting is a setting's value, but for the password that an address may have.
+func shownSetting(value any) any {
+	if text, ok := value.(string); ok && strings.Contains(text, "://") {
+		return redacted(text)
+	}
+	return value
 }
 
 // minValue is how wide the column of values is at least, on a terminal.
@@ -370,7 +378,7 @@ func configJSON(e config.Explained, problems []error) any {
 		Problems []string        `json:"problems"`
 	}{e.Tenant, e.Tenants, e.File, e.ProjectFile, []settingJSON{}, []ownServerJSON{}, []string{}}
 	for _, v := range e.Values {
-		out.Settings = append(out.Settings, settingJSON{v.Name, v.Value, newOriginJSON(v.Origin)})
+		out.Settings = append(out.Settings, settingJSON{v.Name, shownSetting(v.Value), newOriginJSON(v.Origin)})
 	}
 	for _, f := range e.Entries {
 		s := clientcfg.Masked(f.Server)

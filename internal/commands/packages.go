@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/packages"
 	"codemode/internal/sandbox"
@@ -96,9 +99,9 @@ func updatePackagesCommand(env Env, ui *ui) *cli.Command {
 func readRequirements(env Env, cmd *cli.Command) ([]string, error) {
 	asked := cmd.Args().Slice()
 	if name := cmd.String("requirements"); name != "" {
-		data, err := os.ReadFile(absolute(env, name))
+		data, err := readBounded(absolute(env, name), maxRequirements)
 		if err != nil {
-			return nil, &usageError{fmt.Sprintf("reading requirements %q: %v", name, errors.Unwrap(err)), nil}
+			return nil, &usageError{fmt.Sprintf("reading requirements %q: %v; nothing was added", name, err), nil}
 		}
 		lines, err := packages.ParseRequirements(string(data))
 		if err != nil {
@@ -110,6 +113,29 @@ func readRequirements(env Env, cmd *cli.Command) ([]string, error) {
 		return nil, &usageError{"packages add takes names of packages", []string{"see: codemode packages add --help"}}
 	}
 	return asked, checkRequirements(asked)
+}
+
+// maxRequirements bounds a file of requirements.
+const maxRequirements = 1 << 20
+
+// readBounded reads a regular file, and waits for no other.
+func readBounded(name string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fileerr.Cause(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fileerr.Cause(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it has more than %d bytes", limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	return data, fileerr.Cause(err)
 }
 
 func checkRequirements(asked []string) error {
@@ -158,7 +184,7 @@ func (t *tenancy) pipEnv() (list []string) {
 func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) packages.Wish {
 	had := old.Asked()
 	w := packages.Wish{Index: t.config.Packages.Index, FindLinks: had.FindLinks, Cooldown: t.config.Packages.Cooldown}
-	if had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index") {
+	if had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index") && !packages.SameIndex(had.Index, w.Index) {
 		w.Index = had.Index
 	}
 	if cmd.Bool("no-index") {

@@ -86,7 +86,7 @@ func canonical(version string) string { return "v" + strings.TrimPrefix(version,
 func redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "release.address"
+		return "an address that cannot be read"
 	}
 	return u.Redacted()
 }

@@ -34,6 +34,8 @@ type indexFile struct {
 	Size   int64     `json:"size"`
 	Upload time.Time `json:"upload-time"`
 	Yanked any       `json:"yanked"` // false, true, or why
+
+	Hashes map[string]string `json:"hashes"`
 }
 
 // files are an index's of a package; none where it cannot be asked.
@@ -68,7 +70,7 @@ func (s *Store) files(ctx context.Context, w Wish, name string) []indexFile {
 }
 
 // describe adds to a lock what the index tells of its wheels. What it does not tell is not shown.
-func (s *Store) describe(ctx context.Context, l *Lock) {
+func (s *Store) describe(ctx context.Context, l *Lock, index string) {
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i := range l.Packages {
@@ -81,9 +83,9 @@ func (s *Store) describe(ctx context.Context, l *Lock) {
 			continue
 		}
 		g.Go(func() error {
-			for _, f := range s.files(ctx, l.Asked(), name) {
-				if f.Name == w.Name {
-					w.Size, w.Upload = f.Size, f.Upload
+			for _, f := range s.files(ctx, Wish{Index: index}, name) {
+				if f.Name == w.Name && f.Hashes["sha256"] == w.Hashes["sha256"] {
+					w.Size, w.Upload = max(f.Size, 0), f.Upload
 				}
 			}
 			return nil

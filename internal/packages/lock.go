@@ -75,11 +75,24 @@ type Wish struct {
 // NoIndex stands for no index at all.
 const NoIndex = "none"
 
+// public is an index's address without its user and password, which no lock has and nobody is shown.
+func public(index string) string {
+	u, err := url.Parse(index)
+	if err != nil || u.User == nil {
+		return index
+	}
+	u.User = nil
+	return u.String()
+}
+
+// SameIndex tells whether two addresses are of one index, whoever asks it.
+func SameIndex(a, b string) bool { return public(a) == public(b) }
+
 // key names a wish, however it is ordered.
 func (w Wish) key() string {
 	all := slices.Clone(w.Requirements)
 	slices.Sort(all)
-	sum := sha256.Sum256([]byte(strings.Join(append(all, w.Index), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(append(all, public(w.Index)), "\n")))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -125,6 +138,9 @@ func (p Package) check() error {
 	if len(p.Wheels) != 1 {
 		return fmt.Errorf("package %q has %d wheels, and one is to be installed", p.Name, len(p.Wheels))
 	}
+	if i, err := url.Parse(p.Index); err != nil || i.User != nil {
+		return fmt.Errorf("package %q: the address of its index has a password in it, or is none", p.Name)
+	}
 	w := p.Wheels[0]
 	u, err := url.Parse(w.URL)
 	switch {
@@ -134,6 +150,8 @@ func (p Package) check() error {
 		return fmt.Errorf("package %q: the index gives no SHA-256 of its wheel, so what comes could not be checked", p.Name)
 	case err != nil || !slices.Contains([]string{"http", "https", "file"}, u.Scheme):
 		return fmt.Errorf("package %q: its wheel has no address that can be fetched", p.Name)
+	case !plainAddress().MatchString(w.URL) && u.Scheme != "file":
+		return fmt.Errorf("package %q: the address of its wheel has characters that no address has", p.Name)
 	case u.User != nil:
 		return fmt.Errorf("package %q: the address of its wheel has a password in it", p.Name)
 	case !strings.HasPrefix(Normal(w.Name), Normal(p.Name)+"-"):

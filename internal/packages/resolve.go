@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,11 +21,10 @@ import (
 	"codemode/internal/sandbox/python"
 )
 
-// runPip runs pip from a folder, which comes before its arguments.
-const runPip = `import sys, runpy
-sys.path.insert(0, sys.argv.pop(1))
-sys.argv[0] = "pip"
-runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+// runPip runs pip so that nothing of a package is executed.
+//
+//go:embed pip.py
+var runPip string
 
 // maxReport bounds what pip reports: of each package its whole description is in it.
 const maxReport = 256 << 20
@@ -94,7 +94,7 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	if err != nil {
 		return nil, err
 	}
-	s.describe(ctx, lock)
+	s.describe(ctx, lock, w.Index)
 	return lock, nil
 }
 
@@ -103,7 +103,7 @@ func (w Wish) source() string {
 	if w.Index == NoIndex {
 		return strings.Join(w.FindLinks, ", ")
 	}
-	return w.Index
+	return public(w.Index)
 }
 
 // resolution is one question to pip.
@@ -114,6 +114,7 @@ type resolution struct {
 	wish        Wish
 	cutoff      time.Time
 	lines       []string // requirements, as pip reads them
+	addresses   []string // that they may name
 	constraints []string
 }
 
@@ -138,17 +139,25 @@ func (r *resolution) freePins(ctx context.Context) error {
 		return err
 	}
 	for _, p := range found.Install {
-		address := p.Download.URL
-		if sum := p.Download.Archive.Hashes["sha256"]; sum != "" {
-			address += "#sha256=" + sum
+		address, _, _ := strings.Cut(p.Download.URL, "#")
+		sum := p.Download.Archive.Hashes["sha256"]
+		if !plainAddress().MatchString(address) || !nameText().MatchString(p.Metadata.Name) ||
+			!sha256Text().MatchString(sum) {
+			return fmt.Errorf("the index gives package %.80q an address that cannot be used, or no SHA-256; nothing was added",
+				p.Metadata.Name)
 		}
-		r.lines = append(r.lines, p.Metadata.Name+extras[Normal(p.Metadata.Name)]+" @ "+address)
+		r.addresses = append(r.addresses, address)
+		r.lines = append(r.lines, p.Metadata.Name+extras[Normal(p.Metadata.Name)]+" @ "+address+"#sha256="+sum)
 		r.constraints = slices.DeleteFunc(r.constraints, func(c string) bool {
 			return Named(c) == Normal(p.Metadata.Name)
 		})
 	}
 	return nil
 }
+
+// plainAddress is an address as it may stand in a file for pip, which ends lines at many characters, and replaces ${NAME}
+// by variables.
+var plainAddress = lazyregexp.New(`^(https?|file)://[A-Za-z0-9._~:/?&=%+,!\[\]-]+$`)
 
 // pin is the one version that a requirement allows.
 func pin(requirement string) (version string, ok bool) {
@@ -171,8 +180,8 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	}
 	result := filepath.Join(scratch, "report.json")
 	args := []string{
-		runPip, r.lib, "install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color",
-		"--progress-bar", "off", "--retries", "2", "--timeout", "15", "--cache-dir", cache,
+		runPip, r.lib, filepath.Join(scratch, "addresses"),
+		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off", "--retries", "2", "--timeout", "15", "--cache-dir", cache,
 		"--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", result,
 	}
 	if r.wish.Index == NoIndex {
@@ -189,7 +198,8 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	if len(constraints) > 0 && constraints[0] == "--no-deps" {
 		args, constraints = append(args, "--no-deps"), nil
 	}
-	for name, list := range map[string][]string{"requirements.txt": lines, "constraints.txt": constraints} {
+	files := map[string][]string{"requirements.txt": lines, "constraints.txt": constraints, "addresses": r.addresses}
+	for name, list := range files {
 		if err := os.WriteFile(filepath.Join(scratch, name), []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
 			return nil, fmt.Errorf("writing for pip: %w", err)
 		}
@@ -245,6 +255,7 @@ func readReport(file string) (*report, error) {
 // lock is what a report says, as a lock.
 func (r *report) lock(w Wish, py *python.Interpreter) (*Lock, error) {
 	minor := py.Version[:strings.LastIndexByte(py.Version, '.')]
+	w.Index = public(w.Index)
 	l := &Lock{Version: "1.0", CreatedBy: "codemode", RequiresPython: "==" + minor + ".*", Tool: tool{w}}
 	for _, p := range r.Install {
 		address, _, _ := strings.Cut(p.Download.URL, "#")
@@ -308,6 +319,9 @@ func (r *resolution) explain(ctx context.Context, said []string, failed *program
 	reasons := reasons(said, failed.stderr)
 	if len(reasons) == 0 {
 		return fmt.Errorf("pip failed, and nothing was added: %w", failed)
+	}
+	if len(reasons) == 1 && reasons[0] == "Exception:" { // a traceback, whose last line says what it was
+		reasons[0] = "pip failed: " + strings.TrimPrefix(python.LastLine(failed.stderr), ": ")
 	}
 	text := requirementLine().ReplaceAllStringFunc(strings.Join(reasons, "; "), func(place string) string {
 		n, err := strconv.Atoi(requirementLine().FindStringSubmatch(place)[1])

@@ -123,6 +123,7 @@ type Index struct {
 
 	mu    sync.Mutex
 	files map[string][]listed // by package
+	asked []string            // what was requested, in order
 }
 
 // listed is a file of an index, and how it lists it.
@@ -133,6 +134,7 @@ type listed struct {
 	sum     string
 	upload  time.Time
 	yanked  any
+	url     string // as it is listed; empty is where the index has it
 }
 
 // NewIndex starts an index without packages.
@@ -158,6 +160,18 @@ func (x *Index) Add(wheels ...Wheel) {
 // AddAt puts a wheel into the index, as uploaded then; the zero time is not told.
 func (x *Index) AddAt(upload time.Time, w Wheel) {
 	x.put(w.Name, listed{name: w.FileName(), content: w.Bytes(), meta: w.Metadata(), upload: upload})
+}
+
+// AddElsewhere puts a wheel into the index that it lists at an address of another form, as uploaded then.
+func (x *Index) AddElsewhere(upload time.Time, w Wheel, url string) {
+	x.put(w.Name, listed{name: w.FileName(), content: w.Bytes(), upload: upload, url: url})
+}
+
+// Asked is what was requested of the index, with what it needed to be let in.
+func (x *Index) Asked() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.asked)
 }
 
 // AddFile puts any file into the index.
@@ -192,6 +206,8 @@ func (x *Index) put(pkg string, f listed) {
 func (x *Index) serve(w http.ResponseWriter, r *http.Request) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	user, password, _ := r.BasicAuth()
+	x.asked = append(x.asked, strings.TrimPrefix(user+":"+password+" ", ": ")+r.RequestURI)
 	if name, ok := strings.CutPrefix(r.URL.Path, "/files/"); ok {
 		x.file(w, name)
 		return
@@ -208,6 +224,9 @@ func (x *Index) serve(w http.ResponseWriter, r *http.Request) {
 		entry := map[string]any{
 			"filename": f.name, "url": "/files/" + f.name, "hashes": map[string]string{"sha256": f.sum},
 			"size": len(f.content),
+		}
+		if f.url != "" {
+			entry["url"] = f.url
 		}
 		if !f.upload.IsZero() {
 			entry["upload-time"] = f.upload.Format(time.RFC3339)

@@ -1,0 +1,47 @@
+"""Run pip as a resolver: argv has pip's folder, a file of the addresses that requirements may name, and pip's arguments.
+
+Nothing but pip is executed. What would have to be built is refused before anything of it runs, and so is what a package
+needs by an address of its own: neither an index nor the cooldown stands behind that. It is given to python -c.
+"""
+
+import runpy
+import sys
+
+_PROGRAMS = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen")
+
+
+def _forbid(event, _):
+    if event in _PROGRAMS:
+        raise PermissionError(f"pip starts no program here ({event})")
+
+
+def _take_by_name(allowed):
+    """Have pip 26.1 refuse requirements by address; every requirement becomes what it looks for in one method."""
+    from pip._internal.exceptions import InstallationError
+    from pip._internal.resolution.resolvelib.factory import Factory
+
+    make = Factory._make_requirements_from_install_req
+
+    def checked(self, ireq, requested_extras):
+        link = ireq.link
+        if link is not None and link.url_without_fragment not in allowed and ireq.match_markers(requested_extras):
+            by = f", which {ireq.comes_from} needs," if ireq.comes_from else ""
+            raise InstallationError(
+                f"{ireq.name or 'a package'}{by} is named by its address, and packages are taken by name from an index"
+            )
+        return make(self, ireq, requested_extras)
+
+    Factory._make_requirements_from_install_req = checked
+
+
+def main():
+    folder, addresses = sys.argv[1:3]
+    sys.argv[:3] = ["pip"]
+    sys.path.insert(0, folder)
+    with open(addresses, encoding="utf-8") as file:
+        _take_by_name(frozenset(file.read().split("\n")))
+    sys.addaudithook(_forbid)
+    runpy.run_module("pip", run_name="__main__", alter_sys=True)
+
+
+main()

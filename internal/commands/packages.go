@@ -184,7 +184,8 @@ func (t *tenancy) pipEnv() (list []string) {
 func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) packages.Wish {
 	had := old.Asked()
 	w := packages.Wish{Index: t.config.Packages.Index, FindLinks: had.FindLinks, Cooldown: t.config.Packages.Cooldown}
-	if had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index") && !packages.SameIndex(had.Index, w.Index) {
+	kept := had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index")
+	if kept && !packages.SameIndex(had.Index, w.Index) {
 		w.Index = had.Index
 	}
 	if cmd.Bool("no-index") {

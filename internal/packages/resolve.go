@@ -143,8 +143,10 @@ func (r *resolution) freePins(ctx context.Context) error {
 		sum := p.Download.Archive.Hashes["sha256"]
 		if !plainAddress().MatchString(address) || !nameText().MatchString(p.Metadata.Name) ||
 			!sha256Text().MatchString(sum) {
-			return fmt.Errorf("the index gives package %.80q an address that cannot be used, or no SHA-256; nothing was added",
-				p.Metadata.Name)
+			return fmt.Errorf(
+				"the index gives package %.80q an address that cannot be used, or no SHA-256; nothing was added",
+				p.Metadata.Name,
+			)
 		}
 		r.addresses = append(r.addresses, address)
 		r.lines = append(r.lines, p.Metadata.Name+extras[Normal(p.Metadata.Name)]+" @ "+address+"#sha256="+sum)
@@ -155,8 +157,8 @@ func (r *resolution) freePins(ctx context.Context) error {
 	return nil
 }
 
-// plainAddress is an address as it may stand in a file for pip, which ends lines at many characters, and replaces ${NAME}
-// by variables.
+// plainAddress is an address as it may stand in a file for pip, which ends lines at many characters, and replaces
+// ${NAME} by variables.
 var plainAddress = lazyregexp.New(`^(https?|file)://[A-Za-z0-9._~:/?&=%+,!\[\]-]+$`)
 
 // pin is the one version that a requirement allows.
@@ -181,7 +183,8 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	result := filepath.Join(scratch, "report.json")
 	args := []string{
 		runPip, r.lib, filepath.Join(scratch, "addresses"),
-		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off", "--retries", "2", "--timeout", "15", "--cache-dir", cache,
+		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
+		"--retries", "2", "--timeout", "15", "--cache-dir", cache,
 		"--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", result,
 	}
 	if r.wish.Index == NoIndex {

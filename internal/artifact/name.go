@@ -14,7 +14,7 @@ func SafeName(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		part = strings.Map(func(r rune) rune {
-			if r == unicode.ReplacementChar || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*\`, r) {
+			if r == unicode.ReplacementChar || !unicode.IsPrint(r) || unseen(r) || strings.ContainsRune(`<>:"|?*\`, r) {
 				return '_'
 			}
 			return r
@@ -28,6 +28,11 @@ func SafeName(name string) string {
 		parts[i] = part
 	}
 	return strings.Join(parts, "/")
+}
+
+// unseen are characters that are drawn as nothing though they count as printable.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == 0x2800
 }
 
 // types are those of files that code makes, whose content does not tell, or which systems disagree about.

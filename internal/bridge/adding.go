@@ -28,17 +28,23 @@ type ServerAdder interface {
 
 // Proposal is a server that could be configured.
 type Proposal struct {
-	Name  string
-	Entry json.RawMessage // all of it, as it would be written
-	File  string          // that would be written
-	Given []string        // references in it to what is the user's: variables, secrets, files
+	Name   string
+	Entry  json.RawMessage // all of it, as it would be written
+	File   string          // that would be written
+	Given  []string        // references in it to what is the user's: variables, secrets
+	There  bool            // it is configured so already
+	Remote bool            // it is reached by URL
 }
 
 // What code may ask for a server with, in bytes. An entry is shown whole or not at all.
 const (
 	maxAskedEntry  = 2 << 10
-	maxAskedReason = 500
+	maxAskedReason = 200
+	maxShownEntry  = 800 // as it is shown: with the rest, less than a screen of 80 by 24
 )
+
+// maxGiven is how many things of the user's a server may be given.
+const maxGiven = 8
 
 // addAsked is what an answer to such a question is remembered by, and how the audit log calls it.
 const addAsked = "servers/add"
@@ -122,16 +128,20 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 		err = causeOf(looking, err)
 		return p, err
 	}
+	if p.There {
+		return p, nil
+	}
 	given := slices.Clone(p.Given)
 	for i := range given {
 		given[i] = visible.Line(given[i])
 	}
-	if len(p.Entry) > maxAskedEntry {
-		return p, fmt.Errorf("the entry has %d bytes; at most %d can be shown to the user", len(p.Entry), maxAskedEntry)
+	entry := visible.Value(p.Entry, 16*maxAskedEntry)
+	if len(entry) > maxShownEntry || len(p.File) > maxAskedReason || len(p.Given) > maxGiven {
+		return p, errors.New("the entry is too long to be seen as a whole on the user's screen; the user can add it")
 	}
 	err = l.askAdding(ctx, r, Question{
-		Server: visible.Name(p.Name), Arguments: visible.Value(p.Entry, 8*maxAskedEntry), Why: reason,
-		Adds: visible.Line(p.File), Given: given,
+		Server: visible.Name(p.Name), Arguments: entry, Why: reason, Adds: visible.Line(p.File), Given: given,
+		Remote: p.Remote,
 	})
 	if err != nil {
 		return p, err
@@ -174,7 +184,9 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 
 // added tells the run and the guest of a server that was added. One that lacks something yet says what.
 func (l *live) added(r *run, p Proposal) (json.RawMessage, *refusal) {
-	r.did(fmt.Sprintf("added the server %q, as its user has agreed: it is in %q", p.Name, p.File))
+	if !p.There {
+		r.did(fmt.Sprintf("added the server %q, as its user has agreed: it is in %q", p.Name, p.File))
+	}
 	c, ok := l.bridge.servers.Find(p.Name)
 	if !ok {
 		err := errors.New("it is not among the servers that code is given")

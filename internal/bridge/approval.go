@@ -21,9 +21,10 @@ type Question struct {
 	Why          string // the rule, and where it is set
 	Exposed      bool   // no code asks but the client's model itself
 
-	Looks string   // the registry that would be told Server, a name code has chosen; empty for all else
-	Adds  string   // the file that a server would be added to, Arguments being its entry; empty for all else
-	Given []string // what of the user's that server would be given, as its entry refers to it
+	Looks  string   // the registry that would be told Server, a name code has chosen; empty for all else
+	Adds   string   // the file that a server would be added to, Arguments being its entry; empty for all else
+	Given  []string // what of the user's that server would be given, as its entry refers to it
+	Remote bool     // it is reached by URL
 }
 
 // Answer is what the user says of a call.
@@ -49,8 +50,12 @@ func (q Question) Addition() string {
 		return fmt.Sprintf("asks for a server by its name in the MCP registry, %s.\nThat name would be sent to %s; what would "+
 			"be added is put before you then.\nThe code says why: %s", q.Server, q.Looks, q.Why)
 	}
-	text := fmt.Sprintf("asks for a server, %s. It would run on this machine, outside of the sandbox, now and later:\n%s\n"+
-		"It would be written to %s", q.Server, q.Arguments, q.Adds)
+	what := "It would run on this machine, outside of the sandbox, now and later"
+	if q.Remote {
+		what = "It would get what code sends it, and these headers, now and later"
+	}
+	text := fmt.Sprintf("asks for a server, %s. %s:\n%s\n", q.Server, what, q.Arguments)
+	text += "It would be written to " + q.Adds
 	if len(q.Given) > 0 {
 		text += " and be given " + strings.Join(q.Given, ", ")
 	}

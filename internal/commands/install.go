@@ -345,6 +345,7 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if s.cmd.Bool("adopt") && !s.request.DryRun {
 		saved = s.saving(ctx, results)
 	}
+	s.ui.done() // before what is printed
 	return s.ended(ctx, s.report(results, saved))
 }
 

@@ -183,8 +183,11 @@ func (t *tenancy) pipEnv() (list []string) {
 // wish is what the tenant has, and what is asked for beside it. A name that is there already is asked for anew.
 func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) packages.Wish {
 	had := old.Asked()
-	w := packages.Wish{Index: t.config.Packages.Index, FindLinks: had.FindLinks, Cooldown: t.config.Packages.Cooldown}
-	kept := had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index")
+	w := packages.Wish{Index: t.config.Packages.Index, Cooldown: t.config.Packages.Cooldown}
+	if len(had.Requirements) > 0 { // of no package, nothing is remembered
+		w.FindLinks = had.FindLinks
+	}
+	kept := len(had.Requirements) > 0 && had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index")
 	if kept && !packages.SameIndex(had.Index, w.Index) {
 		w.Index = had.Index
 	}
@@ -269,7 +272,7 @@ func (t *tenancy) change(
 	if err := t.showChange(ui, old, lock); err != nil {
 		return err
 	}
-	if err := consent(t.env, ui, cmd, old, lock); err != nil {
+	if err := consent(ctx, t.env, ui, cmd, old, lock); err != nil {
 		return err
 	}
 	if err := s.Install(ctx, lock, old); err != nil {
@@ -301,7 +304,7 @@ func there(l *packages.Lock, names []string) error {
 }
 
 // consent asks whether a change is wanted; none is needed where there is none.
-func consent(env Env, ui *ui, cmd *cli.Command, old, lock *packages.Lock) error {
+func consent(ctx context.Context, env Env, ui *ui, cmd *cli.Command, old, lock *packages.Lock) error {
 	switch {
 	case cmd.Bool("yes") || len(differences(old, lock)) == 0:
 		return nil
@@ -309,7 +312,11 @@ func consent(env Env, ui *ui, cmd *cli.Command, old, lock *packages.Lock) error 
 		return &exitError{
 			exitRefused, errors.New("there is nobody to ask, so nothing was fetched; with --yes it is done unasked"),
 		}
-	case !ui.ask(env.Stdin, "fetch and install "+count(len(lock.Packages), "package")+"?"):
+	case !ui.ask(whileGoing(ctx, env.Stdin), "fetch and install "+count(len(lock.Packages), "package")+"?"):
+		if ctx.Err() != nil {
+			fmt.Fprintln(ui.out)
+			return context.Cause(ctx)
+		}
 		ui.note("note", "nothing was changed")
 		return exit(exitRefused)
 	}

@@ -150,7 +150,11 @@ func (t *tenancy) install(
 	if err := t.showChange(ui, has, lock); err != nil {
 		return sandbox.Packages{}, err
 	}
-	if !ui.ask(t.env.Stdin, "the program needs this; fetch it?") {
+	if !ui.ask(whileGoing(ctx, t.env.Stdin), "the program needs this; fetch it?") {
+		if ended := interrupted(ctx); ended != nil {
+			fmt.Fprintln(ui.out)
+			return sandbox.Packages{}, ended
+		}
 		return sandbox.Packages{}, errors.New("the program was not run without " + strings.Join(needs, ", "))
 	}
 	if err := s.InstallWith(ctx, lock, w); err != nil {

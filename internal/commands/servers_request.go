@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,9 @@ import (
 	"strings"
 
 	"codemode/internal/bridge"
+	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
+	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/registry"
 	"codemode/internal/servers"
@@ -27,7 +30,7 @@ type adder struct {
 }
 
 // askable are the members of an entry that code may ask for: all of them say what is started, or what for.
-var askable = []string{"args", "command", "cwd", "description", "env", "headers", "sandbox", "type", "url"}
+var askable = []string{"type", "url", "command", "args", "cwd", "env", "headers", "description"}
 
 // Registry is where servers are looked up by name.
 func (a *adder) Registry() string {
@@ -61,15 +64,89 @@ func (a *adder) Propose(ctx context.Context, name string, entry json.RawMessage)
 			return p, fmt.Errorf("an entry has no %.80q here; there are %s", member, strings.Join(askable, ", "))
 		}
 	}
-	if err := errors.Join(t.isFree(name), t.judged(name, fields)); err != nil {
+	p.Name, p.File = name, t.ownFile(name)
+	if p.There = t.isThere(name, fields); p.There {
+		return p, nil
+	}
+	if err := errors.Join(t.isNew(name, fields), t.judged(name, fields)); err != nil {
 		return p, err
 	}
-	p.Name, p.File = name, t.ownFile(name)
+	_, p.Remote = fields["url"]
 	if p.Given, err = t.referredTo(name, fields); err != nil {
 		return p, err
 	}
-	p.Entry, err = json.Marshal(fields)
+	p.Entry, err = inOrder(fields)
 	return p, err
+}
+
+// inOrder is an entry with what is started at its beginning.
+func inOrder(fields map[string]any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for _, member := range askable {
+		value, there := fields[member]
+		if !there {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + member + `":`)
+		if err := e.Encode(value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// isNew refuses a server that would take the place of one that is there, in whatever file and state: its name, its name
+// in Python, or what it starts, under which policy and restrictions know it. It is for one tenant: all of them read the
+// folder it would be written to.
+func (t *tenancy) isNew(name string, fields map[string]any) error {
+	if e, err := config.Explain(settingsSource(t.env, t.cmd)); err != nil || len(e.Tenants) > 1 {
+		return errors.Join(err, errors.New("other tenants would have it, too; the user can add it: codemode servers add"))
+	}
+	if err := t.isFree(name); err != nil {
+		return errors.New(err.Error())
+	}
+	asked, err := t.readAsked(name, fields)
+	if err != nil {
+		return err
+	}
+	python := func(name string) string { return strings.ToLower(catalog.Aliases([]string{name})[name]) }
+	for _, e := range t.found.Entries {
+		switch {
+		case python(e.Server.Name) == python(name) || python(e.Written) == python(name):
+			return fmt.Errorf("server %q has that name in Python already; nothing was written", e.Server.Name)
+		case clientcfg.SameServer(asked, e), startsSame(asked.Server, e.Server):
+			return fmt.Errorf("server %q is the same already, whether it can be used or not; nothing was written", e.Server.Name)
+		}
+	}
+	return nil
+}
+
+// startsSame tells whether two entries start the same, whatever they give it.
+func startsSame(a, b config.Server) bool {
+	if a.URL != "" || b.URL != "" {
+		return a.URL == b.URL
+	}
+	return a.Command == b.Command && slices.Equal(a.Args, b.Args)
+}
+
+// readAsked is an entry as it would be read from its file.
+func (t *tenancy) readAsked(name string, fields map[string]any) (e clientcfg.Entry, err error) {
+	text, err := encodeEntry(name, fields)
+	if err != nil {
+		return e, err
+	}
+	read, problems := clientcfg.ReadOwn(t.ownFile(name), []byte(text), t.machine())
+	if len(problems) > 0 || len(read) != 1 {
+		return e, fmt.Errorf("the entry cannot be used: %w", errors.Join(errsOf(problems)...))
+	}
+	return read[0], nil
 }
 
 // offered is the entry of a server of the registry, which asks for nothing that must be typed.
@@ -94,23 +171,30 @@ func (t *tenancy) offered(ctx context.Context, name string) (map[string]any, err
 	return made.Fields, err
 }
 
+// isThere tells whether a server is configured already in these words.
+func (t *tenancy) isThere(name string, fields map[string]any) bool {
+	text, err := encodeEntry(name, fields)
+	if err != nil {
+		return false
+	}
+	data, err := readBounded(t.ownFile(name), int64(len(text)))
+	return err == nil && string(data) == text
+}
+
 // referredTo is what of the user's an entry refers to.
 func (t *tenancy) referredTo(name string, fields map[string]any) (list []string, err error) {
-	text, err := encodeEntry(name, fields)
+	read, err := t.readAsked(name, fields)
 	if err != nil {
 		return nil, err
 	}
-	read, problems := clientcfg.ReadOwn(t.ownFile(name), []byte(text), t.machine())
-	if len(problems) > 0 || len(read) != 1 {
-		return nil, fmt.Errorf("the entry cannot be used: %w", errors.Join(errsOf(problems)...))
-	}
-	for _, v := range clientcfg.Variables(read[0].Server) {
+	for _, v := range clientcfg.Variables(read.Server) {
 		list = append(list, "the variable "+v)
 	}
-	for _, s := range clientcfg.SecretNames(read[0].Server) {
+	for _, s := range clientcfg.SecretNames(read.Server) {
 		list = append(list, "the secret "+s)
 	}
-	return list, nil
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 func errsOf(problems []clientcfg.Problem) (list []error) {
@@ -126,11 +210,11 @@ func (a *adder) Add(ctx context.Context, p bridge.Proposal) error {
 	if err != nil {
 		return err
 	}
-	if err := t.isFree(p.Name); err != nil {
-		return err
-	}
 	var fields map[string]any
 	if err := json.Unmarshal(p.Entry, &fields); err != nil {
+		return err
+	}
+	if err := t.isNew(p.Name, fields); err != nil { // what was configured meanwhile counts
 		return err
 	}
 	text, err := encodeEntry(p.Name, fields)

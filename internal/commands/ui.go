@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -181,6 +182,14 @@ func (u *ui) put(from io.Reader, question string, answers ...string) string {
 		wrong = oneLine(quote(answer)) + " is no answer; "
 	}
 	return ""
+}
+
+// whileGoing reads from a terminal as long as ctx goes on; from anything else as it is.
+func whileGoing(ctx context.Context, from io.Reader) io.Reader {
+	if f, ok := from.(*os.File); ok && isTerminal(f) {
+		return untilDone{ctx, f}
+	}
+	return from
 }
 
 // typed reads a line, and nothing behind it, which is for the next question.

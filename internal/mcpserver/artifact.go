@@ -103,8 +103,9 @@ func (s *Server) artifactPage(id string, offset int64) (*mcp.ResourceContents, e
 		return nil, err
 	}
 	page = page[:n]
-	c := &mcp.ResourceContents{MIMEType: a.Type, Meta: mcp.Meta{
-		"codemode/name": a.Name, "codemode/bytes": a.Size, "codemode/sha256": a.SHA256, "codemode/offset": offset,
+	c := &mcp.ResourceContents{MIMEType: servedAs(a.Type), Meta: mcp.Meta{
+		"codemode/name": shownName(a.Name), "codemode/bytes": a.Size, "codemode/sha256": a.SHA256,
+		"codemode/offset": offset,
 	}}
 	text := visible.CutEnd(page[:min(n, pageSize)])
 	if utf8.Valid(text) && visible.Text(string(text)) == string(text) && isText(a.Type) {
@@ -117,6 +118,23 @@ func (s *Server) artifactPage(id string, offset int64) (*mcp.ResourceContents, e
 	}
 	return c, nil
 }
+
+// servedAs is the type that a client is told: nothing that it would draw, or run, as code has made it. An image is in
+// its run's result, decoded and encoded again.
+func servedAs(kind string) string {
+	switch {
+	case kind == "image/svg+xml" || kind == "text/html" || strings.HasPrefix(kind, "application/xhtml"):
+		return "text/plain"
+	case strings.HasPrefix(kind, "image/"):
+		return "application/octet-stream"
+	}
+	return kind
+}
+
+// maxShownName is how many bytes of an artifact's name a client is told.
+const maxShownName = 200
+
+func shownName(name string) string { return visible.Line(visible.Clip(name, maxShownName)) }
 
 func isText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || kind == "image/svg+xml" || strings.HasPrefix(kind, "application/json")
@@ -133,7 +151,7 @@ func (s *Server) link(result *mcp.CallToolResult, list []artifact.Artifact) {
 			}
 		}
 		result.Content = append(result.Content, &mcp.ResourceLink{
-			URI: a.URI(), Name: visible.Line(a.Name), MIMEType: a.Type, Size: &a.Size,
+			URI: a.URI(), Name: shownName(a.Name), MIMEType: servedAs(a.Type), Size: &a.Size,
 			Meta: mcp.Meta{"codemode/sha256": a.SHA256},
 		})
 	}

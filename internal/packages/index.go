@@ -3,6 +3,7 @@ package packages
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,35 +39,43 @@ type indexFile struct {
 	Hashes map[string]string `json:"hashes"`
 }
 
-// files are an index's of a package; none where it cannot be asked.
-func (s *Store) files(ctx context.Context, w Wish, name string) []indexFile {
+// files are an index's of a package; none of one that it does not have, or lists in pages alone. The error is why it
+// could not be asked.
+func (s *Store) files(ctx context.Context, w Wish, name string) ([]indexFile, error) {
 	if w.Index == NoIndex {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, indexTime)
 	defer cancel()
 	address, err := url.JoinPath(w.Index, Normal(name), "/")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	req.Header.Set("Accept", simpleJSON)
 	answer, err := s.Client.Do(req)
 	if err != nil {
-		return nil
+		var at *url.Error
+		if errors.As(err, &at) { // whose text has the address
+			err = at.Err
+		}
+		return nil, err
 	}
 	defer answer.Body.Close()
 	var page struct {
 		Files []indexFile `json:"files"`
 	}
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNotFound {
+		return nil, fmt.Errorf("it answered %s", answer.Status)
+	}
 	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), simpleJSON) ||
 		json.NewDecoder(io.LimitReader(answer.Body, maxIndexPage)).Decode(&page) != nil {
-		return nil
+		return nil, nil
 	}
-	return page.Files
+	return page.Files, nil
 }
 
 // describe adds to a lock what the index tells of its wheels. What it does not tell is not shown.
@@ -83,7 +92,8 @@ func (s *Store) describe(ctx context.Context, l *Lock, index string) {
 			continue
 		}
 		g.Go(func() error {
-			for _, f := range s.files(ctx, Wish{Index: index}, name) {
+			files, _ := s.files(ctx, Wish{Index: index}, name) // what is not told is not shown
+			for _, f := range files {
 				if f.Name == w.Name && f.Hashes["sha256"] == w.Hashes["sha256"] {
 					w.Size, w.Upload = max(f.Size, 0), f.Upload
 				}
@@ -97,7 +107,8 @@ func (s *Store) describe(ctx context.Context, l *Lock, index string) {
 // isYoung tells whether a version appeared after a moment.
 func (s *Store) isYoung(ctx context.Context, w Wish, requirement, version string, cutoff time.Time) bool {
 	name := Named(requirement)
-	for _, f := range s.files(ctx, w, name) {
+	files, _ := s.files(ctx, w, name) // pip says why
+	for _, f := range files {
 		if isOf(f.Name, name, version) && !f.Upload.IsZero() && f.Upload.After(cutoff) {
 			return true
 		}
@@ -120,7 +131,11 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 		return nil
 	}
 	name, asked := m[1], m[3]
-	files := s.files(ctx, w, name)
+	files, err := s.files(ctx, w, name)
+	if err != nil {
+		return hint.New(fmt.Sprintf("%s cannot be asked for %q: %v; nothing was added", w.source(), name, err),
+			"proxies are those of HTTPS_PROXY and NO_PROXY; another index: --index, or packages.index in config.toml")
+	}
 	var young []string
 	var newest time.Time
 	wheels, yanked := 0, 0

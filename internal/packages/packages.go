@@ -161,7 +161,15 @@ func (s *Store) replace(ctx context.Context, file string, lock, old *Lock) error
 	if err := s.unchanged(old); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(file, tempName, lock.encode()); err != nil {
+	if len(lock.Packages) == 0 {
+		err = os.Remove(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	} else {
+		err = atomicfile.Write(file, tempName, lock.encode())
+	}
+	if err != nil {
 		return fmt.Errorf("writing the lock of packages: %w", err)
 	}
 	s.prune()

@@ -101,6 +101,9 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 // source is where a wish is looked for, for people.
 func (w Wish) source() string {
 	if w.Index == NoIndex {
+		if len(w.FindLinks) == 0 {
+			return "no index and no folder"
+		}
 		return strings.Join(w.FindLinks, ", ")
 	}
 	return public(w.Index)

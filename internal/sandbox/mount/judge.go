@@ -15,7 +15,17 @@ var credentials = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".git-credentials", ".npmrc",
 	".pypirc", ".vault-token", ".config/gcloud", ".config/gh", ".config/git/credentials", ".config/op",
 	".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", "snap/firefox",
-	"Library/Keychains", "Library/Cookies", ".claude", ".codex",
+	"Library/Keychains", "Library/Cookies", ".claude", ".codex", ".cargo/credentials.toml",
+	".cargo/credentials", ".oci", ".config/rclone", ".config/glab-cli", ".config/containers", ".terraform.d",
+	".m2/settings.xml", ".m2/settings-security.xml", ".cache/huggingface/token", ".huggingface", ".kaggle",
+	".fly", ".config/sops", ".local/share/kwalletd", ".config/github-copilot", ".config/microsoft-edge",
+	".config/BraveSoftware", ".config/vivaldi", ".config/opera", ".thunderbird", ".bitcoin", ".ethereum",
+	".electrum", ".config/Signal", ".config/Slack", ".config/discord", ".config/Bitwarden",
+	".config/keepassxc", ".local/share/atuin", ".config/vercel", ".local/share/com.vercel.cli",
+	".config/netlify", ".wrangler", ".config/.wrangler", ".snowflake", ".pulumi", ".config/doctl",
+	".config/heroku", ".config/stripe", ".config/hub", ".config/pypoetry", ".gem/credentials",
+	".composer/auth.json", ".config/composer/auth.json", ".nuget/NuGet", ".boto", ".s3cfg",
+	".config/rsconnect",
 }
 
 // started are what of a home other programs start, which nobody may change.
@@ -178,7 +188,8 @@ func (f files) related(a, b string) bool {
 // secrets are what holds keys and passwords in many folders, at their top.
 var secrets = []string{
 	".env", ".env.local", ".env.development", ".env.test", ".env.production", ".envrc", ".netrc", ".npmrc", ".pypirc",
-	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "key.pem",
+	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "id_ecdsa_sk",
+	"id_ed25519_sk", "id_dsa", "key.pem", "server.pem", "terraform.tfstate", "terraform.tfvars",
 	"private.pem", "private.key", "server.key", "credentials.json", "service-account.json", "secrets.json",
 	"secrets.yaml", "secrets.yml",
 }

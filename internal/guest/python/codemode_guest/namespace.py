@@ -90,7 +90,7 @@ class Namespace:
         return self._state
 
     def _attach(self, state):
-        state.attach(self._channel, {"display": self._given["display"], **self._artifacts()})
+        state.attach(self._channel, {"display": self._given["display"], **self._artifacts()}, self._give)
         with self._lock:
             updates, self._updates = self._updates, []
             self._state = state

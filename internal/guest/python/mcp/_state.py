@@ -34,10 +34,14 @@ class Context:
 context = Context()
 
 
-def attach(channel, given=None):
-    """Talk to the host through this channel; the first call of all. given: more names that code finds in place."""
+def attach(channel, given=None, give=None):
+    """Talk to the host through this channel; the first call of all. given: more names that code finds in place.
+
+    give puts names in place for the run that is under way.
+    """
     context.catalog.channel = channel
     context.given = given or {}
+    context.give = give or (lambda names: None)
 
 
 def update(news):

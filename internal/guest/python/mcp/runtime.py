@@ -130,7 +130,7 @@ async def call_tool(server, tool, arguments=None):
 
 
 async def request_server(server, reason):
-    """Ask the user to add a server, and return it; PolicyError for a no, or where nobody can be asked.
+    """Ask the user to add a server, and return it, as mcp_NAME is it then; PolicyError for a no, or nobody to ask.
 
     server is its name in the MCP registry, "io.github.someone/server", or an entry with a name of yours:
     {"name": "notes", "command": "npx", "args": ["-y", "PACKAGE"]}, or {"name": "docs", "url": "https://…"}.
@@ -140,12 +140,14 @@ async def request_server(server, reason):
         entry = dict(server)
         query = {"name": entry.pop("name", None), "entry": entry, "reason": reason}
     if not isinstance(query["name"], str) or not isinstance(reason, str):
-        raise MCPError("request_server takes a server's name, or an entry with a name, and a reason: strings")
+        raise MCPError("request_server takes a server's name or an entry with a \"name\", and a reason; all of these are strings")
     try:
         added = await _catalog.channel.request("servers/add", query)
     except Exception as error:
         raise from_remote(error) or error from None
-    return _context.servers[added["name"]]
+    module = _context.servers[added["name"]]
+    _context.give({f"mcp_{_catalog.find(added['name']).alias}": module})
+    return module
 
 
 def capability_summary():

@@ -69,7 +69,7 @@ class TestNamespace(unittest.TestCase):
         given = {"display": "display", **self.names._artifacts()}
         self.assertEqual(
             self.state.log,
-            [("attach", "channel", given), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
+            [("attach", "channel", given, self.names._give), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
         )
 
     def test_names_in_nested_functions(self):

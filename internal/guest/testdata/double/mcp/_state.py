@@ -5,7 +5,7 @@ log = []
 servers = []
 
 
-def attach(to, given):
+def attach(to, given, give):
     global channel
     channel = to
 

@@ -59,6 +59,7 @@ def watches():
     for count, _ in enumerate(enter(epolls, files, range(150, 250))):
         if count == 16384:
             say_over()
+    return epolls
 
 
 def waiting_watches():
@@ -94,5 +95,5 @@ def ordinary():
     os._exit(0)
 
 
-globals()[os.environ["CODEMODE_TEST_QUOTA"]]()
+held = globals()[os.environ["CODEMODE_TEST_QUOTA"]]()  # until it is ended
 time.sleep(60)

@@ -76,6 +76,9 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.Raw
 	case len(c.Tool) > maxAskedName:
 		return nil, tooLong("tools/call", "tool's name", c.Tool, maxAskedName)
 	}
+	if c.Progress {
+		ctx = l.withTeller(ctx, m.ID)
+	}
 	p, no := l.admit(ctx, c)
 	return l.perform(ctx, t, c, p, no)
 }
@@ -179,7 +182,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	e := p.run.stats.begin(c.Server, c.Tool, c.Arguments, p.reads)
 	began := time.Now()
-	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e}), c, p)
+	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e, tellerIn(ctx)}), c, p)
 	result, err := p.send(told)
 	how, took := endingOf(result, err), time.Since(began)
 	l.endCall(ctx, span, c, how, err, took)

@@ -79,7 +79,8 @@ type underWay struct {
 	live  *live
 	run   *run
 	call  guest.ToolCall
-	entry *entry // in the run's callStats
+	entry *entry                  // in the run's callStats
+	tell  func(upstream.Progress) // the guest, of the call's progress; nil where it does not want to know
 }
 
 type underWayKey struct{}
@@ -197,23 +198,4 @@ func (u *underWay) askNow(
 	}
 	u.run.recordAsked(server, tool, request, response, err, time.Since(began))
 	return response, err
-}
-
-// maxReport is how many bytes are told of what a server says of its progress.
-const maxReport = 300
-
-// callProgress is told what a server says of the progress of a call.
-func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Progress) {
-	u := callIn(ctx)
-	if u == nil || u.run.req.Progress == nil {
-		return
-	}
-	text := fmt.Sprintf("%s.%s: %g", visible.Name(server), visible.Name(u.call.Tool), p.Done)
-	if p.Total > 0 {
-		text += fmt.Sprintf(" of %g", p.Total)
-	}
-	if p.Message != "" {
-		text += ": " + visible.Line(visible.Clip(p.Message, maxReport))
-	}
-	u.run.req.Progress(text)
 }

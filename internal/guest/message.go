@@ -12,6 +12,7 @@ const (
 	MethodRun        = "run"        // request: Run -> RunResult
 	MethodInterrupt  = "interrupt"  // notification: Interrupt
 	MethodCatalog    = "catalog"    // notification: CatalogUpdate
+	MethodProgress   = "progress"   // notification: Progress, of a request of the guest's
 	MethodCheck      = "check"      // request: Check -> Checked; only ever to a guest that is never sent a run
 )
 
@@ -187,6 +188,17 @@ type ToolCall struct {
 	Server    string          `json:"server"` // real name
 	Tool      string          `json:"tool"`   // real name
 	Arguments json.RawMessage `json:"arguments"`
+	Progress  bool            `json:"progress,omitempty"` // the guest wants to be told of it (MethodProgress)
+}
+
+// Progress is what a server has said last of a request under way. Done is there but for a task, of which there is a
+// status.
+type Progress struct {
+	ID      int64    `json:"id"`
+	Status  string   `json:"status,omitempty"` // of a task: working or input_required
+	Done    *float64 `json:"progress,omitempty"`
+	Total   float64  `json:"total,omitempty"`
+	Message string   `json:"message,omitempty"`
 }
 
 // ServerRequest is a request to a server that is no call of a tool: one of a few methods of MCP, such as

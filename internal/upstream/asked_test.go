@@ -261,7 +261,7 @@ func TestServerTells(t *testing.T) {
 	if _, err := f.Call(context.WithValue(t.Context(), callName{}, "call"), "stub", "lines", args); err != nil {
 		t.Fatal(err)
 	}
-	if p := <-told; p != (Progress{1, 2, "half"}) {
+	if p := <-told; p != (Progress{Done: 1, Total: 2, Message: "half"}) {
 		t.Errorf("told %+v", p)
 	}
 	f.waitForLog("is left out for a minute")

@@ -358,6 +358,7 @@ func (c *calls) retire(id int64, fill func(*slot)) (req request, ok bool) {
 type Progress struct {
 	Done, Total float64 // Total is 0 where it is not known
 	Message     string
+	Status      string // of the task that the call was answered with; of it, nothing but the message is said
 }
 
 // progress moves the end of a call, and hands on what its server says.
@@ -370,7 +371,8 @@ func (c *calls) progress(params gjson.Result) {
 	})
 	if of != nil {
 		c.told(of.ctx, Progress{
-			params.Get("progress").Float(), params.Get("total").Float(), params.Get("message").String(),
+			Done: params.Get("progress").Float(), Total: params.Get("total").Float(),
+			Message: params.Get("message").String(),
 		})
 	}
 }

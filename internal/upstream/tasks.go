@@ -57,7 +57,7 @@ type task struct {
 	rounds         int             // of them
 	ends, last     time.Time       // as of a slot; zero is never
 	limit          time.Duration
-	shown          string // its message that was told last
+	shown          Progress // told last
 }
 
 // settled is the result of a call: the answer itself, or, where that is a task, what comes of it. An answer of another
@@ -90,7 +90,7 @@ func (sess *session) finishTask(
 		now := gjson.ParseBytes(answer)
 		state := fmt.Sprint(now.Get("status"), "\x00", now.Get("statusMessage"), "\x00", now.Get("lastUpdatedAt"))
 		if state != was { // whatever changes is progress
-			t.moves(ctx, now.Get("statusMessage").String())
+			t.moves(ctx, now.Get("status").String(), now.Get("statusMessage").String())
 		}
 		was = state
 		switch status := now.Get("status").String(); status {
@@ -128,15 +128,16 @@ func (sess *session) finishTask(
 }
 
 // moves says what is told of a task, and that it goes on.
-func (t *task) moves(ctx context.Context, message string) {
+func (t *task) moves(ctx context.Context, status, message string) {
 	if t.limit > 0 {
 		if t.ends = time.Now().Add(t.limit); t.ends.After(t.last) {
 			t.ends = t.last
 		}
 	}
-	if message != "" && message != t.shown {
-		t.shown = message
-		t.calls.told(ctx, Progress{Message: message})
+	goesOn := status == "working" || status == "input_required"
+	if p := (Progress{Message: message, Status: status}); goesOn && p != t.shown {
+		t.shown = p
+		t.calls.told(ctx, p)
 	}
 }
 

@@ -39,6 +39,7 @@ class Channel:
         self._reader = Reader(fd, self._dispatch, at_end)
         self._next = count(1).__next__  # one C call: threads and signal handlers may ask at any moment
         self._waiting = {}  # id -> what takes the answer
+        self._told = {}  # id -> what takes that which is said before the answer
         self.max_message = 64 << 20
 
     def start(self):
@@ -76,7 +77,7 @@ class Channel:
         try:
             answer = await future
         finally:
-            self._forget(ident)
+            self.forget(ident)
         return _result(answer)
 
     def request_sync(self, method, params):
@@ -87,7 +88,7 @@ class Channel:
             try:
                 self._reader.lead(box)
             finally:
-                self._forget(ident)
+                self.forget(ident)
             return _result(box[0])
         answered = allocate_lock()
         answered.acquire()
@@ -101,8 +102,26 @@ class Channel:
         try:
             answered.acquire()
         finally:
-            self._forget(ident)
+            self.forget(ident)
         return _result(box[0])
+
+    def begin(self, method, params, told=None, answered=None):
+        """Ask the host, and wait for nothing."""
+        from .pending import Pending
+
+        return Pending(self, method, params, told, answered)
+
+    def ask(self, method, params, take, told=None):
+        """Ask the host; take is called with its answer, told with what comes before that, by whoever reads."""
+        ident = self._ask(method, params, take, told)
+        self._reader.rouse()
+        return ident
+
+    def forget(self, ident):
+        """Stop to wait; tells the host where it has not answered yet."""
+        if self._waiting.pop(ident, None) is not None and not self._outbox.forked:
+            self.notify("cancel", {"id": ident})
+        self._told.pop(ident, None)
 
     def _alone(self, loop):
         """Whether nothing but the caller's task could go on before the answer, so that it may as well block.
@@ -131,14 +150,16 @@ class Channel:
         error = wire.dumps({"code": code, "message": message})
         self._outbox.send(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (wire.dumps(ident), error))
 
-    def _ask(self, method, params, take):
+    def _ask(self, method, params, take, told=None):
         ident = self._next()
         line = self._line(b'{"jsonrpc":"2.0","id":%d,"method":%%b,"params":%%b}' % ident, method, params)
+        if told is not None:
+            self._told[ident] = told
         self._waiting[ident] = take
         try:
             self._outbox.send(line)
         except BaseException:
-            self._forget(ident)
+            self.forget(ident)
             raise
         return ident
 
@@ -149,11 +170,6 @@ class Channel:
         if len(line) >= self.max_message:
             raise ValueError(f"a message of {len(line):,} bytes is too long: at most {self.max_message:,} bytes fit")
         return line
-
-    def _forget(self, ident):
-        """Stop to wait; tells the host where it has not answered yet."""
-        if self._waiting.pop(ident, None) is not None and not self._outbox.forked:
-            self.notify("cancel", {"id": ident})
 
     # For the reader.
 
@@ -170,9 +186,15 @@ class Channel:
         if method is None:
             take = self._waiting.pop(message.get("id"), None)
             if take is not None:
+                self._told.pop(message["id"], None)
                 take(message)
         elif "id" in message:
             self._inbox.put(message)
+        elif method == "progress":
+            said = message.get("params") or {}
+            told = self._told.get(said.get("id"))
+            if told is not None:
+                told(said)
         elif method in self._handlers:
             self._handlers[method](message.get("params") or {})
 
@@ -182,6 +204,7 @@ class Channel:
         except OSError:
             pass  # the same descriptor as the outbox's
         self._waiting.clear()
+        self._told.clear()
 
 
 def _result(answer):

@@ -5,6 +5,7 @@ from _weakref import ref
 
 from ._binding import bind, bind_dict
 from ._errors import MCPError, from_remote
+from ._tasks import Tasks
 from ._values import value_of
 
 
@@ -15,6 +16,7 @@ class Calls:
         self._catalog = catalog
         self._unawaited = {}  # ticket -> (name, reference to the coroutine)
         self._asked_again = set()  # names of servers
+        self.tasks = Tasks()
 
     def by_alias(self, name, alias, args, kwargs, finish):
         """Return a coroutine that calls a tool as a function. What is wrong with a call is raised at once, unless
@@ -25,6 +27,18 @@ class Calls:
             return self._track(label, self._load_and_call, name, alias, args, kwargs, finish)
         tool, arguments = self._bound(server, tool_by_alias, alias, bind, args, kwargs)
         return self._track(label, self._call, server, tool, arguments, finish)
+
+    def start(self, server, find, name, bind, *given):
+        """Send a call, found and bound so, and return it as a Task. A server that is not loaded is waited for."""
+        server = self._catalog.having(self._catalog.loaded_sync(server), name)
+        tool, arguments = self._bound(server, find, name, bind, *given)
+        return self.tasks.start(self._catalog.channel, server, tool, arguments)
+
+    def start_by_name(self, server, tool, arguments):
+        """start, by the real names, or the aliases; arguments are the schema's."""
+        if arguments is not None and not hasattr(arguments, "items"):
+            raise MCPError(f"arguments must be a dict, not {arguments!r}")
+        return self.start(server, tool_by_name, tool, bind_dict, {} if arguments is None else arguments)
 
     async def by_name(self, server, tool, arguments, finish):
         """Call a tool by the real names, or the aliases; arguments are the schema's."""
@@ -96,6 +110,7 @@ class Calls:
 
     def end_run(self):
         """One note for each tool that was called and not awaited. Of coroutines in variables the runner tells."""
+        notes = self.tasks.end_run()
         unawaited, self._unawaited = self._unawaited, {}
         held = list(vars(sys.modules["__main__"]).values())
         labels = []
@@ -103,7 +118,7 @@ class Calls:
             coroutine = reference()  # None once it is destroyed
             if coroutine is None or not any(value is coroutine for value in held):
                 labels.append(label)
-        return [f"`{label}()` was never awaited: write `await {label}(…)`" for label in dict.fromkeys(labels)]
+        return notes + [f"`{label}()` was never awaited: write `await {label}(…)`" for label in dict.fromkeys(labels)]
 
 
 def tool_by_alias(server, name):

@@ -239,7 +239,7 @@ def _uses(node):
                     modules[name.asname or name.name] = name.name
                 elif part.module.startswith("mcp.servers.") and name.name != "*":
                     uses[part.module[len("mcp.servers.") :], name.name] = True
-    spaces = {id(part.value) for part in ast.walk(node) if isinstance(part, _ast.Attribute) and part.attr != "raw"}
+    spaces = {id(part.value) for part in ast.walk(node) if isinstance(part, _ast.Attribute) and part.attr not in ("raw", "start")}
     for part in ast.walk(node):
         if isinstance(part, _ast.Attribute):
             server = _server(part.value, modules)
@@ -247,7 +247,7 @@ def _uses(node):
                 continue  # mcp_x.resources.read is no tool
             if server and part.attr not in ("TOOLS", "TOOL_MAP") and not part.attr.startswith("__"):
                 uses[server, part.attr] = True
-        elif isinstance(part, _ast.Call) and _called(part.func) == "call_tool":
+        elif isinstance(part, _ast.Call) and _called(part.func) in ("call_tool", "start_tool"):
             given = [arg.value for arg in part.args[:2] if isinstance(arg, _ast.Constant)]
             if len(given) == 2 and all(type(name) is str for name in given):
                 uses[tuple(given)] = True

@@ -8,13 +8,14 @@ resources and prompts name is there beside a tool of that name, or is it when it
 import sys
 
 from . import _docs
+from ._binding import bind
 from ._calls import no_tool, raw, tool_by_alias, tool_by_name, value
 
 _Module = type(sys)
 
 
 class ToolFunction:
-    """A tool as an async function. raw(…) returns the untouched CallToolResult."""
+    """A tool as an async function. raw(…) returns the untouched CallToolResult, start(…) a task."""
 
     __slots__ = ("_context", "_server", "_alias")
 
@@ -29,6 +30,10 @@ class ToolFunction:
     def raw(self, /, *args, **kwargs):
         """Call the tool; return the result as the server sent it."""
         return self._context.calls.by_alias(self._server, self._alias, args, kwargs, raw)
+
+    def start(self, /, *args, **kwargs):
+        """Start a call and go on: return a task, whose result `await task` is."""
+        return self._context.calls.start(self._server, tool_by_alias, self._alias, bind, args, kwargs)
 
     def __get__(self, instance, owner=None):
         return self  # makes it a routine to inspect and pydoc; an attribute of a class stays what it is

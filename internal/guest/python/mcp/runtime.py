@@ -30,6 +30,7 @@ __all__ = [
     "save_tool",
     "search_tool_docs",
     "search_tool_docs_sync",
+    "start_tool",
 ]
 
 _MOST = 20  # documents of one search
@@ -127,6 +128,11 @@ async def search_tool_docs(query, *, limit=None, detail="summary"):
 async def call_tool(server, tool, arguments=None):
     """Call a tool by the real names of server and tool, with a dict of arguments; return its value."""
     return await _context.calls.by_name(server, tool, arguments, value)
+
+
+def start_tool(server, tool, arguments=None):
+    """Start a call by the real names of server and tool, and go on: return a task, whose result `await task` is."""
+    return _context.calls.start_by_name(server, tool, arguments)
 
 
 async def request_server(server, reason):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"codemode/internal/clientcfg/jsonc"
+	"codemode/internal/clientcfg/textpos"
 )
 
 // largeFile is the size from which most of a file is passed over: ~/.claude.json grows to tens of MB of
@@ -37,7 +38,7 @@ func (f *file) parseJSON(data []byte) (node, place, error) {
 			fmt.Errorf("%s rejects files with comments or trailing commas", f.client.Title),
 		)
 	}
-	if isBlank(plain) {
+	if textpos.IsBlank(plain) {
 		return node{}, place{}, errEmpty
 	}
 	if root, err = r.read(plain, len(data) > largeFile); err != nil {

@@ -1,12 +1,12 @@
 package clientcfg
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"codemode/internal/clientcfg/textpos"
 	"codemode/internal/config"
 )
 
@@ -48,7 +48,7 @@ func (f *file) parse(data []byte) {
 	}
 	var at place
 	switch ext := filepath.Ext(f.path); {
-	case isBlank(data):
+	case textpos.IsBlank(data):
 		err = errEmpty
 	case ext == ".toml":
 		f.root, at, err = parseTOML(data)
@@ -68,8 +68,6 @@ func (f *file) parse(data []byte) {
 
 // errEmpty is of a file that has nothing but white space and comments.
 var errEmpty = errors.New("it is empty")
-
-func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // tables reads every table of servers that the file has.
 func (f *file) tables() {

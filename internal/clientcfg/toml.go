@@ -5,57 +5,50 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"codemode/internal/clientcfg/tomldoc"
+
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// parseTOML reads TOML into the tree that JSON makes, so that entries are read one way.
+// parseTOML makes of TOML the tree that JSON makes, so that entries are read one way.
 func parseTOML(data []byte) (node, place, error) {
-	var doc map[string]any
-	if err := toml.Unmarshal(data, &doc); err != nil { // the parser below does not know what may not be twice
+	doc, err := tomldoc.Parse(data)
+	if err != nil {
 		var at place
-		var de *toml.DecodeError
-		if errors.As(err, &de) {
-			at.line, at.column = de.Position()
+		var te *tomldoc.Error
+		if errors.As(err, &te) {
+			at = place{te.Line, te.Column}
 		}
-		return node{}, at, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
+		return node{}, at, err
 	}
 	t := tomlTree{cursor: cursor{data: data}}
 	root := node{value: &object{}, place: place{1, 1}}
-	table := root
-	t.parser.Reset(data)
-	for t.parser.NextExpression() {
-		switch e := t.parser.Expression(); e.Kind {
-		case unstable.Table:
-			table = t.descend(root, e, false)
-		case unstable.ArrayTable:
-			table = t.descend(root, e, true)
-		case unstable.KeyValue:
-			t.set(table, e)
+	for _, s := range doc.Sections {
+		table := t.descend(root, s)
+		for _, p := range s.Pairs {
+			t.set(table, p)
 		}
 	}
-	return root, place{}, t.parser.Error()
+	return root, place{}, nil
 }
 
-type tomlTree struct {
-	parser unstable.Parser
-	cursor cursor
-}
+type tomlTree struct{ cursor cursor }
 
 // descend finds or makes the table that a header names. The last name of an array's header makes an item.
-func (t *tomlTree) descend(n node, e *unstable.Node, array bool) node {
-	for it := e.Key(); it.Next(); {
+func (t *tomlTree) descend(n node, s tomldoc.Section) node {
+	for i, name := range s.Name {
+		item := s.Array && i == len(s.Name)-1
 		var fresh any = &object{}
-		if array && it.IsLast() {
+		if item {
 			fresh = &list{}
 		}
-		n = t.child(n, it.Node(), fresh)
+		n = t.child(n, name, s.Starts[i], fresh)
 		l, ok := n.value.(*list)
 		if !ok {
 			continue
 		}
-		if array && it.IsLast() {
-			l.items = append(l.items, node{value: &object{}, place: t.place(it.Node())})
+		if item {
+			l.items = append(l.items, node{value: &object{}, place: t.cursor.place(s.Starts[i])})
 		}
 		n = l.items[len(l.items)-1]
 	}
@@ -63,12 +56,11 @@ func (t *tomlTree) descend(n node, e *unstable.Node, array bool) node {
 }
 
 // child is the member of that name; it is made where there is none.
-func (t *tomlTree) child(n node, key *unstable.Node, fresh any) node {
-	name := string(key.Data)
+func (t *tomlTree) child(n node, name string, start int, fresh any) node {
 	if c, ok := n.get(name); ok {
 		return c
 	}
-	at := t.place(key)
+	at := t.cursor.place(start)
 	c := node{value: fresh, place: at}
 	if o, ok := n.value.(*object); ok {
 		o.members = append(o.members, member{name, at, c})
@@ -76,47 +68,42 @@ func (t *tomlTree) child(n node, key *unstable.Node, fresh any) node {
 	return c
 }
 
-func (t *tomlTree) set(n node, e *unstable.Node) {
-	for it := e.Key(); it.Next(); {
-		if !it.IsLast() {
-			n = t.child(n, it.Node(), &object{})
-			continue
-		}
-		at := t.place(it.Node())
-		value := t.value(e.Value(), at)
-		if o, ok := n.value.(*object); ok {
-			o.members = append(o.members, member{string(it.Node().Data), at, value})
-		}
+func (t *tomlTree) set(n node, p tomldoc.Pair) {
+	last := len(p.Name) - 1
+	for i, name := range p.Name[:last] {
+		n = t.child(n, name, p.Starts[i], &object{})
+	}
+	at := t.cursor.place(p.Starts[last])
+	value := t.value(p.Value, at)
+	if o, ok := n.value.(*object); ok {
+		o.members = append(o.members, member{p.Name[last], at, value})
 	}
 }
 
-func (t *tomlTree) value(e *unstable.Node, at place) node {
+// value is placed where it begins; an array, where its key does.
+func (t *tomlTree) value(v tomldoc.Value, at place) node {
 	n := node{place: at}
-	if e.Raw.Length > 0 {
-		n.place = t.place(e)
+	if v.Start >= 0 {
+		n.place = t.cursor.place(v.Start)
 	}
-	switch e.Kind {
+	switch v.Kind {
 	case unstable.InlineTable:
 		n.value = &object{}
-		for it := e.Children(); it.Next(); {
-			t.set(n, it.Node())
+		for _, p := range v.Pairs {
+			t.set(n, p)
 		}
 	case unstable.Array:
 		l := &list{}
-		for it := e.Children(); it.Next(); {
-			if it.Node().Kind != unstable.Comment {
-				l.items = append(l.items, t.value(it.Node(), n.place))
-			}
+		for _, item := range v.Items {
+			l.items = append(l.items, t.value(item, n.place))
 		}
 		n.value = l
 	case unstable.Bool:
-		n.value = string(e.Data) == "true"
+		n.value = v.Text == "true"
 	case unstable.Integer, unstable.Float:
-		n.value = json.Number(strings.ReplaceAll(string(e.Data), "_", ""))
+		n.value = json.Number(strings.ReplaceAll(v.Text, "_", ""))
 	default: // strings and times
-		n.value = string(e.Data)
+		n.value = v.Text
 	}
 	return n
 }
-
-func (t *tomlTree) place(e *unstable.Node) place { return t.cursor.place(int(e.Raw.Offset)) }

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
-	"codemode/internal/lazyregexp"
+	"codemode/internal/clientcfg/yamldoc"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -18,29 +16,22 @@ const (
 	maxDepth = 1000
 )
 
-var yamlLine = lazyregexp.New(`^yaml: line (\d+): `)
-
-// parseYAML reads the first document of a YAML file into the tree that JSON makes.
+// parseYAML makes of the first document of a YAML file the tree that JSON makes.
 func parseYAML(data []byte) (node, place, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	doc, err := yamldoc.Parse(data)
+	if err != nil {
 		var at place
-		text := err.Error()
-		if m := yamlLine().FindStringSubmatch(text); m != nil {
-			at.line, _ = strconv.Atoi(m[1])
-			text = text[len(m[0]):]
+		var ye *yamldoc.Error
+		if errors.As(err, &ye) {
+			at.line = ye.Line
 		}
-		text = strings.TrimPrefix(text, "yaml: ")
-		if strings.HasPrefix(text, "unknown anchor") {
-			text = "an alias has no anchor" // its name may be a password that begins with an asterisk
-		}
-		return node{}, at, errors.New(text)
+		return node{}, at, err
 	}
-	if len(doc.Content) == 0 {
+	if doc.Root == nil {
 		return node{}, place{}, nil
 	}
 	y := yamlTree{left: maxNodes}
-	n := y.node(doc.Content[0], 0)
+	n := y.node(doc.Root, 0)
 	if y.left < 0 {
 		return node{}, place{}, fmt.Errorf("it has more than %d values", maxNodes)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"codemode/internal/clientcfg/textpos"
 )
 
 // around is how many lines a diff shows before and after a change.
@@ -57,7 +59,7 @@ func compare(before, after []byte) comparison {
 	for same < min(len(before), len(after)) && before[same] == after[same] {
 		same++
 	}
-	start := back(before, min(lineStart(before, same), lineStart(after, same)), around)
+	start := back(before, min(textpos.LineStart(before, same), textpos.LineStart(after, same)), around)
 	c := comparison{skipped: bytes.Count(before[:start], []byte("\n"))}
 	before, after = before[start:], after[start:]
 	same = 0
@@ -70,7 +72,7 @@ func compare(before, after []byte) comparison {
 	}
 	shown := 0
 	for range around {
-		shown = nextLine(tail, shown)
+		shown = textpos.NextLine(tail, shown)
 	}
 	cut := len(tail) - shown
 	x, y := lines(before[:len(before)-cut]), lines(after[:len(after)-cut])
@@ -81,7 +83,7 @@ func compare(before, after []byte) comparison {
 // back is where the line begins that is n lines before the one that begins at an offset.
 func back(src []byte, at, n int) int {
 	for range n {
-		at = lineStart(src, max(0, at-1))
+		at = textpos.LineStart(src, max(0, at-1))
 	}
 	return at
 }

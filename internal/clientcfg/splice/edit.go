@@ -32,9 +32,6 @@ func splice(prefix string, src []byte, edits []edit) []byte {
 	return append(out, src[at:]...)
 }
 
-// span is where a part of a text is.
-type span struct{ start, end int }
-
 // refuse is a RefusedError at an offset.
 func refuse(src []byte, at int, reason string) error {
 	before := src[:min(at, len(src))]
@@ -64,12 +61,6 @@ func lineEnd(src []byte) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-// indentation is the white space that begins the line of an offset.
-func indentation(src []byte, at int) string {
-	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // spaceBefore is where the white space before an offset begins.

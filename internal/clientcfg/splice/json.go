@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"codemode/internal/clientcfg/jsonc"
+	"codemode/internal/clientcfg/textpos"
 )
 
 // jsonTree is a JSON document, of which the members of the root are known, and those of others once asked for:
@@ -18,21 +19,21 @@ type jsonTree struct {
 	plain  []byte        // without comments and trailing commas, which are blank
 	extras []jsonc.Extra // those, in order
 	empty  bool          // it has no value
-	root   span
-	known  map[span][]member
+	root   textpos.Span
+	known  map[textpos.Span][]member
 	layout layout
 }
 
 // member is a member of a JSON object.
 type member struct {
 	name  string
-	key   span
-	value span
+	key   textpos.Span
+	value textpos.Span
 	comma int // where the comma behind it is, or -1
 }
 
 func parseJSON(src []byte, strict bool) (*jsonTree, error) {
-	t := &jsonTree{src: src, plain: src, known: map[span][]member{}}
+	t := &jsonTree{src: src, plain: src, known: map[textpos.Span][]member{}}
 	err := t.check()
 	if err != nil { // most large files are plain as they are
 		t.plain, t.extras = jsonc.Plain(src)
@@ -51,9 +52,9 @@ func parseJSON(src []byte, strict bool) (*jsonTree, error) {
 
 // check holds the document to the grammar, and learns the members of the root.
 func (t *jsonTree) check() (err error) {
-	t.root = span{len(t.src) - len(bytes.TrimLeft(t.plain, " \t\r\n")), spaceBefore(t.plain, len(t.src))}
-	if t.empty = t.root.start >= t.root.end; t.empty {
-		t.root = span{}
+	t.root = textpos.Between(len(t.src)-len(bytes.TrimLeft(t.plain, " \t\r\n")), spaceBefore(t.plain, len(t.src)))
+	if t.empty = t.root.Start >= t.root.End; t.empty {
+		t.root = textpos.Span{}
 		return nil
 	}
 	d := jsonc.NewDecoder(t.plain, 0, len(t.src))
@@ -72,13 +73,13 @@ func (t *jsonTree) read(d jsonc.Decoder) (ms []member, err error) {
 	}
 	for d.PeekKind() != '}' {
 		var m member
-		if m.key.start, m.key.end, err = d.Next(); err != nil {
+		if m.key.Start, m.key.End, err = d.Next(); err != nil {
 			return nil, err
 		}
-		if m.value.start, m.value.end, err = d.Next(); err != nil {
+		if m.value.Start, m.value.End, err = d.Next(); err != nil {
 			return nil, err
 		}
-		m.name = jsonc.Unquote(t.src[m.key.start:m.key.end])
+		m.name = jsonc.Unquote(t.src[m.key.Start:m.key.End])
 		m.comma = t.commaBehind(m.value)
 		ms = append(ms, m)
 	}
@@ -87,13 +88,13 @@ func (t *jsonTree) read(d jsonc.Decoder) (ms []member, err error) {
 }
 
 // commaBehind is where the comma behind a value is, or -1.
-func (t *jsonTree) commaBehind(v span) int {
-	rest := bytes.TrimLeft(t.plain[v.end:], " \t\r\n")
+func (t *jsonTree) commaBehind(v textpos.Span) int {
+	rest := bytes.TrimLeft(t.plain[v.End:], " \t\r\n")
 	next := len(t.plain) - len(rest)
 	if len(rest) > 0 && rest[0] == ',' {
 		return next
 	}
-	for _, e := range t.extrasIn(span{v.end, next}) {
+	for _, e := range t.extrasIn(textpos.Between(v.End, next)) {
 		if t.src[e.Start] == ',' {
 			return e.Start
 		}
@@ -102,16 +103,16 @@ func (t *jsonTree) commaBehind(v span) int {
 }
 
 // extrasIn are the comments and trailing commas in a part of the document.
-func (t *jsonTree) extrasIn(v span) []jsonc.Extra {
+func (t *jsonTree) extrasIn(v textpos.Span) []jsonc.Extra {
 	from := func(at int) int {
 		i, _ := slices.BinarySearchFunc(t.extras, at, func(e jsonc.Extra, at int) int { return e.Start - at })
 		return i
 	}
-	return t.extras[from(v.start):from(v.end)]
+	return t.extras[from(v.Start):from(v.End)]
 }
 
 // comments are those in a part of the document.
-func (t *jsonTree) comments(v span) (texts []string) {
+func (t *jsonTree) comments(v textpos.Span) (texts []string) {
 	for _, e := range t.extrasIn(v) {
 		if t.src[e.Start] == '/' {
 			texts = append(texts, string(bytes.TrimRight(t.src[e.Start:e.End], "\r")))
@@ -120,15 +121,15 @@ func (t *jsonTree) comments(v span) (texts []string) {
 	return texts
 }
 
-func (t *jsonTree) isObject(v span) bool { return v.start < v.end && t.src[v.start] == '{' }
+func (t *jsonTree) isObject(v textpos.Span) bool { return v.Start < v.End && t.src[v.Start] == '{' }
 
 // members are those of the object v.
-func (t *jsonTree) members(v span) []member {
+func (t *jsonTree) members(v textpos.Span) []member {
 	ms, ok := t.known[v]
 	if ok {
 		return ms
 	}
-	ms, _ = t.read(jsonc.NewDecoder(t.plain, v.start, v.end)) // it was passed before
+	ms, _ = t.read(jsonc.NewDecoder(t.plain, v.Start, v.End)) // it was passed before
 	t.known[v] = ms
 	return ms
 }
@@ -145,15 +146,15 @@ func named(ms []member, name string) (m member, count int) {
 }
 
 // find follows a path to a value; of duplicates it takes the last, as programs do.
-func (t *jsonTree) find(path []string) (span, bool) {
+func (t *jsonTree) find(path []string) (textpos.Span, bool) {
 	at := t.root
 	for _, name := range path {
 		if !t.isObject(at) {
-			return span{}, false
+			return textpos.Span{}, false
 		}
 		m, count := named(t.members(at), name)
 		if count == 0 {
-			return span{}, false
+			return textpos.Span{}, false
 		}
 		at = m.value
 	}
@@ -161,11 +162,11 @@ func (t *jsonTree) find(path []string) (span, bool) {
 }
 
 // walk follows a path as far as there are members for it, and refuses what must not be edited.
-func (t *jsonTree) walk(path []string) (at span, rest []string, err error) {
+func (t *jsonTree) walk(path []string) (at textpos.Span, rest []string, err error) {
 	at = t.root
 	for i, name := range path {
 		if !t.isObject(at) {
-			return span{}, nil, t.noObject(at, path[:i])
+			return textpos.Span{}, nil, t.noObject(at, path[:i])
 		}
 		m, count := named(t.members(at), name)
 		switch count {
@@ -174,21 +175,21 @@ func (t *jsonTree) walk(path []string) (at span, rest []string, err error) {
 		case 1:
 			at = m.value
 		default:
-			return span{}, nil, t.twice(m)
+			return textpos.Span{}, nil, t.twice(m)
 		}
 	}
 	return at, nil, nil
 }
 
-func (t *jsonTree) noObject(at span, path []string) error {
+func (t *jsonTree) noObject(at textpos.Span, path []string) error {
 	if len(path) == 0 {
-		return refuse(t.src, at.start, "the document is not an object")
+		return refuse(t.src, at.Start, "the document is not an object")
 	}
-	return refuse(t.src, at.start, fmt.Sprintf("the value of %s is not an object", quoted(path)))
+	return refuse(t.src, at.Start, fmt.Sprintf("the value of %s is not an object", quoted(path)))
 }
 
 func (t *jsonTree) twice(m member) error {
-	return refuse(t.src, m.key.start, fmt.Sprintf("%q is there twice; remove one by hand", m.name))
+	return refuse(t.src, m.key.Start, fmt.Sprintf("%q is there twice; remove one by hand", m.name))
 }
 
 func (t *jsonTree) entries(path []string) ([]string, error) {
@@ -221,7 +222,7 @@ func (t *jsonTree) get(path []string) (any, bool) {
 
 func (t *jsonTree) raw(path []string) ([]byte, bool) {
 	at, ok := t.find(path)
-	return bytes.Clone(t.src[at.start:at.end]), ok
+	return bytes.Clone(t.src[at.Start:at.End]), ok
 }
 
 // decodeJSON decodes what was passed before.
@@ -252,7 +253,7 @@ func (t *jsonTree) differs(other tree, path, names []string) string {
 	return t.differsAt(t.root, after, after.root, path, names)
 }
 
-func (t *jsonTree) differsAt(a span, after *jsonTree, b span, path, names []string) string {
+func (t *jsonTree) differsAt(a textpos.Span, after *jsonTree, b textpos.Span, path, names []string) string {
 	skip := names
 	if len(path) > 0 {
 		skip = path[:1]
@@ -274,21 +275,21 @@ func (t *jsonTree) differsAt(a span, after *jsonTree, b span, path, names []stri
 	return t.differsAt(inA, after, inB, path[1:], names)
 }
 
-func (t *jsonTree) commentCount() int { return len(t.comments(span{0, len(t.src)})) }
+func (t *jsonTree) commentCount() int { return len(t.comments(textpos.Between(0, len(t.src)))) }
 
-func (t *jsonTree) text(v span) []byte { return t.src[v.start:v.end] }
+func (t *jsonTree) text(v textpos.Span) []byte { return t.src[v.Start:v.End] }
 
 // others are the members of an object that have none of the names.
-func (t *jsonTree) others(v span, names []string) []member {
+func (t *jsonTree) others(v textpos.Span, names []string) []member {
 	if !t.isObject(v) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.members(v)), func(m member) bool { return slices.Contains(names, m.name) })
 }
 
-func (t *jsonTree) child(v span, name string) (span, bool) {
+func (t *jsonTree) child(v textpos.Span, name string) (textpos.Span, bool) {
 	if !t.isObject(v) {
-		return span{}, false
+		return textpos.Span{}, false
 	}
 	m, count := named(t.members(v), name)
 	return m.value, count > 0
@@ -304,7 +305,7 @@ func (t *jsonTree) commentsOf(path []string) int {
 	n := 0
 	for _, m := range t.members(at) {
 		if m.name == path[last] {
-			n += len(t.comments(span{m.key.start, m.value.end}))
+			n += len(t.comments(textpos.Between(m.key.Start, m.value.End)))
 		}
 	}
 	return n

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"codemode/internal/clientcfg/textpos"
 )
 
 func (t *jsonTree) set(path []string, entry []Member) ([]edit, error) {
@@ -38,7 +40,7 @@ func (t *jsonTree) setRaw(path []string, raw []byte) ([]edit, error) {
 	case bytes.Equal(t.text(at), raw):
 		return nil, nil
 	}
-	return []edit{{at.start, at.end, string(raw)}}, nil
+	return []edit{{at.Start, at.End, string(raw)}}, nil
 }
 
 // wrap is the member that leads to a value by a path.
@@ -64,7 +66,7 @@ func (t *jsonTree) fresh(path []string, v any) edit {
 }
 
 // update sets members of the object at v.
-func (t *jsonTree) update(v span, set []Member) ([]edit, error) {
+func (t *jsonTree) update(v textpos.Span, set []Member) ([]edit, error) {
 	var edits []edit
 	var missing []Member
 	ms := t.members(v)
@@ -94,8 +96,8 @@ func (t *jsonTree) update(v span, set []Member) ([]edit, error) {
 
 // replace writes a value in the place of another, on one line if that was. Comments in the old one are put
 // before the new one.
-func (t *jsonTree) replace(old span, v any) edit {
-	indent := indentation(t.src, old.start)
+func (t *jsonTree) replace(old textpos.Span, v any) edit {
+	indent := textpos.Indentation(t.src, old.Start)
 	l := t.layout
 	if bytes.IndexByte(t.text(old), '\n') < 0 {
 		l.oneLine = true
@@ -110,24 +112,24 @@ func (t *jsonTree) replace(old span, v any) edit {
 		}
 	}
 	b.WriteString(l.render(v, indent))
-	return edit{old.start, old.end, b.String()}
+	return edit{old.Start, old.End, b.String()}
 }
 
 // insert adds members behind those that the object at v has.
-func (t *jsonTree) insert(v span, add []Member) []edit {
+func (t *jsonTree) insert(v textpos.Span, add []Member) []edit {
 	ms := t.members(v)
 	if len(ms) == 0 {
 		return []edit{t.fill(v, add)}
 	}
 	last := ms[len(ms)-1]
-	if !bytes.ContainsRune(t.src[spaceBefore(t.src, last.key.start):last.key.start], '\n') {
+	if !bytes.ContainsRune(t.src[spaceBefore(t.src, last.key.Start):last.key.Start], '\n') {
 		return []edit{t.append(last, add)}
 	}
 	var edits []edit
-	indent := indentation(t.src, last.key.start)
-	end := spaceBefore(t.src, v.end-1) // comments behind the last member stay with it
+	indent := textpos.Indentation(t.src, last.key.Start)
+	end := spaceBefore(t.src, v.End-1) // comments behind the last member stay with it
 	if last.comma < 0 {
-		edits = append(edits, edit{last.value.end, last.value.end, ","})
+		edits = append(edits, edit{last.value.End, last.value.End, ","})
 	}
 	var b strings.Builder
 	for i, m := range add {
@@ -151,16 +153,16 @@ func (t *jsonTree) append(last member, add []Member) edit {
 	if last.comma >= 0 {
 		return edit{last.comma + 1, last.comma + 1, l.comma[1:] + text + ","}
 	}
-	return edit{last.value.end, last.value.end, l.comma + text}
+	return edit{last.value.End, last.value.End, l.comma + text}
 }
 
 // fill puts members into the object at v, which has none.
-func (t *jsonTree) fill(v span, add []Member) edit {
-	inner := span{v.start + 1, v.end - 1}
-	kept := spaceBefore(t.src, inner.end) // behind its comments
-	text := t.layout.render(add, indentation(t.src, v.start))
+func (t *jsonTree) fill(v textpos.Span, add []Member) edit {
+	inner := textpos.Between(v.Start+1, v.End-1)
+	kept := spaceBefore(t.src, inner.End) // behind its comments
+	text := t.layout.render(add, textpos.Indentation(t.src, v.Start))
 	text = text[1 : len(text)-1]
-	return edit{max(kept, inner.start), inner.end, text}
+	return edit{max(kept, inner.Start), inner.End, text}
 }
 
 func (t *jsonTree) drop(path, keys []string) ([]edit, error) {
@@ -195,19 +197,19 @@ func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
 
 // hollow says whether the object at v would have neither a member nor a comment without those of the names,
 // of which it has at least one.
-func (t *jsonTree) hollow(v span, names []string) bool {
+func (t *jsonTree) hollow(v textpos.Span, names []string) bool {
 	ms := t.members(v)
 	if len(ms) == 0 {
 		return false
 	}
-	at := v.start
+	at := v.Start
 	for _, m := range ms {
-		if !slices.Contains(names, m.name) || bytes.IndexByte(t.src[at:m.key.start], '/') >= 0 {
+		if !slices.Contains(names, m.name) || bytes.IndexByte(t.src[at:m.key.Start], '/') >= 0 {
 			return false
 		}
-		at = m.value.end
+		at = m.value.End
 	}
-	return bytes.IndexByte(t.src[at:v.end], '/') < 0
+	return bytes.IndexByte(t.src[at:v.End], '/') < 0
 }
 
 // uncommented says whether no comment stands between the name of the member at path and its value.
@@ -215,16 +217,16 @@ func (t *jsonTree) uncommented(path []string) bool {
 	last := len(path) - 1
 	at, _ := t.find(path[:last])
 	m, _ := named(t.members(at), path[last])
-	return bytes.IndexByte(t.src[m.key.end:m.value.start], '/') < 0
+	return bytes.IndexByte(t.src[m.key.End:m.value.Start], '/') < 0
 }
 
 // cut removes the members of those names from the object at v: each with its comma and the white space before
 // it, and without the comments that stand around it.
-func (t *jsonTree) cut(v span, names []string) []edit {
+func (t *jsonTree) cut(v textpos.Span, names []string) []edit {
 	if t.hollow(v, names) {
-		return []edit{{v.start + 1, v.end - 1, ""}}
+		return []edit{{v.Start + 1, v.End - 1, ""}}
 	}
-	var cuts []span
+	var cuts []textpos.Span
 	ms := t.members(v)
 	var kept *member
 	for i := range ms {
@@ -233,32 +235,32 @@ func (t *jsonTree) cut(v span, names []string) []edit {
 			kept = m
 			continue
 		}
-		cuts = append(cuts, span{spaceBefore(t.src, m.key.start), m.value.end})
-		if m.comma >= 0 && isBlank(t.src[m.value.end:m.comma]) {
-			cuts[len(cuts)-1].end = m.comma + 1
+		cuts = append(cuts, textpos.Between(spaceBefore(t.src, m.key.Start), m.value.End))
+		if m.comma >= 0 && textpos.IsBlank(t.src[m.value.End:m.comma]) {
+			cuts[len(cuts)-1].End = m.comma + 1
 		} else if m.comma >= 0 {
-			cuts = append(cuts, span{m.comma, m.comma + 1})
+			cuts = append(cuts, textpos.Between(m.comma, m.comma+1))
 		}
 	}
 	if n := len(ms); kept != nil && kept.key != ms[n-1].key && ms[n-1].comma < 0 {
-		cuts = append(cuts, span{kept.comma, kept.comma + 1})
+		cuts = append(cuts, textpos.Between(kept.comma, kept.comma+1))
 	}
 	cuts = joined(cuts)
 	edits := make([]edit, len(cuts))
 	for i, c := range cuts {
-		edits[i] = edit{t.cutFrom(c), c.end, ""}
+		edits[i] = edit{t.cutFrom(c), c.End, ""}
 	}
 	return edits
 }
 
 // cutFrom is where to begin a cut, so that a comment that ends with its line does not reach over what follows.
-func (t *jsonTree) cutFrom(c span) int {
+func (t *jsonTree) cutFrom(c textpos.Span) int {
 	space := len(t.text(c)) - len(bytes.TrimLeft(t.text(c), " \t\r\n"))
-	newline := bytes.IndexByte(t.src[c.start:c.start+space], '\n')
-	comment := bytes.Contains(t.src[lineStart(t.src, c.start):c.start], []byte("//"))
-	following := bytes.TrimLeft(t.src[c.end:], " \t\r")
+	newline := bytes.IndexByte(t.src[c.Start:c.Start+space], '\n')
+	comment := bytes.Contains(t.src[textpos.LineStart(t.src, c.Start):c.Start], []byte("//"))
+	following := bytes.TrimLeft(t.src[c.End:], " \t\r")
 	if newline < 0 || !comment || len(following) > 0 && following[0] == '\n' {
-		return c.start
+		return c.Start
 	}
-	return c.start + newline + 1
+	return c.Start + newline + 1
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"codemode/internal/clientcfg/textpos"
 )
 
 // layout is how the owner of a file writes JSON.
@@ -18,17 +20,17 @@ type layout struct {
 
 func layoutOf(t *jsonTree) layout {
 	l := layout{newline: lineEnd(t.src), unit: "  ", colon: ": ", comma: ", "}
-	base := indentation(t.src, t.root.start)
+	base := textpos.Indentation(t.src, t.root.Start)
 	top := t.known[t.root]
 	for _, m := range top {
-		indent := indentation(t.src, m.key.start)
-		if bytes.ContainsRune(t.src[spaceBefore(t.src, m.key.start):m.key.start], '\n') && len(indent) > len(base) {
+		indent := textpos.Indentation(t.src, m.key.Start)
+		if bytes.ContainsRune(t.src[spaceBefore(t.src, m.key.Start):m.key.Start], '\n') && len(indent) > len(base) {
 			l.unit = indent[len(base):]
 			break
 		}
 	}
 	l.oneLine = len(top) > 0 && bytes.IndexByte(t.text(t.root), '\n') < 0
-	if l.oneLine && t.src[top[0].value.start-1] == ':' {
+	if l.oneLine && t.src[top[0].value.Start-1] == ':' {
 		l.colon, l.comma = ":", ","
 	}
 	return l

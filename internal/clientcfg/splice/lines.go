@@ -3,18 +3,9 @@ package splice
 import (
 	"bytes"
 	"slices"
+
+	"codemode/internal/clientcfg/textpos"
 )
-
-// lineStart is where the line of an offset begins.
-func lineStart(src []byte, at int) int { return bytes.LastIndexByte(src[:at], '\n') + 1 }
-
-// nextLine is where the line after that of an offset begins.
-func nextLine(src []byte, at int) int {
-	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {
-		return at + n + 1
-	}
-	return len(src)
-}
 
 // insertLines puts lines where a line begins, or behind a last line that has no end, as theirs then has none.
 func insertLines(src []byte, at int, lines, newline string) edit {
@@ -36,30 +27,27 @@ func cutLines(src []byte, start, end int) edit {
 }
 
 // cutAll removes several ranges of whole lines.
-func cutAll(src []byte, ranges []span) []edit {
+func cutAll(src []byte, ranges []textpos.Span) []edit {
 	ranges = joined(ranges)
 	edits := make([]edit, len(ranges))
 	for i, r := range ranges {
-		edits[i] = cutLines(src, r.start, r.end)
+		edits[i] = cutLines(src, r.Start, r.End)
 	}
 	return edits
 }
 
 // joined puts ranges in order, and makes one of those that touch.
-func joined(ranges []span) []span {
-	slices.SortFunc(ranges, func(a, b span) int { return a.start - b.start })
-	var all []span
+func joined(ranges []textpos.Span) []textpos.Span {
+	slices.SortFunc(ranges, func(a, b textpos.Span) int { return a.Start - b.Start })
+	var all []textpos.Span
 	for _, r := range ranges {
-		if n := len(all); n > 0 && all[n-1].end == r.start {
-			all[n-1].end = r.end
+		if n := len(all); n > 0 && all[n-1].End == r.Start {
+			all[n-1].End = r.End
 		} else {
 			all = append(all, r)
 		}
 	}
 	return all
 }
-
-// isBlank says whether a text is of white space alone.
-func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 func onlySpaces(text []byte) bool { return len(bytes.TrimLeft(text, " ")) == 0 }

@@ -8,144 +8,75 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"codemode/internal/clientcfg/textpos"
+	"codemode/internal/clientcfg/tomldoc"
+
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlTree is a TOML document as the sections that its headers make. The first has no header.
+// tomlTree is a TOML document.
 type tomlTree struct {
-	src      []byte
-	array    bool // an entry is an item of an array of tables
-	doc      map[string]any
-	sections []section
-	names    [][]string // all that is defined, in the order of the file
-	comments []span
-	newline  string
-}
-
-// section is a header and the keys under it.
-type section struct {
-	name   []string
-	array  bool
-	header span // from bracket to bracket
-	pairs  []pair
-}
-
-type pair struct {
-	key   []string
-	whole span // from the key to the end of the value
-	value span
-	kind  unstable.Kind
-	inner []pair // of an inline table
+	*tomldoc.Document
+	src     []byte
+	array   bool // an entry is an item of an array of tables
+	newline string
 }
 
 func parseTOML(src []byte, array bool) (*tomlTree, error) {
-	t := &tomlTree{src: src, array: array, newline: lineEnd(src), sections: make([]section, 1)}
-	if err := toml.Unmarshal(src, &t.doc); err != nil { // the parser below does not know what may not be twice
+	doc, err := tomldoc.Parse(src)
+	if err != nil {
 		re := &RefusedError{Reason: "it is not TOML"}
-		var de *toml.DecodeError
-		if errors.As(err, &de) {
-			re.Line, re.Column = de.Position()
+		var te *tomldoc.Error
+		if errors.As(err, &te) {
+			re.Line, re.Column = te.Line, te.Column
 		}
 		return nil, re
 	}
-	p := unstable.Parser{KeepComments: true}
-	p.Reset(src)
-	for p.NextExpression() {
-		e := p.Expression()
-		t.addComments(e)
-		last := &t.sections[len(t.sections)-1]
-		switch e.Kind {
-		case unstable.KeyValue:
-			last.pairs = append(last.pairs, t.pair(last.name, e))
-		case unstable.Table, unstable.ArrayTable:
-			name, at := keys(e)
-			s := section{name: name, array: e.Kind == unstable.ArrayTable, header: t.brackets(at)}
-			t.sections = append(t.sections, s)
-			t.names = append(t.names, name)
+	return &tomlTree{doc, src, array, lineEnd(src)}, nil
+}
+
+// names are all that is defined, in the order of the file.
+func (t *tomlTree) names() (all [][]string) {
+	var add func(table []string, pairs []tomldoc.Pair)
+	add = func(table []string, pairs []tomldoc.Pair) {
+		for _, p := range pairs {
+			full := slices.Concat(table, p.Name)
+			all = append(all, full)
+			add(full, p.Value.Pairs)
 		}
 	}
-	if p.Error() != nil {
-		return nil, &RefusedError{Reason: "it is not TOML"}
-	}
-	return t, nil
-}
-
-// keys are the parts of a dotted key, and where it is.
-func keys(e *unstable.Node) (names []string, at span) {
-	for it := e.Key(); it.Next(); {
-		k := it.Node()
-		if names == nil {
-			at.start = int(k.Raw.Offset)
+	for i, s := range t.Sections {
+		if i > 0 {
+			all = append(all, s.Name)
 		}
-		at.end = int(k.Raw.Offset + k.Raw.Length)
-		names = append(names, string(k.Data))
+		add(s.Name, s.Pairs)
 	}
-	return names, at
+	return all
 }
 
-// brackets extends the place of a header's key to the brackets around it.
-func (t *tomlTree) brackets(key span) span {
-	start := len(bytes.TrimRight(t.src[:key.start], " \t["))
-	rest := t.src[key.end:]
-	end := key.end + len(rest) - len(bytes.TrimLeft(rest, " \t]"))
-	return span{
-		start + bytes.IndexByte(t.src[start:], '['),
-		key.end + bytes.LastIndexByte(t.src[key.end:end], ']') + 1,
-	}
-}
-
-func (t *tomlTree) pair(table []string, e *unstable.Node) pair {
-	names, at := keys(e)
-	p := pair{key: names, kind: e.Value().Kind}
-	p.whole = span{int(e.Raw.Offset), int(e.Raw.Offset + e.Raw.Length)}
-	p.value = span{at.end + bytes.IndexByte(t.src[at.end:], '=') + 1, p.whole.end}
-	p.value.start += len(t.text(p.value)) - len(bytes.TrimLeft(t.src[p.value.start:p.value.end], " \t"))
-	full := slices.Concat(table, names)
-	t.names = append(t.names, full)
-	if p.kind == unstable.InlineTable {
-		for it := e.Value().Children(); it.Next(); {
-			if it.Node().Kind == unstable.KeyValue {
-				p.inner = append(p.inner, t.pair(full, it.Node()))
-			}
-		}
-	}
-	return p
-}
-
-func (t *tomlTree) text(v span) []byte { return t.src[v.start:v.end] }
-
-// addComments notes the comments that a part of the syntax tree has.
-func (t *tomlTree) addComments(e *unstable.Node) {
-	for ; e != nil; e = e.Next() {
-		if e.Kind == unstable.Comment {
-			t.comments = append(t.comments, span{int(e.Raw.Offset), int(e.Raw.Offset + e.Raw.Length)})
-		}
-		t.addComments(e.Child())
-	}
-}
+func (t *tomlTree) text(v textpos.Span) []byte { return t.src[v.Start:v.End] }
 
 func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
 // entry is an entry's sections; the first has its own keys, the others are tables in it.
-type entry []*section
+type entry []*tomldoc.Section
 
 // find returns the entries at a path, of which there are several only in an array. Their first section may
 // be one of a table in it.
 func (t *tomlTree) find(path []string) []entry {
 	if !t.array {
 		var e entry
-		for i := range t.sections {
-			if s := &t.sections[i]; hasPrefix(s.name, path) {
+		for i := range t.Sections {
+			if s := &t.Sections[i]; hasPrefix(s.Name, path) {
 				e = append(e, s)
 			}
 		}
 		if e == nil {
 			return nil
 		}
-		slices.SortStableFunc(e, func(a, b *section) int { return len(a.name) - len(b.name) })
+		slices.SortStableFunc(e, func(a, b *tomldoc.Section) int { return len(a.Name) - len(b.Name) })
 		return []entry{e}
 	}
 	container, name := path[:len(path)-1], path[len(path)-1]
@@ -155,12 +86,12 @@ func (t *tomlTree) find(path []string) []entry {
 // items are the items of an array of tables.
 func (t *tomlTree) items(container []string) []entry {
 	var all []entry
-	for i := range t.sections {
-		s := &t.sections[i]
+	for i := range t.Sections {
+		s := &t.Sections[i]
 		switch {
-		case s.array && slices.Equal(s.name, container):
+		case s.Array && slices.Equal(s.Name, container):
 			all = append(all, entry{s})
-		case len(all) > 0 && hasPrefix(s.name, container):
+		case len(all) > 0 && hasPrefix(s.Name, container):
 			all[len(all)-1] = append(all[len(all)-1], s)
 		}
 	}
@@ -169,30 +100,28 @@ func (t *tomlTree) items(container []string) []entry {
 
 // nameOf is what an item of an array calls itself.
 func (t *tomlTree) nameOf(e entry) string {
-	p, _ := e[0].pair("name")
-	var v struct{ Name any }
-	if p != nil && toml.Unmarshal(t.text(p.whole), &v) == nil {
-		name, _ := v.Name.(string)
-		return name
+	p, _ := pairOf(e[0].Pairs, "name")
+	if p != nil && p.Value.Kind == unstable.String {
+		return p.Value.Text
 	}
 	return ""
 }
 
-// pair is the pair of a key, and whether there are pairs that the key only begins.
-func (s *section) pair(key string) (p *pair, dotted bool) {
-	for i := range s.pairs {
-		if k := s.pairs[i].key; k[0] == key {
+// pairOf is the pair of a key, and whether there are pairs that the key only begins.
+func pairOf(pairs []tomldoc.Pair, key string) (p *tomldoc.Pair, dotted bool) {
+	for i := range pairs {
+		if k := pairs[i].Name; k[0] == key {
 			if len(k) > 1 {
 				return nil, true
 			}
-			return &s.pairs[i], false
+			return &pairs[i], false
 		}
 	}
 	return nil, false
 }
 
 func (t *tomlTree) entries(path []string) ([]string, error) {
-	v, ok := lookup(t.doc, path)
+	v, ok := lookup(t.Values, path)
 	if !ok {
 		return nil, nil
 	}
@@ -209,7 +138,7 @@ func (t *tomlTree) entries(path []string) ([]string, error) {
 	if _, isTable := v.(map[string]any); !isTable || t.array {
 		return nil, &RefusedError{Reason: fmt.Sprintf("the value of %s does not hold entries", quoted(path))}
 	}
-	for _, name := range t.names {
+	for _, name := range t.names() {
 		if hasPrefix(name, path) && len(name) > len(path) && !slices.Contains(found, name[len(path)]) {
 			found = append(found, name[len(path)])
 		}
@@ -218,14 +147,14 @@ func (t *tomlTree) entries(path []string) ([]string, error) {
 }
 
 func (t *tomlTree) get(path []string) (any, bool) {
-	if v, ok := lookup(t.doc, path); ok {
+	if v, ok := lookup(t.Values, path); ok {
 		return copied(v), true
 	}
 	if !t.array || len(path) == 0 {
 		return nil, false
 	}
 	last := len(path) - 1
-	v, _ := lookup(t.doc, path[:last])
+	v, _ := lookup(t.Values, path[:last])
 	list, _ := v.([]any)
 	for _, item := range slices.Backward(list) {
 		if m, ok := item.(map[string]any); ok && m["name"] == path[last] {
@@ -235,7 +164,7 @@ func (t *tomlTree) get(path []string) (any, bool) {
 	return nil, false
 }
 
-func (t *tomlTree) commentCount() int { return len(t.comments) }
+func (t *tomlTree) commentCount() int { return len(t.Comments) }
 
 func (t *tomlTree) differs(other tree, path, names []string) string {
 	after := other.(*tomlTree)
@@ -250,12 +179,12 @@ func (t *tomlTree) differs(other tree, path, names []string) string {
 
 // commentsBeside counts the comments outside of the entries.
 func (t *tomlTree) commentsBeside(path, names []string) int {
-	n := len(t.comments)
+	n := len(t.Comments)
 	for _, name := range names {
 		for _, e := range t.find(join(path, name)) {
 			for _, lines := range t.lines(e) {
-				for _, c := range t.comments {
-					if c.start >= lines.start && c.end <= lines.end {
+				for _, c := range t.Comments {
+					if c.Start >= lines.Start && c.End <= lines.End {
 						n--
 					}
 				}
@@ -267,7 +196,7 @@ func (t *tomlTree) commentsBeside(path, names []string) int {
 
 // without is the document without some entries, and without containers that then have none.
 func (t *tomlTree) without(path, names []string) any {
-	doc := copied(t.doc).(map[string]any)
+	doc := copied(t.Values).(map[string]any)
 	if !t.array || len(path) == 0 {
 		strip(doc, path, names)
 		return doc
@@ -289,24 +218,24 @@ func (t *tomlTree) without(path, names []string) any {
 }
 
 // lines are the whole lines of an entry: from a header to the last key of the sections that follow each other.
-func (t *tomlTree) lines(e entry) []span {
-	var found []span
+func (t *tomlTree) lines(e entry) []textpos.Span {
+	var found []textpos.Span
 	joined := false
-	for i := range t.sections {
-		s := &t.sections[i]
+	for i := range t.Sections {
+		s := &t.Sections[i]
 		if !slices.Contains(e, s) {
 			joined = false
 			continue
 		}
-		end := s.header.end
-		if n := len(s.pairs); n > 0 {
-			end = s.pairs[n-1].whole.end
+		end := s.Header.End
+		if n := len(s.Pairs); n > 0 {
+			end = s.Pairs[n-1].Whole.End
 		}
-		end = nextLine(t.src, end)
+		end = textpos.NextLine(t.src, end)
 		if joined {
-			found[len(found)-1].end = end
+			found[len(found)-1].End = end
 		} else {
-			found = append(found, span{lineStart(t.src, s.header.start), end})
+			found = append(found, textpos.Between(textpos.LineStart(t.src, s.Header.Start), end))
 		}
 		joined = true
 	}
@@ -320,7 +249,7 @@ func (t *tomlTree) raw(path []string) ([]byte, bool) {
 	}
 	var b bytes.Buffer
 	for _, l := range t.lines(found[len(found)-1]) {
-		b.Write(t.text(l))
+		b.Write(t.src[l.Start:l.End])
 	}
 	if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
 		b.WriteString(t.newline)
@@ -336,20 +265,20 @@ func (t *tomlTree) refuseInline(path []string) error {
 		header = "[[" + tomlKey(path) + "]]"
 	}
 	inItem := !t.array
-	for i := range t.sections {
-		s := &t.sections[i]
-		ours := i > 0 && hasPrefix(s.name, path)
-		isItem := t.array && s.array && slices.Equal(s.name, path)
+	for i := range t.Sections {
+		s := &t.Sections[i]
+		ours := i > 0 && hasPrefix(s.Name, path)
+		isItem := t.array && s.Array && slices.Equal(s.Name, path)
 		inItem = inItem || isItem
-		if s.array && hasPrefix(path, s.name) && !isItem || ours && !inItem {
-			return refuse(t.src, s.header.start, fmt.Sprintf("this does not go together with %s", header))
+		if s.Array && hasPrefix(path, s.Name) && !isItem || ours && !inItem {
+			return refuse(t.src, s.Header.Start, fmt.Sprintf("this does not go together with %s", header))
 		}
-		for _, p := range s.pairs {
-			full := slices.Concat(s.name, p.key)
+		for _, p := range s.Pairs {
+			full := slices.Concat(s.Name, p.Name)
 			inTheWay := hasPrefix(path, full) || hasPrefix(full, path) && !ours
 			if inTheWay && !(t.isEmptyList(p) && slices.Equal(full, path)) {
 				return refuse(
-					t.src, p.whole.start, fmt.Sprintf("this is not written as %s; write it so by hand", header),
+					t.src, p.Whole.Start, fmt.Sprintf("this is not written as %s; write it so by hand", header),
 				)
 			}
 		}
@@ -358,7 +287,7 @@ func (t *tomlTree) refuseInline(path []string) error {
 }
 
 // isEmptyList says whether a pair is of an array that headers may take the place of.
-func (t *tomlTree) isEmptyList(p pair) bool {
-	text := t.text(p.value)
+func (t *tomlTree) isEmptyList(p tomldoc.Pair) bool {
+	text := t.text(p.At)
 	return t.array && strings.Join(strings.Fields(string(text)), "") == "[]"
 }

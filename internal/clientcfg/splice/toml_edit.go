@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/clientcfg/textpos"
+	"codemode/internal/clientcfg/tomldoc"
+
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -19,9 +22,9 @@ func (t *tomlTree) set(path []string, members []Member) ([]edit, error) {
 	switch {
 	case len(found) > 1:
 		return nil, refuse(
-			t.src, found[1][0].header.start, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]),
+			t.src, found[1][0].Header.Start, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]),
 		)
-	case len(found) == 1 && (t.array || slices.Equal(found[0][0].name, path)):
+	case len(found) == 1 && (t.array || slices.Equal(found[0][0].Name, path)):
 		return t.update(found[0], found[0][0], members)
 	}
 	header := "[" + tomlKey(path) + "]"
@@ -34,9 +37,9 @@ func (t *tomlTree) set(path []string, members []Member) ([]edit, error) {
 // makeRoom removes an empty array that is written as one.
 func (t *tomlTree) makeRoom(path []string) []edit {
 	var edits []edit
-	for _, s := range t.sections {
-		for _, p := range s.pairs {
-			if t.isEmptyList(p) && slices.Equal(slices.Concat(s.name, p.key), path[:len(path)-1]) {
+	for _, s := range t.Sections {
+		for _, p := range s.Pairs {
+			if t.isEmptyList(p) && slices.Equal(slices.Concat(s.Name, p.Name), path[:len(path)-1]) {
 				edits = append(edits, t.cutPair(p))
 			}
 		}
@@ -56,26 +59,26 @@ func (t *tomlTree) append(text string) edit {
 }
 
 // update sets keys of a section of an entry.
-func (t *tomlTree) update(e entry, s *section, members []Member) ([]edit, error) {
+func (t *tomlTree) update(e entry, s *tomldoc.Section, members []Member) ([]edit, error) {
 	var edits []edit
 	var missing []Member
 	for _, m := range members {
-		p, dotted := s.pair(m.Key)
+		p, dotted := pairOf(s.Pairs, m.Key)
 		table, isTable := m.Value.([]Member)
-		sub := t.subsection(e, join(s.name, m.Key))
+		sub := t.subsection(e, join(s.Name, m.Key))
 		var inner []edit
 		var err error
 		switch {
-		case isTable && sub != nil && !sub.array:
+		case isTable && sub != nil && !sub.Array:
 			inner, err = t.update(e, sub, table)
 		case sub != nil, dotted:
 			err = refuse(
-				t.src, s.header.start,
+				t.src, s.Header.Start,
 				fmt.Sprintf("%q in it is written in a way that is not edited; change it by hand", m.Key),
 			)
 		case p == nil:
 			missing = append(missing, m)
-		case isTable && p.kind == unstable.InlineTable:
+		case isTable && p.Value.Kind == unstable.InlineTable:
 			inner, err = t.updateInline(p, table)
 		case !t.holds(p, m.Value):
 			inner = t.replace(*p, m.Value)
@@ -88,18 +91,18 @@ func (t *tomlTree) update(e entry, s *section, members []Member) ([]edit, error)
 	if len(missing) == 0 {
 		return edits, nil
 	}
-	after := s.header
-	if n := len(s.pairs); n > 0 {
-		after = s.pairs[n-1].whole
+	after := s.Header
+	if n := len(s.Pairs); n > 0 {
+		after = s.Pairs[n-1].Whole
 	}
-	lines := t.pairs(missing, indentation(t.src, after.start))
-	return append(edits, insertLines(t.src, nextLine(t.src, after.end), lines, t.newline)), nil
+	lines := t.pairs(missing, textpos.Indentation(t.src, after.Start))
+	return append(edits, insertLines(t.src, textpos.NextLine(t.src, after.End), lines, t.newline)), nil
 }
 
 // subsection is the first section of an entry with a name or one that begins so.
-func (t *tomlTree) subsection(e entry, name []string) *section {
+func (t *tomlTree) subsection(e entry, name []string) *tomldoc.Section {
 	for _, s := range e {
-		if hasPrefix(s.name, name) {
+		if hasPrefix(s.Name, name) {
 			return s
 		}
 	}
@@ -107,21 +110,20 @@ func (t *tomlTree) subsection(e entry, name []string) *section {
 }
 
 // updateInline sets keys of an inline table.
-func (t *tomlTree) updateInline(p *pair, members []Member) ([]edit, error) {
+func (t *tomlTree) updateInline(p *tomldoc.Pair, members []Member) ([]edit, error) {
 	var edits []edit
 	var missing []string
-	inline := section{pairs: p.inner}
 	for _, m := range members {
-		old, dotted := inline.pair(m.Key)
+		old, dotted := pairOf(p.Value.Pairs, m.Key)
 		table, isTable := m.Value.([]Member)
 		switch {
 		case dotted:
 			return nil, refuse(
-				t.src, p.whole.start, fmt.Sprintf("%q in it is written with a dot; change it by hand", m.Key),
+				t.src, p.Whole.Start, fmt.Sprintf("%q in it is written with a dot; change it by hand", m.Key),
 			)
 		case old == nil:
 			missing = append(missing, t.pairText(m))
-		case isTable && old.kind == unstable.InlineTable:
+		case isTable && old.Value.Kind == unstable.InlineTable:
 			inner, err := t.updateInline(old, table)
 			if err != nil {
 				return nil, err
@@ -135,33 +137,33 @@ func (t *tomlTree) updateInline(p *pair, members []Member) ([]edit, error) {
 		return edits, nil
 	}
 	text := strings.Join(missing, ", ")
-	if n := len(p.inner); n > 0 {
-		end := p.inner[n-1].whole.end
+	if n := len(p.Value.Pairs); n > 0 {
+		end := p.Value.Pairs[n-1].Whole.End
 		return append(edits, edit{end, end, ", " + text}), nil
 	}
-	return append(edits, edit{p.value.start, p.value.end, "{ " + text + " }"}), nil
+	return append(edits, edit{p.At.Start, p.At.End, "{ " + text + " }"}), nil
 }
 
 // holds says whether a pair has a value already.
-func (t *tomlTree) holds(p *pair, v any) bool {
+func (t *tomlTree) holds(p *tomldoc.Pair, v any) bool {
 	var doc map[string]any
-	if toml.Unmarshal(slices.Concat([]byte("v = "), t.text(p.value)), &doc) != nil {
+	if toml.Unmarshal(slices.Concat([]byte("v = "), t.text(p.At)), &doc) != nil {
 		return false
 	}
 	return reflect.DeepEqual(doc["v"], plain(v))
 }
 
 // replace writes another value. Comments in the old one are put on lines before it.
-func (t *tomlTree) replace(p pair, v any) []edit {
-	start := lineStart(t.src, p.whole.start)
-	indent := indentation(t.src, p.whole.start)
+func (t *tomlTree) replace(p tomldoc.Pair, v any) []edit {
+	start := textpos.LineStart(t.src, p.Whole.Start)
+	indent := textpos.Indentation(t.src, p.Whole.Start)
 	var edits []edit
-	for _, c := range t.comments {
-		if c.start >= p.value.start && c.end <= p.value.end {
+	for _, c := range t.Comments {
+		if c.Start >= p.At.Start && c.End <= p.At.End {
 			edits = append(edits, edit{start, start, indent + string(t.text(c)) + t.newline})
 		}
 	}
-	return append(edits, edit{p.value.start, p.value.end, tomlValue(v)})
+	return append(edits, edit{p.At.Start, p.At.End, tomlValue(v)})
 }
 
 func (t *tomlTree) setRaw(path []string, raw []byte) ([]edit, error) {
@@ -185,12 +187,12 @@ func (t *tomlTree) drop(path, keys []string) ([]edit, error) {
 		for _, key := range keys {
 			var tables entry
 			for _, s := range e {
-				for _, p := range s.pairs {
-					if slices.Equal(s.name, table) && p.key[0] == key {
+				for _, p := range s.Pairs {
+					if slices.Equal(s.Name, table) && p.Name[0] == key {
 						edits = append(edits, t.cutPair(p))
 					}
 				}
-				if hasPrefix(s.name, join(table, key)) {
+				if hasPrefix(s.Name, join(table, key)) {
 					tables = append(tables, s)
 				}
 			}
@@ -201,14 +203,14 @@ func (t *tomlTree) drop(path, keys []string) ([]edit, error) {
 }
 
 // cutPair removes the line of a pair, but for a comment behind it.
-func (t *tomlTree) cutPair(p pair) edit {
-	end := nextLine(t.src, p.whole.end)
-	for _, c := range t.comments {
-		if c.start >= p.whole.end && c.end <= end {
-			return edit{p.whole.start, c.start, ""}
+func (t *tomlTree) cutPair(p tomldoc.Pair) edit {
+	end := textpos.NextLine(t.src, p.Whole.End)
+	for _, c := range t.Comments {
+		if c.Start >= p.Whole.End && c.End <= end {
+			return edit{p.Whole.Start, c.Start, ""}
 		}
 	}
-	return cutLines(t.src, lineStart(t.src, p.whole.start), end)
+	return cutLines(t.src, textpos.LineStart(t.src, p.Whole.Start), end)
 }
 
 // remove takes out whole sections. The tables that they are in need no header of their own, and where one has
@@ -230,13 +232,13 @@ func (t *tomlTree) remove(path, names []string, _ bool) ([]edit, error) {
 
 // cut removes the sections of entries, each with the empty line before it.
 func (t *tomlTree) cut(entries ...entry) []edit {
-	var all []span
+	var all []textpos.Span
 	for _, e := range entries {
 		all = append(all, t.lines(e)...)
 	}
 	for i, l := range all {
-		if before := lineStart(t.src, max(0, l.start-1)); isBlank(t.src[before:l.start]) {
-			all[i].start = before
+		if before := textpos.LineStart(t.src, max(0, l.Start-1)); textpos.IsBlank(t.src[before:l.Start]) {
+			all[i].Start = before
 		}
 	}
 	return cutAll(t.src, all)

@@ -4,69 +4,52 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
-	"codemode/internal/lazyregexp"
+	"codemode/internal/clientcfg/textpos"
+	"codemode/internal/clientcfg/yamldoc"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlTree is a YAML document of one block mapping, with the place of every node.
+// yamlTree is a YAML document of one block mapping.
 type yamlTree struct {
+	*yamldoc.Document
 	src      []byte
 	root     *yaml.Node // nil where the document is empty
 	doc      any
-	starts   []int // of the lines
-	end      int   // where the document ends: before "..." or at the end of the file
-	step     int   // of indentation
+	end      int // where the document ends
+	step     int // of indentation
 	newline  string
-	comments []span
+	comments []textpos.Span
 }
-
-var yamlLine = lazyregexp.New(`^yaml: (?:unmarshal errors:\n  )?line (\d+): `)
 
 func parseYAML(src []byte) (*yamlTree, error) {
 	if at := oddLineEnd(src); at >= 0 {
 		return nil, refuse(src, at, "a line ends with something else than LF or CRLF")
 	}
-	y := &yamlTree{src: src, end: len(src), step: 2, newline: lineEnd(src)}
-	var doc, second yaml.Node
-	d := yaml.NewDecoder(bytes.NewReader(src))
-	err := d.Decode(&doc)
-	if err == nil {
-		err = doc.Decode(&y.doc) // which knows what may not be twice
+	doc, err := yamldoc.Parse(src)
+	if err != nil {
+		return nil, noYAML(err)
 	}
+	values, err := doc.Values()
 	switch {
-	case errors.Is(err, io.EOF): // the document is empty
 	case err != nil:
 		return nil, noYAML(err)
-	case !errors.Is(d.Decode(&second), io.EOF):
+	case doc.More:
 		return nil, &RefusedError{Reason: "it has more than one document"}
 	}
-	y.doc = copied(y.doc)
-	for at := 0; ; at = nextLine(src, at) {
-		y.starts = append(y.starts, at)
-		if line := src[at:nextLine(src, at)]; y.end == len(src) && bytes.HasPrefix(line, []byte("...")) &&
-			isBlank(line[3:]) {
-			y.end = at
-		}
-		if at == len(src) || nextLine(src, at) == len(src) && src[len(src)-1] != '\n' {
-			break
-		}
+	y := &yamlTree{
+		Document: doc, src: src, root: doc.Root, doc: copied(values),
+		end: doc.End(), step: 2, newline: lineEnd(src), comments: doc.Comments(),
 	}
-	if len(doc.Content) > 0 {
-		y.root = doc.Content[0]
-		y.comments = y.findComments(y.root)
-		y.findStep(y.root)
-		if r := y.root; r.Kind == yaml.ScalarNode && r.Value == "" && r.Anchor == "" && r.Style == 0 {
+	if r := y.root; r != nil {
+		y.findStep(r)
+		if r.Kind == yaml.ScalarNode && r.Value == "" && r.Anchor == "" && r.Style == 0 {
 			y.root = nil
 		}
-	} else {
-		y.comments = y.findComments(nil)
 	}
 	return y, nil
 }
@@ -88,9 +71,9 @@ func oddLineEnd(src []byte) int {
 
 func noYAML(err error) error {
 	re := &RefusedError{Reason: "it is not YAML, or has a key twice"}
-	if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
-		re.Line, _ = strconv.Atoi(m[1])
-		re.Column = 1
+	var ye *yamldoc.Error
+	if errors.As(err, &ye) && ye.Line > 0 {
+		re.Line, re.Column = ye.Line, 1
 	}
 	return re
 }
@@ -137,7 +120,7 @@ func (y *yamlTree) pairs(m *yaml.Node, bound int) []yamlPair {
 	return all
 }
 
-func (y *yamlTree) lineOf(n *yaml.Node) int { return lineStart(y.src, y.offset(n)) }
+func (y *yamlTree) lineOf(n *yaml.Node) int { return textpos.LineStart(y.src, y.Offset(n)) }
 
 // find is the pair of a name; its key is nil where there is none.
 func find(pairs []yamlPair, name string) yamlPair {
@@ -154,7 +137,7 @@ func find(pairs []yamlPair, name string) yamlPair {
 func (y *yamlTree) walk(path []string) (at yamlPair, rest []string, err error) {
 	at = yamlPair{value: y.root, bound: y.end}
 	if y.root.Kind != yaml.MappingNode {
-		return at, nil, refuse(y.src, y.offset(y.root), "the document is not a mapping")
+		return at, nil, refuse(y.src, y.Offset(y.root), "the document is not a mapping")
 	}
 	for i, name := range path {
 		if at.key != nil {
@@ -183,15 +166,15 @@ func (y *yamlTree) noBlock(v *yaml.Node, path []string) error {
 		what = "is written in braces; write it on lines of its own"
 	}
 	if len(path) == 0 {
-		return refuse(y.src, y.offset(v), "the document "+what)
+		return refuse(y.src, y.Offset(v), "the document "+what)
 	}
-	return refuse(y.src, y.offset(v), fmt.Sprintf("the value of %s %s", quoted(path), what))
+	return refuse(y.src, y.Offset(v), fmt.Sprintf("the value of %s %s", quoted(path), what))
 }
 
 // usable refuses a pair that is not alone on its lines, or whose value is shared with others.
 func (y *yamlTree) usable(p yamlPair, path []string) error {
-	at := y.offset(p.key)
-	_, ok := y.colon(p.key)
+	at := y.Offset(p.key)
+	_, ok := y.Colon(p.key)
 	switch {
 	case p.value.Kind == yaml.AliasNode, p.value.Anchor != "", p.key.Anchor != "":
 		return refuse(y.src, at, fmt.Sprintf("%s has an anchor or is an alias; write it out by hand", quoted(path)))
@@ -274,13 +257,14 @@ func (y *yamlTree) commentsBeside(path, names []string) int {
 		if err != nil || len(rest) > 0 {
 			continue
 		}
-		n -= len(y.commentsIn(span{p.start, y.endOf(p)}))
+		n -= len(y.commentsIn(textpos.Between(p.start, y.endOf(p))))
 	}
 	return n
 }
 
-func (y *yamlTree) commentsIn(r span) []span {
-	return slices.DeleteFunc(slices.Clone(y.comments), func(c span) bool { return c.start < r.start || c.end > r.end })
+func (y *yamlTree) commentsIn(r textpos.Span) []textpos.Span {
+	outside := func(c textpos.Span) bool { return c.Start < r.Start || c.End > r.End }
+	return slices.DeleteFunc(slices.Clone(y.comments), outside)
 }
 
 func (y *yamlTree) raw(path []string) ([]byte, bool) {
@@ -296,4 +280,24 @@ func (y *yamlTree) raw(path []string) ([]byte, bool) {
 		text += y.newline
 	}
 	return []byte(text), true
+}
+
+// endOf is behind the lines of a pair: those of its value, and comments right below that are indented further
+// than its key.
+func (y *yamlTree) endOf(p yamlPair) int {
+	end := min(textpos.NextLine(y.src, y.LeafEnd(p.key, p.value)), max(p.bound, textpos.NextLine(y.src, p.start)))
+	for line := end; line < p.bound; line = textpos.NextLine(y.src, line) {
+		next := textpos.NextLine(y.src, line)
+		if !textpos.IsBlank(y.src[line:next]) && y.src[textpos.FirstText(y.src, line)] != '#' {
+			end = next
+		}
+	}
+	for end < p.bound {
+		at := textpos.FirstText(y.src, end)
+		if at == len(y.src) || y.src[at] != '#' || at-end < p.key.Column {
+			break
+		}
+		end = textpos.NextLine(y.src, end)
+	}
+	return end
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"codemode/internal/clientcfg/textpos"
 	"codemode/internal/lazyregexp"
 
 	"go.yaml.in/yaml/v3"
@@ -45,7 +46,7 @@ func (y *yamlTree) setRaw(path []string, raw []byte) ([]edit, error) {
 		return nil, nil
 	}
 	end := y.endOf(at)
-	text := reindent(string(raw), indentation(y.src, y.offset(at.key)))
+	text := reindent(string(raw), textpos.Indentation(y.src, y.Offset(at.key)))
 	if end == len(y.src) && y.src[end-1] != '\n' {
 		text = strings.TrimSuffix(text, y.newline)
 	}
@@ -64,7 +65,7 @@ func (y *yamlTree) add(p yamlPair, members []Member) ([]edit, error) {
 	}
 	pairs := y.pairs(p.value, p.bound)
 	last := pairs[len(pairs)-1]
-	if at := y.offset(last.key); !onlySpaces(y.src[last.start:at]) {
+	if at := y.Offset(last.key); !onlySpaces(y.src[last.start:at]) {
 		return nil, refuse(y.src, at, "the key does not begin its line; write it so by hand")
 	}
 	lines := y.lines(members, strings.Repeat(" ", last.key.Column-1))
@@ -74,15 +75,15 @@ func (y *yamlTree) add(p yamlPair, members []Member) ([]edit, error) {
 // fill puts pairs into a mapping that is null or {}.
 func (y *yamlTree) fill(p yamlPair, members []Member) []edit {
 	if p.key == nil { // of the document itself
-		at := y.offset(p.value)
-		return []edit{{at, y.flowEnd(at), strings.TrimSuffix(y.lines(members, ""), y.newline)}}
+		at := y.Offset(p.value)
+		return []edit{{at, y.FlowEnd(at, y.comments), strings.TrimSuffix(y.lines(members, ""), y.newline)}}
 	}
-	colon, _ := y.colon(p.key)
+	colon, _ := y.Colon(p.key)
 	var edits []edit
 	if p.value.Kind == yaml.MappingNode {
-		edits = append(edits, edit{colon, y.flowEnd(y.offset(p.value)), ""})
+		edits = append(edits, edit{colon, y.FlowEnd(y.Offset(p.value), y.comments), ""})
 	} else if p.value.Value != "" {
-		edits = append(edits, edit{colon, y.offset(p.value) + len(p.value.Value), ""})
+		edits = append(edits, edit{colon, y.Offset(p.value) + len(p.value.Value), ""})
 	}
 	lines := y.lines(members, strings.Repeat(" ", p.key.Column-1+y.step))
 	return append(edits, insertLines(y.src, y.endOf(p), lines, y.newline))
@@ -154,26 +155,26 @@ func same(n *yaml.Node, v any) bool {
 
 // replace writes another value. Comments in the old one are put on lines before it.
 func (y *yamlTree) replace(p yamlPair, text string) []edit {
-	start, _ := y.colon(p.key)
-	end, oneLine := y.scalarEnd(p.value)
+	start, _ := y.Colon(p.key)
+	end, oneLine := y.ScalarEnd(p.value)
 	switch {
 	case p.value.Kind == yaml.ScalarNode && p.value.Value == "" && p.value.Style == 0:
 		return []edit{{start, start, " " + text}}
 	case p.value.Style&yaml.FlowStyle != 0:
-		end, oneLine = y.flowEnd(y.offset(p.value)), true
+		end, oneLine = y.FlowEnd(y.Offset(p.value), y.comments), true
 	}
 	if !oneLine {
 		end = len(bytes.TrimRight(y.src[:y.endOf(p)], " \t\r\n"))
 	}
-	if oneLine && lineStart(y.src, y.offset(p.value)) == p.start {
-		start = y.offset(p.value)
+	if oneLine && textpos.LineStart(y.src, y.Offset(p.value)) == p.start {
+		start = y.Offset(p.value)
 	} else {
 		text = " " + text
 	}
 	var edits []edit
-	indent := indentation(y.src, y.offset(p.key))
-	for _, c := range y.commentsIn(span{start, end}) {
-		edits = append(edits, edit{p.start, p.start, indent + string(y.src[c.start:c.end]) + y.newline})
+	indent := textpos.Indentation(y.src, y.Offset(p.key))
+	for _, c := range y.commentsIn(textpos.Between(start, end)) {
+		edits = append(edits, edit{p.start, p.start, indent + string(y.src[c.Start:c.End]) + y.newline})
 	}
 	return append(edits, edit{start, end, text})
 }
@@ -188,7 +189,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if err != nil || len(rest) > 0 {
 		return nil, err
 	}
-	var cuts []span
+	var cuts []textpos.Span
 	kept := 0
 	for _, name := range names {
 		if _, there := lookup(y.doc, join(path, name)); there && !isBlock(at.value) {
@@ -207,7 +208,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 		if keeping().Match(y.src[:p.start]) {
 			end += emptyLines(y.src[end:])
 		}
-		cuts = append(cuts, span{p.start, end})
+		cuts = append(cuts, textpos.Between(p.start, end))
 	}
 	edits := cutAll(y.src, cuts)
 	if kept > 0 || len(cuts) == 0 || len(path) == 0 {
@@ -219,7 +220,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if prune && y.hollow(at, cuts) {
 		return y.remove(path[:len(path)-1], path[len(path)-1:], prune)
 	}
-	colon, _ := y.colon(at.key)
+	colon, _ := y.Colon(at.key)
 	return append([]edit{{colon, colon, " {}"}}, edits...), nil
 }
 
@@ -239,8 +240,8 @@ func emptyLines(text []byte) (n int) {
 }
 
 // hollow says whether a container has no comment outside of the parts that are cut.
-func (y *yamlTree) hollow(p yamlPair, cuts []span) bool {
-	n := len(y.commentsIn(span{p.start, y.endOf(p)}))
+func (y *yamlTree) hollow(p yamlPair, cuts []textpos.Span) bool {
+	n := len(y.commentsIn(textpos.Between(p.start, y.endOf(p))))
 	for _, c := range cuts {
 		n -= len(y.commentsIn(c))
 	}
@@ -275,7 +276,7 @@ func reindent(text, indent string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		switch spaces := len(line) - len(strings.TrimLeft(line, " ")); {
-		case isBlank([]byte(line)):
+		case textpos.IsBlank([]byte(line)):
 			b.WriteString(line)
 		default:
 			b.WriteString(indent + line[min(old, spaces):])

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/clientcfg/textpos"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -25,7 +27,7 @@ func parseYAMLList(src []byte) (tree, error) {
 // yamlItem is an item of the sequence, and the lines it has.
 type yamlItem struct {
 	name string
-	span
+	textpos.Span
 }
 
 // items are those of the sequence at a path, and the pair that it is the value of.
@@ -41,28 +43,28 @@ func (y *yamlList) items(path []string) (items []yamlItem, at yamlPair, err erro
 	case isEmpty(v), v.Kind == yaml.SequenceNode && len(v.Content) == 0:
 		return nil, at, nil
 	case v.Kind != yaml.SequenceNode:
-		return nil, at, refuse(y.src, y.offset(v), fmt.Sprintf("the value of %s is not a list", quoted(path)))
+		return nil, at, refuse(y.src, y.Offset(v), fmt.Sprintf("the value of %s is not a list", quoted(path)))
 	case v.Style&yaml.FlowStyle != 0:
 		why := "the list %s is written in brackets; write it on lines of its own"
-		return nil, at, refuse(y.src, y.offset(v), fmt.Sprintf(why, quoted(path)))
+		return nil, at, refuse(y.src, y.Offset(v), fmt.Sprintf(why, quoted(path)))
 	}
 	if err := y.usable(at, path); err != nil {
 		return nil, at, err
 	}
 	for _, n := range at.value.Content {
 		start := y.lineOf(n)
-		if n.Kind != yaml.MappingNode || y.src[firstText(y.src, start)] != '-' {
+		if n.Kind != yaml.MappingNode || y.src[textpos.FirstText(y.src, start)] != '-' {
 			const why = "an item of the list is written in a way that is not edited; change it by hand"
-			return nil, at, refuse(y.src, y.offset(n), why)
+			return nil, at, refuse(y.src, y.Offset(n), why)
 		}
-		items = append(items, yamlItem{find(y.pairs(n, 0), "name").text(), span{start, 0}})
+		items = append(items, yamlItem{find(y.pairs(n, 0), "name").text(), textpos.Between(start, 0)})
 	}
 	for i := range items {
 		end := y.endOf(at)
 		if i+1 < len(items) {
-			end = items[i+1].start
+			end = items[i+1].Start
 		}
-		items[i].end = y.before(end, items[i].start)
+		items[i].End = y.before(end, items[i].Start)
 	}
 	return items, at, nil
 }
@@ -78,10 +80,10 @@ func (p yamlPair) text() string {
 // before is where the empty lines and comments begin that stand before an offset: they belong to what follows.
 func (y *yamlList) before(end, start int) int {
 	for {
-		line := lineStart(y.src, end-1)
-		at := firstText(y.src, line)
-		comment := slices.ContainsFunc(y.comments, func(c span) bool { return c.start == at })
-		if line <= start || !comment && !isBlank(y.src[line:end]) {
+		line := textpos.LineStart(y.src, end-1)
+		at := textpos.FirstText(y.src, line)
+		comment := slices.ContainsFunc(y.comments, func(c textpos.Span) bool { return c.Start == at })
+		if line <= start || !comment && !textpos.IsBlank(y.src[line:end]) {
 			return end
 		}
 		end = line
@@ -123,7 +125,7 @@ func (y *yamlList) raw(path []string) ([]byte, bool) {
 	if err != nil || i < 0 {
 		return nil, false
 	}
-	text := y.src[items[i].start:items[i].end]
+	text := y.src[items[i].Start:items[i].End]
 	return append(bytes.TrimRight(bytes.Clone(text), "\r\n"), y.newline...), true
 }
 
@@ -132,17 +134,17 @@ func (y *yamlList) remove(path, names []string, _ bool) ([]edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cuts []span
+	var cuts []textpos.Span
 	for _, it := range items {
 		if slices.Contains(names, it.name) {
-			cuts = append(cuts, it.span)
+			cuts = append(cuts, it.Span)
 		}
 	}
 	edits := cutAll(y.src, cuts)
 	if len(cuts) == 0 || len(cuts) < len(items) {
 		return edits, nil
 	}
-	colon, _ := y.colon(at.key)
+	colon, _ := y.Colon(at.key)
 	return append([]edit{{colon, colon, " []"}}, edits...), nil
 }
 
@@ -155,18 +157,18 @@ func (y *yamlList) setRaw(path []string, raw []byte) ([]edit, error) {
 	case at.key == nil:
 		return nil, &RefusedError{Reason: fmt.Sprintf("there is no list %s any more", quoted(path[:last]))}
 	case len(items) > 0:
-		text := reindent(string(raw), indentation(y.src, firstText(y.src, items[0].start)))
+		text := reindent(string(raw), textpos.Indentation(y.src, textpos.FirstText(y.src, items[0].Start)))
 		if i := slices.IndexFunc(items, func(it yamlItem) bool { return it.name == path[last] }); i >= 0 {
-			return []edit{{items[i].start, items[i].end, text}}, nil
+			return []edit{{items[i].Start, items[i].End, text}}, nil
 		}
-		return []edit{insertLines(y.src, items[len(items)-1].end, text, y.newline)}, nil
+		return []edit{insertLines(y.src, items[len(items)-1].End, text, y.newline)}, nil
 	}
-	colon, _ := y.colon(at.key)
+	colon, _ := y.Colon(at.key)
 	end := colon
 	if at.value.Kind == yaml.SequenceNode {
-		end = y.flowEnd(y.offset(at.value))
+		end = y.FlowEnd(y.Offset(at.value), y.comments)
 	}
-	text := reindent(string(raw), indentation(y.src, y.offset(at.key))+strings.Repeat(" ", y.step))
+	text := reindent(string(raw), textpos.Indentation(y.src, y.Offset(at.key))+strings.Repeat(" ", y.step))
 	return []edit{{colon, end, y.newline + strings.TrimRight(text, "\r\n")}}, nil
 }
 
@@ -212,7 +214,7 @@ func (y *yamlList) commentsBeside(path, names []string) int {
 	items, _, _ := y.items(path)
 	for _, it := range items {
 		if slices.Contains(names, it.name) {
-			n -= len(y.commentsIn(it.span))
+			n -= len(y.commentsIn(it.Span))
 		}
 	}
 	return n

@@ -57,9 +57,7 @@ func openArtifacts(env Env, ui *ui, cmd *cli.Command) (*tenancy, *artifact.Store
 	if store == nil {
 		return nil, nil, errNoArtifacts
 	}
-	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hint.Of(problem)...)
-	}
+	ui.warnAll(t.ownProblems())
 	return t, store, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
-	"codemode/internal/hint"
 	"codemode/internal/inquiry"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/telemetry"
@@ -103,9 +102,8 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	for _, problem := range t.runProblems() {
-		ui.warn(problem.Error(), hint.Of(problem)...)
-	}
+	ui.warnAll(t.ownProblems())
+	t.unseen = ui.warnAll
 	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it
 		return &exitError{exitNotRun, err}
 	}

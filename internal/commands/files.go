@@ -113,8 +113,14 @@ func isReserved(name string) bool {
 }
 
 // mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
-// for each sandbox, since folders come and go.
-func (t *tenancy) mounts() ([]sandbox.Mount, error) { return t.choose(t.requests()) }
+// for each sandbox, since folders come and go; what of them code does not see is told once, if to anybody.
+func (t *tenancy) mounts() ([]sandbox.Mount, error) {
+	list, err := t.choose(t.requests())
+	if err == nil && t.unseen != nil {
+		t.told.Do(func() { t.unseen(t.secretsIn(list)) })
+	}
+	return list, err
+}
 
 func (t *tenancy) requests() []mount.Request {
 	requests := slices.Clone(t.inputs.files)
@@ -140,7 +146,7 @@ const maxRoots = 20
 func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string) {
 	requests := t.requests()
 	for _, path := range paths[:min(len(paths), maxRoots)] {
-		w := mount.Request{Path: path, Name: filepath.Base(path)}
+		w := mount.Request{Path: path, Name: filepath.Base(path), Asked: true}
 		list, err := t.choose(append(slices.Clip(requests), w))
 		if err != nil {
 			var refused *mount.RefusedError
@@ -150,10 +156,13 @@ func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string)
 			notes = append(notes, fmt.Sprintf("the client's folder %s is not shown to code: %v", quote(w.Name), err))
 			continue
 		}
-		requests, mounts = append(requests, w), append(mounts, list[len(list)-1])
-		notes = append(notes, fmt.Sprintf(
-			"the client's folder %s is %s, to be read", quote(w.Name), sandbox.WorkDir+"/"+w.Name,
-		))
+		m := list[len(list)-1]
+		requests, mounts = append(requests, w), append(mounts, m)
+		note := fmt.Sprintf("the client's folder %s is %s, to be read", quote(w.Name), sandbox.WorkDir+"/"+w.Name)
+		if n := len(m.Covered); n > 0 {
+			note += fmt.Sprintf(", without %d that .gitignore names or that look like secrets", n)
+		}
+		notes = append(notes, note)
 	}
 	return mounts, notes
 }
@@ -185,31 +194,71 @@ func (t *tenancy) sessionProblems() []error {
 	return append(t.ownProblems(), t.secretsIn(mounts)...)
 }
 
-// runProblems are ownProblems, and what one run tells besides: that it cannot have its files, it says by itself.
-func (t *tenancy) runProblems() []error {
-	mounts, _ := t.mounts()
-	return append(t.ownProblems(), t.secretsIn(mounts)...)
-}
+// maxSecretsTold is how many files of a folder are told one by one.
+const maxSecretsTold = 5
 
-// secretsIn are files in the folders that code is shown which it does not see, and its user might look for; or which it
-// does see, where nothing can be covered.
+// secretsIn is what in the folders that code is shown it does not see, and its user might look for; or what it does
+// see, where nothing can be covered or not all was looked through.
 func (t *tenancy) secretsIn(mounts []sandbox.Mount) (list []error) {
+	bare := t.config.Sandbox.Isolation == string(sandbox.IsolationReduced)
 	for _, m := range mounts {
-		for _, name := range m.Covered {
-			path := filepath.Join(m.Host, name)
-			if t.config.Sandbox.Isolation == string(sandbox.IsolationReduced) {
+		var ignored []sandbox.Cover
+		told := 0
+		for _, c := range m.Covered {
+			switch path := mount.At(m, c); {
+			case c.Ignored:
+				ignored = append(ignored, c)
+			case told == maxSecretsTold:
+			case bare:
 				list = append(
 					list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path),
 				)
-				continue
+				told++
+			default:
+				list = append(list, hint.New(
+					fmt.Sprintf("code does not see %q, which looks like a secret", path),
+					"to show it: --file "+hint.Word(path),
+				))
+				told++
 			}
+		}
+		if n := len(m.Covered) - len(ignored) - told; n > 0 {
+			list = append(list, fmt.Errorf("nor %d more files in %q that look like secrets", n, m.Host))
+		}
+		if len(ignored) > 0 {
+			list = append(list, ignoredIn(m, ignored, bare))
+		}
+		if m.Partly {
 			list = append(list, hint.New(
-				fmt.Sprintf("code does not see %q, which looks like a secret", path),
-				"to show it: --file "+hint.Word(path),
+				fmt.Sprintf("code may see secrets in %q: it is too large to look through all of it", m.Host),
+				"give code a smaller folder",
 			))
 		}
 	}
 	return list
+}
+
+// ignoredIn tells of what .gitignore files in a folder name.
+func ignoredIn(m sandbox.Mount, ignored []sandbox.Cover, bare bool) error {
+	var names []string
+	for _, c := range ignored[:min(len(ignored), 3)] {
+		names = append(names, quote(filepath.FromSlash(c.Path)))
+	}
+	if more := len(ignored) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	what := strings.Join(names, ", ")
+	if bare {
+		return fmt.Errorf("code sees what .gitignore leaves out of %q: %s", m.Host, what)
+	}
+	flag := "--file "
+	if ignored[0].Dir {
+		flag = "--mount "
+	}
+	return hint.New(
+		fmt.Sprintf("code does not see what .gitignore leaves out of %q: %s", m.Host, what),
+		"to show one, name it: "+flag+hint.Word(mount.At(m, ignored[0])),
+	)
 }
 
 // secrets are what of a server's entry no error and no log may say, and the variables that code gets.

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"codemode/internal/bridge"
@@ -43,6 +44,8 @@ type tenancy struct {
 	telemetry *telemetry.Telemetry // nil is none
 	adder     *adder               // of its bridge
 	inputs    inputs               // to code, by this command
+	unseen    func([]error)        // is told what code does not see of its folders; nil is nobody
+	told      sync.Once            // of unseen
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 
 	allProjects bool              // what Claude Code has for other projects is found, too

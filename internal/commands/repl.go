@@ -91,9 +91,8 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	} else if t.inputs, err = readInputs(env, cmd); err != nil {
 		return err
 	}
-	for _, problem := range t.runProblems() {
-		ui.warn(problem.Error(), hint.Of(problem)...)
-	}
+	ui.warnAll(t.ownProblems())
+	t.unseen = ui.warnAll
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
 		return err
 	}

@@ -161,9 +161,7 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	if err != nil {
 		return nil, err
 	}
-	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hint.Of(problem)...)
-	}
+	ui.warnAll(t.ownProblems())
 	opts := t.bridgeOptions(slog.New(slog.DiscardHandler))
 	opts.Progress = ui.waiting
 	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(opts), failed: map[string]error{}}

@@ -10,6 +10,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
 )
 
@@ -23,6 +24,7 @@ func (t *tenancy) mountRules() mount.Rules {
 	return mount.Rules{
 		Homes: homes, Kept: kept, Out: t.inputs.out, Saved: t.inputs.saved,
 		Trusted: append(homes, t.env.Dir, t.paths.Config),
+		Bare:    t.config.Sandbox.Isolation == string(sandbox.IsolationReduced),
 	}
 }
 

@@ -65,9 +65,7 @@ func openTools(env Env, ui *ui, cmd *cli.Command) (*tools, error) {
 	if t.toolsDir() == "" {
 		return nil, errNoToolsDir
 	}
-	for _, problem := range t.ownProblems() {
-		ui.warn(problem.Error(), hint.Of(problem)...)
-	}
+	ui.warnAll(t.ownProblems())
 	return &tools{
 		t, toolbox.New(t.toolsDir(), t.disk(slog.New(slog.DiscardHandler))),
 		bridge.New(t.bridgeOptions(slog.New(slog.DiscardHandler))),

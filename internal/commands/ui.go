@@ -80,6 +80,13 @@ func (u *ui) warn(text string, hints ...string) {
 	u.hints(hints)
 }
 
+// warnAll warns of problems, each with what can be done about it.
+func (u *ui) warnAll(problems []error) {
+	for _, problem := range problems {
+		u.warn(problem.Error(), hint.Of(problem)...)
+	}
+}
+
 // effects says what a program has done that must not be repeated without a look.
 func (u *ui) effects(e bridge.Effects) {
 	for _, text := range e.Lines() {

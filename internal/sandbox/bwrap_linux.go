@@ -80,6 +80,10 @@ func (v *view) bwrapArgs() (args []string) {
 		args = append(args, "--dev-bind", "/dev/null", zero)
 	}
 	for _, b := range v.binds {
+		if b.Cover && b.Dir {
+			args = append(args, "--tmpfs", b.Inside, "--remount-ro", b.Inside)
+			continue
+		}
 		how := "--ro-bind"
 		if b.Write {
 			how = "--bind"

@@ -35,7 +35,8 @@ type Bind struct {
 	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
 	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 	NoExec       bool // nothing in it can be executed
-	Cover        bool // it covers a file of another bind, if that is there
+	Cover        bool // it covers what is there of another bind, if that still is a file, or with Dir a folder
+	Dir          bool // with Cover
 }
 
 // A hostView is a part of the host.

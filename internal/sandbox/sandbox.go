@@ -76,15 +76,23 @@ type Mount struct {
 	Dir   bool
 	Write bool // what is in it may be changed
 
-	// Covered are names of files in a folder that cannot be read there. With IsolationReduced they can.
-	Covered []string
+	// Covered is what of a folder cannot be read there. With IsolationReduced it can.
+	Covered []Cover
+	Partly  bool // not all of the folder could be looked through for what is to be covered
 }
 
-// ToCover are those of the names to be covered that are there, and files.
-func (m Mount) ToCover() []string {
-	return slices.DeleteFunc(slices.Clone(m.Covered), func(name string) bool {
-		fi, err := os.Lstat(filepath.Join(m.Host, name))
-		return err != nil || !fi.Mode().IsRegular()
+// A Cover is a file or folder below one that a guest is given.
+type Cover struct {
+	Path    string // from there, with slashes
+	Dir     bool
+	Ignored bool // a .gitignore names it; else it looks like a secret
+}
+
+// ToCover is what is to be covered, as far as it is there and what it was.
+func (m Mount) ToCover() []Cover {
+	return slices.DeleteFunc(slices.Clone(m.Covered), func(c Cover) bool {
+		fi, err := os.Lstat(filepath.Join(m.Host, filepath.FromSlash(c.Path)))
+		return err != nil || !fi.Mode().IsRegular() && !fi.IsDir() || fi.IsDir() != c.Dir
 	})
 }
 

@@ -90,7 +90,11 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 	for _, b := range binds {
 		sb := stage2.Bind{
 			Host: stage2.Bytes(b.Host), Inside: stage2.Bytes(b.Inside), Write: b.Write, Real: b.Real, Hidden: b.Hidden,
-			NoExec: b.NoExec, Cover: b.Cover,
+			NoExec: b.NoExec, Cover: b.Cover, Dir: b.Dir,
+		}
+		if b.Cover {
+			out = append(out, sb)
+			continue
 		}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()

@@ -68,8 +68,10 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 		v.binds = append(
 			v.binds, Bind{Host: m.Host, Inside: inside, Write: m.Write, Real: true, Shift: true, NoExec: true},
 		)
-		for _, name := range m.ToCover() {
-			v.binds = append(v.binds, Bind{Host: null, Inside: path.Join(inside, name), NoExec: true, Cover: true})
+		for _, c := range m.ToCover() {
+			v.binds = append(
+				v.binds, Bind{Host: null, Inside: path.Join(inside, c.Path), NoExec: true, Cover: true, Dir: c.Dir},
+			)
 		}
 		v.symlinks = append(v.symlinks, stage2.Symlink{
 			Target: stage2.Bytes(inside), Inside: stage2.Bytes(path.Join(WorkDir, m.Name)),

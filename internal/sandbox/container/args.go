@@ -26,7 +26,7 @@ type order struct {
 
 // A bind is a file or folder of the engine's host and where it is in the container, read-only unless write is set. What
 // is mounted below it is left out, since the options would not hold there; with podman's own propagation, rprivate, it
-// would be there all the same (4.3.1).
+// would be there all the same (4.3.1). Without a source it is an empty folder that cannot be opened.
 type bind struct {
 	source, target string
 	write          bool
@@ -38,6 +38,9 @@ func (b bind) String() string {
 	var line strings.Builder
 	w := csv.NewWriter(&line)
 	options := []string{"type=bind", "src=" + b.source, "dst=" + b.target}
+	if b.source == "" {
+		options = []string{"type=tmpfs", "dst=" + b.target, "tmpfs-mode=0000", "tmpfs-size=4096"}
+	}
 	if !b.write {
 		options = append(options, "readonly")
 	}
@@ -75,7 +78,11 @@ func (e *engine) args(o order) []string {
 		a = append(a, "--preserve-fds", "1")
 	}
 	for _, b := range o.binds {
-		b.options = append(slices.Clip(b.options), "bind-propagation=private", e.alone)
+		if b.source != "" {
+			b.options = append(slices.Clip(b.options), "bind-propagation=private", e.alone)
+		} else if e.name == Podman {
+			b.options = append(slices.Clip(b.options), "notmpcopyup")
+		}
 		a = append(a, "--mount", b.String())
 	}
 	return append(append(a, o.image), o.python...)

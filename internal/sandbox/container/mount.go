@@ -22,7 +22,7 @@ func (r *Runtime) mountable(ctx context.Context, e *engine, mounts []sandbox.Mou
 		return nil, err
 	}
 	for _, m := range mounts {
-		if !utf8.ValidString(m.Host) || !utf8.ValidString(m.Name) {
+		if !isText(m) {
 			return nil, &sandbox.MountError{
 				Runtime: r.name, Path: m.Host, Err: errNotText, Remedy: []string{"rename it, or use --runtime native"},
 			}
@@ -46,6 +46,12 @@ func (r *Runtime) mountable(ctx context.Context, e *engine, mounts []sandbox.Mou
 	return &closed, r.chooseFilter(&closed, true)
 }
 
+// isText tells whether all names that an engine is told of a mount are UTF-8.
+func isText(m sandbox.Mount) bool {
+	return utf8.ValidString(m.Host) && utf8.ValidString(m.Name) &&
+		!slices.ContainsFunc(m.Covered, func(c sandbox.Cover) bool { return !utf8.ValidString(c.Path) })
+}
+
 // binds are what a guest sees of this host. Docker has no words for what its kernel should refuse there: it is the
 // container's rules about devices and privileges that hold.
 func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
@@ -55,8 +61,12 @@ func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
 			b.options = []string{"nosuid", "nodev", "noexec"}
 		}
 		list = append(list, b)
-		for _, name := range m.ToCover() {
-			list = append(list, bind{source: "/dev/null", target: path.Join(b.target, name), options: b.options})
+		for _, c := range m.ToCover() {
+			cover := bind{source: "/dev/null", target: path.Join(b.target, c.Path), options: b.options}
+			if c.Dir {
+				cover.source, cover.options = "", nil
+			}
+			list = append(list, cover)
 		}
 	}
 	return list

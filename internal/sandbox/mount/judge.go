@@ -184,23 +184,3 @@ func (f files) related(a, b string) bool {
 	}
 	return f.holds(a, b) || f.holds(b, a)
 }
-
-// secrets are what holds keys and passwords in many folders, at their top.
-var secrets = []string{
-	".env", ".env.local", ".env.development", ".env.test", ".env.production", ".envrc", ".netrc", ".npmrc", ".pypirc",
-	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "id_ecdsa_sk",
-	"id_ed25519_sk", "id_dsa", "key.pem", "server.pem", "terraform.tfstate", "terraform.tfvars",
-	"private.pem", "private.key", "server.key", "credentials.json", "service-account.json", "secrets.json",
-	"secrets.yaml", "secrets.yml",
-}
-
-// Secrets are files in a folder that look as if they held keys or passwords. It looks at names alone, and at the top:
-// what it costs is the same for a large folder.
-func Secrets(dir string) (names []string) {
-	for _, name := range secrets {
-		if fi, err := os.Lstat(filepath.Join(dir, name)); err == nil && fi.Mode().IsRegular() {
-			names = append(names, name)
-		}
-	}
-	return names
-}

@@ -22,6 +22,10 @@ type Request struct {
 	File  bool   // it is to be a file
 	Write bool
 	Place string // the setting that says so; "" is none
+
+	// Asked says that somebody other than the user has named it. Where not all of it can be looked through for what is
+	// to be covered, they do not get it.
+	Asked bool
 }
 
 // Rules say what nobody is shown.
@@ -31,6 +35,7 @@ type Rules struct {
 	Starts []Start
 	Out    bool   // code has a sandbox.OutDir
 	Saved  string // the folder to which what code leaves or shows is saved; "" is none
+	Bare   bool   // nothing can be covered
 
 	// Trusted are folders whose paths may lead through links, as may those of the folders above: where the user is,
 	// and homes. Code may have made the links of others, when it could change the folder that they are in.
@@ -64,7 +69,12 @@ func (r Rules) Choose(requests []Request) ([]sandbox.Mount, error) {
 		names[w.Name] = w.Path
 		m := sandbox.Mount{Host: real, Name: w.Name, Dir: !w.File, Write: w.Write}
 		if m.Dir {
-			m.Covered = Secrets(real) // what of it code is to see is named by itself
+			var all bool
+			m.Covered, all = look(real, most) // what of it code is to see is named by itself
+			m.Partly = !all
+			if err := r.asked(w, m); err != nil {
+				return nil, &RefusedError{w, err}
+			}
 		}
 		list = append(list, m)
 	}
@@ -74,6 +84,21 @@ func (r Rules) Choose(requests []Request) ([]sandbox.Mount, error) {
 		}
 	}
 	return list, r.apart(list)
+}
+
+// asked refuses what somebody other than the user has asked for, where code would see what they should not give.
+func (r Rules) asked(w Request, m sandbox.Mount) error {
+	switch {
+	case !w.Asked:
+		return nil
+	case m.Partly:
+		return hint.New(fmt.Sprintf(
+			"more than %d files or %d folders are in it, too many to look through for secrets", most.entries, most.folders,
+		), "name a smaller one")
+	case r.Bare && len(m.Covered) > 0:
+		return fmt.Errorf("%q is in it, which here cannot be left out", m.Covered[0].Path)
+	}
+	return nil
 }
 
 // inside refuses what lies in another folder that code may change: code would choose what is there.

@@ -57,27 +57,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestCovered: files at the top of a folder that look like secrets are covered, and given where they are named.
-func TestCovered(t *testing.T) {
-	dir := realTemp(t)
-	must(t, os.MkdirAll(filepath.Join(dir, "sub", ".netrc"), 0o755))
-	for _, name := range []string{".env", "id_rsa", "a.csv", "sub/.env"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-	}
-	must(t, os.Symlink(".env", filepath.Join(dir, ".env.local")))
-	list, err := Rules{}.Choose([]Request{
-		{Path: dir, Name: "dir"},
-		{Path: filepath.Join(dir, "sub"), Name: "sub", Write: true},
-		{Path: filepath.Join(dir, ".env"), Name: ".env", File: true},
-	})
-	must(t, err)
-	for i, want := range []string{".env id_rsa", ".env", ""} {
-		if got := strings.Join(list[i].Covered, " "); got != want {
-			t.Errorf("%s: covered are %q, want %q", list[i].Name, got, want)
-		}
-	}
-}
-
 // TestApart: what code may change decides about nothing else that it is shown, or that is saved.
 func TestApart(t *testing.T) {
 	dir := realTemp(t)

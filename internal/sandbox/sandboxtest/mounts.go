@@ -64,32 +64,40 @@ func mounts(t *testing.T, k kit) {
 	}
 }
 
-// mountCovered: what a folder has and is covered cannot be read there; what is not there need not be covered.
+// mountCovered: what a folder has and is covered cannot be read there; what is not there need not be covered, and what
+// has become something else is not.
 func mountCovered(t *testing.T, k kit) {
 	if k.policy.Isolation == sandbox.IsolationReduced {
 		t.Skip("there are no mounts to cover it by")
 	}
 	root := t.TempDir()
 	must(t, errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)))
-	for name, mode := range map[string]os.FileMode{".env": 0o644, "text": 0o644} {
-		must(t, os.WriteFile(filepath.Join(root, name), []byte("secret"), mode))
+	must(t, os.MkdirAll(filepath.Join(root, "sub", "built, it"), 0o755))
+	for _, name := range []string{".env", "text", "sub/key", "sub/built, it/in"} {
+		must(t, os.WriteFile(filepath.Join(root, name), []byte("secret"), 0o644))
 	}
-	var got struct{ Covered, Text string }
-	answer(t, k.start(t, "obey.py", command("covered"), func(s *sandbox.Spec) {
-		s.Mounts = []sandbox.Mount{{Host: root, Name: "data", Dir: true, Covered: []string{".env"}}}
-	}), &got)
-	if got.Text != "secret" || got.Covered != "" {
-		t.Errorf("the guest read %+v", got)
+	start := func() (got struct{ Read []string }) {
+		answer(t, k.start(t, "obey.py", command("covered"), func(s *sandbox.Spec) {
+			s.Mounts = []sandbox.Mount{{Host: root, Name: "data", Dir: true, Covered: []sandbox.Cover{
+				{Path: ".env"}, {Path: "sub/key"}, {Path: "sub/built, it", Dir: true}, {Path: "none/at/all"},
+			}}}
+		}), &got)
+		return got
+	}
+	if got := start(); !slices.Equal(got.Read, []string{"text"}) {
+		t.Errorf("the guest read %q", got.Read)
 	}
 	if text, err := os.ReadFile(filepath.Join(root, ".env")); err != nil || string(text) != "secret" {
 		t.Errorf("the user's file is %q, %v", text, err)
 	}
 	must(t, os.Remove(filepath.Join(root, ".env")))
-	answer(t, k.start(t, "obey.py", command("covered"), func(s *sandbox.Spec) {
-		s.Mounts = []sandbox.Mount{{Host: root, Name: "data", Dir: true, Covered: []string{".env"}}}
-	}), &got)
-	if _, err := os.Lstat(filepath.Join(root, ".env")); err == nil || got.Text != "secret" {
-		t.Errorf("a file was made to be covered: %v", err)
+	must(t, os.RemoveAll(filepath.Join(root, "sub")))
+	must(t, os.Symlink(".", filepath.Join(root, "sub")))
+	if got := start(); !slices.Equal(got.Read, []string{"text"}) {
+		t.Errorf("without what was to be covered, the guest read %q", got.Read)
+	}
+	if _, err := os.Lstat(filepath.Join(root, ".env")); err == nil {
+		t.Error("a file was made to be covered")
 	}
 }
 

@@ -70,7 +70,7 @@ type Bind struct {
 	Real   bool // Host must lead through no link
 	Hidden bool // the guest should not learn where Host is; for a directory that is only read
 	NoExec bool // nothing in it can be executed
-	Cover  bool // it covers a file of another bind, if that is there
+	Cover  bool // it covers a file or folder of another bind, if that is there
 }
 
 // Bytes are a path or a variable, of which JSON would change what is not UTF-8.

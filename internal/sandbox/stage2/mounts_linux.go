@@ -84,7 +84,7 @@ func forbidNamespaces() {
 func openTrees(binds []Bind) ([]int, error) {
 	trees := make([]int, len(binds))
 	for i, b := range binds {
-		if b.Tree != 0 {
+		if b.Tree != 0 || b.Cover {
 			trees[i] = b.Tree
 			continue
 		}
@@ -133,7 +133,7 @@ func OpenTree(b Bind) (int, error) {
 func attach(b Bind, tree int) error {
 	rel := strings.TrimPrefix(string(b.Inside), "/")
 	if b.Cover {
-		return step(cover(tree, rel), "covering %q", b.Inside)
+		return step(cover(b, rel), "covering %q", b.Inside)
 	}
 	if err := makePoint(rel, b.Dir); err != nil {
 		return step(err, "making mount point %q", b.Inside)
@@ -154,13 +154,13 @@ func attach(b Bind, tree int) error {
 	}
 }
 
-// cover moves a tree over a file of the user's, whose name they or a program may have given to something else since.
-func cover(tree int, rel string) error {
-	defer unix.Close(tree)
+// cover hides a file or folder of the user's, whose name they or a program may have given to something else since: what
+// is gone, or has become a link, holds nothing. What the second stage may not look for, the guest may not either.
+func cover(b Bind, rel string) error {
 	at, err := unix.Openat2(unix.AT_FDCWD, rel, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
-	if errors.Is(err, unix.ENOENT) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
 		return nil
 	}
 	if err != nil {
@@ -168,11 +168,42 @@ func cover(tree int, rel string) error {
 	}
 	defer unix.Close(at)
 	var now unix.Stat_t
-	if err := unix.Fstat(at, &now); err != nil || now.Mode&unix.S_IFMT != unix.S_IFREG {
-		return err // what is no file holds nothing, or is seen to be a link
+	if err := unix.Fstat(at, &now); err != nil {
+		return err
 	}
+	var tree int
+	switch now.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		tree, err = OpenTree(b)
+	case unix.S_IFDIR:
+		tree, err = closedDir()
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
 	const both = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
 	return unix.MoveMount(tree, "", at, "", both)
+}
+
+// closedDir is a mount of an empty directory that nobody without capabilities can open.
+func closedDir() (int, error) {
+	fsys, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fsys)
+	for name, value := range map[string]string{"mode": "0", "size": "4k", "nr_inodes": "1"} {
+		if err := unix.FsconfigSetString(fsys, name, value); err != nil {
+			return -1, err
+		}
+	}
+	if err := unix.FsconfigCreate(fsys); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fsys, unix.FSMOUNT_CLOEXEC, readOnlyMount|unix.MOUNT_ATTR_NOEXEC)
 }
 
 // overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo

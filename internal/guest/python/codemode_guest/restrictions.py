@@ -44,6 +44,7 @@ _DOWNLOADERS = ("curl", "wget")
 _NO_VARIABLE = "no variable of this machine is in the sandbox: a server that needs a key has it already"
 _NO_FILE = "no file of this machine is in the sandbox"
 _READ_ONLY = "it was given to be read; whoever runs this can give its folder to be changed"
+_LEFT_OUT = "what looks like a secret, or a .gitignore names, is left out unless it is given by itself"
 _NO_NETWORK = "the sandbox has no network"
 _VALUE = "a call returns the tool's value itself, already parsed (.raw(...) has the envelope)"
 _ENVELOPE = ("content", "structuredContent", "structured_content", "isError", "text")
@@ -79,6 +80,8 @@ class Restrictions:
             return None
         if isinstance(error, FileNotFoundError) or error.errno == errno.EROFS:
             return self._file(error)
+        if error.errno == errno.EACCES and isinstance(error.filename, str) and _is_given(error.filename):
+            return _LEFT_OUT + (": `--file` or `--mount`" if self._script else "")
         reason = getattr(error, "reason", None)  # of urllib's URLError
         cause = reason if isinstance(reason, OSError) else error
         if type(cause).__name__ == "gaierror" or cause.errno == errno.ENETUNREACH or _is_socket(cause):
@@ -173,7 +176,7 @@ def _absolute(name):
 
 
 def _is_given(name):
-    """Whether a path that is read-only is of a file or folder of the user's: all else of /workspace can be written."""
+    """Whether a path that is read-only or closed is of the user's: all else of /workspace can be read and written."""
     return _absolute(name).startswith(("/workspace/", "/mnt/"))
 
 

@@ -1,0 +1,210 @@
+package mount
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"codemode/internal/sandbox"
+)
+
+// secrets are the names of what holds keys and passwords in many folders.
+var secrets = []string{
+	".env", ".env.local", ".env.development", ".env.test", ".env.production", ".envrc", ".netrc", ".npmrc", ".pypirc",
+	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "id_ecdsa_sk",
+	"id_ed25519_sk", "id_dsa", "key.pem", "server.pem", "terraform.tfstate", "terraform.tfvars",
+	"private.pem", "private.key", "server.key", "credentials.json", "service-account.json", "secrets.json",
+	"secrets.yaml", "secrets.yml",
+}
+
+var isSecret = func() map[string]bool {
+	set := map[string]bool{}
+	for _, name := range secrets {
+		set[name] = true
+	}
+	return set
+}()
+
+// bounds are how much of a folder is looked through and covered.
+type bounds struct {
+	entries, folders int // which a start takes longer by
+	covered          int // each is a mount
+}
+
+var most = bounds{entries: 20_000, folders: 2_000, covered: 256}
+
+const (
+	// maxIgnore bounds a .gitignore in bytes, and maxPatterns all of a folder's.
+	maxIgnore   = 64 << 10
+	maxPatterns = 2_000
+	// maxMatches bounds how often a name is compared with a pattern.
+	maxMatches = 4_000_000
+)
+
+// look finds what of a folder no code is to see: files whose names are those of secrets, and what a .gitignore names,
+// in a repository that it is, or that lies in it. A folder within a repository has been named by itself. It looks at
+// names alone, at each folder before those in it, and within bounds: all tells whether it has seen everything. Somebody
+// who changes the folder meanwhile has it look elsewhere, and what it finds there is not in the folder.
+func look(dir string, most bounds) (covers []sandbox.Cover, all bool) {
+	l := looker{dir: dir, most: most}
+	l.folders = []folder{{path: "."}}
+	for i := 0; i < min(len(l.folders), most.folders) && l.left(); i++ {
+		l.folder(l.folders[i])
+	}
+	all = !l.partly && l.left() && len(l.folders) <= most.folders
+	// What looks like a secret comes first, where there is too much.
+	slices.SortStableFunc(l.covers, func(a, b sandbox.Cover) int {
+		if a.Ignored == b.Ignored {
+			return 0
+		}
+		if a.Ignored {
+			return 1
+		}
+		return -1
+	})
+	if len(l.covers) > most.covered {
+		return l.covers[:most.covered], false
+	}
+	return l.covers, all
+}
+
+// A looker looks through a folder.
+type looker struct {
+	dir      string
+	most     bounds
+	folders  []folder // to be looked through, those that have been in front
+	covers   []sandbox.Cover
+	entries  int
+	patterns int
+	matches  int
+	partly   bool // something could not be looked at
+}
+
+// A folder is below the looker's, by its path in it.
+type folder struct {
+	path  string
+	rules *rules // of its repository; nil is none
+}
+
+// rules are the patterns of a folder, those of the ones above it behind them.
+type rules struct {
+	base     string // the paths that they are about are below it
+	patterns []pattern
+	above    *rules
+}
+
+func (l *looker) at(path string) string { return filepath.Join(l.dir, filepath.FromSlash(path)) }
+
+// left tells whether more may be looked at.
+func (l *looker) left() bool {
+	return l.entries < l.most.entries
+}
+
+// folder looks at what is directly in one.
+func (l *looker) folder(f folder) {
+	dir, err := os.Open(l.at(f.path))
+	if err != nil {
+		// What its owner cannot open, no code of theirs can.
+		l.partly = l.partly || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
+		return
+	}
+	defer dir.Close()
+	f.rules = l.rulesOf(f)
+	for l.left() {
+		list, err := dir.ReadDir(min(1024, l.most.entries-l.entries))
+		l.entries += len(list)
+		for _, entry := range list {
+			l.entry(f, entry)
+		}
+		if err != nil {
+			l.partly = l.partly || !errors.Is(err, io.EOF)
+			return
+		}
+	}
+}
+
+func (l *looker) entry(f folder, entry fs.DirEntry) {
+	kind := entry.Type()
+	file := kind.IsRegular()
+	if !file && !kind.IsDir() || file && f.rules == nil && !isSecret[entry.Name()] {
+		return
+	}
+	name := path.Join(f.path, entry.Name())
+	switch {
+	case file && isSecret[entry.Name()]:
+		l.covers = append(l.covers, sandbox.Cover{Path: name})
+	case f.rules != nil && entry.Name() != ".git" && l.ignored(f.rules, name, kind.IsDir()):
+		l.covers = append(l.covers, sandbox.Cover{Path: name, Dir: kind.IsDir(), Ignored: true})
+	case kind.IsDir() && entry.Name() != ".git":
+		l.folders = append(l.folders, folder{name, f.rules})
+	}
+}
+
+// ignored tells whether the last pattern that is about a path leaves it out; those of the innermost folder come last.
+func (l *looker) ignored(r *rules, name string, dir bool) bool {
+	if l.matches > maxMatches {
+		l.partly = true
+		return false
+	}
+	base := path.Base(name)
+	for ; r != nil; r = r.above {
+		rel := name
+		if r.base != "." {
+			rel = name[len(r.base)+1:]
+		}
+		l.matches += len(r.patterns)
+		for i := len(r.patterns) - 1; i >= 0; i-- {
+			if p := &r.patterns[i]; p.matches(rel, base, dir) {
+				return !p.include
+			}
+		}
+	}
+	return false
+}
+
+// rulesOf are the rules for what is in a folder. With a .git in it, it is a repository's own.
+func (l *looker) rulesOf(f folder) *rules {
+	r := f.rules
+	if _, err := os.Lstat(l.at(path.Join(f.path, ".git"))); err == nil {
+		r = l.read(f.path, path.Join(f.path, ".git", "info", "exclude"), nil)
+		if r == nil {
+			r = &rules{base: f.path}
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	return l.read(f.path, path.Join(f.path, ".gitignore"), r)
+}
+
+// read reads a file of patterns. Git follows no link to one, and nobody waits for a FIFO.
+func (l *looker) read(base, name string, above *rules) *rules {
+	fi, err := os.Lstat(l.at(name))
+	if err != nil || !fi.Mode().IsRegular() {
+		return above
+	}
+	f, err := os.OpenFile(l.at(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		l.partly = true
+		return above
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnore+1))
+	patterns := parsePatterns(data)
+	l.patterns += len(patterns)
+	if err != nil || len(data) > maxIgnore || l.patterns > maxPatterns {
+		l.partly = true
+		return above
+	}
+	return &rules{base, patterns, above}
+}
+
+// At is where a cover is on this host.
+func At(m sandbox.Mount, c sandbox.Cover) string {
+	return filepath.Join(m.Host, filepath.FromSlash(c.Path))
+}

@@ -1,0 +1,194 @@
+package mount
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codemode/internal/require"
+	"codemode/internal/sandbox"
+)
+
+// tree makes files by their paths, with their texts; one that ends in / is a folder.
+func tree(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			must(t, os.MkdirAll(at, 0o755))
+			continue
+		}
+		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		must(t, os.WriteFile(at, []byte(text), 0o600))
+	}
+}
+
+func paths(covers []sandbox.Cover) (list []string) {
+	for _, c := range covers {
+		name := c.Path
+		if c.Dir {
+			name += "/"
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestCovered: files that look like secrets are covered, however deep, and given where they are named; links are none.
+func TestCovered(t *testing.T) {
+	dir := realTemp(t)
+	tree(t, dir, map[string]string{".env": "", "id_rsa": "", "a.csv": "", "sub/.env": "", "sub/.netrc/": "", ".git/.env": ""})
+	must(t, os.Symlink(".env", filepath.Join(dir, ".env.local")))
+	list, err := Rules{}.Choose([]Request{
+		{Path: dir, Name: "dir"},
+		{Path: filepath.Join(dir, "sub"), Name: "sub", Write: true},
+		{Path: filepath.Join(dir, ".env"), Name: ".env", File: true},
+	})
+	must(t, err)
+	for i, want := range []string{".env id_rsa sub/.env", ".env", ""} {
+		if got := strings.Join(paths(list[i].Covered), " "); got != want || list[i].Partly {
+			t.Errorf("%s: covered are %q, want %q; partly: %v", list[i].Name, got, want, list[i].Partly)
+		}
+	}
+}
+
+// TestIgnored: what a .gitignore of a repository names is covered, in a repository that is given and in those below.
+func TestIgnored(t *testing.T) {
+	dir := realTemp(t)
+	tree(t, dir, map[string]string{
+		".gitignore":          "*.log\n",
+		"seen.log":            "", // this is no repository
+		"a/.git/info/exclude": "/private\n",
+		"a/.gitignore":        "*.log\n/build/\n!kept.log\n.env*\n",
+		"a/private":           "", "a/sub/private": "", "a/x.log": "", "a/kept.log": "", "a/.env": "", "a/sub/build/x": "",
+		"a/build/deep/x": "", "a/sub/.gitignore": "!x.log\n*.csv\n", "a/sub/x.log": "", "a/sub/y.log": "",
+		"a/sub/z.csv": "", "a/z.csv": "",
+		"a/inner/.git": "gitdir: elsewhere", "a/inner/x.log": "", // a repository of its own
+	})
+	for from, want := range map[string]string{
+		".":     "a/.env a/build/ a/private a/sub/y.log a/sub/z.csv a/x.log",
+		"a":     ".env build/ private sub/y.log sub/z.csv x.log",
+		"a/sub": "", // it was named by itself
+	} {
+		covers, all := look(filepath.Join(dir, from), most)
+		if got := strings.Join(paths(covers), " "); got != want || !all {
+			t.Errorf("%s: covered are %q, want %q; all: %v", from, got, want, all)
+		}
+	}
+}
+
+// TestLookBounds: what is too large is said to be, and what looks like a secret is covered before all else.
+func TestLookBounds(t *testing.T) {
+	few := bounds{entries: 100, folders: 20, covered: 10}
+	for name, make := range map[string]func(dir string){
+		"many files": func(dir string) {
+			for i := range few.entries + 1 {
+				must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
+			}
+		},
+		"many folders": func(dir string) {
+			for i := range few.folders + 1 {
+				must(t, os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o755))
+			}
+		},
+		"many that are covered": func(dir string) {
+			tree(t, dir, map[string]string{".gitignore": "*.log\n", ".git/": ""})
+			for i := range few.covered {
+				must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".log")), nil, 0o600))
+			}
+		},
+		"a large .gitignore": func(dir string) {
+			tree(t, dir, map[string]string{".gitignore": strings.Repeat("a\n", maxIgnore), ".git/": ""})
+		},
+	} {
+		dir := realTemp(t)
+		make(dir)
+		tree(t, dir, map[string]string{"sub/.env": ""})
+		covers, all := look(dir, few)
+		if all || len(covers) > few.covered {
+			t.Errorf("%s: all was looked at: %v; %d are covered", name, all, len(covers))
+		}
+		if name == "many that are covered" && covers[0].Path != "sub/.env" {
+			t.Errorf("%s: first is %q", name, covers[0].Path)
+		}
+	}
+	dir := realTemp(t)
+	tree(t, dir, map[string]string{".env": ""})
+	if _, err := (Rules{Bare: true}).Choose([]Request{{Path: dir, Name: "x", Asked: true}}); err == nil {
+		t.Error("a secret that cannot be covered is given to somebody else who asks")
+	}
+	tree(t, dir, map[string]string{".gitignore": strings.Repeat("a\n", maxIgnore), ".git/": ""})
+	list, err := Rules{}.Choose([]Request{{Path: dir, Name: "x"}})
+	if err != nil || !list[0].Partly || len(list[0].Covered) != 1 {
+		t.Errorf("named by the user: %+v, %v", list, err)
+	}
+	if _, err := (Rules{}).Choose([]Request{{Path: dir, Name: "x", Asked: true}}); err == nil {
+		t.Error("given to somebody else who asks, though not all was looked through")
+	}
+}
+
+// TestAsGit: git says of random patterns and paths what is said here.
+func TestAsGit(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		require.Lacking(t, "git", "git: %v", err)
+	}
+	dir := realTemp(t)
+	must(t, exec.Command(git, "init", "-q", dir).Run())
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(alphabet []string, most int) string {
+		var b strings.Builder
+		for range 1 + random.IntN(most) {
+			b.WriteString(alphabet[random.IntN(len(alphabet))])
+		}
+		return b.String()
+	}
+	rounds := 60
+	if require.Named("random") {
+		rounds = 5000
+	}
+	for round := range rounds {
+		var names bytes.Buffer
+		var list []string
+		for range 40 {
+			name := strings.Trim(pick([]string{"a", "b", "ab", "/", "/", "-", "]", " ", "\xff", "!", "#", "A"}, 6), "/")
+			if name = filepath.ToSlash(filepath.Clean(name)); name != "." && !slices.Contains(list, name) {
+				list = append(list, name)
+				names.WriteString(name + "\x00")
+			}
+		}
+		pattern := pick([]string{
+			"a", "b", "ab", "/", "/", "*", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[^-]", "[a-z]", "[]-]", "[[:alpha:]]",
+			"[[:x:]]", "[", "]", "\\", "\\*", "!", "#", " ", "\\ ", "\xff", "[\\]]", "[b-a]", "[/]", "[[:a]", "-", "A",
+		}, 5)
+		must(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(pattern+"\n"), 0o600))
+		cmd := exec.Command(git, "-C", dir, "-c", "core.ignoreCase=false", "check-ignore", "--no-index", "-z", "--stdin")
+		cmd.Stdin = &names
+		out, _ := cmd.Output() // it fails where none is ignored
+		rules := parsePatterns([]byte(pattern + "\n"))
+		for _, name := range list {
+			want := bytes.Contains(append([]byte{0}, out...), []byte("\x00"+name+"\x00"))
+			if got := ignores(rules, name); got != want {
+				t.Errorf("round %d: %q ignores %q: %v, git says %v", round, pattern, name, got, want)
+			}
+		}
+	}
+}
+
+// ignores tells whether a path, or a folder that it is in, is left out.
+func ignores(list []pattern, name string) bool {
+	l := looker{}
+	for i := range name {
+		if name[i] == '/' && l.ignored(&rules{base: ".", patterns: list}, name[:i], true) {
+			return true
+		}
+	}
+	return l.ignored(&rules{base: ".", patterns: list}, name, false)
+}

@@ -4,12 +4,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/internal/proc/proctest"
 )
+
+// BenchmarkParseEnvelope takes short messages apart, and such with a MiB of objects or of text.
+func BenchmarkParseEnvelope(b *testing.B) {
+	for name, content := range map[string]string{
+		"short":   "",
+		"objects": strings.Repeat(`{"name":"a thing","n":12345,"ok":true,"tags":["a","b"]},`, 1<<20/56),
+		"text":    `"` + strings.Repeat(`some words of a text\n`, 1<<20/22) + `",`,
+	} {
+		line := `{"jsonrpc":"2.0","id":7,"result":{"content":[` + content + `{"type":"text","text":"hello"}]}}`
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				if env, err := parseEnvelope(line); err != nil || env.id != 7 {
+					b.Fatal(env.id, err)
+				}
+			}
+		})
+	}
+}
 
 // BenchmarkCall compares a call through the pool with one by the SDK's own client to the same server.
 func BenchmarkCall(b *testing.B) {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 
 	"codemode/internal/lazyregexp"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/tidwall/gjson"
 )
 
 // lineReader reads lines of any length up to a limit, each byte copied a constant number of times.
@@ -76,14 +77,17 @@ var lastID = lazyregexp.New(`"id"\s*:\s*(\d+)\s*\}?\s*$`)
 
 // idIn looks for a message's id where its beginning and its end allow a look.
 func idIn(head string, end []byte) int64 {
-	if id := gjson.Get(head[:min(len(head), 256)], "id"); id.Type == gjson.Number {
-		return id.Int()
+	if env, _ := readEnvelope(head[:min(len(head), 256)]); env.id != 0 {
+		return env.id
 	}
+	return idAtEnd(end)
+}
+
+func idAtEnd(end []byte) (id int64) {
 	if m := lastID().FindSubmatch(end[max(0, len(end)-256):]); m != nil {
-		id, _ := strconv.ParseInt(string(m[1]), 10, 64)
-		return id
+		id, _ = strconv.ParseInt(string(m[1]), 10, 64)
 	}
-	return 0
+	return id
 }
 
 // skip reads to the end of a line that is too long.
@@ -121,80 +125,123 @@ var (
 )
 
 // parseEnvelope takes a message apart. With an error, id is set where it could be seen all the same.
-func parseEnvelope(line string) (env envelope, err error) {
+func parseEnvelope(line string) (envelope, error) {
 	if !strings.HasPrefix(line, "{") {
-		return env, errNotObject
+		return envelope{}, errNotObject
 	}
-	tooDeep := deep(line)
-	valid := !tooDeep && gjson.Valid(line) // which recurses
-	gjson.Parse(line).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "id":
-			if value.Type == gjson.Number {
-				env.id = value.Int()
-			}
-		case "method":
-			env.method = value.String()
-		case "result":
-			env.result = value.Raw
-		case "error":
-			if value.Type != gjson.Null {
-				env.err = value.Raw
-			}
-		}
-		return true
-	})
+	env, err := readEnvelope(line)
 	switch {
-	case tooDeep && env.method == "":
-		return envelope{id: env.id}, errDepth
-	case tooDeep:
-		return envelope{}, errDepth
-	case !valid && env.method == "":
-		return env, errInvalid
-	case !valid:
-		return envelope{}, errInvalid
+	case err == nil:
+		if !utf8.ValidString(env.result) {
+			env.result = strings.ToValidUTF8(env.result, "\ufffd")
+		}
+		return env, nil
+	case env.method != "":
+		return envelope{}, err
+	case env.id == 0:
+		env.id = idAtEnd([]byte(line))
 	}
-	if !utf8.ValidString(env.result) {
-		env.result = strings.ToValidUTF8(env.result, "\ufffd")
+	return envelope{id: env.id}, err
+}
+
+// readEnvelope reads members as far as they are JSON; of one name the last counts.
+func readEnvelope(line string) (env envelope, err error) {
+	r := envelopeReader{line: line, d: jsontext.NewDecoder(
+		bytes.NewBufferString(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	)}
+	if _, err := r.d.ReadToken(); err != nil {
+		return env, errInvalid
+	}
+	for r.d.PeekKind() == '"' {
+		var name jsontext.Token
+		if name, err = r.d.ReadToken(); err == nil {
+			err = r.member(&env, name.String())
+		}
+		if err != nil {
+			return env, r.why()
+		}
+	}
+	if _, err := r.d.ReadToken(); err != nil {
+		return env, r.why()
+	}
+	if _, err := r.d.ReadToken(); err != io.EOF || r.tooDeep {
+		return env, r.why()
 	}
 	return env, nil
 }
 
-// deep says whether objects and lists are nested too deeply to be parsed by anything that recurses.
-func deep(line string) bool {
-	depth := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '{', '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case '}', ']':
-			depth--
-		case '"':
-			i = stringEnd(line, i+1)
-		}
-	}
-	return false
+type envelopeReader struct {
+	line    string
+	d       *jsontext.Decoder
+	tooDeep bool
 }
 
-// stringEnd returns the index of the quote that ends the string which begins at i.
-func stringEnd(line string, i int) int {
-	for {
-		quote := strings.IndexByte(line[i:], '"')
-		if quote < 0 {
-			return len(line)
-		}
-		i += quote
-		escapes := 0
-		for line[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i
-		}
-		i++
+// why is why a message is refused.
+func (r *envelopeReader) why() error {
+	if r.tooDeep {
+		return errDepth
 	}
+	return errInvalid
+}
+
+func (r *envelopeReader) member(env *envelope, name string) error {
+	kind := r.d.PeekKind()
+	text, err := r.value()
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "id":
+		if kind == '0' {
+			env.id = wholeNumber(text)
+		}
+	case "method":
+		switch kind {
+		case '"':
+			said, _ := jsontext.AppendUnquote(nil, text)
+			env.method = string(said)
+		case 'n':
+			env.method = ""
+		default:
+			env.method = text
+		}
+	case "result":
+		env.result = text
+	case "error":
+		if kind != 'n' {
+			env.err = text
+		}
+	}
+	return nil
+}
+
+// value passes a value, and returns its text.
+func (r *envelopeReader) value() (string, error) {
+	if kind := r.d.PeekKind(); kind != '{' && kind != '[' {
+		raw, err := r.d.ReadValue()
+		end := int(r.d.InputOffset())
+		return r.line[end-len(raw) : end], err
+	}
+	start, depth := -1, r.d.StackDepth()
+	for start < 0 || r.d.StackDepth() > depth {
+		if _, err := r.d.ReadToken(); err != nil {
+			return "", err
+		}
+		if start < 0 {
+			start = int(r.d.InputOffset()) - 1
+		}
+		r.tooDeep = r.tooDeep || r.d.StackDepth() > maxDepth
+	}
+	return r.line[start:r.d.InputOffset()], nil
+}
+
+// wholeNumber is a number that was read, without its fraction.
+func wholeNumber(text string) int64 {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	return int64(f)
 }
 
 // wireError is a server's error object, however carelessly it was made.

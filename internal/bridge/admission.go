@@ -174,7 +174,9 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 var requestHints = policy.Hints{ReadOnly: true, OpenWorld: true}
 
 // admitRequest decides whether the run under way may ask a server for what is no call of a tool.
-func (l *live) admitRequest(ctx context.Context, c guest.ToolCall, request upstream.Request) (permit, *refusal) {
+func (l *live) admitRequest(
+	ctx context.Context, c guest.ToolCall, send func(context.Context) (json.RawMessage, error),
+) (permit, *refusal) {
 	r, no := l.mayUse(ctx, c)
 	if no != nil {
 		return permit{}, no
@@ -182,9 +184,7 @@ func (l *live) admitRequest(ctx context.Context, c guest.ToolCall, request upstr
 	alias := l.bridge.servers.Configured().Alias[c.Server]
 	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAlias: alias, Hints: requestHints}
 	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
-	p.send = func(ctx context.Context) (json.RawMessage, error) {
-		return l.bridge.pool.Request(ctx, c.Server, request)
-	}
+	p.send = send
 	return p, no
 }
 

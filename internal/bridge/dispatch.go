@@ -23,6 +23,10 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.Raw
 		return l.toolCall(ctx, t, m)
 	case guest.MethodRequest:
 		return l.serverRequest(ctx, t, m)
+	case guest.MethodSubscribe:
+		return l.subscribe(ctx, t, m)
+	case guest.MethodUpdates:
+		return l.updates(ctx, t, m)
 	case guest.MethodServer:
 		return l.describe(ctx, t, m)
 	case guest.MethodStdin:
@@ -95,7 +99,9 @@ func (l *live) serverRequest(ctx context.Context, t *task, m guest.Message) (jso
 	if len(c.Server) > maxAskedName {
 		return nil, tooLong("request", "server's name", c.Server, maxAskedName)
 	}
-	p, no := l.admitRequest(ctx, c, request)
+	p, no := l.admitRequest(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
+		return l.bridge.pool.Request(ctx, c.Server, request)
+	})
 	return l.perform(ctx, t, c, p, no)
 }
 

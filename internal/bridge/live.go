@@ -200,6 +200,8 @@ func (l *live) handle(m guest.Message) error {
 		return nil
 	case guest.MethodToolCall,
 		guest.MethodRequest,
+		guest.MethodSubscribe,
+		guest.MethodUpdates,
 		guest.MethodServer,
 		guest.MethodSearch,
 		guest.MethodStdin,

@@ -97,7 +97,8 @@ type run struct {
 	stdout, stderr *recorder
 	images         []Image
 	imageBytes     int
-	decoding       time.Duration // what decoding its images took
+	decoding       time.Duration                    // what decoding its images took
+	subscriptions  map[int64]*upstream.Subscription // nil once they are closed
 	notes          []string
 	done           []string            // of notes
 	said           map[question]Answer // the user's answers that hold until the run ends
@@ -224,6 +225,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	started := time.Now()
 	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
+	r.unsubscribe()
 	l.setRun(nil)
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
@@ -305,7 +307,7 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	c := s.bridge.opts.Config.Output
 	calls := newCallStats()
 	r := &run{
-		n: n, req: req, stats: calls, said: map[question]Answer{},
+		n: n, req: req, stats: calls, said: map[question]Answer{}, subscriptions: map[int64]*upstream.Subscription{},
 		clock:   newClock(req.Timeout, s.bridge.admission.patience, calls.busySoFar, l.processorTime),
 		answers: s.answers,
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,

@@ -50,6 +50,7 @@ type options struct {
 	listing      string
 	resources    bool
 	endless      string
+	subscribed   string
 	flood        bool
 	asCodemode   bool
 	notes        string
@@ -103,6 +104,10 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.closeOnStart, "close-stdout", false, "close stdout at start and stay")
 	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
 	fs.BoolVar(&o.resources, "resources", false, "also have resources, templates of them, prompts and completions")
+	fs.StringVar(
+		&o.subscribed, "subscriptions", "",
+		"with -resources, tell of their changes, by the tool touch; `FILE` gets a line for each subscription and its end",
+	)
 	fs.StringVar(&o.endless, "resources-listing", "", "list resources as -listing lists tools, with `HOW`")
 	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
 	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")

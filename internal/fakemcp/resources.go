@@ -3,6 +3,7 @@ package fakemcp
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,4 +69,38 @@ func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult,
 	}
 	slices.Sort(values[4:])
 	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
+}
+
+// addSubscriptions has the server take subscriptions, but to what is called private.
+func addSubscriptions(o *mcp.ServerOptions, file string) {
+	note := func(what, uri string) error {
+		if strings.Contains(uri, "private") {
+			return fmt.Errorf("nobody is told of %s", uri)
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			fmt.Fprintln(f, what, uri)
+			err = f.Close()
+		}
+		return err
+	}
+	o.SubscribeHandler = func(_ context.Context, r *mcp.SubscribeRequest) error { return note("begin", r.Params.URI) }
+	o.UnsubscribeHandler = func(_ context.Context, r *mcp.UnsubscribeRequest) error { return note("end", r.Params.URI) }
+}
+
+// addTouch adds a tool that tells of a resource's changes.
+func addTouch(s *mcp.Server) {
+	type in struct {
+		URI   string `json:"uri"`
+		Times int    `json:"times"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "touch", Description: "Change a resource so many times"},
+		func(ctx context.Context, _ *mcp.CallToolRequest, a in) (*mcp.CallToolResult, any, error) {
+			for range a.Times {
+				if err := s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: a.URI}); err != nil {
+					return nil, nil, err
+				}
+			}
+			return say("done"), nil, nil
+		})
 }

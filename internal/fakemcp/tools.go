@@ -23,6 +23,9 @@ func newServer(o options) *mcp.Server {
 	if o.resources {
 		options.CompletionHandler = complete
 	}
+	if o.subscribed != "" {
+		addSubscriptions(options, o.subscribed)
+	}
 	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 		c.TTLMs, c.CacheScope = int(o.ttl.Milliseconds()), "private"
 	}
@@ -31,6 +34,9 @@ func newServer(o options) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: o.name, Version: "1.0.0"}, options)
 	if o.resources {
 		addResources(s)
+	}
+	if o.subscribed != "" {
+		addTouch(s)
 	}
 	addPlainTools(s)
 	addContentTools(s)

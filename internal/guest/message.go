@@ -22,6 +22,8 @@ const (
 	MethodDisplay   = "display"     // notification: Display
 	MethodToolCall  = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
 	MethodRequest   = "request"     // request: ServerRequest -> the upstream's result, verbatim; a list's pages as one
+	MethodSubscribe = "subscribe"   // request: Subscribe -> Subscribed
+	MethodUpdates   = "updates"     // request: UpdatesQuery -> Updates
 	MethodServer    = "server"      // request: ServerQuery -> Server with its tools
 	MethodSearch    = "search"      // request: SearchQuery -> SearchResult
 	MethodStdin     = "stdin"       // request: {} -> Stdin
@@ -207,6 +209,29 @@ type ServerRequest struct {
 	Server string          `json:"server"` // real name
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"` // without a cursor
+}
+
+// Subscribe asks a server to tell of the changes of a resource, until the run ends or the guest has enough.
+type Subscribe struct {
+	Server string `json:"server"` // real name
+	URI    string `json:"uri"`
+}
+
+// Subscribed answers Subscribe.
+type Subscribed struct {
+	Subscription int64 `json:"subscription"`
+}
+
+// UpdatesQuery waits for what a subscription brings, or ends it.
+type UpdatesQuery struct {
+	Subscription int64 `json:"subscription"`
+	End          bool  `json:"end,omitempty"`
+}
+
+// Updates answers UpdatesQuery: what the server has said, verbatim, the oldest first.
+type Updates struct {
+	Updates []json.RawMessage `json:"updates"`
+	Dropped int               `json:"dropped,omitempty"` // before them, because they were not asked for in time
 }
 
 // ServerQuery asks for one server's tools; the host starts it when it must.

@@ -55,6 +55,9 @@ type callsState struct {
 	owed     int                             // the server's requests without an answer yet
 	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
 	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
+
+	topics    map[string]*topic // subscribed to, by URI
+	listening map[int64]*topic  // by the request that asks for it, of the newest revision
 }
 
 // request is a request whose answer belongs in a slot.
@@ -73,6 +76,7 @@ func (sess *session) newCalls() *calls {
 		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
+			topics: map[string]*topic{}, listening: map[int64]*topic{},
 		},
 	}
 	c.life, c.hangup = context.WithCancel(context.Background())
@@ -258,6 +262,9 @@ func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 	}
 	if env.method == "notifications/progress" {
 		c.progress(gjson.Get(text, "params"))
+		return nil, true
+	}
+	if c.heard(env, text) {
 		return nil, true
 	}
 	if env.method == "" {

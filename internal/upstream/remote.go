@@ -227,6 +227,9 @@ func (r *remote) outgoing(req *http.Request) (o outgoing) {
 		if o.slot = slotOf(req.Context()); o.slot != nil {
 			id, _ := jsonrpc.MakeID(float64(o.id))
 			r.register(request{id, o.method, o.slot})
+		} else if o.method == methodListen {
+			rest, _ := io.ReadAll(body)
+			r.listens(o.id, []byte(gjson.GetBytes(append(head, rest...), "params").Raw))
 		}
 	}
 	if r.sse {

@@ -50,10 +50,10 @@ var methods = map[string]method{
 	"completion/complete":      {offer: "completions", needs: []string{"argument", "ref"}, allows: []string{"context"}},
 }
 
-// IsMethod says whether a [Request] can have a method.
+// IsMethod says whether a name is that of what servers are asked for beside calls of tools.
 func IsMethod(name string) bool {
 	_, ok := methods[name]
-	return ok
+	return ok || name == MethodSubscribe
 }
 
 // NewRequest checks a request. Its parameters are a JSON object; cursors of lists are not among them.

@@ -111,6 +111,8 @@ func (t *stdio) expected(ctx context.Context, msg jsonrpc.Message) *slot {
 	slot := slotOf(ctx)
 	if slot != nil {
 		t.register(request{req.ID, req.Method, slot})
+	} else {
+		t.listensBy(req)
 	}
 	return slot
 }

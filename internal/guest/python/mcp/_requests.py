@@ -115,8 +115,20 @@ class Resources(_Namenamespace):
         "await {0}.list()  # dicts: uri, name, description, mimeType\n"
         "await {0}.read(uri)  # its text, or bytes; a list of mcp.Resource where there are several\n"
         "await {0}.templates()  # dicts: uriTemplate, to be filled in and read; name, description\n"
-        "await {0}.complete(template, argument, value)  # values that the argument may have"
+        "await {0}.complete(template, argument, value)  # values that the argument may have\n"
+        "async for update in {0}.subscribe(uri): ...  # each time the server says that it has changed"
     )
+
+    def subscribe(self, uri):
+        """Have the server tell of a resource's changes: an async iterator of updates, dicts with uri and dropped.
+
+        It ends with `async with`, with its aclose(), or with the run. What is in the resource then, read(uri) returns.
+        """
+        from ._subscriptions import Subscription
+
+        server = self._context.catalog.callable(self._server)
+        label = f"mcp_{server.alias}.{self._alias}.subscribe"
+        return Subscription(self._context.catalog.channel, server.name, label, _named(uri, "uri"))
 
     @_sends("resources/list", _entries("resources"))
     def list(self):

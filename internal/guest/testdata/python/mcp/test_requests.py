@@ -105,8 +105,8 @@ class Requests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((caught.exception.tool, caught.exception.rule), ("resources/list", "deny:x"))
         with self.assertRaisesRegex(AttributeError, r"did you mean `await mcp_x.resources.read\(uri\)`"):
             await self.x.read_resource("a://text")
-        with self.assertRaisesRegex(AttributeError, "mcp_x.resources has no 'subscribe'"):
-            self.x.resources.subscribe("a://text")
+        with self.assertRaisesRegex(AttributeError, "mcp_x.resources has no 'listen'"):
+            self.x.resources.listen("a://text")
         fake.start(fake.server("x"), fake.server("y"), selected=["y"])
         with self.assertRaisesRegex(mcp.MCPError, "this run was given 'y'"):
             await self.x.resources.list()

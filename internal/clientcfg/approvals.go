@@ -22,7 +22,8 @@ import (
 	"codemode/internal/hint"
 )
 
-// Approvals are the entries of projects that the user has agreed to, pinned by what they said then. The file
+// Approvals are the entries of projects that the user has agreed to, and what else a project's file asks for, pinned by
+// what they said then. The file
 // is read once and rewritten as a whole; a second codemode that approves at the same time loses nothing.
 type Approvals struct {
 	file string
@@ -33,7 +34,7 @@ type Approvals struct {
 type approval struct {
 	Project string `json:"project"` // absolute
 	File    string `json:"file"`    // absolute
-	Server  string `json:"server"`
+	Server  string `json:"server"`  // "" of a request
 	Hash    string `json:"hash"`
 }
 
@@ -82,7 +83,41 @@ func (a *Approvals) Approve(e Entry) error {
 			e.Server.EnvFile,
 		)
 	}
-	return a.change(e, func(list []approval) []approval { return append(list, p) })
+	return a.change(p, ofServer(e), func(list []approval) []approval { return append(list, p) })
+}
+
+func ofServer(e Entry) string { return fmt.Sprintf("server %q", e.Written) }
+
+// Agreed says whether the user has agreed to what a project's file asks for.
+func (a *Approvals) Agreed(r config.Request) bool {
+	return a != nil && slices.Contains(a.list, pinRequest(r))
+}
+
+// Agree pins what a project's file asks for.
+func (a *Approvals) Agree(r config.Request) error {
+	p := pinRequest(r)
+	return a.change(p, r.String(), func(list []approval) []approval { return append(list, p) })
+}
+
+// Disagree forgets what a project's file asked for.
+func (a *Approvals) Disagree(r config.Request) error {
+	if a == nil || !slices.ContainsFunc(a.list, pinRequest(r).sameEntry) {
+		return fmt.Errorf("taking back the approval of %s in %q: %w", r, r.File, ErrNotApproved)
+	}
+	return a.change(pinRequest(r), r.String(), func(list []approval) []approval { return list })
+}
+
+func pinRequest(r config.Request) approval {
+	sum := sha256.Sum256([]byte(r.String()))
+	return approval{placeOf(r.Folder), r.File, "", hex.EncodeToString(sum[:])}
+}
+
+// placeOf is where a project's folder leads to.
+func placeOf(project string) string {
+	if place, err := filepath.EvalSymlinks(project); err == nil {
+		return place
+	}
+	return project
 }
 
 // ErrNotApproved is the error of revoking an approval that was never given.
@@ -95,7 +130,7 @@ func (a *Approvals) Revoke(e Entry) error {
 			"taking back the approval of server %q from %q: %w", e.Written, e.Server.Source, ErrNotApproved,
 		)
 	}
-	return a.change(e, func(list []approval) []approval { return list })
+	return a.change(pin(e), ofServer(e), func(list []approval) []approval { return list })
 }
 
 // pin is for the project's folder as it is typed, by its fingerprint, and for the place that it leads to: one that is
@@ -110,11 +145,7 @@ func pin(e Entry) approval {
 	default:
 		hash += "+" + e.Server.EnvHash
 	}
-	project := e.Server.Project
-	if place, err := filepath.EvalSymlinks(project); err == nil {
-		project = place
-	}
-	return approval{project, e.Server.Source, e.Written, hash}
+	return approval{placeOf(e.Server.Project), e.Server.Source, e.Written, hash}
 }
 
 // hashEnvFile hashes a project's file of variables, whose content decides what is started as much as the entry does:
@@ -150,27 +181,27 @@ func (p approval) sameEntry(q approval) bool {
 	return p.Project == q.Project && p.File == q.File && p.Server == q.Server
 }
 
-// change rewrites the file under a lock, without what it held of e before.
-func (a *Approvals) change(e Entry, then func([]approval) []approval) error {
+// change rewrites the file under a lock, without what it held of p before; what is p for people.
+func (a *Approvals) change(p approval, what string, then func([]approval) []approval) error {
 	wrap := func(err error) error {
 		if err == nil {
 			return nil
 		}
-		return fmt.Errorf("keeping the approval of server %q: %w", e.Written, err)
+		return fmt.Errorf("keeping the approval of %s: %w", what, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(a.file), 0o700); err != nil {
 		return wrap(err)
 	}
 	lock, err := filelock.Take(context.Background(), a.file+".lock")
 	if err != nil {
-		return fmt.Errorf("the approval of server %q stays as it was: %w", e.Written, err)
+		return fmt.Errorf("the approval of %s stays as it was: %w", what, err)
 	}
 	defer lock.Close()
 	list, err := a.read()
 	if err != nil {
 		return wrap(err)
 	}
-	list = then(slices.DeleteFunc(list, pin(e).sameEntry))
+	list = then(slices.DeleteFunc(list, p.sameEntry))
 	slices.SortFunc(list, func(p, q approval) int {
 		return cmp.Or(cmp.Compare(p.Project, q.Project), cmp.Compare(p.File, q.File), cmp.Compare(p.Server, q.Server))
 	})

@@ -35,6 +35,38 @@ func loadApprovals(t *testing.T, file string) *Approvals {
 	return a
 }
 
+// TestRequests: what a project asks for is approved for the place that its folder leads to, and beside its servers.
+func TestRequests(t *testing.T) {
+	a := loadApprovals(t, filepath.Join(t.TempDir(), "approvals.json"))
+	e := projectEntry("db", "x")
+	r := config.Request{Folder: t.TempDir(), File: e.Server.Source, Line: 3}
+	if a.Agreed(r) || (*Approvals)(nil).Agreed(r) || a.Disagree(r) == nil {
+		t.Error("approved before anybody did")
+	}
+	if err := errors.Join(a.Approve(e), a.Agree(r)); err != nil {
+		t.Fatal(err)
+	}
+	moved, elsewhere, other := r, r, r
+	moved.Line, elsewhere.Folder, other.File = 9, t.TempDir(), "/p/other"
+	if !a.Agreed(r) || !a.Agreed(moved) || a.Agreed(elsewhere) || a.Agreed(other) {
+		t.Error("the approval is for something else")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if os.Symlink(r.Folder, link) == nil {
+		r.Folder = link
+		if !a.Agreed(r) {
+			t.Error("the approval is for the name of the folder")
+		}
+		if err := errors.Join(os.Remove(link), os.Symlink(elsewhere.Folder, link)); err != nil || a.Agreed(r) {
+			t.Errorf("the approval is for whatever the name leads to: %v", err)
+		}
+		r.Folder = moved.Folder
+	}
+	if err := a.Disagree(r); err != nil || a.Agreed(r) || !a.Approved(e) {
+		t.Errorf("taken back: %v", err)
+	}
+}
+
 func TestApprovals(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "approvals.json")
 	a := loadApprovals(t, file)

@@ -39,6 +39,8 @@ func configCommand(env Env, ui *ui) *cli.Command {
 			configInitCommand(env, ui),
 			configCheckCommand(env),
 			configSchemaCommand(env),
+			configApproveCommand(env, ui),
+			configRevokeCommand(env, ui),
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {

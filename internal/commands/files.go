@@ -11,7 +11,6 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
-	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
@@ -115,11 +114,60 @@ func isReserved(name string) bool {
 // mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
 // for each sandbox, since folders come and go; what of them code does not see is told once, if to anybody.
 func (t *tenancy) mounts() ([]sandbox.Mount, error) {
-	list, err := t.choose(t.requests())
+	list, refused, err := t.shown()
 	if err == nil && t.unseen != nil {
-		t.told.Do(func() { t.unseen(t.secretsIn(list)) })
+		t.told.Do(func() {
+			problems := t.secretsIn(list)
+			if refused != nil {
+				problems = append(problems, refused)
+			}
+			t.unseen(problems)
+		})
 	}
 	return list, err
+}
+
+// shown are the mounts, and as the last of them the project's folder, where that is to be shown. Where it cannot be,
+// code does without it, which refused says.
+func (t *tenancy) shown() (list []sandbox.Mount, refused, err error) {
+	requests := t.requests()
+	w, ok := t.projectRequest()
+	if ok && !slices.ContainsFunc(requests, func(r mount.Request) bool { return r.Path == w.Path }) {
+		if list, refused = t.choose(append(slices.Clip(requests), w)); refused == nil {
+			return list, nil, nil
+		}
+	}
+	list, err = t.choose(requests)
+	return list, refused, err
+}
+
+// projectRequest is the project's folder, where its user has said that code is to see it.
+func (t *tenancy) projectRequest() (w mount.Request, ok bool) {
+	f := t.config.Files
+	switch {
+	case f.Project:
+		folders := config.ProjectFolders(t.env.Dir, t.paths.Home)
+		if len(folders) == 0 {
+			return w, false
+		}
+		w = mount.Request{Path: folders[len(folders)-1], Place: "files.project"}
+	case f.Request.File != "" && t.agreed(f.Request):
+		w = mount.Request{Path: f.Request.Folder, Place: "files.project", Asked: true}
+	default:
+		return w, false
+	}
+	w.Name = strings.ToValidUTF8(filepath.Base(w.Path), "_")
+	return w, true
+}
+
+// agreed tells whether the user has approved what a project's file asks for, by now.
+func (t *tenancy) agreed(r config.Request) bool {
+	file := t.approvalsFile()
+	if file == "" {
+		return false
+	}
+	a, err := clientcfg.LoadApprovals(file)
+	return err == nil && a.Agreed(r)
 }
 
 func (t *tenancy) requests() []mount.Request {
@@ -145,8 +193,16 @@ const maxRoots = 20
 // named them. Of the others it is told why.
 func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string) {
 	requests := t.requests()
+	if w, ok := t.projectRequest(); ok {
+		if _, err := t.choose(append(slices.Clip(requests), w)); err == nil {
+			requests = append(requests, w)
+		}
+	}
 	for _, path := range paths[:min(len(paths), maxRoots)] {
 		w := mount.Request{Path: path, Name: filepath.Base(path), Asked: true}
+		if slices.ContainsFunc(requests, func(r mount.Request) bool { return r.Path == w.Path }) {
+			continue // code sees it already
+		}
 		list, err := t.choose(append(slices.Clip(requests), w))
 		if err != nil {
 			var refused *mount.RefusedError
@@ -185,80 +241,21 @@ func (t *tenancy) refusedMount() error {
 	return nil
 }
 
-// sessionProblems are ownProblems, and what will keep each session from beginning.
+// sessionProblems are ownProblems, and what will keep each session from beginning, or is missing in it. A tenancy looks
+// for them once.
 func (t *tenancy) sessionProblems() []error {
-	mounts, err := t.mounts()
-	if err != nil {
-		return append(t.ownProblems(), err)
-	}
-	return append(t.ownProblems(), t.secretsIn(mounts)...)
-}
-
-// maxSecretsTold is how many files of a folder are told one by one.
-const maxSecretsTold = 5
-
-// secretsIn is what in the folders that code is shown it does not see, and its user might look for; or what it does
-// see, where nothing can be covered or not all was looked through.
-func (t *tenancy) secretsIn(mounts []sandbox.Mount) (list []error) {
-	bare := t.config.Sandbox.Isolation == string(sandbox.IsolationReduced)
-	for _, m := range mounts {
-		var ignored []sandbox.Cover
-		told := 0
-		for _, c := range m.Covered {
-			switch path := mount.At(m, c); {
-			case c.Ignored:
-				ignored = append(ignored, c)
-			case told == maxSecretsTold:
-			case bare:
-				list = append(
-					list, fmt.Errorf("code sees %q, which looks like a secret: give it a folder without that", path),
-				)
-				told++
-			default:
-				list = append(list, hint.New(
-					fmt.Sprintf("code does not see %q, which looks like a secret", path),
-					"to show it: --file "+hint.Word(path),
-				))
-				told++
-			}
+	t.looked.Do(func() {
+		mounts, refused, err := t.shown()
+		if err != nil {
+			t.unshown = []error{err}
+			return
 		}
-		if n := len(m.Covered) - len(ignored) - told; n > 0 {
-			list = append(list, fmt.Errorf("nor %d more files in %q that look like secrets", n, m.Host))
+		if refused != nil {
+			t.unshown = []error{refused}
 		}
-		if len(ignored) > 0 {
-			list = append(list, ignoredIn(m, ignored, bare))
-		}
-		if m.Partly {
-			list = append(list, hint.New(
-				fmt.Sprintf("code may see secrets in %q: it is too large to look through all of it", m.Host),
-				"give code a smaller folder",
-			))
-		}
-	}
-	return list
-}
-
-// ignoredIn tells of what .gitignore files in a folder name.
-func ignoredIn(m sandbox.Mount, ignored []sandbox.Cover, bare bool) error {
-	var names []string
-	for _, c := range ignored[:min(len(ignored), 3)] {
-		names = append(names, quote(filepath.FromSlash(c.Path)))
-	}
-	if more := len(ignored) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	what := strings.Join(names, ", ")
-	if bare {
-		return fmt.Errorf("code sees what .gitignore leaves out of %q: %s", m.Host, what)
-	}
-	flag := "--file "
-	if ignored[0].Dir {
-		flag = "--mount "
-	}
-	return hint.New(
-		fmt.Sprintf("code does not see what .gitignore leaves out of %q: %s", m.Host, what),
-		"to show one, name it: "+flag+hint.Word(mount.At(m, ignored[0])),
-	)
+		t.unshown = append(t.unshown, t.secretsIn(mounts)...)
+	})
+	return append(t.ownProblems(), t.unshown...)
 }
 
 // secrets are what of a server's entry no error and no log may say, and the variables that code gets.

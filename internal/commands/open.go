@@ -46,6 +46,8 @@ type tenancy struct {
 	inputs    inputs               // to code, by this command
 	unseen    func([]error)        // is told what code does not see of its folders; nil is nobody
 	told      sync.Once            // of unseen
+	looked    sync.Once            // for what is unshown
+	unshown   []error              // what sessions will lack of the user's files
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 
 	allProjects bool              // what Claude Code has for other projects is found, too
@@ -65,10 +67,13 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 		env: env, cmd: cmd, config: c, file: config.UserFile(settingsSource(env, cmd)),
 		paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects"),
 	}
-	if dir := t.paths.TenantState(c.Tenant); dir != "" {
-		if t.approvals, err = clientcfg.LoadApprovals(filepath.Join(dir, "approvals.json")); err != nil {
+	if file := t.approvalsFile(); file != "" {
+		if t.approvals, err = clientcfg.LoadApprovals(file); err != nil {
 			t.problems = append(t.problems, err)
 		}
+	}
+	if w, ok := t.projectRequest(); ok {
+		t.config.Files.Own = &config.Mount{Folder: w.Path, Name: w.Name}
 	}
 	t.discover()
 	for _, name := range cmd.StringSlice("servers-file") { // one named on this command line must be there
@@ -336,6 +341,11 @@ func (t *tenancy) protected() []string {
 	return list
 }
 
+// approvalsFile is where the tenant's approvals are.
+func (t *tenancy) approvalsFile() string {
+	return join(t.paths.TenantState(t.config.Tenant), "approvals.json")
+}
+
 // auditDir is where the tenant's audit log is.
 func (t *tenancy) auditDir() string { return join(t.paths.TenantState(t.config.Tenant), "audit") }
 
@@ -353,6 +363,9 @@ func join(dir, name string) string {
 // ownProblems are those that every command tells: of the settings, and of the files that are codemode's own.
 func (t *tenancy) ownProblems() []error {
 	list := slices.Concat(warnings(t.env, t.config), t.problems)
+	if r := t.config.Files.Request; r.File != "" && !t.config.Files.Project && !t.agreed(r) {
+		list = append(list, &unapprovedError{r})
+	}
 	for _, p := range t.found.Problems {
 		if p.Own() {
 			list = append(list, p)

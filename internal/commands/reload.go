@@ -167,7 +167,7 @@ func needsRestart(a, b config.Config) bool {
 	for _, c := range []*config.Config{&a, &b} {
 		c.Servers = config.Servers{StartTimeout: c.Servers.StartTimeout, CallTimeout: c.Servers.CallTimeout}
 		c.Discovery, c.Problems, c.Lines = config.Discovery{}, nil, nil
-		c.Policy.Places, c.Files.Places = nil, nil
+		c.Policy.Places, c.Files.Places, c.Files.Own = nil, nil, nil
 	}
 	return !reflect.DeepEqual(a, b)
 }

@@ -29,6 +29,7 @@ const (
 	lower                  // lower it
 	lowerZero              // lower it, where 0 is no limit at all
 	extend                 // add to a list that takes something away
+	asks                   // ask for it: its user approves
 )
 
 // releases is where those are that this codemode is one of. The linker sets it when a release is made
@@ -136,6 +137,10 @@ var keys = []key{
 	{
 		name: "files.roots", kind: boolean, def: "false",
 		doc: "show code the client's folders (roots of MCP) in /workspace, to be read",
+	},
+	{
+		name: "files.project", kind: boolean, def: "false", trust: asks,
+		doc: "show code the project's own folder in /workspace, to be read",
 	},
 
 	{
@@ -352,7 +357,7 @@ type Doc struct {
 }
 
 // String is for people.
-func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower", "add"}[t] }
+func (t trust) String() string { return [...]string{"no", "yes", "lower", "lower", "add", "ask"}[t] }
 
 // Docs describes every setting, in the order people read them. It is one list, which nobody changes.
 func Docs() []Doc { return docs() }

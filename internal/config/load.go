@@ -183,6 +183,7 @@ type merger struct {
 	origin   map[string]setting // by key, what its value is from
 	places   map[string]string  // by rule of policy, where it is set
 	mounts   map[string]string  // by mount, the same
+	request  Request            // of the project's file
 	errs     []error
 	problems []error // of the project's file
 }
@@ -204,6 +205,11 @@ func (m *merger) merge(layer []setting) {
 			continue
 		case err != nil:
 			m.errs = append(m.errs, err)
+			continue
+		case s.layer == Project && s.key.trust == asks:
+			if v == true {
+				m.request = Request{filepath.Dir(s.at.dir), s.file, s.position.line}
+			}
 			continue
 		}
 		m.place(s, v)
@@ -264,7 +270,7 @@ func (m *merger) resolve(c *Config) {
 		m.errs = append(m.errs, fmt.Errorf("resolving settings: %w", err))
 		return
 	}
-	c.Policy.Places, c.Files.Places = m.places, m.mounts
+	c.Policy.Places, c.Files.Places, c.Files.Request = m.places, m.mounts, m.request
 	timeout, ceiling := m.origin["run.timeout"], m.origin["run.max_timeout"]
 	if c.Run.Timeout <= c.Run.MaxTimeout {
 		return

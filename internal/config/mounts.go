@@ -12,9 +12,24 @@ type Files struct {
 	Mounts []string `koanf:"mounts"` // as Mount.String writes them
 	Roots  bool     `koanf:"roots"`  // the client's folders, too
 
+	// Project says that code is shown the project's folder, too; its user has said so, or has approved the Request.
+	Project bool    `koanf:"project"`
+	Request Request `koanf:"-"`
+	Own     *Mount  `koanf:"-"` // the project's folder, where one of both is so
+
 	// Places says where each is set that no flag has given, in words that name no folder: code is told them.
 	Places map[string]string `koanf:"-"`
 }
+
+// A Request is a project's file that asks for the project's folder to be shown; the zero value is none.
+type Request struct {
+	Folder string // the project's
+	File   string
+	Line   int
+}
+
+// String is what is asked for, as one approves it.
+func (r Request) String() string { return "files.project = true" }
 
 // A Mount is a folder that code sees in /workspace, as the user has asked for it.
 type Mount struct {

@@ -119,7 +119,7 @@ func distrust(s setting, value, now any) error {
 	switch s.key.trust {
 	case freely:
 		return nil
-	case extend:
+	case extend, asks:
 		return nil
 	case lower, lowerZero:
 		if loose(s.key.trust, value) <= loose(s.key.trust, now) {

@@ -56,6 +56,20 @@ log.level = "debug"
 	}
 }
 
+// TestProjectAsks: what a project asks for is told apart from what its user has said, whose no it does not undo.
+func TestProjectAsks(t *testing.T) {
+	dir := writeProject(t, "\nfiles.project = true\n")
+	c, err := Load(Source{Dir: dir})
+	want := Request{Folder: dir, File: filepath.Join(dir, ".codemode", "config.toml"), Line: 2}
+	if err != nil || len(c.Problems) > 0 || c.Files.Project || c.Files.Request != want {
+		t.Errorf("asked for is %+v, %v", c.Files, err)
+	}
+	c, err = Load(Source{Dir: writeProject(t, "files.project = false\n"), File: writeFile(t, "files.project = true\n")})
+	if err != nil || !c.Files.Project || c.Files.Request != (Request{}) {
+		t.Errorf("the user's own word is %+v, %v", c.Files, err)
+	}
+}
+
 // TestProjectMayNot tries every key of the table with a value that is not its default: what remains is that nothing
 // but what is harmless has changed, and a problem for everything else.
 func TestProjectMayNot(t *testing.T) {
@@ -128,7 +142,7 @@ func TestProjectMayNot(t *testing.T) {
 	}
 	for _, k := range keys {
 		value, ok := values[k.name]
-		if k.trust == freely || k.trust == extend {
+		if k.trust == freely || k.trust == extend || k.trust == asks {
 			if ok {
 				t.Errorf("%s cannot be loosened", k.name)
 			}

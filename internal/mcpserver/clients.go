@@ -38,6 +38,9 @@ func (s *Server) instructions() string {
 func (s *Server) folderNames() string {
 	text := "\nFolders of the user's in run_python:"
 	folders := s.opts.Config.Files.Folders()
+	if own := s.opts.Config.Files.Own; own != nil {
+		folders = append(folders, *own)
+	}
 	if len(folders) == 0 {
 		return ""
 	}

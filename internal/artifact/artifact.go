@@ -108,7 +108,7 @@ func (s *Store) Put(ctx context.Context, name string, size int64, r io.Reader, r
 	if err := s.name(temp.Name(), a); err != nil {
 		return Artifact{}, err
 	}
-	s.letGo()
+	s.unlock()
 	return a, nil
 }
 
@@ -188,8 +188,8 @@ func (s *Store) sweep() {
 	}
 }
 
-// letGo removes the oldest of too many.
-func (s *Store) letGo() {
+// unlock removes the oldest of too many.
+func (s *Store) unlock() {
 	entries, _ := os.ReadDir(s.dir)
 	if len(entries) <= 2*s.max {
 		return // each has two

@@ -103,8 +103,8 @@ func (l *live) mayAdd(r *run) *refusal {
 	return refuse(guest.CodeDenied, "request_server: "+why, guest.ErrorData{})
 }
 
-// lookPatience is how long a registry may take, while the run's clock stands still.
-const lookPatience = 20 * time.Second
+// lookupTimeout is how long a registry may take, while the run's clock stands still.
+const lookupTimeout = 20 * time.Second
 
 var errLookup = errors.New("the MCP registry did not answer in time")
 
@@ -122,7 +122,7 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 			return p, err
 		}
 	}
-	looking, cancel := context.WithTimeoutCause(ctx, lookPatience, errLookup)
+	looking, cancel := context.WithTimeoutCause(ctx, lookupTimeout, errLookup)
 	defer cancel()
 	if p, err = adder.Propose(looking, q.Name, q.Entry); err != nil {
 		err = causeOf(looking, err)
@@ -158,7 +158,7 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	if err := l.mayAsk(r); err != nil {
 		return &denial{err}
 	}
-	asking, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
+	asking, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.confirmTimeout, errUnanswered)
 	defer cancel()
 	began := time.Now()
 	answer, err := r.req.Ask(asking, about)

@@ -18,9 +18,9 @@ import (
 // admission holds a tenant's calls against its policy. It counts those of the last minute, and those that each server
 // works on.
 type admission struct {
-	rules    policy.Rules
-	places   map[string]string // where a rule is set
-	patience time.Duration     // for a user's answer
+	rules          policy.Rules
+	places         map[string]string // where a rule is set
+	confirmTimeout time.Duration     // for a user's answer
 
 	mu     sync.Mutex
 	recent []time.Time       // calls of the last minute, the oldest first; kept only for a limit
@@ -28,7 +28,7 @@ type admission struct {
 }
 
 func newAdmission(c config.Policy) *admission {
-	return &admission{rules: c.Rules, places: c.Places, patience: c.ConfirmTimeout, lanes: map[string]*lanes{}}
+	return &admission{rules: c.Rules, places: c.Places, confirmTimeout: c.ConfirmTimeout, lanes: map[string]*lanes{}}
 }
 
 // decide decides about a call of a run, and counts it where it may be made.

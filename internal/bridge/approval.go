@@ -195,7 +195,7 @@ func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q quest
 }
 
 func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.patience, errUnanswered)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.confirmTimeout, errUnanswered)
 	defer cancel()
 	answer, err := r.req.Ask(ctx, Question{
 		Server:    visible.Name(c.Server),

@@ -24,7 +24,7 @@ func TestClockStandsStill(t *testing.T) {
 		if took := time.Since(began); took != 105*time.Second {
 			t.Errorf("it was over after %v, want 10 s and the 95 s it was held", took)
 		}
-		if asked, _ := c.stood(); asked != 95*time.Second {
+		if asked, _ := c.paused(); asked != 95*time.Second {
 			t.Errorf("it was held for %v", asked)
 		}
 		c.stop()
@@ -80,7 +80,7 @@ func TestClockWaitsForStarts(t *testing.T) {
 		if took := time.Since(began); took != 18*time.Second {
 			t.Errorf("it was over after %v, want 10 s and the 8 s that two servers may take", took)
 		}
-		if asked, starting := c.stood(); asked != 0 || starting != 18*time.Second {
+		if asked, starting := c.paused(); asked != 0 || starting != 18*time.Second {
 			t.Errorf("asked for %v, and servers started for %v", asked, starting)
 		}
 	})

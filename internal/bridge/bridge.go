@@ -78,8 +78,8 @@ type Options struct {
 	StateDir   string // where large outputs are kept while they are readable; empty is the system's temporary directory
 	ToolsDir   string // where saved tools are kept; empty keeps none
 
-	Artifacts *artifact.Store // nil is none
-	KeepLeft  bool            // what runs leave becomes artifacts, unless their request takes it
+	Artifacts    *artifact.Store // nil is none
+	KeepOutFiles bool            // what runs leave becomes artifacts, unless their request takes it
 
 	Disk *quota.Budget // for all that is kept there, but for the audit log; nil is none
 }

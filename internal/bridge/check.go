@@ -16,9 +16,9 @@ import (
 // maxModule bounds a source of several functions, in bytes.
 const maxModule = 1 << 20
 
-// checkPatience is how long a guest may take to start and to read a source, where the caller would wait longer. Python
+// checkTimeout is how long a guest may take to start and to read a source, where the caller would wait longer. Python
 // reads the largest there may be in less than a second; a container on a busy machine takes its time.
-const checkPatience = time.Minute
+const checkTimeout = time.Minute
 
 var errCheckLate = errors.New("reading it took Python too long")
 
@@ -44,7 +44,7 @@ func (b *Bridge) check(ctx context.Context, session, source string) (checked gue
 	}
 	defer l.close()
 	answer := l.request(guest.MethodCheck, guest.Check{Source: source})
-	ctx, cancel := context.WithTimeoutCause(ctx, checkPatience, errCheckLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errCheckLate)
 	defer cancel()
 	var m guest.Message
 	select {

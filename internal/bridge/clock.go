@@ -170,8 +170,8 @@ func (c *clock) stop() {
 	}
 }
 
-// stood is how long its user was asked, and how long servers started meanwhile that it stood still for.
-func (c *clock) stood() (asked, starting time.Duration) {
+// paused is how long its user was asked, and how long servers started meanwhile that it stood still for.
+func (c *clock) paused() (asked, starting time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	asked, starting = c.asks.held, c.starts.held

@@ -164,7 +164,7 @@ func (b *Bridge) exposedRun(from Request) *run {
 		},
 		stats:   calls,
 		said:    map[question]Answer{},
-		clock:   newClock(0, b.admission.patience, calls.busySoFar),
+		clock:   newClock(0, b.admission.confirmTimeout, calls.busySoFar),
 		answers: b.exposedAnswers,
 		id:      strings.ToLower(rand.Text()[:runIDLength]),
 		tenant:  b.opts.Config.Tenant,

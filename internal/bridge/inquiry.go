@@ -191,7 +191,7 @@ func (u *underWay) askNow(
 		return nil, err
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, u.live.bridge.admission.patience, errUnanswered)
+	ctx, cancel := context.WithTimeoutCause(ctx, u.live.bridge.admission.confirmTimeout, errUnanswered)
 	defer cancel()
 	if response, err = u.run.req.Respond(ctx, request); err != nil {
 		err = causeOf(ctx, err)

@@ -48,8 +48,8 @@ type live struct {
 	broken       error                             // how the guest broke the protocol
 }
 
-// endPatience is how long a guest that has closed its channel may take to end.
-const endPatience = 3 * time.Second
+// endTimeout is how long a guest that has closed its channel may take to end.
+const endTimeout = 3 * time.Second
 
 func startLive(ctx context.Context, b *Bridge, session string, req Request) (*live, error) {
 	box, err := b.startSandbox(ctx, session, req)
@@ -62,7 +62,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
 		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
-		leaves: b.leaves(req), known: map[string]string{},
+		leaves: b.takesOutFiles(req), known: map[string]string{},
 	}
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
@@ -79,7 +79,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinLock: req.StdinLock, Policy: Policy(b.opts.Config.Sandbox),
-		Mounts: req.mounts, Env: req.env, Out: b.leaves(req),
+		Mounts: req.mounts, Env: req.env, Out: b.takesOutFiles(req),
 	})
 	if err != nil {
 		span.End("failed", "sandbox_start")
@@ -178,7 +178,7 @@ func (l *live) awaitDeath() {
 	select {
 	case <-l.box.Done():
 	case <-l.ctx.Done():
-	case <-time.After(endPatience):
+	case <-time.After(endTimeout):
 	}
 }
 

@@ -59,7 +59,7 @@ type Request struct {
 
 	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error. Of a
 	// session, it gets what is new.
-	Left func(sandbox.LeftFile) error
+	OutFiles func(sandbox.OutFile) error
 
 	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
 	env    []string
@@ -230,7 +230,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
-	l.left(&out, r)
+	l.takeOutFiles(&out, r)
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}
@@ -240,7 +240,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 // writeReceipt says what the run did, and how long it took.
 func (s *session) writeReceipt(out *Outcome, l *live, r *run, began, started time.Time) {
 	took := time.Since(started)
-	asked, starting := r.clock.stood()
+	asked, starting := r.clock.paused()
 	out.Receipt = receiptFor(l.box.Enforced())
 	out.Receipt.Run = r.id
 	r.stats.close(out)
@@ -308,7 +308,7 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	calls := newCallStats()
 	r := &run{
 		n: n, req: req, stats: calls, said: map[question]Answer{}, subscriptions: map[int64]*upstream.Subscription{},
-		clock:   newClock(req.Timeout, s.bridge.admission.patience, calls.busySoFar, l.processorTime),
+		clock:   newClock(req.Timeout, s.bridge.admission.confirmTimeout, calls.busySoFar, l.processorTime),
 		answers: s.answers,
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.outputs),

@@ -147,8 +147,8 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	return l, nil
 }
 
-// rootsPatience is how long a session waits for a client to name its folders.
-const rootsPatience = 5 * time.Second
+// rootsTimeout is how long a session waits for a client to name its folders.
+const rootsTimeout = 5 * time.Second
 
 // roots are what a new sandbox is shown of the client's folders, where the user's settings say so.
 func (b *Bridge) roots(ctx context.Context, req Request) (mounts []sandbox.Mount, notes []string) {
@@ -160,7 +160,7 @@ func (b *Bridge) roots(ctx context.Context, req Request) (mounts []sandbox.Mount
 	if ask == nil { // it can be asked in a call alone
 		ask = req.Respond
 	}
-	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
 	defer cancel()
 	paths, err := inquiry.Folders(ctx, c.Can, ask)
 	if err != nil {

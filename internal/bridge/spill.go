@@ -92,11 +92,11 @@ func (o *outputs) claim() error {
 	return nil
 }
 
-// budgetPatience is how long an output waits for other processes that are adding to what is kept.
-const budgetPatience = 5 * time.Second
+// budgetTimeout is how long an output waits for other processes that are adding to what is kept.
+const budgetTimeout = 5 * time.Second
 
 func (o *outputs) add(n int64, own string, write func() error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), budgetPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), budgetTimeout)
 	defer cancel()
 	return o.budget.Add(ctx, n, own, write)
 }

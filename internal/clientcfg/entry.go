@@ -116,7 +116,7 @@ func (f *file) fill(e *Entry, r *fields) error {
 	if s.Description == "" {
 		s.Description = f.description
 	}
-	s.Disabled = r.truth("disabled", false) || !r.truth("enabled", true)
+	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true)
 	f.argv(e, r)
 	f.environment(e, r)
 	f.folder(e, r)
@@ -202,7 +202,7 @@ func (f *file) sandbox(e *Entry, r *fields) {
 		Kind:    r.text("sandbox"),
 		Read:    r.list("sandbox_read"),
 		Write:   r.list("sandbox_write"),
-		Network: r.truth("sandbox_network", false),
+		Network: r.boolean("sandbox_network", false),
 		Any:     r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
 	}
 	for _, paths := range [][]string{restrictions.Read, restrictions.Write} {

@@ -49,7 +49,7 @@ func (f *fields) text(names ...string) string {
 	return s
 }
 
-func (f *fields) truth(name string, otherwise bool) bool {
+func (f *fields) boolean(name string, otherwise bool) bool {
 	_, v, ok := f.find(name)
 	if !ok {
 		return otherwise

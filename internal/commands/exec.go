@@ -160,7 +160,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 			return &exitError{exitNotRun, err}
 		}
 		defer saved.close()
-		req.Left, t.inputs.out = saved.take, true
+		req.OutFiles, t.inputs.out = saved.take, true
 	}
 	out := b.Run(ctx, req)
 	if out.Err != nil {

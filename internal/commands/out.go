@@ -47,7 +47,7 @@ func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 var errManySaved = fmt.Errorf("a program may leave %d files", maxSaved)
 
 // take saves one file. An error is one after which no other can be saved.
-func (o *outFolder) take(f sandbox.LeftFile) error {
+func (o *outFolder) take(f sandbox.OutFile) error {
 	if o.count >= maxSaved {
 		o.lost = true
 		return errManySaved
@@ -74,7 +74,7 @@ func (o *outFolder) take(f sandbox.LeftFile) error {
 }
 
 // save writes a file by the first name that is free, and returns that.
-func (o *outFolder) save(f sandbox.LeftFile) (string, error) {
+func (o *outFolder) save(f sandbox.OutFile) (string, error) {
 	name := artifact.SafeName(f.Name)
 	if dir := path.Dir(name); dir != "." {
 		if err := o.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {

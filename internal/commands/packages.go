@@ -272,7 +272,7 @@ func (t *tenancy) change(
 	if err := t.showChange(ui, old, lock); err != nil {
 		return err
 	}
-	if err := consent(ctx, t.env, ui, cmd, old, lock); err != nil {
+	if err := confirmPackages(ctx, t.env, ui, cmd, old, lock); err != nil {
 		return err
 	}
 	if err := s.Install(ctx, lock, old); err != nil {
@@ -303,8 +303,8 @@ func there(l *packages.Lock, names []string) error {
 	return nil
 }
 
-// consent asks whether a change is wanted; none is needed where there is none.
-func consent(ctx context.Context, env Env, ui *ui, cmd *cli.Command, old, lock *packages.Lock) error {
+// confirmPackages asks whether a change is wanted; none is needed where there is none.
+func confirmPackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, old, lock *packages.Lock) error {
 	switch {
 	case cmd.Bool("yes") || len(differences(old, lock)) == 0:
 		return nil

@@ -123,7 +123,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 			return errors.Join(err, b.Close())
 		}
 		defer saved.close()
-		r.req.Left, t.inputs.out = saved.take, true
+		r.req.OutFiles, t.inputs.out = saved.take, true
 	}
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers

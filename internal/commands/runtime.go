@@ -38,7 +38,7 @@ func (t *tenancy) newBridge(
 		return nil, err
 	}
 	opts := t.bridgeOptions(log)
-	opts.KeepLeft = keep
+	opts.KeepOutFiles = keep
 	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
 	opts.Progress, opts.Servers = progress, t.given()
 	t.adder = &adder{env: t.env, cmd: t.cmd}

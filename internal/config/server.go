@@ -131,7 +131,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		Cwd:         e.text("cwd"),
 		URL:         e.text("url"),
 		Headers:     e.table("headers"),
-		Disabled:    e.truth("disabled"),
+		Disabled:    e.boolean("disabled"),
 		Transport:   e.oneOf("type", Stdio, HTTP, SSE),
 		EnvFile:     e.text("env_file"),
 		ToolsAllow:  e.list("include_tools"),
@@ -155,7 +155,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 		Kind:    e.text("sandbox"),
 		Read:    e.list("sandbox_read"),
 		Write:   e.list("sandbox_write"),
-		Network: e.truth("sandbox_network"),
+		Network: e.boolean("sandbox_network"),
 		Memory:  fields["sandbox_memory"],
 		Any:     e.hasOne("sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory"),
 	}
@@ -218,7 +218,7 @@ func (e *entry) duration(field string) time.Duration {
 	return d.(time.Duration)
 }
 
-func (e *entry) truth(field string) bool {
+func (e *entry) boolean(field string) bool {
 	v, ok := e.fields[field]
 	if !ok || v == nil {
 		return false

@@ -9,15 +9,15 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Patience is how long a lock is waited for. What is done under one takes milliseconds; but whoever may read the file
+// Timeout is how long a lock is waited for. What is done under one takes milliseconds; but whoever may read the file
 // can hold it for good.
-const Patience = 10 * time.Second
+const Timeout = 10 * time.Second
 
 const poll = 10 * time.Millisecond
 
 // Take takes the lock, which its Close gives back. The file is made where it is missing, its folder is not.
 func Take(ctx context.Context, file string) (*flock.Flock, error) {
-	wait, cancel := context.WithTimeout(ctx, Patience)
+	wait, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	lock := flock.New(file, flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(wait, poll)
@@ -27,7 +27,7 @@ func Take(ctx context.Context, file string) (*flock.Flock, error) {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case wait.Err() != nil:
-		return nil, fmt.Errorf("another process has held the lock %q for %v", file, Patience)
+		return nil, fmt.Errorf("another process has held the lock %q for %v", file, Timeout)
 	}
 	return nil, fmt.Errorf("waiting for the lock %q: %w", file, err)
 }

@@ -16,7 +16,7 @@ import (
 // be listed, and read page by page.
 func TestServeArtifacts(t *testing.T) {
 	store := artifact.New(filepath.Join(t.TempDir(), "artifacts"), nil)
-	k := newKit(t, func(o *bridge.Options) { o.Artifacts, o.KeepLeft = store, true })
+	k := newKit(t, func(o *bridge.Options) { o.Artifacts, o.KeepOutFiles = store, true })
 	client := k.serve()
 	text, result := k.call(client, map[string]any{"code": `
 import base64

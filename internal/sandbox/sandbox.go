@@ -54,7 +54,7 @@ type Spec struct {
 	Stdin   *os.File // the guest's input; nil is none. Start does not close it. See Sandbox.Input
 	Policy  Policy
 	Mounts  []Mount // what it sees of this host beside the system
-	Out     bool    // it has an OutDir, and Sandbox.Left what is in it
+	Out     bool    // it has an OutDir, and Sandbox.OutFiles what is in it
 
 	// Packages are what it can import beside what its interpreter has.
 	Packages Packages
@@ -168,10 +168,10 @@ type Sandbox interface {
 	// Exit says how the guest ended. It must only be called after Done is closed.
 	Exit() Exit
 
-	// Left hands over what the guest has left in OutDir, file by file, until take returns an error: but for the files
-	// that are known, by their names, and still have that stamp. The guest should have nothing to do meanwhile; where
-	// it has ended, its files may have, too.
-	Left(ctx context.Context, known map[string]string, take func(LeftFile) error) error
+	// OutFiles hands over the files in OutDir one by one, until take returns an error. It leaves out those that are in
+	// known, by name, with the stamp they still have. No run should be under way meanwhile; of a guest that has ended,
+	// the files may be gone.
+	OutFiles(ctx context.Context, known map[string]string, take func(OutFile) error) error
 
 	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen.
 	CPU() (used time.Duration, ok bool)

@@ -35,7 +35,7 @@ const (
 var errNoDevices = errors.New("it lets nobody sign in by a code")
 
 // hasDevices says whether an authorization server says that users can sign in by a code.
-func (s *session) hasDevices() bool {
+func (s *flow) hasDevices() bool {
 	grants := s.at.server.GrantTypesSupported
 	return s.at.device != "" && (len(grants) == 0 || slices.Contains(grants, deviceGrant))
 }
@@ -51,7 +51,7 @@ type deviceAnswer struct {
 }
 
 // byDevice has the user type a code at an address, on whichever device, and asks until they have.
-func (s *session) byDevice(ctx context.Context) (err error) {
+func (s *flow) byDevice(ctx context.Context) (err error) {
 	g := &s.grant
 	if s.at.device == "" {
 		return fmt.Errorf("the authorization server %q: %w", g.Issuer, errNoDevices)
@@ -108,7 +108,7 @@ func (d *deviceAnswer) check() error {
 }
 
 // poll asks until the user has signed in, will not, or the code has ended.
-func (s *session) poll(ctx context.Context, d deviceAnswer) (tokenAnswer, error) {
+func (s *flow) poll(ctx context.Context, d deviceAnswer) (tokenAnswer, error) {
 	interval := usualInterval
 	if d.Interval != nil {
 		interval = time.Duration(min(max(*d.Interval, 1), 60) * float64(time.Second))
@@ -148,7 +148,7 @@ func (s *session) poll(ctx context.Context, d deviceAnswer) (tokenAnswer, error)
 	}
 }
 
-func (s *session) pause(ctx context.Context, d time.Duration) error {
+func (s *flow) pause(ctx context.Context, d time.Duration) error {
 	if s.sleep != nil {
 		return s.sleep(ctx, d)
 	}
@@ -163,7 +163,7 @@ func (s *session) pause(ctx context.Context, d time.Duration) error {
 }
 
 // asItself gets a token by the secret of the client, which its user has registered; no user is asked.
-func (s *session) asItself(ctx context.Context) (err error) {
+func (s *flow) asItself(ctx context.Context) (err error) {
 	g := &s.grant
 	if s.Client.ID == "" || s.Client.Secret == "" {
 		return errors.New("codemode can sign in as itself by the ID and the secret of a client alone")

@@ -64,7 +64,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 		ID: rand.Text(), Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
 	}
-	s := &session{l, client, at, before, g}
+	s := &flow{l, client, at, before, g}
 	switch {
 	case l.Itself:
 		err = s.asItself(ctx)
@@ -81,8 +81,8 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	return s.grant, err
 }
 
-// session is one sign-in that is under way.
-type session struct {
+// flow is one sign-in that is under way.
+type flow struct {
 	*Login
 	client *http.Client
 	at     *authority
@@ -91,7 +91,7 @@ type session struct {
 }
 
 // byBrowser has a browser bring a code back to this machine, or its user paste it.
-func (s *session) byBrowser(ctx context.Context) error {
+func (s *flow) byBrowser(ctx context.Context) error {
 	g, at := &s.grant, s.at
 	if !slices.Contains(at.server.CodeChallengeMethodsSupported, "S256") {
 		return fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); "+

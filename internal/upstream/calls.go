@@ -224,9 +224,9 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 // maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
 const maxOwed = 1000
 
-// owe counts a message that the server wants an answer to. When there are too many, it stops the connection and says
+// expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection and says
 // so.
-func (c *calls) owe(msg jsonrpc.Message) error {
+func (c *calls) expectAnswer(msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
 		return nil
@@ -280,7 +280,7 @@ func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		switch {
 		case req.IsCall() && asks[req.Method] != nil:
-			if c.owe(msg) == nil {
+			if c.expectAnswer(msg) == nil {
 				c.asked(req, of)
 			}
 			return nil, true

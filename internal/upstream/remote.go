@@ -412,7 +412,7 @@ func (r *remote) shown(text string, of outgoing) []byte {
 	if msg == nil && of.id != 0 {
 		return r.failed(of.id, errors.New("the server's answer is no message of MCP"))
 	}
-	if msg == nil || r.owe(msg) != nil {
+	if msg == nil || r.expectAnswer(msg) != nil {
 		return nil
 	}
 	data, err := jsonrpc.EncodeMessage(msg)

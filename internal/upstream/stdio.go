@@ -184,7 +184,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 		if msg == nil {
 			continue
 		}
-		if t.owe(msg) != nil {
+		if t.expectAnswer(msg) != nil {
 			return nil, io.EOF
 		}
 		return msg, nil

@@ -56,7 +56,7 @@ type scriptedBox struct {
 func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
 func (b *scriptedBox) BootArg() string             { return "" }
 func (b *scriptedBox) SitePackages() []string      { return nil }
-func (b *scriptedBox) Left(context.Context, map[string]string, func(sandbox.LeftFile) error) error {
+func (b *scriptedBox) OutFiles(context.Context, map[string]string, func(sandbox.OutFile) error) error {
 	return nil
 }
 func (b *scriptedBox) Input() io.Reader           { return nil }

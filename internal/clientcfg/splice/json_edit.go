@@ -187,7 +187,7 @@ func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if err != nil || len(rest) > 0 || !t.isObject(at) {
 		return nil, err
 	}
-	for prune && len(path) > 0 && t.hollow(at, names) && t.uncommented(path) {
+	for prune && len(path) > 0 && t.isEmptyWithout(at, names) && t.uncommented(path) {
 		last := len(path) - 1
 		path, names = path[:last], path[last:]
 		at, _ = t.find(path)
@@ -195,9 +195,9 @@ func (t *jsonTree) remove(path, names []string, prune bool) ([]edit, error) {
 	return t.cut(at, names), nil
 }
 
-// hollow says whether the object at v would have neither a member nor a comment without those of the names,
+// isEmptyWithout says whether the object at v would have neither a member nor a comment without those of the names,
 // of which it has at least one.
-func (t *jsonTree) hollow(v textpos.Span, names []string) bool {
+func (t *jsonTree) isEmptyWithout(v textpos.Span, names []string) bool {
 	ms := t.members(v)
 	if len(ms) == 0 {
 		return false
@@ -223,7 +223,7 @@ func (t *jsonTree) uncommented(path []string) bool {
 // cut removes the members of those names from the object at v: each with its comma and the white space before
 // it, and without the comments that stand around it.
 func (t *jsonTree) cut(v textpos.Span, names []string) []edit {
-	if t.hollow(v, names) {
+	if t.isEmptyWithout(v, names) {
 		return []edit{{v.Start + 1, v.End - 1, ""}}
 	}
 	var cuts []textpos.Span

@@ -217,7 +217,7 @@ func (y *yamlTree) remove(path, names []string, prune bool) ([]edit, error) {
 	if err := y.usable(at, path); err != nil {
 		return nil, err
 	}
-	if prune && y.hollow(at, cuts) {
+	if prune && y.isEmptyWithout(at, cuts) {
 		return y.remove(path[:len(path)-1], path[len(path)-1:], prune)
 	}
 	colon, _ := y.Colon(at.key)
@@ -239,8 +239,8 @@ func emptyLines(text []byte) (n int) {
 	}
 }
 
-// hollow says whether a container has no comment outside of the parts that are cut.
-func (y *yamlTree) hollow(p yamlPair, cuts []textpos.Span) bool {
+// isEmptyWithout says whether a container has no comment outside of the parts that are cut.
+func (y *yamlTree) isEmptyWithout(p yamlPair, cuts []textpos.Span) bool {
 	n := len(y.commentsIn(textpos.Between(p.start, y.endOf(p))))
 	for _, c := range cuts {
 		n -= len(y.commentsIn(c))

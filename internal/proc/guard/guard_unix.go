@@ -61,7 +61,7 @@ func run(argv []string) {
 	fmt.Fprintln(report, Started, pid)
 
 	f := &family{leader: pid}
-	go f.obey(stops)
+	go f.handleStops(stops)
 	status := f.reap()
 	if status.Signaled() {
 		fmt.Fprintln(report, Killed, int(status.Signal()))
@@ -113,8 +113,8 @@ func (f *family) kill() {
 	}
 }
 
-// obey does what codemode says until it says nothing any more.
-func (f *family) obey(stops <-chan os.Signal) {
+// handleStops does what codemode says until it says nothing any more.
+func (f *family) handleStops(stops <-chan os.Signal) {
 	commands := make(chan byte)
 	go func() {
 		defer close(commands)

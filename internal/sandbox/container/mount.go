@@ -80,7 +80,7 @@ func (g *guest) closedTo(m sandbox.Mount, user string) error {
 		do, everybody = "write to", "make it writable by everybody"
 	}
 	remedy := []string{everybody + ", or use --runtime native"}
-	if you := g.engine.you(); you != user && you != "" {
+	if you := g.engine.runsAs(); you != user && you != "" {
 		remedy = append(remedy, "CODEMODE_SANDBOX_USER="+you+" has code run in containers as you")
 	}
 	if _, err := os.Stat("/sys/fs/selinux/enforce"); err == nil {
@@ -92,9 +92,9 @@ func (g *guest) closedTo(m sandbox.Mount, user string) error {
 	}
 }
 
-// you is who codemode's user is in a container, "" for root, who should be nobody there. A rootless engine maps its
+// runsAs is who codemode's user is in a container, "" for root, who should be nobody there. A rootless engine maps its
 // user to root.
-func (e *engine) you() string {
+func (e *engine) runsAs() string {
 	switch {
 	case e.rootless || !e.local:
 		return "0:0"

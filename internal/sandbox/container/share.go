@@ -212,7 +212,7 @@ func (r *Runtime) throwaway(ctx context.Context, e *engine, code string, binds .
 		select {
 		case <-ctx.Done():
 		case <-slow.C:
-			if err := e.pulse(ctx); err != nil {
+			if err := e.heartbeat(ctx); err != nil {
 				giveUp(err)
 			}
 		}

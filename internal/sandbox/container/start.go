@@ -171,7 +171,7 @@ func (r *Runtime) launchBy(
 		leave()
 		return nil, e.diagnose("starting a container", &commandError{command: e.name + " run", cause: err})
 	}
-	err = g.greet(ctx, payload)
+	err = g.handshake(ctx, payload)
 	if err == nil && !atLeast39(g.hello.python) {
 		err = e.unavailable("image-python", "starting Python in a container",
 			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
@@ -236,8 +236,8 @@ const (
 
 var errStartTime = fmt.Errorf("it did not start within %v", startTime)
 
-// greet sends the payload and waits for the init's greeting, or for a reason why there will be none.
-func (g *guest) greet(ctx context.Context, payload []byte) error {
+// handshake sends the payload and waits for the init's greeting, or for a reason why there will be none.
+func (g *guest) handshake(ctx context.Context, payload []byte) error {
 	g.tasks.Go(func() { _, _ = g.channel.Write(payload) }) // who does not read it does not greet
 	greeted := make(chan error, 1)
 	g.tasks.Go(func() {
@@ -260,7 +260,7 @@ func (g *guest) greet(ctx context.Context, payload []byte) error {
 		case <-ctx.Done():
 			return fmt.Errorf("starting a container: %w", context.Cause(ctx))
 		case <-slow.C:
-			g.tasks.Go(func() { pulse <- g.engine.pulse(ctx) })
+			g.tasks.Go(func() { pulse <- g.engine.heartbeat(ctx) })
 		case err := <-pulse:
 			if err != nil {
 				return g.engine.diagnose("starting a container", err)
@@ -272,8 +272,8 @@ func (g *guest) greet(ctx context.Context, payload []byte) error {
 	}
 }
 
-// pulse asks for the least an engine can answer.
-func (e *engine) pulse(ctx context.Context) error {
+// heartbeat asks for the least an engine can answer.
+func (e *engine) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pulseTime, errNoAnswer)
 	defer cancel()
 	_, err := e.ask(ctx, "version", "--format", "{{.Client.Version}}")

@@ -43,7 +43,7 @@ func watch(grace time.Duration) error {
 		if len(fds) == 2 && fds[1].Revents != 0 {
 			if guest, ok := told(); ok {
 				dog, look = watchdog.Open(guest), time.Now()
-				hurry()
+				raisePriority()
 			} else { // codemode is gone
 				fds, end = fds[:1], time.Now().Add(grace)
 			}
@@ -99,10 +99,10 @@ func kill(dog *watchdog.Watch) {
 	_ = unix.PidfdSendSignal(guestFD, unix.SIGKILL, nil, 0)
 }
 
-// hurry has this thread, which is the process's first, wait for a processor no longer than it must, beside guests
+// raisePriority has this thread, which is the process's first, wait for a processor no longer than it must, beside guests
 // that keep all of them busy: in front of everybody where that is allowed, else with short turns, which come sooner
 // (Linux 6.12).
-func hurry() {
+func raisePriority() {
 	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if unix.SchedSetAttr(0, &first, 0) != nil {
 		short := unix.SchedAttr{

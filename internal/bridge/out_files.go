@@ -21,42 +21,43 @@ import (
 )
 
 const (
-	// leftPatience bounds the saving of what code has left: an engine may be far away, and a guest in the way.
-	leftPatience = 10 * time.Minute
-	// maxLeft is how many files of one run become artifacts; of an archive there is one.
-	maxLeft = 100
-	// maxLeftShown is how many images a run may have for one more to be shown that it has left.
-	maxLeftShown = 8
+	// outTimeout bounds the saving of what code has left: an engine may be far away, and a guest in the way.
+	outTimeout = 10 * time.Minute
+	// maxOutFiles is how many files of one run become artifacts; of an archive there is one.
+	maxOutFiles = 100
+	// maxOutImages is how many images a run may have for one more to be shown that it has left.
+	maxOutImages = 8
 	// maxKnown is how many things a session may leave, whatever they are.
 	maxKnown = 10_000
 )
 
 var (
-	errManyLeft  = fmt.Errorf("a run may leave %d files; an archive of them (tarfile, zipfile) is one", maxLeft)
+	errManyFiles = fmt.Errorf("a run may leave %d files; an archive of them (tarfile, zipfile) is one", maxOutFiles)
 	errManyKnown = fmt.Errorf("a session may leave %d, and no more are looked at", maxKnown)
 )
 
-// leaves tells whether what runs of a guest leave in sandbox.OutDir is taken. Where a folder of the user's has that
-// name, it is there already.
-func (b *Bridge) leaves(req Request) bool {
+// takesOutFiles tells whether files that runs leave in sandbox.OutDir are taken, which is not so where a folder of the
+// user's is mounted under that name.
+func (b *Bridge) takesOutFiles(req Request) bool {
 	taken := slices.ContainsFunc(req.mounts, func(m sandbox.Mount) bool { return m.Name == path.Base(sandbox.OutDir) })
-	return req.Left != nil || b.opts.KeepLeft && b.opts.Artifacts != nil && !taken
+	return req.OutFiles != nil || b.opts.KeepOutFiles && b.opts.Artifacts != nil && !taken
 }
 
-// left takes what a run has left, whoever wants it, as far as it is new. Who ends a run has not ended that.
-func (l *live) left(out *Outcome, r *run) {
+// takeOutFiles takes what a run has left, for the request or as artifacts, as far as it is new. It goes on
+// when the run has been cancelled.
+func (l *live) takeOutFiles(out *Outcome, r *run) {
 	if !l.leaves || !l.news && !out.Lost {
 		return
 	}
 	l.news = false
-	ctx, cancel := context.WithTimeout(l.bridge.closing, leftPatience)
+	ctx, cancel := context.WithTimeout(l.bridge.closing, outTimeout)
 	defer cancel()
-	k := &keeper{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id}
+	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id}
 	take := k.take
-	if r.req.Left != nil {
-		take = r.req.Left
+	if r.req.OutFiles != nil {
+		take = r.req.OutFiles
 	}
-	err := l.box.Left(ctx, l.known, func(f sandbox.LeftFile) error {
+	err := l.box.OutFiles(ctx, l.known, func(f sandbox.OutFile) error {
 		if _, told := l.known[f.Name]; told && f.Err != nil {
 			return nil
 		}
@@ -73,13 +74,13 @@ func (l *live) left(out *Outcome, r *run) {
 	l.show(out, k.kept)
 	out.Done = append(out.Done, k.done()...)
 	out.Notes = append(append(out.Notes, k.done()...), k.notes()...)
-	if err != nil && (!out.Lost || r.req.Left != nil) { // of what a lost container had, nobody knows
+	if err != nil && (!out.Lost || r.req.OutFiles != nil) { // of what a lost container had, nobody knows
 		out.Notes = append(out.Notes, fmt.Sprintf("not all of %s was saved: %v", sandbox.OutDir, err))
 	}
 }
 
-// keeper makes artifacts of what one run has left.
-type keeper struct {
+// artifactSaver makes artifacts of what one run has left.
+type artifactSaver struct {
 	ctx     context.Context
 	store   *artifact.Store
 	run     string
@@ -87,9 +88,9 @@ type keeper struct {
 	refused []string
 }
 
-func (k *keeper) take(f sandbox.LeftFile) error {
-	if len(k.kept) >= maxLeft {
-		return errManyLeft
+func (k *artifactSaver) take(f sandbox.OutFile) error {
+	if len(k.kept) >= maxOutFiles {
+		return errManyFiles
 	}
 	a, err := artifact.Artifact{}, f.Err
 	if err == nil {
@@ -118,7 +119,7 @@ func (l *live) show(out *Outcome, kept []artifact.Artifact) {
 	}
 	for _, a := range kept {
 		bitmap := strings.HasPrefix(a.Type, "image/") && a.Type != "image/svg+xml"
-		if !bitmap || a.Size > maxSmall || len(out.Images) >= maxLeftShown {
+		if !bitmap || a.Size > maxSmall || len(out.Images) >= maxOutImages {
 			continue
 		}
 		p, err := l.pictureOf(a)
@@ -154,7 +155,7 @@ const (
 )
 
 // done says what was kept, and how code has it again.
-func (k *keeper) done() (notes []string) {
+func (k *artifactSaver) done() (notes []string) {
 	n := min(len(k.kept), maxNamed)
 	for _, a := range k.kept[:n] {
 		name := visible.Line(visible.Clip(a.Name, maxNote/2))
@@ -168,7 +169,7 @@ func (k *keeper) done() (notes []string) {
 	return notes
 }
 
-func (k *keeper) notes() []string {
+func (k *artifactSaver) notes() []string {
 	n := min(len(k.refused), maxRefused)
 	notes := k.refused[:n:n]
 	if more := len(k.refused) - n; more > 0 {

@@ -29,8 +29,8 @@ func (s *nativeSandbox) holdWork(l *launch) (err error) {
 	return nil
 }
 
-// Left looks through OutDir, which may be anything by now. No link is followed, and nothing is waited for.
-func (s *nativeSandbox) Left(ctx context.Context, known map[string]string, take func(LeftFile) error) error {
+// OutFiles looks through OutDir, which may be anything by now. No link is followed, and nothing is waited for.
+func (s *nativeSandbox) OutFiles(ctx context.Context, known map[string]string, take func(OutFile) error) error {
 	if s.work == nil {
 		return nil
 	}
@@ -50,27 +50,27 @@ func (s *nativeSandbox) Left(ctx context.Context, known map[string]string, take 
 		return fmt.Errorf("opening %s: %w", OutDir, err)
 	}
 	defer root.Close()
-	l := leftFiles{root, known, take}
+	l := outFileWalk{root, known, take}
 	return l.in(ctx, ".")
 }
 
-// leftFiles is one look through what was left.
-type leftFiles struct {
+// outFileWalk is one look through what was left.
+type outFileWalk struct {
 	root  *os.Root
 	known map[string]string
-	take  func(LeftFile) error
+	take  func(OutFile) error
 }
 
 // in hands over the files in one folder, and then those in its folders.
-func (l leftFiles) in(ctx context.Context, dir string) error {
+func (l outFileWalk) in(ctx context.Context, dir string) error {
 	d, err := l.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return l.take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(OutFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	entries, err := d.ReadDir(-1)
 	d.Close()
 	if err != nil {
-		return l.take(LeftFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(OutFile{Name: dir, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	var folders []string
@@ -83,7 +83,7 @@ func (l leftFiles) in(ctx context.Context, dir string) error {
 			folders = append(folders, name)
 			continue
 		case !e.Type().IsRegular():
-			err = l.take(LeftFile{Name: name, Err: ErrNotRegular})
+			err = l.take(OutFile{Name: name, Err: ErrNotRegular})
 		default:
 			err = l.file(name)
 		}
@@ -92,8 +92,8 @@ func (l leftFiles) in(ctx context.Context, dir string) error {
 		}
 	}
 	for _, name := range folders {
-		if depth(name) > maxLeftDepth {
-			err = l.take(LeftFile{Name: name, Err: ErrTooDeep})
+		if depth(name) > maxOutDepth {
+			err = l.take(OutFile{Name: name, Err: ErrTooDeep})
 		} else {
 			err = l.in(ctx, name)
 		}
@@ -105,22 +105,22 @@ func (l leftFiles) in(ctx context.Context, dir string) error {
 }
 
 // file hands over one file: what was one a moment ago may be a FIFO by now.
-func (l leftFiles) file(name string) error {
+func (l outFileWalk) file(name string) error {
 	f, err := l.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return l.take(LeftFile{Name: name, Err: cmp.Or(errors.Unwrap(err), err)})
+		return l.take(OutFile{Name: name, Err: cmp.Or(errors.Unwrap(err), err)})
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
-		return l.take(LeftFile{Name: name, Err: ErrNotRegular})
+		return l.take(OutFile{Name: name, Err: ErrNotRegular})
 	}
 	changed := fi.Sys().(*syscall.Stat_t).Ctim
-	stamp := LeftStamp(changed.Nano(), fi.Size())
+	stamp := OutFileStamp(changed.Nano(), fi.Size())
 	if l.known[name] == stamp {
 		return nil
 	}
-	return l.take(LeftFile{Name: name, Size: fi.Size(), Content: f, Stamp: stamp})
+	return l.take(OutFile{Name: name, Size: fi.Size(), Content: f, Stamp: stamp})
 }
 
 func depth(name string) int { return strings.Count(name, "/") + 1 }

@@ -23,7 +23,7 @@ func left(t *testing.T, k kit) {
 	answer(t, sb, &ready)
 	got := map[string]string{}
 	known := map[string]string{}
-	err := sb.Left(t.Context(), nil, func(f sandbox.LeftFile) error {
+	err := sb.OutFiles(t.Context(), nil, func(f sandbox.OutFile) error {
 		known[f.Name] = f.Stamp
 		if f.Err != nil {
 			got[f.Name] = fmt.Sprint("error: ", f.Err)
@@ -43,7 +43,7 @@ func left(t *testing.T, k kit) {
 	}
 	delete(known, "c") // as if it were another by now
 	var again []string
-	err = sb.Left(t.Context(), known, func(f sandbox.LeftFile) error {
+	err = sb.OutFiles(t.Context(), known, func(f sandbox.OutFile) error {
 		if f.Err == nil {
 			again = append(again, f.Name)
 		}
@@ -53,7 +53,7 @@ func left(t *testing.T, k kit) {
 		t.Errorf("a second look finds %q, %v", again, err)
 	}
 	enough := errors.New("enough")
-	if err := sb.Left(t.Context(), nil, func(sandbox.LeftFile) error { return enough }); !errors.Is(err, enough) {
+	if err := sb.OutFiles(t.Context(), nil, func(sandbox.OutFile) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("whoever takes the files has enough, and it goes on: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func leftByLink(t *testing.T, k kit) {
 	sb := k.start(t, "obey.py", command("leave", root), out)
 	var ready map[string]any
 	answer(t, sb, &ready)
-	_ = sb.Left(t.Context(), nil, func(f sandbox.LeftFile) error { // an error will do
+	_ = sb.OutFiles(t.Context(), nil, func(f sandbox.OutFile) error { // an error will do
 		t.Errorf("a link leads to %q", f.Name)
 		return nil
 	})

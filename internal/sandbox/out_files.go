@@ -11,8 +11,8 @@ const OutDir = WorkDir + "/" + outName
 
 const outName = "out"
 
-// A LeftFile is a file that a guest has left in OutDir. Everything about it is the guest's word.
-type LeftFile struct {
+// An OutFile is a file that a guest has left in OutDir. Everything about it is the guest's word.
+type OutFile struct {
 	Name    string    // below OutDir; of any bytes, but a local path: see filepath.IsLocal
 	Size    int64     // of its content
 	Content io.Reader // of at least so many bytes, unless somebody takes away from it meanwhile; nil where Err is set
@@ -22,8 +22,8 @@ type LeftFile struct {
 	Stamp string
 }
 
-// LeftStamp is the stamp of a file, by its last change in nanoseconds, as the sandbox's clock has it, and its size.
-func LeftStamp(changed, size int64) string { return fmt.Sprintf("%d-%d", changed, size) }
+// OutFileStamp is the stamp of a file, by its last change in nanoseconds, as the sandbox's clock has it, and its size.
+func OutFileStamp(changed, size int64) string { return fmt.Sprintf("%d-%d", changed, size) }
 
 // Why something in OutDir cannot be kept.
 var (
@@ -31,5 +31,5 @@ var (
 	ErrTooDeep    = errors.New("its folders are too deep")
 )
 
-// maxLeftDepth is how deep folders in OutDir are looked through.
-const maxLeftDepth = 32
+// maxOutDepth is how deep folders in OutDir are looked through.
+const maxOutDepth = 32

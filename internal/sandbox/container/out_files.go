@@ -19,15 +19,15 @@ import (
 	"codemode/internal/sandbox"
 )
 
-//go:embed left.py
+//go:embed out_files.py
 var leftCode string
 
 var errGuestEnded = errors.New("the container that they were in has ended with its Python")
 
-// Left has the engine run another Python in the container: wherever that is, what it writes arrives here. The guest may
-// disturb it, and tells nothing by that which it could not have left.
-func (g *guest) Left(
-	ctx context.Context, known map[string]string, take func(sandbox.LeftFile) error,
+// OutFiles has the engine run another Python in the container: wherever that is, what it writes arrives here. The
+// guest may disturb it, and gains nothing by that: it could have left any file anyway.
+func (g *guest) OutFiles(
+	ctx context.Context, known map[string]string, take func(sandbox.OutFile) error,
 ) error {
 	select {
 	case <-g.done:
@@ -46,7 +46,7 @@ func (g *guest) Left(
 		return &commandError{command: e.name + " exec", cause: err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	read := leftIn(tar.NewReader(out), take)
+	read := outFilesIn(tar.NewReader(out), take)
 	if read != nil {
 		_ = cmd.Process.Kill()
 	}
@@ -77,8 +77,8 @@ type takeError struct{ error }
 
 func (e *takeError) Unwrap() error { return e.error }
 
-// leftIn hands over the files of an archive.
-func leftIn(archive *tar.Reader, take func(sandbox.LeftFile) error) error {
+// outFilesIn hands over the files of an archive.
+func outFilesIn(archive *tar.Reader, take func(sandbox.OutFile) error) error {
 	for {
 		h, err := archive.Next()
 		switch {
@@ -87,13 +87,13 @@ func leftIn(archive *tar.Reader, take func(sandbox.LeftFile) error) error {
 		case err != nil:
 			return fmt.Errorf("reading what is in %s: %w", sandbox.OutDir, err)
 		}
-		f := sandbox.LeftFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
-		f.Stamp = sandbox.LeftStamp(h.ModTime.Unix(), h.Size) // left.py has nanoseconds there
+		f := sandbox.OutFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
+		f.Stamp = sandbox.OutFileStamp(h.ModTime.Unix(), h.Size) // out_files.py has nanoseconds there
 		switch {
 		case !filepath.IsLocal(f.Name) || f.Name == "." || strings.HasSuffix(h.Name, "/"):
 			continue // such a one nobody has left
 		case h.Typeflag != tar.TypeReg:
-			f = sandbox.LeftFile{Name: f.Name, Err: sandbox.ErrNotRegular}
+			f = sandbox.OutFile{Name: f.Name, Err: sandbox.ErrNotRegular}
 		}
 		if err := take(f); err != nil {
 			return &takeError{err}

@@ -14,7 +14,7 @@ import (
 // withArtifacts makes a bridge keep artifacts.
 func withArtifacts(t *testing.T) func(*Options) {
 	dir := filepath.Join(t.TempDir(), "artifacts")
-	return func(o *Options) { o.Artifacts, o.KeepLeft = artifact.New(dir, nil), true }
+	return func(o *Options) { o.Artifacts, o.KeepOutFiles = artifact.New(dir, nil), true }
 }
 
 // TestArtifacts: what runs leave is kept, each time that it has changed, and later sessions read it.
@@ -102,7 +102,7 @@ open(b"out/" + b"\xff\n" * 127, "w").write("x")
 		t.Errorf("what has been told is told again: %+v %q", out.Artifacts, out.Notes)
 	}
 	out = k.run(Request{Code: "for i in range(3000): open(f'out/many{i:04}', 'w').write(str(i))"})
-	if len(out.Artifacts) != maxLeft || !strings.Contains(strings.Join(out.Notes, "\n"), errManyLeft.Error()) {
+	if len(out.Artifacts) != maxOutFiles || !strings.Contains(strings.Join(out.Notes, "\n"), errManyFiles.Error()) {
 		t.Errorf("%d, %q", len(out.Artifacts), out.Notes)
 	}
 	out = k.run(Request{Session: "dies", Code: "import os; open('out/last', 'w').write('x'); os._exit(3)"})
@@ -144,7 +144,7 @@ func TestArtifactsOfContainers(t *testing.T) {
 	n := 0
 	onEachEngineWith(t, func(o *Options) {
 		n++
-		o.Artifacts, o.KeepLeft = artifact.New(filepath.Join(dir, fmt.Sprint(n)), nil), true
+		o.Artifacts, o.KeepOutFiles = artifact.New(filepath.Join(dir, fmt.Sprint(n)), nil), true
 	}, testArtifacts)
 }
 

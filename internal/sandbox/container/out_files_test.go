@@ -36,7 +36,7 @@ func TestLeftIn(t *testing.T) {
 		}
 	}
 	var got []string
-	take := func(f sandbox.LeftFile) error {
+	take := func(f sandbox.OutFile) error {
 		if f.Err != nil {
 			got = append(got, f.Name+": "+f.Err.Error())
 			return nil
@@ -46,7 +46,7 @@ func TestLeftIn(t *testing.T) {
 		return err
 	}
 	// It is cut off behind the last file, as by a guest that has ended the other Python.
-	err := leftIn(tar.NewReader(io.MultiReader(&b, &failing{})), take)
+	err := outFilesIn(tar.NewReader(io.MultiReader(&b, &failing{})), take)
 	none := ": " + sandbox.ErrNotRegular.Error()
 	want := []string{"a=abc", "link" + none, "hard" + none, "fifo" + none, "x/y/b=abc"}
 	if !slices.Equal(got, want) || !errors.Is(err, errCut) {

@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"codemode/internal/clientcfg"
 	"codemode/internal/commands"
 	"codemode/internal/fakemcp"
 	"codemode/internal/require"
@@ -107,8 +109,12 @@ func setup(env *testscript.Env, cache string) error {
 	if self, err := exec.LookPath("codemode"); err == nil {
 		env.Setenv("CODEMODE", self) // for scripts that change PATH
 	}
-	env.Setenv("PATH", withoutClients(env.Getenv("PATH"))) // a script that wants them says so
-	env.Setenv("TERM", "xterm")                            // a terminal without pictures; tty makes it one
+	path, err := withoutClients(env.Getenv("PATH"), filepath.Join(env.WorkDir, ".programs"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("PATH", path)    // a script that wants clients says so
+	env.Setenv("TERM", "xterm") // a terminal without pictures; tty makes it one
 	if race, ok := os.LookupEnv("GORACE"); ok {
 		env.Setenv("GORACE", race) // the programs are this binary, detector and all
 	}
@@ -119,13 +125,37 @@ func setup(env *testscript.Env, cache string) error {
 	return nil
 }
 
-// withoutClients leaves real servers and clients out of a PATH: install finds those that are there.
-func withoutClients(path string) string {
-	clients := filepath.Join(npmPrefix(), "node_modules", ".bin")
-	folders := slices.DeleteFunc(
-		filepath.SplitList(path), func(dir string) bool { return filepath.Clean(dir) == clients },
-	)
-	return strings.Join(folders, string(filepath.ListSeparator))
+// withoutClients leaves clients of this machine's out of a PATH, for install finds those that are there: of a folder with
+// some, a folder of links to the other programs takes the place, below dir.
+func withoutClients(path, dir string) (string, error) {
+	var clients []string
+	for _, c := range clientcfg.Clients() {
+		clients = append(clients, c.Install.Programs...)
+	}
+	folders := filepath.SplitList(path)
+	for i, folder := range folders {
+		isThere := func(name string) bool {
+			_, err := os.Stat(filepath.Join(folder, name))
+			return err == nil
+		}
+		if !slices.ContainsFunc(clients, isThere) {
+			continue
+		}
+		folders[i] = filepath.Join(dir, strconv.Itoa(i))
+		if err := os.MkdirAll(folders[i], 0o755); err != nil {
+			return "", err
+		}
+		programs, err := os.ReadDir(folder)
+		for _, p := range programs {
+			if name := p.Name(); err == nil && !slices.Contains(clients, name) {
+				err = os.Symlink(filepath.Join(folder, name), filepath.Join(folders[i], name))
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(folders, string(filepath.ListSeparator)), nil
 }
 
 // npmPrefix is where `npm install` has put the real servers and clients; empty when nobody has.

@@ -224,8 +224,8 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 // maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
 const maxOwed = 1000
 
-// expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection and says
-// so.
+// expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection
+// and says so.
 func (c *calls) expectAnswer(msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {

@@ -99,9 +99,8 @@ func kill(dog *watchdog.Watch) {
 	_ = unix.PidfdSendSignal(guestFD, unix.SIGKILL, nil, 0)
 }
 
-// raisePriority has this thread, which is the process's first, wait for a processor no longer than it must, beside guests
-// that keep all of them busy: in front of everybody where that is allowed, else with short turns, which come sooner
-// (Linux 6.12).
+// raisePriority has this thread, the first of the process, get a processor soon, beside guests that keep all of them
+// busy: by a real-time class where that is allowed, else by short slices, whose turn comes sooner (Linux 6.12).
 func raisePriority() {
 	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if unix.SchedSetAttr(0, &first, 0) != nil {

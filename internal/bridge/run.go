@@ -54,6 +54,12 @@ type Request struct {
 	// Progress, when set, is told what servers say of the progress of calls. It waits for nothing.
 	Progress func(text string)
 
+	// Printed, when set, is told what is printed as it is printed; the outcome has it all the same. Calling is told
+	// what is known of each call that a server works on, at first Called, and an empty text at its end. Both wait for
+	// nothing.
+	Printed func(stream string, data []byte)
+	Calling func(call, text string)
+
 	// Modules, when set, is the folder in the sandbox that modules are imported from before all others.
 	Modules string
 
@@ -359,6 +365,9 @@ func (r *run) print(stream string, data []byte) {
 		r.stderr.write(data)
 	default:
 		r.stdout.write(data)
+	}
+	if !r.over && r.req.Printed != nil {
+		r.req.Printed(stream, data)
 	}
 }
 

@@ -17,8 +17,11 @@ const (
 	tellPause = 100 * time.Millisecond // between two, to the guest
 )
 
+// Called is what [Request.Calling] is told first of a call.
+const Called = "is called"
+
 // callProgress is told what a server says of the progress of a call.
-func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Progress) {
+func (b *Bridge) callProgress(ctx context.Context, _ string, p upstream.Progress) {
 	u := callIn(ctx)
 	if u == nil {
 		return
@@ -26,23 +29,40 @@ func (b *Bridge) callProgress(ctx context.Context, server string, p upstream.Pro
 	if u.tell != nil {
 		u.tell(p)
 	}
-	if u.run.req.Progress == nil || p.Status != "" && p.Message == "" {
+	text := said(p)
+	if text == "" {
 		return
 	}
-	text := fmt.Sprintf("%s.%s:", visible.Name(server), visible.Name(u.call.Tool))
+	u.run.calling(u.call, text)
+	if u.run.req.Progress != nil {
+		u.run.req.Progress(callName(u.call) + ": " + text)
+	}
+}
+
+// said is what a server says, for people; empty where that is nothing.
+func said(p upstream.Progress) (text string) {
 	if p.Status == "" {
-		text += fmt.Sprintf(" %g", p.Done)
+		text = fmt.Sprintf("%g", p.Done)
 	}
 	if p.Total > 0 {
 		text += fmt.Sprintf(" of %g", p.Total)
 	}
-	if p.Message != "" {
-		if p.Status == "" {
-			text += ":"
-		}
-		text += " " + visible.Line(visible.Clip(p.Message, maxReport))
+	if p.Message == "" {
+		return text
 	}
-	u.run.req.Progress(text)
+	if text != "" {
+		text += ": "
+	}
+	return text + visible.Line(visible.Clip(p.Message, maxReport))
+}
+
+func callName(c guest.ToolCall) string { return visible.Name(c.Server) + "." + visible.Name(c.Tool) }
+
+// calling says what is known of a call that a server works on.
+func (r *run) calling(c guest.ToolCall, text string) {
+	if r.req.Calling != nil {
+		r.req.Calling(callName(c), text)
+	}
 }
 
 type tellerKey struct{}

@@ -140,6 +140,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		Modules: p.inputs.modules,
 		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
 		Unasked: "there is no terminal to ask on",
+		Calling: ui.calls(),
 	}
 	if terminal := openTerminal(env, s); terminal != nil {
 		defer terminal.close()

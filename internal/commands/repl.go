@@ -114,7 +114,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	r := &repl{env: env, ui: ui, bridge: b, show: &printer{env: env, ui: ui, images: pictures}}
 	r.req = bridge.Request{
 		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
-		Output: r.show.print,
+		Output: r.show.print, Calling: ui.calls(),
 	}
 	r.req.Modules = t.inputs.modules
 	if pictures.named {

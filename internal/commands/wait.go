@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
+
+	"codemode/internal/bridge"
 
 	"golang.org/x/term"
 )
@@ -171,5 +174,30 @@ func (u *ui) quit() {
 	u.clear()
 	if u.ticker != nil {
 		u.ticker.Stop()
+	}
+}
+
+// calls shows the calls of a program that take long, on a terminal; elsewhere its output is all that is wanted.
+func (u *ui) calls() func(call, text string) {
+	if !u.live {
+		return nil
+	}
+	var mu sync.Mutex
+	underWay := map[string]int{}
+	return func(call, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case text == bridge.Called:
+			underWay[call]++
+		case text == "":
+			if underWay[call]--; underWay[call] > 0 {
+				return
+			}
+			delete(underWay, call)
+		case underWay[call] == 0: // it has ended
+			return
+		}
+		u.waiting(call, text)
 	}
 }

@@ -12,12 +12,14 @@ const (
 	reportEvery = 100 * time.Millisecond // at most
 )
 
-// reporter tells a client what servers say of the progress of a run's calls, by the token of the client's own call.
-// They may say more than anybody reads: only the last of it is told. It tells nothing between rounds.
+// reporter tells a client what servers say of the progress of a run's calls, and what the run prints, by the token of
+// the client's own call. Servers may say more than anybody reads: only the last of it is told. It tells nothing between
+// rounds.
 type reporter struct {
-	mu    sync.Mutex
-	round *reporting
-	told  float64 // what the client was told grows, whichever call it is about
+	mu      sync.Mutex
+	round   *reporting
+	printed printed
+	told    float64 // what the client was told grows, whichever call it is about
 }
 
 // reporting is a reporter in one round of a call.
@@ -59,9 +61,27 @@ func (r *reporter) report(text string) {
 	if now == nil {
 		return
 	}
-	if now.next = text; !now.busy {
-		now.busy = true
-		now.work.Go(now.run)
+	now.next = text
+	now.wake()
+}
+
+// print has lines told, now or soon. It waits for nobody.
+func (r *reporter) print(stream string, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.round == nil {
+		return
+	}
+	if r.printed.add(stream, data); len(r.printed.lines) > 0 {
+		r.round.wake()
+	}
+}
+
+// wake is called with of.mu held.
+func (r *reporting) wake() {
+	if !r.busy {
+		r.busy = true
+		r.work.Go(r.run)
 	}
 }
 
@@ -69,8 +89,10 @@ func (r *reporter) report(text string) {
 func (r *reporting) run() {
 	for {
 		r.of.mu.Lock()
-		text := r.next
-		r.next = ""
+		text := r.of.printed.take()
+		if text == "" {
+			text, r.next = r.next, ""
+		}
 		if r.busy = text != ""; r.busy {
 			r.of.told++
 		}

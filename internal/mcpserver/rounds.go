@@ -100,7 +100,7 @@ func (r *rounds) call(ctx context.Context, req *mcp.CallToolRequest, do calling)
 	if client == nil || client.Capabilities == nil || client.ProtocolVersion < severalRounds {
 		report := &reporter{}
 		defer report.begin(ctx, req)()
-		caller.Progress = report.report
+		caller.Progress, caller.Printed = report.report, report.print
 		if client != nil && client.Capabilities != nil {
 			caller.Can = client.Capabilities
 			askedBy(&caller, request(req.Session))
@@ -136,7 +136,7 @@ func askedBy(req *bridge.Request, ask inquiry.Responder) {
 func (r *rounds) begin(arguments []byte, from bridge.Request, do calling) *pendingCall {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	v := &pendingCall{cancel: cancel, done: make(chan mcp.Result, 1), asks: make(chan ask), report: &reporter{}}
-	from.Progress = v.report.report
+	from.Progress, from.Printed = v.report.report, v.report.print
 	r.work.Go(func() {
 		defer cancel(nil)
 		askedBy(&from, v.ask)

@@ -54,7 +54,7 @@ func TestNobodyWaitsForTheDisk(t *testing.T) {
 	})
 	select {
 	case <-free:
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("who only leaves a line waits for another's to be written")
 	}
 	lines := make(chan int)

@@ -114,7 +114,7 @@ func TestCallCases(t *testing.T) {
 
 // case 36: what nobody waits for any more is cancelled at the server, too.
 func TestWaitForCancelsUpstream(t *testing.T) {
-	k := newKit(t, nil, fake("fake"))
+	k := newKit(t, patiently, fake("fake"))
 	k.text("await mcp_fake.echo(message='up')") // what waits for the server's start alone never reaches it
 	want(
 		t, k.text("try: await asyncio.wait_for(mcp_fake.slow(ms=60000), 0.1)\nexcept TimeoutError: print('timed out')"),
@@ -141,7 +141,7 @@ func TestWaitForCancelsUpstream(t *testing.T) {
 
 // case 5: code that cleans up after its interrupt may call tools; what then holds up the end is ended in time.
 func TestCleanupCallsTools(t *testing.T) {
-	k := newKit(t, func(o *Options) { o.Config.Run.Grace = time.Second }, fake("fake"))
+	k := newKit(t, func(o *Options) { o.Config.Run.Grace = 3 * time.Second }, fake("fake"))
 	k.text("await mcp_fake.echo(message='up')")
 	out := k.run(Request{Timeout: 200 * time.Millisecond, Code: "" +
 		"try: await mcp_fake.slow(ms=60000)\n" +

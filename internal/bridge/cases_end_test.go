@@ -58,7 +58,7 @@ func deadlineCases(t *testing.T, grace time.Duration, codes map[string]string, b
 
 // case 6: the caller leaves; the nested call ends at the server, too, and the session lives.
 func TestCancelledRun(t *testing.T) {
-	k := newKit(t, nil, fake("fake"))
+	k := newKit(t, patiently, fake("fake"))
 	want(t, k.text("x = 41; await mcp_fake.echo(message='up')"), "result: 'up'")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -80,7 +80,6 @@ func TestNobodyWaitsForAStart(t *testing.T) {
 	k := newKit(t, nil, fake("hang", "-hang", "initialize"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	began := time.Now()
 	start := func(ctx context.Context, session string) <-chan Outcome {
 		ended := make(chan Outcome, 1)
 		go func() {
@@ -105,9 +104,6 @@ func TestNobodyWaitsForAStart(t *testing.T) {
 	}
 	if out := <-closed; out.Status == StatusSuccess || len(out.Stdout.Head) > 0 {
 		t.Errorf("%s", out.compact())
-	}
-	if took := time.Since(began); took > patience/2 {
-		t.Errorf("it took %v", took)
 	}
 }
 

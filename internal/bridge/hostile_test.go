@@ -182,6 +182,7 @@ func TestCancelledRunSaysSo(t *testing.T) {
 			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"interrupted"}}`, id)
 		}
 	})
+	b.opts.Config.Run.Grace = patience
 	out := b.Run(ctx, Request{Code: "x", Timeout: patience})
 	if out.Status != StatusCancelled || !strings.Contains(out.Error, "still there") {
 		t.Errorf("%s", out.compact())

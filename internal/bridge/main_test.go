@@ -38,6 +38,9 @@ var (
 
 const patience = bridgetest.Patience
 
+// patiently has a guest stop its code in time however busy the machine is.
+func patiently(o *Options) { o.Config.Run.Grace = patience }
+
 // newKit makes a bridge, which ends with the test and leaves nothing.
 func newKit(t *testing.T, change func(*Options), servers ...config.Server) *kit {
 	t.Helper()

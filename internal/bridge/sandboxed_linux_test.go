@@ -157,7 +157,7 @@ func TestSandboxedServer(t *testing.T) {
 		p.call("plain", "grow", `{}`)
 		select {
 		case <-p.changed:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Error("its tools have changed, and nobody is told")
 		}
 		contains(t, p.call("plain", "crash", `{}`), "the server ended during the call")

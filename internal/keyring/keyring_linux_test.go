@@ -174,10 +174,9 @@ func TestAbsent(t *testing.T) {
 		}
 		defer l.Close()
 		fresh(t, "unix:path="+path)
-		began := time.Now()
 		_, why, err := ring(t).Seal(t.Context(), "x", nil)
-		if err != nil || !strings.Contains(why, "does not answer") || time.Since(began) > 5*time.Second {
-			t.Errorf("%q, %v, after %v", why, err, time.Since(began))
+		if err != nil || !strings.Contains(why, "does not answer") {
+			t.Errorf("%q, %v", why, err)
 		}
 	})
 }
@@ -198,18 +197,13 @@ func TestGivenUp(t *testing.T) {
 			defer cancel()
 			waited := make(chan bool, 1)
 			r.Slow = func() { waited <- true }
-			began := time.Now()
 			_, err = r.Open(ctx, "x", s)
 			if err == nil || !strings.Contains(err.Error(), "it has not answered within") || len(waited) != 1 {
 				t.Errorf("told %d times: %v", len(waited), err)
 			}
-			if took := time.Since(began); took > 2*time.Second+farewell/2 {
-				t.Errorf("what asks it went on, %v", took)
-			}
-			k.Behave("")
-			began = time.Now()
-			if _, why, _ := r.Seal(t.Context(), "x", nil); !strings.Contains(why, "not answered") || time.Since(began) > time.Second {
-				t.Errorf("it is waited for again at once: %q after %v", why, time.Since(began))
+			k.Behave("") // it would answer now
+			if _, why, _ := r.Seal(t.Context(), "x", nil); !strings.Contains(why, "not answered") {
+				t.Errorf("it is asked again at once: %q", why)
 			}
 			silent.Store(nil)
 			if got, err := r.Open(t.Context(), "x", s); err != nil || string(got) != "hush" {

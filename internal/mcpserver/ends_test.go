@@ -46,7 +46,7 @@ func TestClientVanishes(t *testing.T) {
 		if err != nil {
 			t.Errorf("serving: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("serve does not end")
 	}
 }

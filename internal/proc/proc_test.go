@@ -107,9 +107,14 @@ func TestEnds(t *testing.T) {
 		{"by a signal of its own", `echo; kill -ABRT $$`, &ExitError{Signal: syscall.SIGABRT}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, shell(proctest.Mark(t), c.script))
 			ready(t, p)
-			err := p.Stop(300 * time.Millisecond)
+			grace := 2 * time.Second // also for a busy machine
+			if c.want != nil && strings.HasPrefix(c.name, "with SIGKILL") {
+				grace = 100 * time.Millisecond // for what never ends within it
+			}
+			err := p.Stop(grace)
 			if fmt.Sprint(err) != fmt.Sprint(c.want) {
 				t.Errorf("it ended with %v, want %v", err, c.want)
 			}
@@ -318,7 +323,7 @@ func TestHangup(t *testing.T) {
 		if err == nil {
 			t.Error("the read brought something")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("the read goes on")
 	}
 }

@@ -48,7 +48,7 @@ func TestProgramOutlivesNobody(t *testing.T) {
 					t.Fatalf("it says %d %q, %v", pid, line, err)
 				}
 				// The kernel ends a pid namespace with its first process.
-				for deadline := time.After(20 * time.Second); ; {
+				for deadline := time.After(2 * time.Minute); ; {
 					// Orphans are this process's children, see TakeLeftovers.
 					if ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); ended == pid ||
 						errors.Is(err, syscall.ECHILD) {

@@ -31,6 +31,24 @@ func BenchmarkParseEnvelope(b *testing.B) {
 	}
 }
 
+// BenchmarkClose ends three servers that have to be told twice or killed: at once, which takes as long as the slowest.
+func BenchmarkClose(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		f := newPool(b, func(o *Options) { o.Log = nil },
+			fake("term", "-ignore-eof"), fake("kill", "-ignore-eof", "-ignore-term"), fake("both", "-ignore-eof", "-ignore-term"))
+		for _, name := range []string{"term", "kill", "both"} {
+			if _, err := f.Tools(b.Context(), name); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkCall compares a call through the pool with one by the SDK's own client to the same server.
 func BenchmarkCall(b *testing.B) {
 	for _, n := range []int{10, 100 << 10, 30 << 20} {

@@ -312,12 +312,8 @@ func TestStubbornServersEnd(t *testing.T) {
 	if n := proctest.Count(f.mark); n < 5 {
 		t.Errorf("%d processes run", n)
 	}
-	began := time.Now()
 	if err := f.Close(); err != nil {
 		t.Error(err)
-	}
-	if d := time.Since(began); d > 3*stopGrace {
-		t.Errorf("Close took %v", d)
 	}
 	proctest.None(t, f.mark)
 }
@@ -360,12 +356,8 @@ func TestCloseDuringEverything(t *testing.T) {
 	}()
 	f.waitForCalls("stub", 1)
 	f.waitForStart("hung")
-	began := time.Now()
 	if err := f.Close(); err != nil {
 		t.Error(err)
-	}
-	if d := time.Since(began); d > 2*stopGrace {
-		t.Errorf("Close took %v", d)
 	}
 	for range 2 {
 		if err := <-errs; !errors.Is(err, errClosed) {

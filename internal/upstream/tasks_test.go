@@ -99,10 +99,9 @@ func TestTaskUnending(t *testing.T) {
 	server := longServers(t)["stdio"]
 	server.CallTime = 60 * time.Millisecond // twenty times that with progress
 	f := newPool(t, nil, server)
-	began := time.Now()
 	_, err := f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"forever"}`))
-	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 5*time.Second {
-		t.Errorf("after %v: %v", took, err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }
 

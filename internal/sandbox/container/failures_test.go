@@ -130,16 +130,12 @@ func TestUnavailable(t *testing.T) {
 		t.Run(c.engine+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
 			r := New(fakeEngine(t, c.engine, c.script))
-			begin := time.Now()
 			sb, err := r.Start(
 				t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()},
 			)
 			if err == nil {
 				sb.Close()
 				t.Fatal("it started")
-			}
-			if took := time.Since(begin); took > 2*answerTime {
-				t.Errorf("it took %v to fail", took)
 			}
 			var unavailable *sandbox.UnavailableError
 			if !errors.As(err, &unavailable) {

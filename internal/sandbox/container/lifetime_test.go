@@ -206,7 +206,7 @@ func TestEngineKilled(t *testing.T) {
 				}
 				select {
 				case <-sb.Done():
-				case <-time.After(10 * time.Second):
+				case <-time.After(2 * time.Minute):
 					t.Fatal("nobody noticed")
 				}
 				var unavailable *sandbox.UnavailableError
@@ -252,7 +252,7 @@ func TestMonitorKilled(t *testing.T) {
 		sb.Kill()
 		select {
 		case <-sb.Done():
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("it did not end")
 		}
 		var unavailable *sandbox.UnavailableError

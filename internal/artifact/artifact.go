@@ -93,7 +93,8 @@ func (s *Store) Put(ctx context.Context, name string, size int64, r io.Reader, r
 	if err == nil && n < size {
 		err = errShorter
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
+	// Who is given its path may read it.
+	if err = errors.Join(err, temp.Chmod(0o400), temp.Close()); err != nil {
 		return Artifact{}, err
 	}
 	a := Artifact{

@@ -57,8 +57,8 @@ func TestPut(t *testing.T) {
 	if data, _ := io.ReadAll(f); string(data) != "a,b\n1,2\n" {
 		t.Errorf("%q", data)
 	}
-	for _, path := range []string{s.Path(a), filepath.Join(s.dir, a.ID+meta)} {
-		if fi, err := os.Lstat(path); err != nil || fi.Mode() != 0o600 {
+	for path, mode := range map[string]os.FileMode{s.Path(a): 0o400, filepath.Join(s.dir, a.ID+meta): 0o600} {
+		if fi, err := os.Lstat(path); err != nil || fi.Mode() != mode {
 			t.Errorf("%s: %v, %v", path, fi.Mode(), err)
 		}
 	}

@@ -83,8 +83,19 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.Raw
 	if c.Progress {
 		ctx = l.withTeller(ctx, m.ID)
 	}
+	c, paths, no := l.resolve(c)
+	if no != nil {
+		return nil, no
+	}
 	p, no := l.admit(ctx, c)
-	return l.perform(ctx, t, c, p, no)
+	result, no := l.perform(ctx, t, c, p, no)
+	if len(paths) > 0 {
+		result = unresolveJSON(result, paths)
+		if no != nil {
+			no.message, no.data.Data = unresolve(no.message, paths), unresolveJSON(no.data.Data, paths)
+		}
+	}
+	return result, no
 }
 
 // serverRequest sends a server a request that is no call of a tool. It is judged, counted and logged as one, by the
@@ -186,7 +197,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 			return nil, unrecorded(c)
 		}
 	}
-	e := p.run.stats.begin(c.Server, c.Tool, c.Arguments, p.reads)
+	e := p.run.stats.begin(c.Server, c.Tool, c.AsWritten(), p.reads)
 	began := time.Now()
 	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e, tellerIn(ctx)}), c, p)
 	p.run.calling(c, Called)

@@ -45,6 +45,7 @@ type live struct {
 	run          *run                              // the run under way, nil between runs
 	told         map[string]servers.Version        // servers as the guest knows them
 	toldUnusable []guest.Unusable                  // those that are there and cannot be used
+	references   map[string]string                 // words for the paths of artifacts, and their IDs
 	broken       error                             // how the guest broke the protocol
 }
 

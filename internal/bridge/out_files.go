@@ -195,6 +195,10 @@ func (l *live) artifacts(ctx context.Context, t *task, m guest.Message) (json.Ra
 		return l.respondOwn(ctx, t, func() any { return guest.Artifacts{Artifacts: described(store.List())} })
 	}
 	piece, err := readPiece(store, q)
+	if q.ForTool && err == nil {
+		piece.Base64 = nil
+		piece.Reference, err = l.reference(artifact.Artifact{ID: piece.Artifacts[0].ID})
+	}
 	if err != nil {
 		message := fmt.Sprintf("artifact %q: %v", visible.Clip(q.ID, maxAskedName), fileerr.Cause(err))
 		return nil, refuse(-32602, message, guest.ErrorData{Hint: "artifacts.list() has those there are"})

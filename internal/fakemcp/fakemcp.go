@@ -63,6 +63,7 @@ type options struct {
 	lie          string
 	device       string
 	asks         bool
+	reads        bool
 	tasks        string
 	ttl          time.Duration
 	rootsChanged *atomic.Int64 // how often its client said so
@@ -71,6 +72,7 @@ type options struct {
 func parse(args []string) (o options, err error) {
 	fs := flag.NewFlagSet("fakemcp", flag.ContinueOnError)
 	fs.StringVar(&o.name, "name", "fake", "serverInfo.name")
+	fs.BoolVar(&o.reads, "reads", false, "also serve a tool that reads the file at a path")
 	fs.IntVar(&o.tools, "tools", 0, "also serve `N` tools tool_1 … tool_N")
 	fs.IntVar(&o.pages, "pages", 0, "list `N` tools a page")
 	fs.BoolVar(&o.banner, "banner", false, "print a greeting and blank lines to stdout")

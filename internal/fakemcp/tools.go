@@ -56,6 +56,13 @@ func newServer(o options) *mcp.Server {
 	if o.asks {
 		addAsks(s, o)
 	}
+	if o.reads {
+		mcp.AddTool(s, &mcp.Tool{Name: "read_path", Description: "Say what is in the file at a path, and the path"},
+			func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
+				data, err := os.ReadFile(in.Message)
+				return say(string(data) + " in " + in.Message), nil, err
+			})
+	}
 	if o.tasks != "" {
 		addLong(s)
 	}

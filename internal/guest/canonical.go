@@ -1,9 +1,11 @@
 package guest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,6 +29,44 @@ func Canonical(value []byte) ([]byte, error) {
 		return nil, explained(err)
 	}
 	return to, nil
+}
+
+// ReplaceTexts replaces texts of a canonical value, but for the names of members.
+func ReplaceTexts(value []byte, replace func(string) (string, error)) ([]byte, error) {
+	from := jsontext.NewDecoder(bytes.NewReader(value))
+	to := make([]byte, 0, len(value))
+	last := 0
+	for {
+		kind, length := from.StackIndex(from.StackDepth())
+		name := kind == '{' && length%2 == 0
+		token, err := from.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			return append(to, value[last:]...), nil
+		case err != nil:
+			return nil, err
+		case token.Kind() != '"' || name:
+			continue
+		}
+		text := token.String()
+		with, err := replace(text)
+		if err != nil {
+			return nil, err
+		}
+		if with == text {
+			continue
+		}
+		end := int(from.InputOffset())
+		quoted, err := jsontext.AppendQuote(nil, text)
+		if err != nil {
+			return nil, err
+		}
+		to = append(to, value[last:end-len(quoted)]...)
+		if to, err = jsontext.AppendQuote(to, with); err != nil {
+			return nil, err
+		}
+		last = end
+	}
 }
 
 // Deeper reports whether lists and objects of a JSON value are nested deeper than so many levels.

@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -86,4 +87,27 @@ func decoded(t *testing.T, value []byte) (v any) {
 		t.Errorf("%q is taken for JSON: %v", value, err)
 	}
 	return v
+}
+
+// TestReplaceTexts: texts are replaced wherever they are, names of members and all else stay byte for byte.
+func TestReplaceTexts(t *testing.T) {
+	replace := func(text string) (string, error) {
+		if text == "x" {
+			return `/a "b"`, nil
+		}
+		return text, nil
+	}
+	for in, want := range map[string]string{
+		`{"x":"x","y":["x",{"x":1.0},"xx","\\x","é"],"z":"x"}`: `{"x":"/a \"b\"","y":["/a \"b\"",{"x":1.0},"xx","\\x","é"],"z":"/a \"b\""}`,
+		`{}`:          `{}`,
+		`{"a":"\"x"}`: `{"a":"\"x"}`,
+	} {
+		if got, err := ReplaceTexts([]byte(in), replace); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
+		}
+	}
+	fails := func(string) (string, error) { return "", errors.New("no") }
+	if _, err := ReplaceTexts([]byte(`["x"]`), fails); err == nil {
+		t.Error("an error is lost")
+	}
 }

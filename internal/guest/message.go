@@ -191,6 +191,18 @@ type ToolCall struct {
 	Tool      string          `json:"tool"`   // real name
 	Arguments json.RawMessage `json:"arguments"`
 	Progress  bool            `json:"progress,omitempty"` // the guest wants to be told of it (MethodProgress)
+
+	// Written are the arguments as the guest has sent them, where paths are in the place of references in Arguments:
+	// what the guest is told of the call has no path of the host's. It is nil where there is none.
+	Written json.RawMessage `json:"-"`
+}
+
+// AsWritten are the arguments as the guest knows them.
+func (c ToolCall) AsWritten() json.RawMessage {
+	if c.Written != nil {
+		return c.Written
+	}
+	return c.Arguments
 }
 
 // Progress is what a server has said last of a request under way. Done is there but for a task, of which there is a
@@ -263,14 +275,16 @@ type Match struct {
 
 // ArtifactQuery asks for the tenant's artifacts; with an ID, for the content of one from an offset on.
 type ArtifactQuery struct {
-	ID     string `json:"id"`
-	Offset int64  `json:"offset"`
+	ID      string `json:"id"`
+	Offset  int64  `json:"offset"`
+	ForTool bool   `json:"forTool,omitempty"` // the answer is a word for its path, in the place of its content
 }
 
 // Artifacts answers ArtifactQuery.
 type Artifacts struct {
 	Artifacts []Artifact `json:"artifacts"`
-	Base64    []byte     `json:"base64,omitempty"` // a piece of the one's content; none is its end
+	Base64    []byte     `json:"base64,omitempty"`    // a piece of the one's content; none is its end
+	Reference string     `json:"reference,omitempty"` // in whose place, in a call's arguments, a tool gets its path
 }
 
 // Artifact is a file that was kept.

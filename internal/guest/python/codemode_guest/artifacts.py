@@ -75,7 +75,7 @@ class Artifacts:
         self._channel = channel
 
     def __repr__(self):
-        return "<artifacts: .list(), .open(id), .path(id)>"
+        return "<artifacts: .list(), .open(id), .path(id), .for_tool(id)>"
 
     def list(self):
         """A dict of each: id, name, type, size, sha256, made, run; the newest first."""
@@ -94,6 +94,11 @@ class Artifacts:
         if "r" not in mode or "+" in mode:
             raise ValueError("an artifact is read; to make another: artifact(path_or_bytes, name=...)")
         return open(self.path(id), mode, **how)
+
+    def for_tool(self, id):
+        """What to give, as the whole of an argument, to a tool of a server on this machine that takes a path: it gets the
+        path of the artifact there, and code does not."""
+        return self._ask({"id": str(id).rpartition("/")[2], "forTool": True})["reference"]
 
     def _fetch(self, id, folder):
         aside = f"{folder}.new-{os.getpid()}"

@@ -1,0 +1,125 @@
+package bridge
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"codemode/internal/artifact"
+	"codemode/internal/fileerr"
+	"codemode/internal/guest"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// referencePrefix begins what code gives to a tool in the place of an artifact's path. What follows is the ID, and
+	// what nobody can guess: a text that comes from elsewhere is never taken for one.
+	referencePrefix = "codemode-artifact:"
+	// maxReferences is how many a session may have.
+	maxReferences = 1000
+)
+
+// reference is the word for an artifact's path, the same for all of a session.
+func (l *live) reference(a artifact.Artifact) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for word, id := range l.references {
+		if id == a.ID {
+			return word, nil
+		}
+	}
+	if len(l.references) >= maxReferences {
+		return "", fmt.Errorf("a session may give %d to tools", maxReferences)
+	}
+	if l.references == nil {
+		l.references = map[string]string{}
+	}
+	word := referencePrefix + a.ID + ":" + strings.ToLower(rand.Text())
+	l.references[word] = a.ID
+	return word, nil
+}
+
+// referred is the ID of the artifact that a text refers to.
+func (l *live) referred(text string) (id string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, ok = l.references[text]
+	return id, ok
+}
+
+// resolve puts paths in the place of the references in a call's arguments, before anybody judges, shows, logs or sends
+// them. Only a program on this machine that may read the user's files can do anything with one.
+func (l *live) resolve(c guest.ToolCall) (_ guest.ToolCall, paths map[string]string, no *refusal) {
+	if _, may := l.mayCall(c.Server); !may || !bytes.Contains(c.Arguments, []byte(referencePrefix)) {
+		return c, nil, nil
+	}
+	paths = map[string]string{}
+	resolved, err := guest.ReplaceTexts(c.Arguments, func(text string) (string, error) {
+		id, ok := l.referred(text)
+		if !ok {
+			return text, nil
+		}
+		if err := l.reads(c.Server); err != nil {
+			return "", err
+		}
+		a, err := l.bridge.opts.Artifacts.Get(id)
+		if err != nil {
+			return "", fmt.Errorf("artifact %q: %w", id, fileerr.Cause(err))
+		}
+		path := l.bridge.opts.Artifacts.Path(a)
+		if !utf8.ValidString(path) {
+			return "", errors.New("the folder of artifacts has a name that is not UTF-8")
+		}
+		paths[path] = text
+		return path, nil
+	})
+	if err != nil {
+		data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
+		return c, nil, refuse(-32602, err.Error()+"; the call was not made", data)
+	}
+	if len(paths) > 0 {
+		c.Arguments, c.Written = resolved, c.Arguments
+	}
+	return c, paths, nil
+}
+
+// reads says why a server cannot read a file of this machine by its path.
+func (l *live) reads(name string) error {
+	const instead = ": give it what artifacts.open(id) reads"
+	server, _ := l.bridge.servers.Find(name)
+	switch {
+	case server.URL != "":
+		return fmt.Errorf("server %q is reached by its URL, and reads no file of this machine%s", name, instead)
+	case l.bridge.opts.Config.Servers.RestrictionsOf(server) != nil:
+		return fmt.Errorf("server %q runs in a sandbox, which has no artifacts%s", name, instead)
+	}
+	return nil
+}
+
+// unresolve puts references in the place of the paths that a server was given, in what it says.
+func unresolve(text string, paths map[string]string) string {
+	for path, word := range paths {
+		text = strings.ReplaceAll(text, path, word)
+	}
+	return text
+}
+
+// unresolveJSON is unresolve for a JSON value, in which a path may be written with escapes.
+func unresolveJSON(value json.RawMessage, paths map[string]string) json.RawMessage {
+	for path, word := range paths {
+		forms := [][]byte{[]byte(path)}
+		if quoted, err := jsontext.AppendQuote(nil, path); err == nil {
+			forms = append(forms, quoted[1:len(quoted)-1])
+		}
+		forms = append(forms, bytes.ReplaceAll(forms[len(forms)-1], []byte("/"), []byte(`\/`)))
+		for _, form := range forms {
+			value = bytes.ReplaceAll(value, form, []byte(word))
+		}
+	}
+	return value
+}

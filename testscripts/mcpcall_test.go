@@ -50,7 +50,7 @@ func mcpCall(args []string) int {
 	fs.StringVar(&c.read, "read", "", "print a resource last")
 	fs.StringVar(
 		&c.answers, "elicit", "",
-		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, never",
+		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, cancel, never",
 	)
 	fs.StringVar(&c.roots, "roots", "", "offer these folders as roots, separated by blanks")
 	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
@@ -135,8 +135,8 @@ func elicited(answers []string) func(context.Context, *mcp.ElicitRequest) (*mcp.
 		case "never":
 			<-ctx.Done()
 			return nil, ctx.Err()
-		case "decline":
-			return &mcp.ElicitResult{Action: "decline"}, nil
+		case "decline", "cancel":
+			return &mcp.ElicitResult{Action: given}, nil
 		}
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": given}}, nil
 	}

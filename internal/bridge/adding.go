@@ -152,8 +152,8 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 // askAdding asks the user one question about a server; nil is a yes.
 func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	q := question{tool: addAsked}
-	if _, known := r.known(q); known {
-		return &denial{errRefused}
+	if said, known := r.known(q); known {
+		return &denial{said.no()}
 	}
 	if err := l.mayAsk(r); err != nil {
 		return &denial{err}
@@ -164,11 +164,11 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	answer, err := r.req.Ask(asking, about)
 	if err != nil {
 		err = causeOf(asking, err)
-	} else if answer == No {
-		err = errRefused
+	} else if err = answer.no(); answer == Dismissed {
+		err = fmt.Errorf("%w; the user can add it: %s", err, about.command())
 	}
 	if ctx.Err() == nil && err != nil {
-		r.remember(q, No)
+		r.remember(q, answer)
 	}
 	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: addAsked, Outcome: "ok"}
 	rec.MS = ms(time.Since(began))
@@ -180,6 +180,14 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 		return &denial{err}
 	}
 	return nil
+}
+
+// command is what its user can type to add a server.
+func (q Question) command() string {
+	if q.Looks != "" {
+		return "codemode servers add " + hint.Word(q.Server)
+	}
+	return "codemode servers add --help"
 }
 
 // added tells the run and the guest of a server that was added. One that lacks something yet says what.

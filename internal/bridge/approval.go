@@ -36,6 +36,7 @@ const (
 	Once
 	ForRun     // also to later calls of the tool in the run
 	ForSession // also in the session's later runs
+	Dismissed  // no answer: the question was closed
 )
 
 // An Asker asks the user. Its error is why there is no answer.
@@ -93,18 +94,28 @@ func newAnswers() *answers {
 
 // known is what the user has said already. A yes is to the tool as it is described now. A no holds until the run ends,
 // so that neither code nor a server with ever new descriptions can ask until there is a yes.
-func (r *run) known(q question) (yes, known bool) {
+func (r *run) known(q question) (a Answer, known bool) {
 	r.mu.Lock()
-	_, refused := r.said[q.whatever()]
-	_, yes = r.said[q]
-	r.mu.Unlock()
-	if refused || yes {
-		return !refused, true
+	defer r.mu.Unlock()
+	for _, of := range []question{q.whatever(), q} {
+		if a, known = r.said[of]; known {
+			return a, true
+		}
 	}
 	r.answers.mu.Lock()
 	defer r.answers.mu.Unlock()
-	yes = r.answers.approved[q]
-	return yes, yes
+	return ForSession, r.answers.approved[q]
+}
+
+// no is why a call is not made after an answer; nil after a yes.
+func (a Answer) no() error {
+	switch a {
+	case Once, ForRun, ForSession:
+		return nil
+	case Dismissed:
+		return errDismissed
+	}
+	return errRefused
 }
 
 func (r *run) remember(q question, a Answer) {
@@ -126,6 +137,7 @@ func (r *run) remember(q question, a Answer) {
 
 var (
 	errRefused    = errors.New("the user said no")
+	errDismissed  = errors.New("the user closed the question without an answer, and is not asked again in this run")
 	errUnanswered = errors.New("the user did not answer in time")
 	errChanged    = errors.New("the server's tools have changed since it was asked for")
 	errStopping   = errors.New("the user is not asked because the run is being stopped")
@@ -136,10 +148,7 @@ var (
 func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, why string) error {
 	q := question{c.Server, c.Tool, epoch}
 	if r.req.Ask == nil {
-		return fmt.Errorf(
-			"%s; the user can allow it: policy.approved = [%s] in config.toml", r.req.Unasked,
-			strconv.Quote(policy.Name(c.Server, c.Tool)),
-		)
+		return fmt.Errorf("%s; %s", r.req.Unasked, allows(c))
 	}
 	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, why) })
 }
@@ -170,12 +179,13 @@ func (l *live) mayAsk(r *run) error {
 
 // approveNow is approve; the caller holds asking.
 func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q question, why string) error {
-	yes, known := r.known(q)
+	answer, known := r.known(q)
 	if !known {
 		if err := l.mayAsk(r); err != nil {
 			return err
 		}
-		answer, err := l.askUser(ctx, r, c, why)
+		var err error
+		answer, err = l.askUser(ctx, r, c, why)
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx) // nobody has said anything
 		}
@@ -183,15 +193,23 @@ func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q quest
 		if err != nil {
 			return err
 		}
-		yes = answer != No
 	}
-	switch {
-	case !yes:
-		return errRefused
+	switch no := answer.no(); {
+	case answer == Dismissed:
+		return fmt.Errorf("%w; %s", no, allows(c))
+	case no != nil:
+		return no
 	case l.bridge.servers.Epoch(c.Server) != q.epoch:
 		return errChanged
 	}
 	return nil
+}
+
+// allows is how a user allows a tool for good.
+func allows(c guest.ToolCall) string {
+	return fmt.Sprintf(
+		"the user can allow it: policy.approved = [%s] in config.toml", strconv.Quote(policy.Name(c.Server, c.Tool)),
+	)
 }
 
 func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string) (Answer, error) {

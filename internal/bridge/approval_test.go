@@ -159,6 +159,7 @@ func TestAnswersHold(t *testing.T) {
 	}{
 		{said: No, known: true, anew: true},
 		{said: Answer(99), known: true, anew: true},
+		{said: Dismissed, known: true, anew: true},
 		{said: Once},
 		{said: ForRun, yes: true, known: true},
 		{said: ForSession, yes: true, known: true, laterYes: true},
@@ -166,17 +167,18 @@ func TestAnswersHold(t *testing.T) {
 		kept := newAnswers()
 		r := &run{answers: kept, said: map[question]Answer{}}
 		r.remember(first, c.said)
-		if yes, known := r.known(first); yes != c.yes || known != c.known {
+		yes := func(a Answer, known bool) (bool, bool) { return known && a.no() == nil, known }
+		if yes, known := yes(r.known(first)); yes != c.yes || known != c.known {
 			t.Errorf("%d: %v, %v", c.said, yes, known)
 		}
-		if yes, known := r.known(second); yes || known != c.anew {
+		if yes, known := yes(r.known(second)); yes || known != c.anew {
 			t.Errorf("%d, described anew: %v, %v", c.said, yes, known)
 		}
 		if _, known := r.known(question{"notes", "add", 0}); known {
 			t.Errorf("%d: it is an answer to another question", c.said)
 		}
 		later := &run{answers: kept, said: map[question]Answer{}}
-		if yes, known := later.known(first); yes != c.laterYes || known != c.laterYes {
+		if yes, known := yes(later.known(first)); yes != c.laterYes || known != c.laterYes {
 			t.Errorf("%d, in the next run: %v, %v", c.said, yes, known)
 		}
 		if _, known := later.known(second); known != c.laterNew {

@@ -161,6 +161,7 @@ func New(opts Options) *Bridge {
 		Offers:         b.offers,
 		Answer:         b.answerServer,
 		OnProgress:     b.callProgress,
+		Hold:           holdCall,
 		OnOpened:       b.opened,
 		Meta:           opts.Telemetry.Meta,
 	})

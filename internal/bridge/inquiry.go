@@ -199,3 +199,16 @@ func (u *underWay) askNow(
 	u.run.recordAsked(server, tool, request, response, err, time.Since(began))
 	return response, err
 }
+
+// holdCall has the clock of a call's run stand still while the call waits for its user.
+func holdCall(ctx context.Context) (release func()) {
+	u := callIn(ctx)
+	if u == nil || !u.run.clock.hold() {
+		return func() {}
+	}
+	u.run.stats.pause(u.entry)
+	return func() {
+		u.run.stats.resume(u.entry)
+		u.run.clock.release()
+	}
+}

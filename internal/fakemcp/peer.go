@@ -21,10 +21,11 @@ type peer struct {
 	toSDK   *io.PipeWriter
 	tasks   *tasks
 
-	mu    sync.Mutex // one line at a time
-	out   io.Writer
-	final json.RawMessage // the id whose answer is the last thing it does
-	asker json.RawMessage // the id of the call that gets the answer to what request has asked
+	mu     sync.Mutex // one line at a time
+	out    io.Writer
+	final  json.RawMessage // the id whose answer is the last thing it does
+	opened bool            // its user was sent to a URL; for the reader alone
+	asker  json.RawMessage // the id of the call that gets the answer to what request has asked
 }
 
 // read hands on the client's messages, except those it answers, loses or dies of itself.
@@ -167,6 +168,22 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 		p.send(
 			raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)},
 		)
+	case "open_first": // refuses until its user has opened a URL, which it says soon, unless how is never
+		var a struct{ How string }
+		_ = json.Unmarshal(args, &a)
+		if p.opened {
+			p.send(raw{ID: id, Result: textResult("done at last")})
+			return true
+		}
+		p.opened = a.How == ""
+		p.send(raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"sign in first","data":{"elicitations":[` +
+			`{"mode":"url","message":"There:","url":"https://fake.example/","elicitationId":"8"}]}}`)})
+		if p.opened {
+			done := json.RawMessage(`{"elicitationId":"8"}`)
+			time.AfterFunc(200*time.Millisecond, func() {
+				p.send(raw{Method: "notifications/elicitation/complete", Params: done})
+			})
+		}
 	case "arguments": // the arguments as they came over the wire
 		p.send(raw{ID: id, Result: textResult(string(args))})
 	case "steps": // 10 times 50 ms, with progress

@@ -45,7 +45,10 @@ func elicitation(q bridge.Question) *mcp.ElicitParams {
 
 // answer reads a user's decision. Who accepts without choosing allows the one call.
 func answer(q bridge.Question, r *mcp.ElicitResult) bridge.Answer {
-	if r == nil || r.Action != "accept" {
+	switch {
+	case r != nil && r.Action == "cancel":
+		return bridge.Dismissed
+	case r == nil || r.Action != "accept":
 		return bridge.No
 	}
 	decision := "once"

@@ -29,9 +29,9 @@ func TestAnswer(t *testing.T) {
 		{accept(nil), bridge.Once},
 		{accept(map[string]any{"decision": nil}), bridge.No},
 		{&mcp.ElicitResult{Action: "decline"}, bridge.No},
-		{&mcp.ElicitResult{Action: "cancel", Content: map[string]any{"decision": "once"}}, bridge.No},
+		{&mcp.ElicitResult{Action: "cancel", Content: map[string]any{"decision": "once"}}, bridge.Dismissed},
 		{&mcp.ElicitResult{Action: "decline", Content: map[string]any{"decision": "once"}}, bridge.No},
-		{&mcp.ElicitResult{Action: "cancel"}, bridge.No},
+		{&mcp.ElicitResult{Action: "cancel"}, bridge.Dismissed},
 		{nil, bridge.No},
 	} {
 		if got := answer(bridge.Question{}, tt.result); got != tt.want {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -152,14 +153,17 @@ func TestURLIsOpened(t *testing.T) {
 	options.ElicitationCompleteHandler = func(_ context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
 		opened <- req.Params.ElicitationID
 	}
-	k := newKit(t, nil, fake("fake"))
+	server := fake("fake")
+	server.CallTime = 500 * time.Millisecond
+	k := newKit(t, nil, server)
 	client := k.serveClient(options, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	lines := func(text string) string {
 		return fmt.Sprintf("await mcp_fake.lines(lines=%q)\n", base64.StdEncoding.EncodeToString([]byte(text)))
 	}
 	text, _ := k.call(client, map[string]any{"code": "import mcp\n" + lines(done) +
 		"try: " + lines(refusal) + "except mcp.MCPError as e: print(e)\n" + lines(done+"\n"+done)})
-	contains(t, text, "sign in first (its user was asked to open a URL, and has agreed to that; the call was not made")
+	contains(t, text, "sign in first (its user was asked to open a URL, and has agreed to that; the call was not made",
+		"its server has not said so in time")
 	if id := <-opened; id != "fake/7" || len(asked) != 1 || len(opened) > 0 {
 		t.Errorf("opened %q and %d more; asked %q", id, len(opened), asked)
 	}

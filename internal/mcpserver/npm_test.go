@@ -41,6 +41,14 @@ var everything = []struct{ code, want string }{
 	{"prompts.complete('completable-prompt', 'department', 'E')", "['Engineering']"},
 }
 
+// subscribing is told of a resource's changes, which the server makes up once toggle_subscriber_updates was called.
+const subscribing = `
+async with mcp_all.resources.subscribe('demo://resource/dynamic/text/1') as updates:
+    async for update in updates:
+        print(update.uri, update.dropped)
+        break
+`
+
 // TestServerEverything has code use all that a server has that nobody here wrote, over each transport.
 func TestServerEverything(t *testing.T) {
 	const server = "mcp-server-everything"
@@ -68,6 +76,7 @@ func TestServerEverything(t *testing.T) {
 			for _, row := range everything {
 				code += "print(repr(await mcp_all." + row.code + ").replace('\\n', ' '))\n"
 			}
+			code += subscribing
 			params := &mcp.CallToolParams{Name: "run_python", Arguments: map[string]any{"code": code}}
 			params.SetProgressToken("token")
 			result, err := client.CallTool(t.Context(), params)
@@ -78,6 +87,7 @@ func TestServerEverything(t *testing.T) {
 			if len(lines) < len(everything)+1 {
 				t.Fatalf("%s", strings.Join(lines, "\n"))
 			}
+			want(t, lines[len(everything)+1], "demo://resource/dynamic/text/1 0")
 			tools := lines[0]
 			for i, row := range everything {
 				if !strings.Contains(lines[i+1], row.want) {
@@ -86,8 +96,14 @@ func TestServerEverything(t *testing.T) {
 				name, _, _ := strings.Cut(row.code, "(")
 				tools = strings.Replace(tools, "'"+name+"'", "", 1)
 			}
-			want(t, strings.Trim(tools, "[, ]"), "'simulate_research_query'") // which wants a task
-			want(t, <-told, "all.trigger-long-running-operation: 1 of 2")
+			want(t, strings.Trim(tools, "[, ]"), "'simulate_research_query'")                         // which wants a task
+			for message := ""; !strings.HasPrefix(message, "all.trigger-long-running-operation: "); { // beside prints
+				select {
+				case message = <-told:
+				default:
+					t.Fatal("the client was not told how far a call is")
+				}
+			}
 			if len(asked) != 3 {
 				t.Errorf("asked %q", asked)
 			}

@@ -241,29 +241,111 @@ func wantsURL(err error) bool {
 // maxURLs is how many URLs a user is asked to open for one call.
 const maxURLs = 3
 
-// openFirst asks the user to open what a call was refused for. The call's error says what came of that: it is for code
-// to call again, when it has been done.
+// openPatience is how long a call waits at most until its user has done what a URL was opened for. Servers need not say
+// that (revision 2025-11-25: "Servers MAY send a notifications/elicitation/complete"), and code can call again.
+const openPatience = 2 * time.Minute
+
+// openFirst asks the user to open what a call was refused for. Without an error the server has said that it is done:
+// the call, which it refused, can be made again. The error says what came of it otherwise, and what can be done.
 func (sess *session) openFirst(ctx context.Context, refused error) error {
 	var call *CallError
 	errors.As(refused, &call)
-	agreed := true
-	for i, wanted := range gjson.GetBytes(call.Data, "elicitations").Array() {
+	elicitations := gjson.GetBytes(call.Data, "elicitations").Array()
+	done, forget := sess.calls.opening(elicitations)
+	defer forget()
+	for i, wanted := range elicitations {
 		request, err := parseAsked("elicitation/create", json.RawMessage(wanted.Raw))
 		var response mcp.InputResponse
-		if err == nil && i < maxURLs {
+		if err == nil && i >= maxURLs {
+			err = fmt.Errorf("there are more than %d", maxURLs)
+		}
+		if err == nil {
 			request.(*mcp.ElicitParams).Mode = "url"
 			response, err = sess.calls.respond(ctx, []context.Context{ctx}, request)
 		}
-		result, ok := response.(*mcp.ElicitResult)
-		agreed = agreed && err == nil && ok && result.Action == "accept"
+		if err == nil {
+			err = disagreed(response)
+		}
+		if err != nil {
+			return call.wrapped(fmt.Errorf("%w (its user was asked to open a URL: %w)", call.Err, err))
+		}
 	}
-	said := "did not agree to that"
-	if agreed {
-		said = "has agreed to that; the call was not made, and can be when it is done"
+	const agreed = "its user was asked to open a URL, and has agreed to that; the call was not made, and can be when " +
+		"it is done"
+	if done == nil {
+		return call.wrapped(fmt.Errorf("%w (%s)", call.Err, agreed))
 	}
-	e := *call
-	e.Err = fmt.Errorf("%w (its user was asked to open a URL, and %s)", call.Err, said)
-	return &e
+	sess.calls.told(ctx, Progress{Status: "input_required", Message: "waits until its user has opened a URL"})
+	defer sess.server.pool.opts.Hold(ctx)()
+	limit := cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout, openPatience)
+	late := time.NewTimer(min(limit, openPatience))
+	defer late.Stop()
+	for _, one := range done {
+		select {
+		case <-one:
+		case <-late.C:
+			return call.wrapped(fmt.Errorf("%w (%s: its server has not said so in time)", call.Err, agreed))
+		case <-sess.calls.broken:
+			return call.wrapped(fmt.Errorf("%w (%s, but its server has ended)", call.Err, agreed))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// disagreed says what a user has done who has not agreed, and what can be done about it.
+func disagreed(response mcp.InputResponse) error {
+	result, ok := response.(*mcp.ElicitResult)
+	switch {
+	case ok && result.Action == "accept":
+		return nil
+	case ok && result.Action == "decline":
+		return errors.New("the user said no")
+	}
+	return errors.New("the user closed the question without an answer, and is asked again when code calls again")
+}
+
+// wrapped is the error with another text.
+func (e *CallError) wrapped(err error) *CallError {
+	other := *e
+	other.Err = err
+	return &other
+}
+
+// opening has the server's word awaited for each URL that is to be opened; done is nil where one of them has no name to
+// be told by.
+func (c *calls) opening(elicitations []gjson.Result) (done []chan struct{}, forget func()) {
+	var ids []string
+	c.update(func(st *callsState) {
+		for _, e := range elicitations {
+			id := e.Get("elicitationId").String()
+			if id == "" || st.opening[id] != nil {
+				done = nil
+				return
+			}
+			ids = append(ids, id)
+			st.opening[id] = make(chan struct{})
+			done = append(done, st.opening[id])
+		}
+	})
+	return done, func() {
+		c.update(func(st *callsState) {
+			for _, id := range ids {
+				delete(st.opening, id)
+			}
+		})
+	}
+}
+
+// opened is told that what a URL was to be opened for has happened.
+func (c *calls) opened(id string) {
+	c.update(func(st *callsState) {
+		if one := st.opening[id]; one != nil {
+			close(one)
+			delete(st.opening, id)
+		}
+	})
 }
 
 // given is what a call is sent again with.

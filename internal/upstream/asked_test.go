@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -292,6 +293,46 @@ func TestRootsChanged(t *testing.T) {
 			} else if after := f.text("far", "changes", `{}`); after != before {
 				t.Errorf("%s was told %s times, after %s", name, after, before)
 			}
+		}
+	}
+}
+
+// TestOpenFirst has a server refuse a call until its user has opened a URL: the call is made again when the server says
+// that it is done, and else the error says what came of it.
+func TestOpenFirst(t *testing.T) {
+	const never = `{"how":"never"}`
+	for name, c := range map[string]struct {
+		action, args, want string
+		held               int
+	}{
+		"done":     {"accept", "{}", `"done at last"`, 1},
+		"not told": {"accept", never, "and can be when it is done: its server has not said so in time", 1},
+		"no":       {"decline", never, "its user was asked to open a URL: the user said no", 0},
+		"closed":   {"cancel", never, "the user closed the question without an answer, and is asked again when code calls", 0},
+		"nobody":   {"", never, "its user was asked to open a URL: nobody is there", 0},
+	} {
+		held, released := 0, 0
+		server := fake("far")
+		server.CallTime = 600 * time.Millisecond
+		f := newPool(t, func(o *Options) {
+			o.Hold = func(context.Context) func() { held++; return func() { released++ } }
+			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+				if c.action == "" {
+					return nil, errors.New("nobody is there")
+				}
+				return &mcp.ElicitResult{Action: c.action}, nil
+			}
+		}, server)
+		raw, err := f.Call(t.Context(), "far", "open_first", json.RawMessage(c.args))
+		if got := string(raw) + fmt.Sprint(err); !strings.Contains(got, c.want) || (err == nil) != (name == "done") {
+			t.Errorf("%s: %s", name, got)
+		}
+		var call *CallError
+		if err != nil && (!errors.As(err, &call) || call.Code != mcp.CodeURLElicitationRequired || call.Crashed) {
+			t.Errorf("%s: the error is %#v", name, err)
+		}
+		if held != c.held || released != held {
+			t.Errorf("%s: held %d times, released %d times", name, held, released)
 		}
 	}
 }

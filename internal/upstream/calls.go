@@ -56,8 +56,9 @@ type callsState struct {
 	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
 	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
 
-	topics    map[string]*topic // subscribed to, by URI
-	listening map[int64]*topic  // by the request that asks for it, of the newest revision
+	opening   map[string]chan struct{} // URLs that a user is to open, by their ids; closed when that is done
+	topics    map[string]*topic        // subscribed to, by URI
+	listening map[int64]*topic         // by the request that asks for it, of the newest revision
 }
 
 // request is a request whose answer belongs in a slot.
@@ -76,7 +77,7 @@ func (sess *session) newCalls() *calls {
 		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
-			topics: map[string]*topic{}, listening: map[int64]*topic{},
+			opening: map[string]chan struct{}{}, topics: map[string]*topic{}, listening: map[int64]*topic{},
 		},
 	}
 	c.life, c.hangup = context.WithCancel(context.Background())

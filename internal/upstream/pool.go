@@ -69,6 +69,9 @@ type Options struct {
 	// OnOpened, when set, is told that what a URL was to be opened for has happened, by the id that the server gave it.
 	OnOpened func(ctx context.Context, server, id string)
 
+	// Hold, when set, is told that a call waits for its user, until release.
+	Hold func(ctx context.Context) (release func())
+
 	// OnProgress, when set, is told what a server says of a call's progress, in the context of that. It must not wait:
 	// nothing else of the server is read until it returns.
 	OnProgress func(ctx context.Context, server string, p Progress)
@@ -128,6 +131,9 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.Offers == nil {
 		opts.Offers = func() *mcp.ClientCapabilities { return &mcp.ClientCapabilities{} }
+	}
+	if opts.Hold == nil {
+		opts.Hold = func(context.Context) func() { return func() {} }
 	}
 	if opts.OnOpened == nil {
 		opts.OnOpened = func(context.Context, string, string) {}

@@ -106,6 +106,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.toolsChanged() },
 		LoggingMessageHandler:  sess.logMessage,
 		ElicitationCompleteHandler: func(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+			sess.calls.opened(req.Params.ElicitationID)
 			s.pool.opts.OnOpened(ctx, s.config.Name, req.Params.ElicitationID)
 		},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
@@ -331,7 +332,10 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		case round > 0 && errors.Is(err, errNotSent):
 			return nil, sess.callError(name, errors.New("the server ended after it had asked something"))
 		case wantsURL(err):
-			return nil, sess.openFirst(ctx, err)
+			if err = sess.openFirst(ctx, err); err != nil {
+				return nil, err
+			}
+			continue
 		case err != nil || !sess.inputRequired(result):
 			return result, err
 		}

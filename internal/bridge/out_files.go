@@ -2,11 +2,13 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -33,6 +35,7 @@ const (
 
 var (
 	errManyFiles = fmt.Errorf("a run may leave %d files; an archive of them (tarfile, zipfile) is one", maxOutFiles)
+	errMuchLeft  = errors.New("what one run leaves may have disk.max_size together")
 	errManyKnown = fmt.Errorf("a session may leave %d, and no more are looked at", maxKnown)
 )
 
@@ -52,7 +55,8 @@ func (l *live) takeOutFiles(out *Outcome, r *run) {
 	l.news = false
 	ctx, cancel := context.WithTimeout(l.bridge.closing, outTimeout)
 	defer cancel()
-	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id}
+	room := cmp.Or(l.bridge.opts.Config.Disk.MaxSize, math.MaxInt64)
+	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id, room: room}
 	take := k.take
 	if r.req.OutFiles != nil {
 		take = r.req.OutFiles
@@ -70,6 +74,7 @@ func (l *live) takeOutFiles(out *Outcome, r *run) {
 		}
 		return err
 	})
+	k.forget()
 	out.Artifacts = k.kept
 	l.show(out, k.kept)
 	out.Done = append(out.Done, k.done()...)
@@ -84,6 +89,7 @@ type artifactSaver struct {
 	ctx     context.Context
 	store   *artifact.Store
 	run     string
+	room    int64 // for all that the run leaves
 	kept    []artifact.Artifact
 	refused []string
 }
@@ -93,8 +99,15 @@ func (k *artifactSaver) take(f sandbox.OutFile) error {
 		return errManyFiles
 	}
 	a, err := artifact.Artifact{}, f.Err
-	if err == nil {
-		a, err = k.store.Put(k.ctx, f.Name, f.Size, f.Content, k.run)
+	// A sparse file costs code nothing, and is written as it reads: together they have what a tenant has.
+	switch {
+	case err != nil:
+	case f.Size > k.room && len(k.kept) > 0:
+		err = errMuchLeft
+	default:
+		if a, err = k.store.Put(k.ctx, f.Name, f.Size, f.Content, k.run); err == nil {
+			k.room -= f.Size
+		}
 	}
 	if err != nil {
 		name := visible.Line(visible.Clip(path.Join(sandbox.OutDir, f.Name), maxNote/2))
@@ -103,6 +116,21 @@ func (k *artifactSaver) take(f sandbox.OutFile) error {
 	}
 	k.kept = append(k.kept, a)
 	return nil
+}
+
+// forget tells of what is gone by now, and names it as kept no more.
+func (k *artifactSaver) forget() {
+	var there []artifact.Artifact
+	for _, a := range k.kept {
+		if _, err := k.store.Get(a.ID); err == nil {
+			there = append(there, a)
+			continue
+		}
+		k.refused = append(k.refused, fmt.Sprintf(
+			"%q was removed again to make room: all that is kept has disk.max_size", visible.Line(visible.Clip(a.Name, maxNote/2)),
+		))
+	}
+	k.kept = there
 }
 
 // Artifacts are the tenant's; nil where none are kept.

@@ -138,6 +138,35 @@ func TestArtifactsWhereNobodyKeepsThem(t *testing.T) {
 	}
 }
 
+// TestArtifactsSparse: what takes no room in the sandbox, and would outside, has that room together; the rest is told.
+func TestArtifactsSparse(t *testing.T) {
+	k := newKit(t, func(o *Options) { withArtifacts(t)(o); o.Config.Disk.MaxSize = 10 << 20 })
+	out := k.run(Request{Code: "for n in range(50):\n    with open(f'out/{n:02}', 'w') as f: f.truncate(4 << 20)"})
+	if len(out.Artifacts) != 2 || !strings.Contains(strings.Join(out.Notes, "\n"), "may have disk.max_size together") {
+		t.Errorf("%d are kept: %q", len(out.Artifacts), out.Notes)
+	}
+}
+
+// TestArtifactsEvicted: of what was removed again to make room for what the same run has left nothing is linked.
+func TestArtifactsEvicted(t *testing.T) {
+	dir := t.TempDir()
+	saver := &artifactSaver{ctx: t.Context(), store: artifact.New(dir, nil), room: 100}
+	for _, name := range []string{"first", "second"} {
+		if err := saver.take(sandbox.OutFile{Name: name, Size: 1, Content: strings.NewReader("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := saver.store.Remove(saver.kept[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	saver.forget()
+	notes := saver.notes()
+	if len(saver.kept) != 1 || saver.kept[0].Name != "second" || len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], `"first" was removed again`) {
+		t.Errorf("%+v, %q", saver.kept, notes)
+	}
+}
+
 // TestArtifactsOfContainers is TestArtifacts in containers, and with what is left there by another Python.
 func TestArtifactsOfContainers(t *testing.T) {
 	dir := t.TempDir()

@@ -156,7 +156,7 @@ func (o Outcome) compact() string {
 		parts = append(parts, "stderr:\n"+strings.TrimSuffix(s, "\n"))
 	}
 	if o.Repr != "" {
-		parts = append(parts, "result: "+o.reprText())
+		parts = append(parts, "result:"+ownLine(o.reprText()))
 	}
 	if text := o.errorText(); text != "" {
 		parts = append(parts, "error: "+text)
@@ -173,6 +173,14 @@ func (o Outcome) compact() string {
 		return "success"
 	}
 	return strings.Join(parts, "\n")
+}
+
+// ownLine begins a text of several lines on one of its own: the columns of a table are below each other.
+func ownLine(text string) string {
+	if strings.Contains(text, "\n") {
+		return "\n" + text
+	}
+	return " " + text
 }
 
 // render is a stream as text: all of it, or head, what was left out, and tail.

@@ -122,8 +122,9 @@ func (s *Server) artifactPage(id string, offset int64) (*mcp.ResourceContents, e
 // servedAs is the type that a client is told: nothing that it would draw, or run, as code has made it. An image is in
 // its run's result, decoded and encoded again.
 func servedAs(kind string) string {
+	kind, _, _ = strings.Cut(kind, ";")
 	switch {
-	case kind == "image/svg+xml" || kind == "text/html" || strings.HasPrefix(kind, "application/xhtml"):
+	case kind == "text/html" || strings.HasSuffix(kind, "/xml") || strings.HasSuffix(kind, "+xml"):
 		return "text/plain"
 	case strings.HasPrefix(kind, "image/"):
 		return "application/octet-stream"

@@ -38,10 +38,10 @@ func (b bind) String() string {
 	var line strings.Builder
 	w := csv.NewWriter(&line)
 	options := []string{"type=bind", "src=" + b.source, "dst=" + b.target}
-	if b.source == "" {
-		options = []string{"type=tmpfs", "dst=" + b.target, "tmpfs-mode=0000", "tmpfs-size=4096"}
-	}
-	if !b.write {
+	switch {
+	case b.source == "":
+		options = []string{"type=tmpfs", "dst=" + b.target, "ro", "tmpfs-mode=0000", "tmpfs-size=4096"}
+	case !b.write:
 		options = append(options, "readonly")
 	}
 	_ = w.Write(append(options, b.options...))

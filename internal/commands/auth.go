@@ -137,7 +137,15 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 			if browser {
 				openBrowser(ctx, t.env, cmp.Or(complete, address))
 			}
-			ui.note("auth", "waiting for the code to be typed")
+			waiting := "waiting for the code to be typed"
+			if ends, ok := ctx.Deadline(); ok {
+				waiting += ", which is good for " + time.Until(ends).Round(time.Second).String()
+			}
+			if ui.live {
+				ui.waiting(s.Name, waiting)
+			} else {
+				ui.note("auth", waiting)
+			}
 		},
 	}
 	switch {
@@ -158,6 +166,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	}
 	login.Store.Ring.Slow, login.Clear = ui.keyringSlow, ui.inClear
 	g, err := login.Run(ctx)
+	ui.waiting(s.Name, "")
 	if err != nil {
 		return fmt.Errorf("signing in to %q: %w", s.Name, err)
 	}

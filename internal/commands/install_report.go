@@ -257,7 +257,7 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 	if len(moved) == 0 {
 		return nil
 	}
-	l, err := openListing(ctx, s.env, s.ui, s.cmd)
+	l, err := openListing(ctx, s.env, s.ui, s.cmd, "")
 	if err != nil {
 		s.ui.warn(err.Error())
 		return nil

@@ -60,12 +60,13 @@ type hit struct {
 }
 
 func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query string) error {
-	l, err := openListing(ctx, env, ui, cmd)
+	only := cmd.String("server")
+	l, err := openListing(ctx, env, ui, cmd, only)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	only, search := cmd.String("server"), l.bridge.Search
+	search := l.bridge.Search
 	if only != "" {
 		s, err := l.server(ctx, only)
 		if err != nil {
@@ -154,9 +155,9 @@ type listing struct {
 	failed   map[string]error // of those that were asked
 }
 
-// openListing takes up what is known of the servers' tools, and asks them first where the user wants that. The caller
-// calls close.
-func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listing, error) {
+// openListing takes up what is known of the servers' tools, and asks them first where the user wants that: all, or the
+// one that is named as in a call. The caller calls close.
+func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command, only string) (*listing, error) {
 	t, err := openTenancy(env, cmd)
 	if err != nil {
 		return nil, err
@@ -166,13 +167,29 @@ func openListing(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*listi
 	opts.Progress = ui.waiting
 	l := &listing{tenancy: t, ui: ui, bridge: bridge.New(opts), failed: map[string]error{}}
 	if cmd.Bool("refresh") {
-		if _, err := l.refresh(ctx, t.ready); err != nil {
+		if _, err := l.refresh(ctx, l.meant(only)); err != nil {
 			l.close()
 			return nil, err
 		}
 	}
 	l.known, l.unlisted = l.bridge.Servers().Known()
 	return l, nil
+}
+
+// meant are the servers that a name is of, or the beginning of one with a tool in it; all where there is none.
+func (l *listing) meant(name string) []string {
+	if name == "" {
+		return l.ready
+	}
+	for rest := name; rest != ""; {
+		for _, s := range l.ready {
+			if alias := l.aliases[s]; rest == s || rest == alias || rest == "mcp_"+alias {
+				return []string{s}
+			}
+		}
+		rest = rest[:max(0, strings.LastIndexByte(rest, '.'))]
+	}
+	return nil
 }
 
 func (l *listing) close() {

@@ -14,7 +14,7 @@ import (
 
 func serversCommand(env Env, ui *ui) *cli.Command {
 	list := func(ctx context.Context, cmd *cli.Command) error {
-		l, err := openListing(ctx, env, ui, cmd)
+		l, err := openListing(ctx, env, ui, cmd, "")
 		if err != nil {
 			return err
 		}

@@ -279,7 +279,7 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 		Flags:       discoveryFlags(),
 		Metadata:    examples(`codemode servers refresh`, `codemode servers refresh github memory`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			l, err := openListing(ctx, env, ui, cmd)
+			l, err := openListing(ctx, env, ui, cmd, "")
 			if err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func docsCommand(env Env, ui *ui) *cli.Command {
 }
 
 func runDocs(ctx context.Context, env Env, ui *ui, cmd *cli.Command, server, tool string) error {
-	l, err := openListing(ctx, env, ui, cmd)
+	l, err := openListing(ctx, env, ui, cmd, server)
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,24 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// TestLeaf: a folder that holds none costs the same whatever is in it, where the file system tells.
+func TestLeaf(t *testing.T) {
+	dir := realTemp(t)
+	tree(t, dir, map[string]string{"1": "", "2": "", "3": "", "4": "", ".env": "", "id_rsa": ""})
+	f, err := os.Open(dir)
+	must(t, err)
+	defer f.Close()
+	leaf := isLeaf(f)
+	covers, all := look(dir, bounds{entries: 2, folders: 1, covered: 9})
+	if all != leaf || leaf && strings.Join(paths(covers), " ") != ".env id_rsa" {
+		t.Errorf("covered are %q, all: %v, a leaf: %v", paths(covers), all, leaf)
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	if isLeaf(f) {
+		t.Error("a folder with a folder is none")
+	}
+}
+
 // TestLookBounds: what is too large is said to be, and what looks like a secret is covered before all else.
 func TestLookBounds(t *testing.T) {
 	few := bounds{entries: 100, folders: 20, covered: 10}

@@ -54,6 +54,11 @@ func newIndex() *packagestest.Index {
 	numpy := wheel("numpy", "2.2.0")
 	numpy.Files["later.pth"] = "import sys; sys.stderr.write('a .pth file was executed')\n"
 	x.Add(pandas, plots, numpy, wheel("polite", "1.0"))
+	other := packagestest.Wheel{Name: "scikit-learn", Version: "1.7", Files: map[string]string{
+		"sklearn/__init__.py": "", "threads.py": "", "_private/__init__.py": "", "scikit_learn.libs/some.so": "",
+		"README": "no module",
+	}}
+	x.Add(other)
 	x.Add(wheel("fresh", "1.0"))
 	x.AddAt(time.Now().Add(-time.Hour), wheel("fresh", "2.0"))
 	x.AddAt(time.Now().Add(-time.Hour), wheel("brand-new", "1.0"))

@@ -117,7 +117,7 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	adder, reason := l.bridge.opts.Adder, visible.Line(q.Reason)
 	if len(q.Entry) == 0 {
 		looks := Question{Server: visible.Name(q.Name), Why: reason, Looks: visible.Line(adder.Registry())}
-		err := l.askAdding(ctx, r, looks)
+		err := l.askAdding(ctx, r, addAsked, looks)
 		if err != nil {
 			return p, err
 		}
@@ -139,7 +139,7 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	if len(entry) > maxShownEntry || len(p.File) > maxAskedReason || len(p.Given) > maxGiven {
 		return p, errors.New("the entry is too long to be seen as a whole on the user's screen; the user can add it")
 	}
-	err = l.askAdding(ctx, r, Question{
+	err = l.askAdding(ctx, r, addAsked, Question{
 		Server: visible.Name(p.Name), Arguments: entry, Why: reason, Adds: visible.Line(p.File), Given: given,
 		Remote: p.Remote,
 	})
@@ -149,9 +149,9 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	return p, adder.Add(ctx, p)
 }
 
-// askAdding asks the user one question about a server; nil is a yes.
-func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
-	q := question{tool: addAsked}
+// askAdding asks the user one question about what is to be added; nil is a yes. A no is to all questions of its kind.
+func (l *live) askAdding(ctx context.Context, r *run, kind string, about Question) error {
+	q := question{tool: kind}
 	if said, known := r.known(q); known {
 		return &denial{said.no()}
 	}
@@ -170,7 +170,7 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	if ctx.Err() == nil && err != nil {
 		r.remember(q, answer)
 	}
-	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: addAsked, Outcome: "ok"}
+	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: kind, Outcome: "ok"}
 	rec.MS = ms(time.Since(began))
 	if err != nil {
 		rec.Outcome = string(callDenied)
@@ -182,8 +182,11 @@ func (l *live) askAdding(ctx context.Context, r *run, about Question) error {
 	return nil
 }
 
-// command is what its user can type to add a server.
+// command is what its user can type to add what is asked for.
 func (q Question) command() string {
+	if q.Packages {
+		return "codemode packages add " + hint.Words(strings.Split(q.Server, ", "))
+	}
 	if q.Looks != "" {
 		return "codemode servers add " + hint.Word(q.Server)
 	}

@@ -13,8 +13,8 @@ import (
 	"codemode/internal/visible"
 )
 
-// A Question is a call that the user is asked about, or a server that is to be added. Its texts are one line each, and
-// hold nothing that a terminal would obey or a reader would not see.
+// A Question is a call that the user is asked about, or what is to be added: a server, or packages. Its texts are one
+// line each, but for the packages, and hold nothing that a terminal would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
 	Arguments    string // as visible.Value has them
@@ -25,6 +25,8 @@ type Question struct {
 	Adds   string   // the file that a server would be added to, Arguments being its entry; empty for all else
 	Given  []string // what of the user's that server would be given, as its entry refers to it
 	Remote bool     // it is reached by URL
+
+	Packages bool // Server names packages, which would be added to what Adds says, Arguments being a line for each
 }
 
 // Answer is what the user says of a call.
@@ -42,11 +44,22 @@ const (
 // An Asker asks the user. Its error is why there is no answer.
 type Asker func(context.Context, Question) (Answer, error)
 
-// Adding says whether it is about a server that is to be added.
+// Adding says whether it is about what is to be added.
 func (q Question) Adding() bool { return q.Adds != "" || q.Looks != "" }
 
-// Addition is what a question about a server says, behind the words for who asks.
+// Added is what is to be added.
+func (q Question) Added() string {
+	if q.Packages {
+		return "the packages " + q.Server
+	}
+	return "the server " + q.Server
+}
+
+// Addition is what a question about an addition says, behind the words for who asks.
 func (q Question) Addition() string {
+	if q.Packages {
+		return q.addsPackages()
+	}
 	if q.Looks != "" {
 		return fmt.Sprintf("asks for a server by its name in the MCP registry, %s.\nThat name would be sent to %s; what would "+
 			"be added is put before you then.\nThe code says why: %s", q.Server, q.Looks, q.Why)
@@ -64,6 +77,19 @@ func (q Question) Addition() string {
 		return text + "."
 	}
 	return text + ".\nThe code says why: " + q.Why
+}
+
+func (q Question) addsPackages() string {
+	text := fmt.Sprintf("asks for packages: %s.\nThey would be fetched, and whatever code of %s runs in a sandbox could import "+
+		"them:\n%s", q.Server, q.Adds, q.Arguments)
+	if q.Looks != "" {
+		text = fmt.Sprintf("asks for packages: %s.\nThese words would be sent to %s; what would be added is put before you "+
+			"then.", q.Server, q.Looks)
+	}
+	if q.Why == "" {
+		return text
+	}
+	return text + "\nThe code says why: " + q.Why
 }
 
 // question is what an answer is remembered by: a server whose tools have changed since has another epoch.

@@ -53,6 +53,8 @@ type Options struct {
 
 	// Adder configures servers that code asks for; with nil it may ask for none.
 	Adder ServerAdder
+	// Packages adds packages that code asks for; with nil it may ask for none.
+	Packages PackageAdder
 
 	Telemetry *telemetry.Telemetry // nil is none
 

@@ -37,6 +37,8 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.Raw
 		return l.savedTools(ctx, t, m)
 	case guest.MethodAddServer:
 		return l.addServer(ctx, m)
+	case guest.MethodPackages:
+		return l.addPackages(ctx, m)
 	case guest.MethodArtifacts:
 		return l.artifacts(ctx, t, m)
 	default:

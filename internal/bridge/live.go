@@ -208,6 +208,7 @@ func (l *live) handle(m guest.Message) error {
 		guest.MethodStdin,
 		guest.MethodSave,
 		guest.MethodAddServer,
+		guest.MethodPackages,
 		guest.MethodSaved,
 		guest.MethodArtifacts:
 		return l.serve(m)

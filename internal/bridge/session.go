@@ -307,6 +307,6 @@ var (
 func initialize(session string, req Request, box sandbox.Sandbox) guest.Initialize {
 	return guest.Initialize{
 		Version: guest.ProtocolVersion, Session: session, Stdin: req.Stdin != nil, PullStdin: box.Input() != nil,
-		Modules: req.Modules, Path: box.SitePackages(), MaxMessage: maxMessage,
+		Modules: req.Modules, Path: box.SitePackages(), Layers: box.Layers(), MaxMessage: maxMessage,
 	}
 }

@@ -57,7 +57,7 @@ func (t *terminal) ask(ctx context.Context, q bridge.Question) (answer bridge.An
 	return answer, err
 }
 
-// askAdding asks whether a server is to be added.
+// askAdding asks whether something is to be added.
 func (t *terminal) askAdding(ctx context.Context, q bridge.Question) (answer bridge.Answer, err error) {
 	lines := strings.Split(q.Addition(), "\n")
 	for i := range lines {
@@ -68,7 +68,7 @@ func (t *terminal) askAdding(ctx context.Context, q bridge.Question) (answer bri
 		verb = "look up"
 	}
 	err = t.put(ctx, "the program "+strings.Join(lines, "\n"), func(word string) error {
-		fmt.Fprintf(t.out, "codemode: %s the server %s?\nType %s to allow it, or no: ", verb, oneLine(q.Server), word)
+		fmt.Fprintf(t.out, "codemode: %s %s?\nType %s to allow it, or no: ", verb, oneLine(q.Added()), word)
 		text, err := typedLine(ctx, t.in)
 		if err == nil && text == word {
 			answer = bridge.Once

@@ -43,8 +43,24 @@ func (t *tenancy) showChange(ui *ui, old, lock *packages.Lock) error {
 		ui.note("note", "the versions stay as they are")
 		return nil
 	}
-	var rows [][]cell
-	var total int64
+	for _, d := range list {
+		if d.pkg.Yanked() && d.what != "remove" {
+			ui.warn(fmt.Sprintf("%s %s was withdrawn by its authors (yanked)", d.pkg.Name, d.pkg.Version))
+		}
+	}
+	rows, total := changeRows(list)
+	out := newSheet(Env{Stdout: t.env.Stderr, Lookup: t.env.Lookup})
+	if err := out.table([]string{"", "PACKAGE", "VERSION", "SIZE", "UPLOADED", "LICENCE"}, rows); err != nil {
+		return err
+	}
+	if total > 0 {
+		ui.note("packages", "to fetch: "+sizeText(total))
+	}
+	return nil
+}
+
+// changeRows are differences as they are shown, and how many bytes are to be fetched for them.
+func changeRows(list []difference) (rows [][]cell, total int64) {
 	for _, d := range list {
 		p, version := d.pkg, d.pkg.Version
 		if d.before != "" {
@@ -56,18 +72,8 @@ func (t *tenancy) showChange(ui *ui, old, lock *packages.Lock) error {
 		rows = append(
 			rows, cells(d.what, p.Name, version, sizeText(p.Wheel().Size), dateText(p), orDash(p.Licence())),
 		)
-		if p.Yanked() && d.what != "remove" {
-			ui.warn(fmt.Sprintf("%s %s was withdrawn by its authors (yanked)", p.Name, p.Version))
-		}
 	}
-	out := newSheet(Env{Stdout: t.env.Stderr, Lookup: t.env.Lookup})
-	if err := out.table([]string{"", "PACKAGE", "VERSION", "SIZE", "UPLOADED", "LICENCE"}, rows); err != nil {
-		return err
-	}
-	if total > 0 {
-		ui.note("packages", "to fetch: "+sizeText(total))
-	}
-	return nil
+	return rows, total
 }
 
 func sizeText(n int64) string {

@@ -39,18 +39,23 @@ func readNeeds(cmd *cli.Command, code string) ([]string, error) {
 // packages is what the tenant's code is given at a start.
 func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, error) {
 	return func(ctx context.Context) (sandbox.Packages, error) {
-		if t.layered != nil {
-			return *t.layered, nil
-		}
 		s, err := t.packageStore(ui)
 		if err != nil {
 			return sandbox.Packages{}, nil // where nothing can be kept, nothing was added
 		}
+		layers := s.Layers()
+		if t.layered != nil {
+			p := *t.layered
+			p.Layers = layers
+			return p, nil
+		}
 		lock, err := s.Lock()
 		if err != nil {
-			return sandbox.Packages{}, err
+			return sandbox.Packages{Layers: layers}, err
 		}
-		return t.layer(ctx, s, lock)
+		p, err := t.layer(ctx, s, lock)
+		p.Layers = layers
+		return p, err
 	}
 }
 
@@ -129,11 +134,7 @@ func (t *tenancy) install(
 ) (sandbox.Packages, error) {
 	ask := isTerminal(t.env.Stdin) && isTerminal(t.env.Stderr)
 	if !ask {
-		words := make([]string, len(needs))
-		for i, r := range needs {
-			words[i] = hint.Word(r)
-		}
-		add := "codemode packages add " + strings.Join(words, " ")
+		add := "codemode packages add " + hint.Words(needs)
 		if t.config.Tenant != config.DefaultTenant {
 			add += " --tenant " + hint.Word(t.config.Tenant)
 		}

@@ -42,7 +42,7 @@ func (t *tenancy) newBridge(
 	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
 	opts.Progress, opts.Servers = progress, t.given()
 	t.adder = &adder{env: t.env, cmd: t.cmd}
-	opts.Adder = t.adder
+	opts.Adder, opts.Packages = t.adder, &packageAdder{t, ui}
 	t.adder.bridge = bridge.New(opts)
 	return t.adder.bridge, nil
 }

@@ -18,20 +18,21 @@ const (
 
 // Methods the guest sends.
 const (
-	MethodOutput    = "output"      // notification: Output
-	MethodDisplay   = "display"     // notification: Display
-	MethodToolCall  = "tools/call"  // request: ToolCall -> the upstream's CallToolResult, verbatim
-	MethodRequest   = "request"     // request: ServerRequest -> the upstream's result, verbatim; a list's pages as one
-	MethodSubscribe = "subscribe"   // request: Subscribe -> Subscribed
-	MethodUpdates   = "updates"     // request: UpdatesQuery -> Updates
-	MethodServer    = "server"      // request: ServerQuery -> Server with its tools
-	MethodSearch    = "search"      // request: SearchQuery -> SearchResult
-	MethodStdin     = "stdin"       // request: {} -> Stdin
-	MethodSave      = "tools/save"  // request: SaveTool -> {}
-	MethodSaved     = "tools/saved" // request: SavedQuery -> SavedTools
-	MethodArtifacts = "artifacts"   // request: ArtifactQuery -> Artifacts
-	MethodAddServer = "servers/add" // request: AddServer -> AddedServer
-	MethodCancel    = "cancel"      // notification: Cancel
+	MethodOutput    = "output"       // notification: Output
+	MethodDisplay   = "display"      // notification: Display
+	MethodToolCall  = "tools/call"   // request: ToolCall -> the upstream's CallToolResult, verbatim
+	MethodRequest   = "request"      // request: ServerRequest -> the upstream's result, a list's pages as one
+	MethodSubscribe = "subscribe"    // request: Subscribe -> Subscribed
+	MethodUpdates   = "updates"      // request: UpdatesQuery -> Updates
+	MethodServer    = "server"       // request: ServerQuery -> Server with its tools
+	MethodSearch    = "search"       // request: SearchQuery -> SearchResult
+	MethodStdin     = "stdin"        // request: {} -> Stdin
+	MethodSave      = "tools/save"   // request: SaveTool -> {}
+	MethodSaved     = "tools/saved"  // request: SavedQuery -> SavedTools
+	MethodArtifacts = "artifacts"    // request: ArtifactQuery -> Artifacts
+	MethodAddServer = "servers/add"  // request: AddServer -> AddedServer
+	MethodPackages  = "packages/add" // request: AddPackages -> AddedPackages
+	MethodCancel    = "cancel"       // notification: Cancel
 )
 
 // Initialize is the first request of a session.
@@ -42,6 +43,7 @@ type Initialize struct {
 	PullStdin  bool     `json:"pullStdin,omitempty"` // descriptor 0 does not carry it: the guest asks (MethodStdin)
 	Modules    string   `json:"modules,omitempty"`   // a folder before all others of sys.path
 	Path       []string `json:"path,omitempty"`      // appended to sys.path: the interpreter's site-packages
+	Layers     string   `json:"layers,omitempty"`    // a folder in which packages appear that code asks for
 	MaxMessage int      `json:"maxMessage"`          // bytes in one line, either direction
 }
 

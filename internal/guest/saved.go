@@ -68,6 +68,18 @@ type AddServer struct {
 	Reason string          `json:"reason"`
 }
 
+// AddPackages asks for packages by their names, with versions or without. Reason is the code's, for the user.
+type AddPackages struct {
+	Names  []string `json:"names"`
+	Reason string   `json:"reason"`
+}
+
+// AddedPackages are what can be imported now, from a folder that the guest's sys.path is to have.
+type AddedPackages struct {
+	Path     string   `json:"path"`
+	Packages []string `json:"packages"` // "pandas 2.3.1"
+}
+
 // AddedServer is the server as it is configured now.
 type AddedServer struct {
 	Name string `json:"name"`

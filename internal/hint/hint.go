@@ -61,6 +61,15 @@ func NearestOrAll(typed string, known []string) []string {
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9@%_+=:,./][A-Za-z0-9@%_+=:,./-]*$`)
 
+// Words are arguments as a shell takes them.
+func Words(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = Word(arg)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Word is a name in a command that is shown to be pasted: strangers choose names, and shells obey them.
 func Word(name string) string {
 	if plainWord().MatchString(name) {

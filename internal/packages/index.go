@@ -133,7 +133,7 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 	name, asked := m[1], m[3]
 	files, err := s.files(ctx, w, name)
 	if err != nil {
-		return hint.New(fmt.Sprintf("%s cannot be asked for %q: %v; nothing was added", w.source(), name, err),
+		return hint.New(fmt.Sprintf("%s cannot be asked for %q: %v; nothing was added", w.Source(), name, err),
 			"proxies are those of HTTPS_PROXY and NO_PROXY; another index: --index, or packages.index in config.toml")
 	}
 	var young []string
@@ -159,7 +159,7 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 	const none = "; nothing was added"
 	switch {
 	case len(files) == 0:
-		return hint.New(fmt.Sprintf("%s has no package %q, or no wheel of it%s", w.source(), name, none),
+		return hint.New(fmt.Sprintf("%s has no package %q, or no wheel of it%s", w.Source(), name, none),
 			"its name may be another than what is imported, as with scikit-learn and sklearn")
 	case wheels == 0:
 		return hint.New(fmt.Sprintf("of %q there is source alone, and no wheel%s: what is built while it is added "+

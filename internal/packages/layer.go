@@ -67,7 +67,7 @@ func (s *Store) makeLayer(ctx context.Context, l *Lock) error {
 		_ = os.Chtimes(p.Host, now, now)
 		return nil
 	}
-	temp, err := os.MkdirTemp(s.layers(), tempName)
+	temp, err := os.MkdirTemp(s.Cache, tempName) // what is among the layers is seen by guests, and whole
 	if err != nil {
 		return fmt.Errorf("making a layer: %w", fileerr.Cause(err))
 	}
@@ -229,7 +229,7 @@ func (s *Store) Verify(ctx context.Context, l *Lock) (damage []string, err error
 
 // discard takes a layer away such that it is never there by halves.
 func (s *Store) discard(dir string) error {
-	temp := filepath.Join(s.layers(), tempName+filepath.Base(dir))
+	temp := filepath.Join(s.Cache, tempName+filepath.Base(dir))
 	if err := os.Rename(dir, temp); err != nil {
 		return err
 	}

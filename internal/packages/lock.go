@@ -330,6 +330,18 @@ func CheckRequirement(r string) error {
 	return nil
 }
 
+var askedText = lazyregexp.New(
+	`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?((==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]+,?)*$`,
+)
+
+// CheckAsked refuses of what code asks for all but a name with versions, in letters that show as what they are.
+func CheckAsked(r string) error {
+	if !askedText().MatchString(r) || CheckRequirement(r) != nil {
+		return errors.New("it is no name of a package, with versions behind it or without, as in polars>=1")
+	}
+	return nil
+}
+
 // ParseRequirements reads a file of requirements, as pip has it, as far as that names packages.
 func ParseRequirements(text string) (list []string, err error) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", " ")

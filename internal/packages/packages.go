@@ -220,6 +220,14 @@ func (s *Store) prune() {
 	}
 }
 
+// Layers is the folder in which layers appear, for sandboxes that are to see those; empty where it cannot be made.
+func (s *Store) Layers() string {
+	if python.Carries() == "" || os.MkdirAll(s.layers(), 0o755) != nil {
+		return ""
+	}
+	return s.layers()
+}
+
 func (s *Store) layers() string { return filepath.Join(s.Cache, "layers") }
 func (s *Store) wheels() string { return filepath.Join(s.Cache, "wheels") }
 

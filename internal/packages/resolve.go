@@ -82,7 +82,7 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 			}
 		}
 	}
-	s.progress("asking " + w.source() + " what " + strings.Join(w.Requirements, ", ") + " comes to")
+	s.progress("asking " + w.Source() + " what " + strings.Join(w.Requirements, ", ") + " comes to")
 	if err := r.freePins(ctx); err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	return lock, nil
 }
 
-// source is where a wish is looked for, for people.
-func (w Wish) source() string {
+// Source is where a wish is looked for, for people.
+func (w Wish) Source() string {
 	if w.Index == NoIndex {
 		if len(w.FindLinks) == 0 {
 			return "no index and no folder"

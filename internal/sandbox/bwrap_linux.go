@@ -59,7 +59,7 @@ func (l *launch) prepareBwrap() error {
 		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
 	}
 	if v.guest != nil {
-		l.site = v.guest.py.SitePackages
+		l.site, l.layers = v.guest.py.SitePackages, v.guest.py.Layers
 	}
 	return nil
 }

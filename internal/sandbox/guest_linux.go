@@ -24,6 +24,7 @@ type nativeSandbox struct {
 	tails    [2]*os.File
 	enforced Enforcement
 	site     []string
+	layers   string
 	work     *os.File // its WorkDir, nil where nobody looks through it
 	group    *cgroup  // nil without one
 
@@ -47,6 +48,7 @@ type nativeSandbox struct {
 func (s *nativeSandbox) Channel() io.ReadWriteCloser { return s.channel }
 func (s *nativeSandbox) BootArg() string             { return bootArg }
 func (s *nativeSandbox) SitePackages() []string      { return s.site }
+func (s *nativeSandbox) Layers() string              { return s.layers }
 func (s *nativeSandbox) Input() io.Reader            { return nil } // descriptor 0 carries it
 func (s *nativeSandbox) Done() <-chan struct{}       { return s.done }
 func (s *nativeSandbox) Exit() Exit                  { return s.exit }

@@ -32,6 +32,7 @@ type launch struct {
 	extra  []*os.File // descriptors from stage2.FirstFD on, closed once the child has them
 	undo   *cleanup   // run after the sandbox's end, or when there is none
 	site   []string   // site-packages as the guest sees them
+	layers string     // python.Interpreter's, likewise
 	alone  bool       // the guest has no namespaces
 	shift  []shifted  // ID-mapped mounts: what is root's in them is the sandbox user's
 	info   *os.File   // where bubblewrap says who its child is; nil without bubblewrap
@@ -70,7 +71,7 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
-	s.site = l.site
+	s.site, s.layers = l.site, l.layers
 	if s.group, err = n.groups.limit(l); err != nil {
 		return nil, err
 	}

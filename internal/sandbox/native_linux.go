@@ -71,6 +71,9 @@ func (n *native) start(ctx context.Context, spec Spec) (*nativeSandbox, error) {
 		}
 		py = py.With(p.Host)
 	}
+	if spec.Packages.Layers != "" {
+		py = py.WithLayers(spec.Packages.Layers)
+	}
 	sb, err := n.attempt(ctx, spec.Policy, func(e Enforcement) (*nativeSandbox, error) {
 		l := &launch{policy: spec.Policy, enforced: e, view: guestView(spec, py, dir, e)}
 		return n.launch(ctx, l, func() (*stdio, error) { return openStdio(spec.Stdin, spec.StdinLock) })

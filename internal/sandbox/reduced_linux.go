@@ -70,6 +70,9 @@ func (l *launch) prepareReduced() error {
 	for _, p := range py.SitePackages {
 		l.site = append(l.site, py.HostPath(p))
 	}
+	if py.Layers != "" {
+		l.layers = py.HostPath(py.Layers)
+	}
 	return nil
 }
 

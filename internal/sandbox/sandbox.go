@@ -101,6 +101,9 @@ func (m Mount) ToCover() []Cover {
 type Packages struct {
 	Host string // the folder, absolute
 	ABI  string // "cpython-314"
+
+	// Layers is a folder in which others appear while the guest runs, which it sees at Sandbox.Layers; empty is none.
+	Layers string
 }
 
 // PackagesError is an interpreter that cannot use the packages it was to have.
@@ -161,6 +164,9 @@ type Sandbox interface {
 
 	// SitePackages are directories, as the guest sees them, that its sys.path should end with.
 	SitePackages() []string
+
+	// Layers is Packages.Layers as the guest sees it; empty where the runtime cannot show it.
+	Layers() string
 
 	// Done is closed when every process of the sandbox has ended.
 	Done() <-chan struct{}

@@ -66,7 +66,7 @@ func (l *launch) prepareUserns() error {
 		Proc:     true,
 	}
 	if v.guest != nil {
-		l.site = v.guest.py.SitePackages
+		l.site, l.layers = v.guest.py.SitePackages, v.guest.py.Layers
 	}
 	return nil
 }

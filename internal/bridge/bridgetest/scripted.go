@@ -55,6 +55,7 @@ type scriptedBox struct {
 
 func (b *scriptedBox) Channel() io.ReadWriteCloser { return b.channel }
 func (b *scriptedBox) BootArg() string             { return "" }
+func (b *scriptedBox) Layers() string              { return "" }
 func (b *scriptedBox) SitePackages() []string      { return nil }
 func (b *scriptedBox) OutFiles(context.Context, map[string]string, func(sandbox.OutFile) error) error {
 	return nil

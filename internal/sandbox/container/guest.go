@@ -59,6 +59,7 @@ func newGuest(r *Runtime, e *engine, means sandbox.Enforcement, stdin *os.File) 
 
 func (g *guest) Channel() io.ReadWriteCloser   { return g.channel }
 func (g *guest) BootArg() string               { return g.bootArg }
+func (g *guest) Layers() string                { return "" } // no engine is asked to show what changes
 func (g *guest) SitePackages() []string        { return append(slices.Clip(g.added), g.hello.site...) }
 func (g *guest) Done() <-chan struct{}         { return g.done }
 func (g *guest) Exit() sandbox.Exit            { return g.exit }

@@ -64,6 +64,7 @@ func (a *attempted) Channel() io.ReadWriteCloser {
 }
 func (a *attempted) BootArg() string        { return "none" }
 func (a *attempted) Input() io.Reader       { return nil }
+func (a *attempted) Layers() string         { return "" }
 func (a *attempted) SitePackages() []string { return nil }
 func (a *attempted) OutFiles(context.Context, map[string]string, func(sandbox.OutFile) error) error {
 	return nil

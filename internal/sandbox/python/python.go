@@ -33,6 +33,7 @@ type Interpreter struct {
 	Tag          string   // what its bytecode files are called by: "cpython-314"
 	Binds        []Bind   // everything of it that the guest must see
 	SitePackages []string // as the guest sees them, in the order sys.path should have them
+	Layers       string   // as the guest sees it, a folder in which more of those appear; empty is none
 	Embedded     bool     // it is the one this binary carries
 	Env          []string // what it needs in the guest's environment
 }
@@ -40,11 +41,26 @@ type Interpreter struct {
 // PackagesDir is where every sandbox shows the packages that its tenant has added.
 const PackagesDir = "/opt/codemode/packages"
 
+// LayersDir is where a sandbox shows the folders of packages that may be made while it runs.
+const LayersDir = "/opt/codemode/layers"
+
 // With is the interpreter with a folder of packages beside its own, and before those: whoever added them chose them.
 func (py *Interpreter) With(dir string) *Interpreter {
-	with := *py
-	with.Binds = append(slices.Clip(py.Binds), Bind{Host: dir, Inside: PackagesDir, Hidden: true})
+	with := py.shows(dir, PackagesDir)
 	with.SitePackages = append([]string{PackagesDir}, py.SitePackages...)
+	return with
+}
+
+// WithLayers is the interpreter with a folder in which those of packages appear.
+func (py *Interpreter) WithLayers(dir string) *Interpreter {
+	with := py.shows(dir, LayersDir)
+	with.Layers = LayersDir
+	return with
+}
+
+func (py *Interpreter) shows(host, inside string) *Interpreter {
+	with := *py
+	with.Binds = append(slices.Clip(py.Binds), Bind{Host: host, Inside: inside, Hidden: true})
 	return &with
 }
 

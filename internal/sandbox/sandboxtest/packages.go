@@ -32,19 +32,29 @@ func packages(t *testing.T, k kit) {
 	if len(probe.SitePackages()) == 0 {
 		t.Fatal("the guest is told of no packages")
 	}
+	imports(t, k, probe.SitePackages()[0], added)
+	among := sandbox.Packages{Layers: filepath.Dir(root)}
+	probe = k.start(t, "obey.py", command("environment"), func(s *sandbox.Spec) { s.Packages = among })
+	if sees := probe.Layers(); sees != "" { // what is in it, whenever it came
+		imports(t, k, filepath.Join(sees, filepath.Base(root)), among)
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "kit.py")); err != nil || string(text) != "answer = 42\n" {
+		t.Errorf("the package is %q, %v", text, err)
+	}
+}
+
+// imports holds that a guest with packages imports what is at a path of its, and cannot change it.
+func imports(t *testing.T, k kit, sees string, added sandbox.Packages) {
+	t.Helper()
 	var got struct {
 		Answer int
 		Worked []string
 	}
-	sees := probe.SitePackages()[0]
 	answer(t, k.start(t, "obey.py", command("packages", sees), func(s *sandbox.Spec) { s.Packages = added }), &got)
 	if got.Answer != 42 {
 		t.Errorf("the guest imported %d", got.Answer)
 	}
 	if k.policy.Isolation != sandbox.IsolationReduced && len(got.Worked) > 0 {
 		t.Errorf("the guest could %q", got.Worked)
-	}
-	if text, err := os.ReadFile(filepath.Join(root, "kit.py")); err != nil || string(text) != "answer = 42\n" {
-		t.Errorf("the package is %q, %v", text, err)
 	}
 }

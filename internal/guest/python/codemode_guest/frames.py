@@ -8,6 +8,8 @@ import sys
 _OURS = __file__.rpartition("/codemode_guest/")[0] + "/"
 _LIBRARIES = [_OURS, encodings.__path__[0].rpartition("/")[0] + "/"]
 
+layers = None  # a folder in which packages appear that code asks for; None: it cannot
+
 sources = {}  # filename -> code of every run
 
 
@@ -32,6 +34,17 @@ def outermost_user(traceback):
 
 def add_libraries(paths):
     _LIBRARIES.extend(path.rstrip("/") + "/" for path in paths)
+
+
+def add_first_library(path):
+    """Have imports look there before they look at other packages, and behind the standard library."""
+    if path not in sys.path:
+        others = [at for at, other in enumerate(sys.path) if f"{other}/" in _LIBRARIES[2:]]
+        sys.path.insert(others[0] if others else len(sys.path), path)
+        add_libraries([path])
+    import importlib
+
+    importlib.invalidate_caches()  # what was not there a moment ago may be
 
 
 def add_source(filename, code):

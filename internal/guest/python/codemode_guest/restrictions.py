@@ -36,7 +36,7 @@ _PROJECTS = {  # where a package is not called as it is imported
     "yaml": "PyYAML",
 }
 _PACKAGES = "/opt/codemode/packages"  # python.PackagesDir
-_MOST = 8  # names of packages that are told
+_MOST = 8  # names of modules that are told
 _ADD = "adds what is missing (codemode packages add NAME)"
 _CLIENTS = ("requests", "httpx", "aiohttp", "urllib3")
 _DOWNLOADERS = ("curl", "wget")
@@ -112,7 +112,10 @@ class Restrictions:
         there = _added()
         if there:
             instead += f" or with {there}, which are there,"
-        add = f"adds it (codemode packages add {_PROJECTS.get(top, top)})"
+        project = _PROJECTS.get(top, top)
+        add = f"adds it (codemode packages add {project})"
+        if frames.layers and not self._script:
+            add += f"; ask them: `await runtime.request_packages({project!r}, reason=...)`"
         return NOTHING.replace(" library,", instead).replace(_ADD, add)
 
     def _syntax(self, message):
@@ -254,12 +257,25 @@ def _magic(line):
 
 
 def _added():
-    """The packages that the user has added, as far as a line has room."""
-    try:
-        names = sorted(n.split("-")[0].replace("_", "-") for n in posix.listdir(_PACKAGES) if n.endswith(".dist-info"))
-    except OSError:
-        return ""
+    """The modules that the user has added, as they are imported, as far as a line has room."""
+    names = set()
+    for place in sys.path:
+        if isinstance(place, str) and place.startswith((_PACKAGES, f"{frames.layers}/")):
+            try:
+                names.update(_modules(posix.scandir(place)))
+            except OSError:
+                pass
+    names = sorted(names)
     return ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
+
+
+def _modules(entries):
+    """What can be imported of what a folder holds, but for what is private by its name."""
+    for entry in entries:
+        module, dot, kind = entry.name.partition(".")
+        code = kind == "py" or kind.endswith("so") if dot else entry.is_dir()
+        if code and module.isidentifier() and module[0] != "_":
+            yield module
 
 
 def _in_subprocess(traceback):

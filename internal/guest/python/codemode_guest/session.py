@@ -103,6 +103,7 @@ class Session:
             sys.path.insert(1, params["modules"])
         sys.path += params.get("path") or []
         frames.add_libraries(params.get("path") or [])
+        frames.layers = params.get("layers")
         self._channel.max_message = params.get("maxMessage") or self._channel.max_message
         return {"version": VERSION, "python": "%d.%d.%d" % sys.version_info[:3]}
 

@@ -8,8 +8,8 @@ from ._proxies import ServerModule, Servers
 # The functions of mcp.runtime.
 _HELPERS = frozenset(
     "call_tool capability_summary describe_server discovered_servers list_loaded_server_metadata list_servers "
-    "list_servers_sync list_tools list_tools_sync query_tool_docs query_tool_docs_sync request_server "
-    "search_tool_docs search_tool_docs_sync start_tool".split()
+    "list_servers_sync list_tools list_tools_sync query_tool_docs query_tool_docs_sync request_packages "
+    "request_server search_tool_docs search_tool_docs_sync start_tool".split()
 )
 
 

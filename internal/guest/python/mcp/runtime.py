@@ -26,6 +26,7 @@ __all__ = [
     "list_tools_sync",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "request_packages",
     "request_server",
     "save_tool",
     "search_tool_docs",
@@ -154,6 +155,23 @@ async def request_server(server, reason):
     module = _context.servers[added["name"]]
     _context.give({f"mcp_{_catalog.find(added['name']).alias}": module})
     return module
+
+
+async def request_packages(*packages, reason):
+    """Ask the user to add packages by name, "pandas" or "polars>=1", to be imported at once; return what was added.
+
+    PolicyError is a no, or nobody to ask.
+    """
+    if not packages or not all(isinstance(text, str) for text in (*packages, reason)):
+        raise MCPError("request_packages takes names of packages and a reason, all of them strings: (\"pandas\", reason=\"…\")")
+    try:
+        added = await _catalog.channel.request("packages/add", {"names": packages, "reason": reason})
+    except Exception as error:
+        raise from_remote(error) or error from None
+    from codemode_guest import frames
+
+    frames.add_first_library(added["path"])
+    return tuple(added["packages"])
 
 
 def capability_summary():

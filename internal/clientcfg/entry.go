@@ -122,6 +122,7 @@ func (f *file) fill(e *Entry, r *fields) error {
 	f.folder(e, r)
 	s.URL = r.text("url", "serverUrl", "httpUrl", "uri", "baseUrl", "endpoint")
 	f.headers(e, r)
+	s.OAuth = oauth(r)
 	s.ToolsAllow = r.list("includeTools", "enabled_tools", "available_tools", "tools")
 	if len(s.ToolsAllow) == 1 && s.ToolsAllow[0] == "*" {
 		s.ToolsAllow = nil

@@ -151,6 +151,16 @@ func Expand(s config.Server, r Resolver) (config.Server, error) {
 	return s, x.err
 }
 
+// ExpandOAuth replaces the references in the client that an entry names for its sign-in, which no start needs.
+func ExpandOAuth(s config.Server, r Resolver) (config.OAuth, error) {
+	if s.OAuth == nil {
+		return config.OAuth{}, nil
+	}
+	x, o := &expansion{server: s, from: r}, *s.OAuth
+	o.ClientID, o.Secret, o.Scopes = x.text(o.ClientID), x.text(o.Secret), x.list(o.Scopes)
+	return o, x.err
+}
+
 func set(table map[string]string, name, value string) map[string]string {
 	if table == nil {
 		table = map[string]string{}

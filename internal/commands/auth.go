@@ -103,9 +103,16 @@ func openSignIn(env Env, cmd *cli.Command) (*tenancy, config.Server, error) {
 			"server %q is a program, which signs in by itself; only servers by URL are signed in to here", s.Name,
 		)
 	}
+	client, err := clientcfg.ExpandOAuth(s, t.resolver(func(string, string) {}))
+	if err != nil {
+		return nil, s, fmt.Errorf("server %q: the client of its sign-in: %w", name, err)
+	}
 	s, err = t.expand(s, func(string, string) {})
 	if err != nil {
 		return nil, s, fmt.Errorf("server %q: %w", name, err)
+	}
+	if s.OAuth != nil {
+		s.OAuth = &client
 	}
 	return t, s, nil
 }
@@ -114,13 +121,19 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	if clientcfg.HasToken(s) {
 		return fmt.Errorf("server %q has a token in its entry, which is what it is sent; nothing was done", s.Name)
 	}
-	client, err := t.registration(cmd)
+	client, err := t.registration(cmd, s)
 	if err != nil {
 		return err
 	}
+	var entry config.OAuth
+	if s.OAuth != nil && client.ID == s.OAuth.ClientID {
+		entry = *s.OAuth
+		ui.note("auth", fmt.Sprintf("as the client %q that its entry names", entry.ClientID))
+	}
 	browser := !cmd.Bool("no-browser") && browserCommand(t.env) != nil
 	login := &signin.Login{
-		Store: t.signIns(s), Server: s.URL, Scopes: cmd.StringSlice("scope"), Client: client,
+		Store: t.signIns(s), Server: s.URL, Client: client, Port: entry.CallbackPort,
+		Scopes:   slices.Concat(entry.Scopes, cmd.StringSlice("scope")),
 		Metadata: cmd.String("client-metadata"), Itself: cmd.Bool("client-credentials"),
 		Show: func(ctx context.Context, address string) {
 			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
@@ -178,9 +191,13 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	return nil
 }
 
-// registration is codemode as its user has registered it at an authorization server; empty where they have not.
-func (t *tenancy) registration(cmd *cli.Command) (c signin.Client, err error) {
+// registration is codemode as its user has registered it at an authorization server: by flags, else by the entry; empty
+// where they have not.
+func (t *tenancy) registration(cmd *cli.Command, s config.Server) (c signin.Client, err error) {
 	c.ID = cmd.String("client-id")
+	if c.ID == "" && s.OAuth != nil {
+		c.ID, c.Secret = s.OAuth.ClientID, s.OAuth.Secret
+	}
 	from := cmd.String("client-secret-from")
 	kept, isKept := strings.CutPrefix(from, "secret:")
 	switch {

@@ -166,11 +166,15 @@ func (t *tenancy) expand(s config.Server, resolved func(variable, value string))
 	if s.Project != "" && s.Stamp != clientcfg.Stamp(s, t.machine()) {
 		return s, errors.New("a file that its entry refers to has changed since it was found to be approved")
 	}
+	return clientcfg.Expand(s, t.resolver(resolved))
+}
+
+func (t *tenancy) resolver(resolved func(variable, value string)) clientcfg.Resolver {
 	home, _ := t.home()
-	return clientcfg.Expand(s, clientcfg.Resolver{
+	return clientcfg.Resolver{
 		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup,
 		ReadFile: readReference, Secret: t.secret, Resolved: resolved,
-	})
+	}
 }
 
 // maxReference bounds a file that an entry refers to.

@@ -24,6 +24,7 @@ type Server struct {
 	Headers     map[string]string
 	HeadersFrom map[string]string // header to the variable that holds its value
 	BearerFrom  string            // variable that holds a bearer token
+	OAuth       *OAuth            `json:",omitempty"` // URL: the client to sign in as; nil is none
 	Disabled    bool
 	ToolsAllow  []string      // names of the tools to offer; nil is all of them
 	ToolsDeny   []string      // names of tools not to offer
@@ -38,6 +39,15 @@ type Server struct {
 	EnvHash string `json:"-"`
 	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
 	Line    int    `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+}
+
+// OAuth is the client that a user has registered at the authorization server of a server by URL. Its texts may have
+// references, which are replaced when its user signs in.
+type OAuth struct {
+	ClientID     string
+	Secret       string // or a private key, in PEM
+	Scopes       []string
+	CallbackPort int // that it is registered with, on this machine; 0 is any
 }
 
 // Transports of a Server.

@@ -62,6 +62,7 @@ type options struct {
 	tokenLife    time.Duration
 	lie          string
 	device       string
+	client       string
 	asks         bool
 	reads        bool
 	tasks        string
@@ -106,6 +107,7 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.closeOnStart, "close-stdout", false, "close stdout at start and stay")
 	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
 	fs.BoolVar(&o.resources, "resources", false, "also have resources, templates of them, prompts and completions")
+	fs.StringVar(&o.client, "client", "", "with -oauth, know a client `ID` that was registered by hand")
 	fs.StringVar(
 		&o.subscribed, "subscriptions", "",
 		"with -resources, tell of their changes, by the tool touch; `FILE` gets a line for each subscription and its end",

@@ -106,6 +106,12 @@ func (a *oauth) metadata(w http.ResponseWriter, r *http.Request) {
 		m["code_challenge_methods_supported"] = []string{"plain"}
 	case "no-registration":
 		delete(m, "registration_endpoint")
+	case "elsewhere":
+		http.Redirect(w, r, "https://bank.example/metadata", http.StatusFound)
+		return
+	case "slow":
+		<-r.Context().Done()
+		return
 	case "redirects":
 		http.Redirect(w, r, r.URL.Path+"?again", http.StatusFound)
 		return
@@ -148,6 +154,9 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	redirect, known := a.clients[q.Get("client_id")]
+	if id := a.options.client; id != "" && q.Get("client_id") == id { // wherever on this machine it listens
+		redirect, known = q.Get("redirect_uri"), true
+	}
 	if !known || redirect != q.Get("redirect_uri") || q.Get("code_challenge_method") != "S256" ||
 		q.Get("resource") == "" {
 		http.Error(w, "this is no request to authorize", http.StatusBadRequest)
@@ -173,6 +182,10 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
+	if a.lies("token-redirect") { // which would have the code be sent on
+		http.Redirect(w, r, "https://bank.example/token", http.StatusTemporaryRedirect)
+		return
+	}
 	_ = r.ParseForm()
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -25,6 +25,9 @@ type Login struct {
 	Scopes []string // wanted beside those that the server asks for
 	Client Client   // registered by its user; one without an ID is registered by itself
 
+	// Port, when set, is the one that the client is registered with, as http://localhost:PORT/callback.
+	Port int
+
 	// Metadata is the URL of a document about codemode that its user has published, with the redirect in it; where an
 	// authorization server takes such a one for an ID, none is registered.
 	Metadata string
@@ -97,7 +100,7 @@ func (s *flow) byBrowser(ctx context.Context) error {
 		return fmt.Errorf("the authorization server %q does not protect codes (PKCE with S256); "+
 			"nothing was sent to it", g.Issuer)
 	}
-	back, err := listen(s.before.Client.Redirect)
+	back, err := s.listen()
 	if err != nil {
 		return err
 	}
@@ -158,7 +161,10 @@ func (l *Login) register(
 	case l.Client.ID != "":
 		c := l.Client
 		c.Redirect, c.Method = redirect, "none"
-		if c.Secret != "" {
+		switch {
+		case isKey(c.Secret):
+			c.Method, c.Audience = keyMethod, at.Issuer
+		case c.Secret != "":
 			c.Method = secretMethod(at.TokenEndpointAuthMethodsSupported)
 		}
 		return c, nil
@@ -301,6 +307,20 @@ type callback struct {
 	server   *http.Server
 	address  string
 	answers  chan url.Values
+}
+
+// listen listens where the client is registered for, if its user has said so, and there alone.
+func (s *flow) listen() (*callback, error) {
+	if s.Port == 0 {
+		return listen(s.before.Client.Redirect)
+	}
+	at := fmt.Sprintf("127.0.0.1:%d", s.Port)
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the browser at the port that the client is registered for: %w", err)
+	}
+	address := fmt.Sprintf("http://localhost:%d/callback", s.Port)
+	return &callback{listener: l, address: address, answers: make(chan url.Values, 1)}, nil
 }
 
 // listen listens where it was listened before, if that is free, else anywhere.

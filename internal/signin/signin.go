@@ -61,7 +61,8 @@ type hidden struct {
 type Client struct {
 	ID       string `json:"id"`
 	Secret   string `json:"secret,omitempty"`
-	Method   string `json:"method"`             // how it says who it is: none, client_secret_post, client_secret_basic
+	Method   string `json:"method"`             // how it says who it is: none, client_secret_post, …, private_key_jwt
+	Audience string `json:"audience,omitempty"` // whom it tells that, where it signs it: the issuer
 	Redirect string `json:"redirect,omitempty"` // where browsers come back to
 }
 

@@ -155,12 +155,18 @@ func TestLies(t *testing.T) {
 		"no-token":        `it answers "invalid_grant" ("that is over")`,
 		"mac":             `its token is of type "mac", and only bearer tokens can be used`,
 		"redirects":       "which is not followed",
+		"elsewhere":       "which is not followed",
+		"token-redirect":  "which is not followed",
+		"slow":            "how to sign in",
 		"large":           "how to sign in",
 		"page":            "how to sign in",
 		"no-registration": "registers no clients by itself",
 	} {
 		t.Run(lie, func(t *testing.T) {
 			store := &Store{Dir: t.TempDir()}
+			if lie == "slow" {
+				store.HTTP = &http.Client{Timeout: 300 * time.Millisecond, CheckRedirect: stay}
+			}
 			_, err := (&Login{Store: store, Server: site(t, "-lie", lie), Show: browser(t)}).Run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the error is %v, want %q", err, want)

@@ -162,9 +162,17 @@ const maxAnswer = 1 << 20
 func (c Client) post(ctx context.Context, client *http.Client, endpoint string, form url.Values) ([]byte, error) {
 	if c.Method != "client_secret_basic" {
 		form.Set("client_id", c.ID)
-		if c.Secret != "" {
-			form.Set("client_secret", c.Secret)
+	}
+	switch {
+	case c.Method == keyMethod:
+		assertion, err := c.assert(time.Now())
+		if err != nil {
+			return nil, err
 		}
+		form.Set("client_assertion_type", assertionType)
+		form.Set("client_assertion", assertion)
+	case c.Method != "client_secret_basic" && c.Secret != "":
+		form.Set("client_secret", c.Secret)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {

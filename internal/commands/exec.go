@@ -88,35 +88,41 @@ func runInteractive(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *p
 	return runREPL(ctx, env, ui, cmd, p)
 }
 
+// openExec opens the tenancy that a program runs in, with what it is given and the packages that it needs.
+func openExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) (*tenancy, error) {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	t.inputs = p.inputs
+	if p.servers != nil {
+		cmd = &cli.Command{}
+	}
+	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
+		return nil, err
+	}
+	ui.warnAll(t.ownProblems())
+	t.unseen = ui.warnAll
+	return t, nil
+}
+
 // runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
 func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
-	t, err := openTenancy(env, cmd)
+	t, err := openExec(ctx, env, ui, cmd, p)
+	if err != nil {
+		return &exitError{exitNotRun, err}
+	}
 	servers := cmd.StringSlice("server")
 	if p.servers != nil {
 		cmd, servers = &cli.Command{}, p.servers
 	}
-	if err != nil {
-		return &exitError{exitNotRun, err}
-	}
-	t.inputs = p.inputs
-	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
-		return &exitError{exitNotRun, err}
-	}
-	ui.warnAll(t.ownProblems())
-	t.unseen = ui.warnAll
 	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it
 		return &exitError{exitNotRun, err}
 	}
 	s := newScreen(env.Stdout, env.Stderr)
 	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
 	ui.out = env.Stderr
-	dir, err := t.saveTo(cmd.String("out"))
-	if err != nil {
-		return &exitError{exitNotRun, err}
-	}
-	pictures, err := newImages(
-		env, cmd.String("out"), dir, imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
-	)
+	pictures, err := t.openImages(env, ui, cmd)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
@@ -133,15 +139,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	defer watchSignals(func(s *signalled) { cancel(s) }, func() { _ = b.Close() })()
 
 	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel}
-	req := bridge.Request{
-		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
-		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
-		Client:  "exec",
-		Modules: p.inputs.modules,
-		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
-		Unasked: "there is no terminal to ask on",
-		Calling: ui.calls(),
-	}
+	req := execRequest(env, ui, t, p, show)
 	if terminal := openTerminal(env, s); terminal != nil {
 		defer terminal.close()
 		req.StdinLock = &terminal.typing
@@ -178,6 +176,19 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		ui.warn(closing.Error())
 	}
 	return err
+}
+
+// execRequest is what a program asks of its bridge, but for what depends on the terminal.
+func execRequest(env Env, ui *ui, t *tenancy, p *program, show *printer) bridge.Request {
+	return bridge.Request{
+		Code: p.code, Filename: p.filename, Argv: p.argv, Script: true, Stdin: p.stdin,
+		Timeout: t.config.Exec.Timeout, Session: "exec", Output: show.print, Display: show.image,
+		Client:  "exec",
+		Modules: p.inputs.modules,
+		Parent:  telemetry.Parent{Traceparent: env.get("TRACEPARENT"), Tracestate: env.get("TRACESTATE")},
+		Unasked: "there is no terminal to ask on",
+		Calling: ui.calls(),
+	}
 }
 
 // execLog keeps quiet unless the user is looking for something: what matters to a program's user is said
@@ -308,4 +319,14 @@ func (p *printer) image(mime string, data []byte) {
 	case name != "":
 		p.ui.note("image", name)
 	}
+}
+
+// openImages is where images are shown or saved that code displays.
+func (t *tenancy) openImages(env Env, ui *ui, cmd *cli.Command) (*images, error) {
+	dir, err := t.saveTo(cmd.String("out"))
+	if err != nil {
+		return nil, err
+	}
+	room := imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize}
+	return newImages(env, cmd.String("out"), dir, room)
 }

@@ -145,10 +145,37 @@ func (s *installation) tell(r install.Result) {
 	for _, n := range r.Notes {
 		s.ui.note(r.Client, n)
 	}
+	s.tellMoved(r)
+	stays := "stays"
+	if s.request.DryRun {
+		stays = "would stay"
+	}
+	for _, st := range r.Stayed {
+		s.ui.note(r.Client, fmt.Sprintf("%s %s: %s", quote(st.Name), stays, st.Reason))
+	}
+	if r.Done() {
+		return
+	}
+	what := "nothing was written"
+	switch {
+	case s.request.DryRun:
+		what = "nothing would be written"
+	case r.Action == install.Failed:
+		what = "it is not there"
+	}
+	s.ui.error(fmt.Sprintf("%s: %s: %v", r.Client, what, r.Err), s.remedy(r)...)
+	if r.Snippet != "" {
+		s.ui.note(r.Client, "to put it there by hand:")
+		s.ui.raw(r.Snippet)
+	}
+}
+
+// tellMoved says which servers codemode has taken over from a client, or has given back.
+func (s *installation) tellMoved(r install.Result) {
 	uninstalls := s.cmd.Name == "uninstall"
-	is, now, has, stays := "is", " now", "has", "stays"
+	is, now, has := "is", " now", "has"
 	if s.request.DryRun { // of which nothing has happened
-		is, now, has, stays = "would be", "", "would have", "would stay"
+		is, now, has = "would be", "", "would have"
 	}
 	for _, m := range r.Moved {
 		switch {
@@ -187,24 +214,6 @@ func (s *installation) tell(r install.Result) {
 				)
 			}
 		}
-	}
-	for _, st := range r.Stayed {
-		s.ui.note(r.Client, fmt.Sprintf("%s %s: %s", quote(st.Name), stays, st.Reason))
-	}
-	if r.Done() {
-		return
-	}
-	what := "nothing was written"
-	switch {
-	case s.request.DryRun:
-		what = "nothing would be written"
-	case r.Action == install.Failed:
-		what = "it is not there"
-	}
-	s.ui.error(fmt.Sprintf("%s: %s: %v", r.Client, what, r.Err), s.remedy(r)...)
-	if r.Snippet != "" {
-		s.ui.note(r.Client, "to put it there by hand:")
-		s.ui.raw(r.Snippet)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -96,13 +95,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
 		return err
 	}
-	dir, err := t.saveTo(cmd.String("out"))
-	if err != nil {
-		return err
-	}
-	pictures, err := newImages(
-		env, cmd.String("out"), dir, imageRoom{t.imagesDir(), t.disk(slog.New(warner{ui})), t.config.Disk.MaxSize},
-	)
+	pictures, err := t.openImages(env, ui, cmd)
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,9 @@ type serverRow struct {
 	Listed     string               `json:"listed,omitempty"` // when, RFC 3339
 }
 
-func (l *listing) print(all, asJSON bool) error {
-	rows, hidden := []serverRow{}, 0
+// rows are the servers to show, and how many are hidden because others stand for them.
+func (l *listing) rows(all bool) (rows []serverRow, hidden int) {
+	rows = []serverRow{}
 	for _, e := range l.found.Entries {
 		switch e.Status {
 		case clientcfg.Duplicate, clientcfg.Shadowed, clientcfg.SelfReference:
@@ -108,6 +109,22 @@ func (l *listing) print(all, asJSON bool) error {
 		}
 		rows = append(rows, l.row(e))
 	}
+	return rows, hidden
+}
+
+func (r serverRow) cells() []cell {
+	return []cell{
+		{r.Name, ""},
+		{r.Transport, ""},
+		{r.place(), ""},
+		{string(r.Status), statusColour(r.Status)},
+		{r.tools(), ""},
+		{r.remark(), ""},
+	}
+}
+
+func (l *listing) print(all, asJSON bool) error {
+	rows, hidden := l.rows(all)
 	out := newSheet(l.env)
 	if asJSON {
 		return out.json(rows)
@@ -125,16 +142,7 @@ func (l *listing) print(all, asJSON bool) error {
 	}
 	table := make([][]cell, 0, len(rows))
 	for _, r := range rows {
-		table = append(table, []cell{
-			{
-				r.Name, "",
-			},
-			{r.Transport, ""},
-			{r.place(), ""},
-			{string(r.Status), statusColour(r.Status)},
-			{r.tools(), ""},
-			{r.remark(), ""},
-		})
+		table = append(table, r.cells())
 	}
 	if err := out.table([]string{"NAME", "TRANSPORT", "SOURCE", "STATUS", "TOOLS", ""}, table); err != nil {
 		return err

@@ -110,8 +110,19 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			p.moved = append(p.moved, m)
 		}
 	}
+	p.before, p.undo = i.moving(files, secrets)
+	return nil
+}
+
+// moving is what is done before a client's file is written, all of it or nothing, and what takes it back: files of
+// codemode's own and secrets.
+func (i *Installer) moving(files []newFile, secrets []secret) (before func() error, undo func()) {
 	var written []newFile
-	p.before = func() error {
+	undo = func() {
+		removeFiles(written)
+		i.dropTokens(secrets)
+	}
+	before = func() error {
 		if len(files) > 0 {
 			if err := os.MkdirAll(i.Adopt.Dir, 0o700); err != nil {
 				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, fileerr.Cause(err))
@@ -122,19 +133,14 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		}
 		for _, n := range files {
 			if err := i.writeOwn(n); err != nil {
-				removeFiles(written)
-				i.dropTokens(secrets)
+				undo()
 				return fmt.Errorf("writing %q: %w", n.path, fileerr.Cause(err))
 			}
 			written = append(written, n)
 		}
 		return nil
 	}
-	p.undo = func() {
-		removeFiles(written)
-		i.dropTokens(secrets)
-	}
-	return nil
+	return before, undo
 }
 
 // staying says why a server cannot live elsewhere than in its client's file, or nothing.

@@ -119,18 +119,7 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 		}
 	}
 	if p.record != nil {
-		rec := *p.record
-		if rec.Before == sum(f.data) && rec.Backup == "" {
-			rec.Backup = r.Backup
-		}
-		for n := range rec.Adopted {
-			if rec.Adopted[n].Backup == "" {
-				rec.Adopted[n].Backup = r.Backup
-			}
-			rec.Adopted[n].Folder = rec.Adopted[n].Folder || l.made(rec.Adopted[n].File)
-		}
-		rec.After, rec.Written = sum(p.data), time.Now().UTC()
-		l.put(rec)
+		l.put(finished(*p.record, l, f, p.data, r.Backup))
 		if err := i.save(l); err != nil {
 			return err
 		}
@@ -160,6 +149,21 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 		return i.save(l)
 	}
 	return nil
+}
+
+// finished is a record of what is about to be written, with the backup that was made for it.
+func finished(rec record, l *ledger, f file, data []byte, backup string) record {
+	if rec.Before == sum(f.data) && rec.Backup == "" {
+		rec.Backup = backup
+	}
+	for n := range rec.Adopted {
+		if rec.Adopted[n].Backup == "" {
+			rec.Adopted[n].Backup = backup
+		}
+		rec.Adopted[n].Folder = rec.Adopted[n].Folder || l.made(rec.Adopted[n].File)
+	}
+	rec.After, rec.Written = sum(data), time.Now().UTC()
+	return rec
 }
 
 // removeEmpty removes folders that were made for a file and hold nothing else.

@@ -108,16 +108,8 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	if err := doc.take(doc.Set(key, set)); err != nil {
 		return p, err
 	}
-	for _, of := range tablesOf(p.moved) {
-		names := slices.DeleteFunc(
-			namesOf(p.moved, of.Key), func(name string) bool { return name == req.Name && slices.Equal(of.Key, table) },
-		)
-		if len(names) == 0 {
-			continue
-		}
-		if err := doc.take(doc.RemoveAll(of.Key, names, false)); err != nil {
-			return p, err
-		}
+	if err := doc.removeMoved(p.moved, key); err != nil {
+		return p, err
 	}
 	p.data = doc.data
 	p.action = Installed
@@ -132,6 +124,23 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	p.record.Entry, p.record.Args = hashOf(doc.Document, key), args
 	p.record.Adopted = append(p.record.Adopted, p.moved...)
 	return p, nil
+}
+
+// removeMoved removes servers that are moved elsewhere, but for the entry at key, which has taken its place.
+func (d *draft) removeMoved(moved []Moved, key []string) error {
+	last := len(key) - 1
+	for _, of := range tablesOf(moved) {
+		names := slices.DeleteFunc(namesOf(moved, of.Key), func(name string) bool {
+			return name == key[last] && slices.Equal(of.Key, key[:last])
+		})
+		if len(names) == 0 {
+			continue
+		}
+		if err := d.take(d.RemoveAll(of.Key, names, false)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // draft is a document that is edited step by step.

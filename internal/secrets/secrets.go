@@ -9,6 +9,7 @@ package secrets
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,6 +125,13 @@ func (s *Store) Get(ctx context.Context, name string) (string, error) {
 // about is what a secret is sealed as.
 func about(name string) string { return "secret " + name }
 
+// isKey says whether a text is one private key in PEM and nothing else, which sign-ins take; it has lines.
+func isKey(text string) bool {
+	block, rest := pem.Decode([]byte(text))
+	return block != nil && strings.HasPrefix(text, "-----BEGIN ") && strings.HasSuffix(block.Type, "PRIVATE KEY") &&
+		len(block.Headers) == 0 && strings.TrimSpace(string(rest)) == ""
+}
+
 // Check refuses a value that could not be kept as it is.
 func Check(text string) error {
 	switch {
@@ -131,6 +139,8 @@ func Check(text string) error {
 		return errors.New("the secret is empty")
 	case len(text) > MaxValue:
 		return fmt.Errorf("the secret has more than the %d bytes that are kept", MaxValue)
+	case isKey(text):
+		return nil
 	case strings.ContainsAny(text, "\x00\r\n"):
 		return errors.New("the secret has more than one line, or a zero byte, which no header and no variable can hold")
 	case !utf8.ValidString(text):

@@ -34,7 +34,7 @@ func TestManyRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under -short, what one run does is watched by others")
 	}
-	first, runs := 100, 400
+	first, runs := 60, 240
 	if require.Named("soak") {
 		first, runs = 300, 900
 	}

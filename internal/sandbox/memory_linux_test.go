@@ -61,9 +61,9 @@ func TestMemoryAtMost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps the processors busy for a minute")
 	}
-	modes := []string{"greedy", "spinning"}
+	modes := []string{"greedy"}
 	if require.Named("soak") {
-		modes = append(modes, "idle", "crowded", "unsharing", "resuming", "populating", "thread")
+		modes = append(modes, "spinning", "idle", "crowded", "unsharing", "resuming", "populating", "thread")
 	}
 	dir := measuringGroup(t)
 	sandboxtest.EachUser(t, func(t *testing.T) {
@@ -97,10 +97,14 @@ func TestMemoryKeptTo(t *testing.T) {
 		t.Skip("it keeps the processors busy for a minute")
 	}
 	dir := measuringGroup(t)
+	limits := []int64{192}
+	if require.Named("soak") {
+		limits = append(limits, 512)
+	}
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)
 		for _, mode := range []string{"pool", "commands", "alone"} {
-			for _, limit := range []int64{192, 512} {
+			for _, limit := range limits {
 				policy := policyOf(sandbox.IsolationFull)
 				policy.Memory = limit << 20
 				exit, peak := inCrowd(t, rt, dir, mode, policy, time.Minute)

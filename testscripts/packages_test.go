@@ -62,6 +62,7 @@ func newIndex() *packagestest.Index {
 	x.Add(wheel("fresh", "1.0"))
 	x.AddAt(time.Now().Add(-time.Hour), wheel("fresh", "2.0"))
 	x.AddAt(time.Now().Add(-time.Hour), wheel("brand-new", "1.0"))
+	x.AddAt(time.Time{}, wheel("undated", "1.0"))
 	old := wheel("wants-old-numpy", "1.0")
 	old.Requires = []string{"numpy<2"}
 	x.Add(old)

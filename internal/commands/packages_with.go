@@ -16,24 +16,44 @@ import (
 )
 
 // readNeeds is what a program needs: by --with, and by what its head says (PEP 723).
-func readNeeds(cmd *cli.Command, code string) ([]string, error) {
+func readNeeds(cmd *cli.Command, code string) (packages.Head, error) {
 	needs := cmd.StringSlice("with")
 	if err := checkRequirements(needs); err != nil {
-		return nil, err
+		return packages.Head{}, err
 	}
-	inHead, err := packages.ScriptNeeds(code)
+	head, err := packages.ScriptNeeds(code)
 	if err == nil {
-		for _, r := range inHead {
+		for _, r := range head.Dependencies {
 			if bad := packages.CheckRequirement(r); bad != nil {
 				err = fmt.Errorf("%s cannot be added: %w", quote(r), bad)
 			}
 		}
 	}
 	if err != nil {
-		return nil, &exitError{exitNotRun, hint.New("the script's head (# /// script): "+err.Error(),
+		return head, &exitError{exitNotRun, hint.New("the script's head (# /// script): "+err.Error(),
 			"see: https://packaging.python.org/en/latest/specifications/inline-script-metadata/")}
 	}
-	return append(needs, inHead...), nil
+	head.Dependencies = append(needs, head.Dependencies...)
+	return head, nil
+}
+
+// fitsPython refuses a program whose head asks for another Python than the native runtime has here. Of a container's
+// image it is not known before one runs.
+func (t *tenancy) fitsPython(ctx context.Context, ui *ui, requires string) error {
+	if requires == "" || runtimeNames(t.config.Sandbox)[0] != config.RuntimeNative {
+		return nil
+	}
+	py, err := t.python(ui).Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	if fits, err := packages.FitsPython(requires, py.Version); err != nil || fits {
+		return err
+	}
+	return hint.New(
+		fmt.Sprintf("the script's head asks for Python %s, and code runs with Python %s; it was not run", requires, py.Version),
+		"another interpreter: --python, or sandbox.python in config.toml",
+	)
 }
 
 // packages is what the tenant's code is given at a start.
@@ -87,7 +107,11 @@ func (t *tenancy) importable(ctx context.Context, ui *ui) (names []string, err e
 
 // provide has what a program needs: what the tenant has already, what was made for such a program before, or, if its
 // user agrees, what is fetched for it now. The tenant's own packages stay what they are.
-func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, needs []string) error {
+func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head packages.Head) error {
+	if err := t.fitsPython(ctx, ui, head.Python); err != nil {
+		return err
+	}
+	needs := head.Dependencies
 	if len(needs) == 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"codemode/internal/fileerr"
+	"codemode/internal/packages"
 )
 
 // program is what exec runs. close it.
@@ -23,9 +24,9 @@ type program struct {
 	stdin    *os.File
 	owned    bool // stdin is ours to close
 	inputs   inputs
-	with     []string // packages that it needs
-	script   string   // its name; empty where it is none
-	servers  []string // of a program of codemode's own, which has none of exec's flags
+	with     packages.Head // what it needs
+	script   string        // its name; empty where it is none
+	servers  []string      // of a program of codemode's own, which has none of exec's flags
 }
 
 // readProgram takes the program from the command line: a script's name, -c CODE, or - for stdin. As with

@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -87,4 +89,26 @@ func add(t testing.TB, s *Store, w Wish) *Lock {
 		t.Fatal(err)
 	}
 	return lock
+}
+
+// TestCancelled: pip that waits for an index is ended when nobody waits for it, not asked to end.
+func TestCancelled(t *testing.T) {
+	s := newStore(t)
+	py, err := s.Source.Prepare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	var began time.Time
+	waits := "import signal\nprint('waits', flush=True)\nwhile True: signal.pause()"
+	err = s.run(ctx, py, sandbox.Restrictions{}, []string{waits}, func(string) {
+		began = time.Now()
+		cancel(gone)
+	})
+	if took := time.Since(began); !errors.Is(err, gone) || took > stopping/2 {
+		t.Errorf("%v, %v after it was cancelled", err, took)
+	} else {
+		t.Logf("ended in %v", took)
+	}
 }

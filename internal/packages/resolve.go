@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
@@ -56,6 +57,9 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	if len(w.Requirements) == 0 {
 		return &Lock{}, nil
 	}
+	if err := w.checkFolders(); err != nil {
+		return nil, err
+	}
 	py, err := s.Source.Prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -96,6 +100,21 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	}
 	s.describe(ctx, lock, w.Index)
 	return lock, nil
+}
+
+// checkFolders refuses what is no folder that could hold wheels.
+func (w Wish) checkFolders() error {
+	for _, dir := range w.FindLinks {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is a file")
+		}
+		if err != nil {
+			return hint.New(fmt.Sprintf("--find-links %q: %v; nothing was added", dir, fileerr.Cause(err)),
+				"a folder that holds wheels is meant; it was given now, or when packages were added before")
+		}
+	}
+	return nil
 }
 
 // Source is where a wish is looked for, for people.

@@ -17,6 +17,8 @@ import (
 const (
 	maxLine  = 64 << 10 // of what pip says; the rest of a longer one is skipped
 	stopping = 2 * time.Second
+
+	aborting = 50 * time.Millisecond // of what nobody waits for any more: it has written nothing that is kept
 )
 
 // run has Python execute code within restrictions, and returns how it ended. lines gets what it says, line by line.
@@ -39,7 +41,11 @@ func (s *Store) run(
 	case <-p.Done():
 	case <-ctx.Done():
 	}
-	err = p.Stop(stopping)
+	grace := stopping
+	if ctx.Err() != nil {
+		grace = aborting
+	}
+	err = p.Stop(grace)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -3,17 +3,27 @@ package packages
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 
 	"github.com/pelletier/go-toml/v2"
 )
+
+// Head is what a script needs.
+type Head struct {
+	Dependencies []string `toml:"dependencies"`
+	Python       string   `toml:"requires-python"` // of PEP 440; empty is any
+}
 
 // ScriptNeeds is what a script's head says that it needs, PEP 723:
 //
 //	# /// script
 //	# dependencies = ["pandas"]
 //	# ///
-func ScriptNeeds(code string) ([]string, error) {
+func ScriptNeeds(code string) (Head, error) {
 	var block strings.Builder
 	inside, blocks := false, 0
 	var pending string // lines that are the block's only if its end follows: the last end counts
@@ -41,13 +51,71 @@ func ScriptNeeds(code string) ([]string, error) {
 		block.WriteString(body)
 	}
 	if blocks > 1 {
-		return nil, errors.New("it is there twice")
+		return Head{}, errors.New("it is there twice")
 	}
-	var head struct {
-		Dependencies []string `toml:"dependencies"`
-	}
+	var head Head
 	if err := toml.Unmarshal([]byte(block.String()), &head); err != nil {
-		return nil, fmt.Errorf("it is no TOML: %w", err)
+		return Head{}, fmt.Errorf("it is no TOML: %w", err)
 	}
-	return head.Dependencies, nil
+	if _, err := FitsPython(head.Python, "3"); err != nil {
+		return Head{}, err
+	}
+	return head, nil
+}
+
+var clauseText = lazyregexp.New(`^(===?|!=|<=|>=|~=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\*)?$`)
+
+// FitsPython tells whether a version of Python is one that requires-python names: clauses of PEP 440, with commas
+// between them. A Python that is released has no other parts than numbers.
+func FitsPython(requires, version string) (bool, error) {
+	fits := true
+	for clause := range strings.SplitSeq(requires, ",") {
+		clause = strings.TrimSpace(clause)
+		if clause == "" {
+			continue
+		}
+		m := clauseText().FindStringSubmatch(clause)
+		if m == nil || m[3] != "" && m[1] != "==" && m[1] != "!=" || m[1] == "~=" && !strings.Contains(m[2], ".") {
+			return false, fmt.Errorf("requires-python = %q cannot be read; it is as in \">=3.11, <4\"", requires)
+		}
+		fits = fits && meets(m[1], numbers(m[2]), m[3] != "", numbers(version))
+	}
+	return fits, nil
+}
+
+// meets tells whether a version is what one clause allows.
+func meets(operator string, want []int, prefix bool, has []int) bool {
+	begins := func(n int) bool { return n <= len(has) && slices.Equal(has[:n], want[:n]) }
+	order := slices.Compare(padded(has, len(want)), padded(want, len(has)))
+	switch operator {
+	case "==", "===":
+		return order == 0 || prefix && begins(len(want))
+	case "!=":
+		return order != 0 && !(prefix && begins(len(want)))
+	case "~=":
+		return order >= 0 && begins(len(want)-1)
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// padded has zeros for the parts that it does not name: 3.11 is 3.11.0.
+func padded(version []int, n int) []int {
+	return append(slices.Clone(version), make([]int, max(0, n-len(version)))...)
+}
+
+func numbers(version string) (list []int) {
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			break // what follows is no release's
+		}
+		list = append(list, n)
+	}
+	return list
 }

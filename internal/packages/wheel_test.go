@@ -242,10 +242,44 @@ func TestScriptNeeds(t *testing.T) {
 		{"x = 1\r\n# /// script\r\n# dependencies = ['a']\r\n# ///\r\n", "a", false},
 		{begin + "# dependencies = 'a'\n" + end, "", true},
 		{begin + end + "\n" + begin + end, "", true},
+		{begin + "# requires-python = 'yes'\n" + end, "", true},
 	} {
 		got, err := ScriptNeeds(tt.code)
-		if strings.Join(got, " ") != tt.want || (err != nil) != tt.bad {
+		if strings.Join(got.Dependencies, " ") != tt.want || (err != nil) != tt.bad {
 			t.Errorf("%q: %q, %v", tt.code, got, err)
+		}
+	}
+}
+
+func TestFitsPython(t *testing.T) {
+	for _, tt := range []struct {
+		requires string
+		fits     bool
+	}{
+		{"", true},
+		{">=3.9", true},
+		{">=3.11, <4", true},
+		{">=3.15", false},
+		{"<3.14", false},
+		{"<=3.14", false}, // 3.14.6 is later
+		{">3.14.6", false},
+		{"==3.14.*", true},
+		{"==3.1.*", false},
+		{"!=3.14.*", false},
+		{"==3.14", false},
+		{"===3.14.6", true},
+		{"~=3.13", true},
+		{"~=3.13.2", false},
+		{"~=3.14.2", true},
+		{"==3.14.6.0", true},
+	} {
+		if fits, err := FitsPython(tt.requires, "3.14.6"); err != nil || fits != tt.fits {
+			t.Errorf("%q: %v, %v", tt.requires, fits, err)
+		}
+	}
+	for _, bad := range []string{"3", ">=x", "~=3", ">=3.*", ">= 3 < 4"} {
+		if _, err := FitsPython(bad, "3.14.6"); err == nil {
+			t.Errorf("%q is taken", bad)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (q question) whatever() question {
 
 // answers are what the user has said in a session, who is asked one question at a time.
 type answers struct {
-	asking chan struct{} // holds one token; whoever has it asks
+	asking chan struct{} // a semaphore of one: its holder asks
 
 	mu       sync.Mutex
 	approved map[question]bool // for the session

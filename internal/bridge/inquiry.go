@@ -147,8 +147,8 @@ func (r *run) refuses(server, wanted, why string) {
 	r.tellOnce(fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why))
 }
 
-// inquire has the run's client answer. What its user may have to do comes in turn with the questions about calls,
-// counts as one of them, and has as much time.
+// inquire has the run's client answer. What its user may have to do waits for the questions about calls, counts as one
+// of them, and has the same timeout.
 func (u *underWay) inquire(
 	ctx context.Context, server, tool string, request inquiry.Request,
 ) (inquiry.Response, error) {
@@ -183,7 +183,7 @@ func (u *underWay) inquire(
 	return nil, err
 }
 
-// askNow has the client answer what its user may have to do something for. The caller has the turn.
+// askNow has the client answer what its user may have to do something for. The caller holds the semaphore of questions.
 func (u *underWay) askNow(
 	ctx context.Context, server, tool string, request inquiry.Request,
 ) (response inquiry.Response, err error) {

@@ -32,7 +32,7 @@ type live struct {
 	gate    *gate
 	backlog *backlog
 	ids     atomic.Int64
-	reading chan struct{} // holds one token; whoever has it reads the guest's input
+	reading chan struct{} // a semaphore of one: its holder reads the guest's input
 
 	leaves bool              // it has a sandbox.OutDir. This and the next two are of who has locked the session
 	news   bool              // something in there is new, as the guest says
@@ -219,11 +219,11 @@ func (l *live) handle(m guest.Message) error {
 	return nil // an unknown notification is ignored
 }
 
-// longText is how many bytes keep a processor busy for longer than it takes to have a turn at that.
+// longText is the size from which decoding takes a processor longer than the fair queue for it does.
 const longText = 64 << 10
 
-// decode waits for the guest's turn to have so many bytes be read, where they are many: sessions take turns at that,
-// and one processor is left to all else. Whoever has the turn waits for nothing until done.
+// decode enters the fair queue for decoding so many bytes, where they are many: it leaves one processor to all else.
+// The caller must not block until it has called done.
 func (l *live) decode(size int) (done func()) {
 	if size <= longText {
 		return func() {}

@@ -19,7 +19,7 @@ import (
 type session struct {
 	bridge *Bridge
 	name   string
-	lock   chan struct{} // holds one token; whoever has it may run
+	lock   chan struct{} // a semaphore of one: its holder may run
 
 	answers *answers
 

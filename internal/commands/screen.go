@@ -16,7 +16,7 @@ import (
 // screen is what a program's output, codemode's messages and codemode's questions share. While a question stands
 // nothing else is written, so a program that prints waits.
 type screen struct {
-	lock  chan struct{} // holds one token; whoever has it writes
+	lock  chan struct{} // a semaphore of one: its holder writes
 	outs  []io.Writer
 	moded bool // modes of a terminal may have been set; who has the lock may look
 }

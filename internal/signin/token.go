@@ -203,7 +203,7 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 	return body, nil
 }
 
-// plainly is an error without the address that was asked: in it there may be what is nobody's business.
+// plainly is an error without the address that was asked, which may have secrets in it.
 func plainly(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

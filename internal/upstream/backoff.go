@@ -16,7 +16,7 @@ type failures struct {
 const (
 	maxPause = 30 * time.Second
 
-	// steady is how long a server must have run for its end to be nobody's habit.
+	// steady is how long a server must have run for its end not to count as one of several in a row.
 	steady = 30 * time.Second
 
 	// patience is how long a caller is made to wait for the next try, if its own deadline allows; longer

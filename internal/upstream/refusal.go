@@ -201,8 +201,8 @@ func isAnswer(err error) bool {
 	return errors.As(err, &wire) && wire.Code != codeRejected
 }
 
-// plainly is an error without what the SDK and the HTTP client put around it: which of their steps failed is nobody's
-// concern.
+// plainly is an error without what the SDK and the HTTP client put around it, which names steps that mean nothing to a
+// user.
 func plainly(err error) error {
 	var refused *refusedError
 	var address *url.Error

@@ -28,7 +28,7 @@ func init() {
 // watch waits for the end of the guest, or of codemode, which after the grace is the guest's end, and looks at the
 // guest's memory meanwhile if it is told to. An error leaves the guest alive.
 func watch(grace time.Duration) error {
-	// What codemode's own parent left open is nobody's to hold.
+	// Descriptors that codemode has inherited must not be kept open by this process.
 	_ = unix.CloseRange(codemodeFD+1, 1<<31-1, 0)
 	var dog *watchdog.Watch
 	var look, end time.Time // when to look next, and when to end the guest; zero is never

@@ -43,7 +43,7 @@ func TestRunCases(t *testing.T) {
 		}},
 		{"case 13 the value of a last expression", []string{
 			"1+1", "result: 2",
-			"class Frame:\n def __repr__(self): return 'a  b\\n1  2'\nFrame()", "result: a  b\n1  2",
+			"class Frame:\n def __repr__(self): return 'a  b\\n1  2'\nFrame()", "result:\na  b\n1  2",
 			"None", "success",
 			"y = 5", "success",
 			"y;", "success",

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -12,15 +13,22 @@ import (
 	"codemode/internal/packages/packagestest"
 )
 
-// fakeIndex is an index of packages on loopback, whose address it writes to FILE; it ends by a signal.
+// fakeIndex is an index of packages on loopback, whose address it writes to FILE; it ends by a signal. A shared object
+// is a package, too, for every Python with the stable ABI.
 func fakeIndex(args []string) int {
-	if len(args) != 1 {
-		fmt.Fprintln(os.Stderr, "usage: fakeindex FILE")
+	if len(args) != 1 && len(args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: fakeindex FILE [SHARED-OBJECT]")
 		return 2
 	}
 	x := newIndex()
 	defer x.Close()
-	err := os.WriteFile(args[0]+".new", []byte(x.URL()+"\n"), 0o600)
+	var err error
+	if len(args) == 2 {
+		err = addCompiled(x, args[1])
+	}
+	if err == nil {
+		err = os.WriteFile(args[0]+".new", []byte(x.URL()+"\n"), 0o600)
+	}
 	if err == nil {
 		err = os.Rename(args[0]+".new", args[0])
 	}
@@ -32,6 +40,16 @@ func fakeIndex(args []string) int {
 	signal.Notify(ended, os.Interrupt, syscall.SIGTERM)
 	<-ended
 	return 0
+}
+
+func addCompiled(x *packagestest.Index, object string) error {
+	content, err := os.ReadFile(object)
+	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	x.Add(packagestest.Wheel{
+		Name: "compiled", Version: "1.0", Tag: "cp39-abi3-linux_" + machine,
+		Files: map[string]string{"compiled.abi3.so": string(content)},
+	})
+	return err
 }
 
 // newIndex is an index of sound packages, which stand for pandas and its like, and of broken ones.

@@ -440,10 +440,13 @@ func (t *tenancy) layer(ctx context.Context, s *packages.Store, l *packages.Lock
 	}
 	p, there := s.Layer(l, abi)
 	if !there {
+		again := "to have them again: codemode packages verify"
+		if other := t.config.Sandbox.Python; other != "" {
+			again = "to have them for this Python instead: codemode packages update --python " + hint.Word(other)
+		}
 		return p, hint.New(
 			fmt.Sprintf("the packages of tenant %q are not there for Python's ABI %s, so code runs without them",
-				t.config.Tenant, abi),
-			"to have them again: codemode packages verify, or codemode packages update for another Python",
+				t.config.Tenant, abi), again,
 		)
 	}
 	return p, nil

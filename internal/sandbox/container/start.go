@@ -204,7 +204,7 @@ func (r *Runtime) fits(packages sandbox.Packages, version string) error {
 	}
 	return &sandbox.PackagesError{Runtime: r.name, Has: has, Want: packages.ABI, Remedy: []string{
 		"use an image of the same Python (sandbox.image), or --runtime native",
-		"to do without them: codemode packages remove --all",
+		"to do without them: --tenant, and one that has no packages",
 	}}
 }
 

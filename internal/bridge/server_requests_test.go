@@ -126,8 +126,11 @@ func TestRequestIsWrittenDown(t *testing.T) {
 // TestResourcesInCode is about what code gets: the values of docs/guide/resources.md, over stdio and by URL.
 func TestResourcesInCode(t *testing.T) {
 	site := httptest.NewServer(fakemcp.Handler("-resources"))
-	t.Cleanup(site.Close)
 	k := newKit(t, nil, fake("fake", "-resources", "-pages", "2"), config.Server{Name: "far", URL: site.URL + "/mcp"})
+	t.Cleanup(func() { // before the kit looks for what is left: its sockets are this process's, too
+		site.CloseClientConnections()
+		site.Close()
+	})
 	for _, server := range []string{"mcp_fake", "mcp_far"} {
 		for code, result := range map[string]string{
 			"[r.name for r in await mcp_fake.resources.list()]":                           "['blob', 'dir', 'json', 'none', 'text']",

@@ -15,10 +15,13 @@ import (
 func TestSubscribeInCode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "seen")
 	site := httptest.NewServer(fakemcp.Handler("-resources", "-subscriptions", file+".far"))
-	t.Cleanup(site.Close)
 	k := newKit(t, func(o *Options) { o.Config.Policy.Deny = []string{"denied.resources/subscribe"} },
 		fake("fake", "-resources", "-subscriptions", file), config.Server{Name: "far", URL: site.URL + "/stateless"},
 		fake("denied", "-resources", "-subscriptions", file+".denied"), fake("mute", "-resources"))
+	t.Cleanup(func() { // before the kit looks for what is left: its sockets are this process's, too
+		site.CloseClientConnections()
+		site.Close()
+	})
 	for _, server := range []string{"mcp_fake", "mcp_far"} {
 		got := k.text(strings.ReplaceAll(`
 async with mcp_fake.resources.subscribe('fake://text') as updates:

@@ -68,7 +68,7 @@ func (t *terminal) askAdding(ctx context.Context, q bridge.Question) (answer bri
 		verb = "look up"
 	}
 	err = t.put(ctx, "the program "+strings.Join(lines, "\n"), func(word string) error {
-		fmt.Fprintf(t.out, "codemode: %s %s?\nType %s to allow it, or no: ", verb, oneLine(q.Added()), word)
+		t.say(fmt.Sprintf("codemode: %s %s?\nType %s to allow it, or no: ", verb, oneLine(q.Added()), word))
 		text, err := typedLine(ctx, t.in)
 		if err == nil && text == word {
 			answer = bridge.Once
@@ -95,11 +95,21 @@ func (t *terminal) put(ctx context.Context, text string, answered func(word stri
 	if err != nil {
 		rows = 100
 	}
-	fmt.Fprintf(t.out, "%scodemode: question: %s\n", t.screen.fresh(rows), text)
+	fmt.Fprint(t.out, t.screen.fresh(rows))
+	t.say("codemode: question: " + text + "\n")
 	if err := discardTyped(t.in, t.out); err != nil {
 		return fmt.Errorf("the user is not asked: what was typed before cannot be discarded: %w", err)
 	}
 	return answered(words[rand.IntN(len(words))])
+}
+
+// say writes a text, broken between words.
+func (t *terminal) say(text string) {
+	columns, _, err := term.GetSize(int(t.out.Fd()))
+	if err != nil {
+		columns = 0
+	}
+	fmt.Fprint(t.out, folded(text, columns))
 }
 
 // words are those that a yes is said with.
@@ -115,10 +125,9 @@ const maxWrong = 3
 
 // answer reads what is typed. The name stands beside the word, at the end of what may be longer than the screen.
 func (t *terminal) answer(ctx context.Context, name, word string) (bridge.Answer, error) {
-	fmt.Fprintf(
-		t.out, "codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word,
-		word,
-	)
+	t.say(fmt.Sprintf(
+		"codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word, word,
+	))
 	for range maxWrong {
 		text, err := typedLine(ctx, t.in)
 		switch {
@@ -135,7 +144,7 @@ func (t *terminal) answer(ctx context.Context, name, word string) (bridge.Answer
 		case text == "", text == "n", text == "no":
 			return bridge.No, nil
 		}
-		fmt.Fprintf(t.out, "%s is no answer to call %s: %s, all %s or no? ", oneLine(quote(text)), name, word, word)
+		t.say(fmt.Sprintf("%s is no answer to call %s: %s, all %s or no? ", oneLine(quote(text)), name, word, word))
 	}
 	fmt.Fprintln(t.out)
 	return bridge.No, nil

@@ -53,13 +53,12 @@ var aboutKept = map[string]string{
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
 	"artifacts":      "files that code has left",
 	"approvals.json": "approvals of projects' servers", "history": "what was typed into repl",
-	"secrets.json": "secrets that entries refer to", "secrets.lock": "held while secrets are changed",
-	"keyring.id": "names the key in the keyring", "keyring.lock": "held while that key is made",
-	"disk.lock": "held while room on disk is made",
-	"packages":  "wheels, and what is made of them", "pylock": "which packages code can import",
+	"secrets.json": "secrets that entries refer to",
+	"keyring.id":   "names the key in the keyring",
+	"packages":     "wheels, and what is made of them", "pylock": "which packages code can import",
 }
 
-// kept is what there is, the cache first.
+// kept is what there is, the cache first. Locks keep nothing, and one that is removed while it is held is none.
 func kept(paths config.Paths) (list []keptThing) {
 	add := func(name, path string, cache bool) {
 		if size, err := sizeOf(path); err == nil {
@@ -105,7 +104,7 @@ func inside(dir string) (paths []string) {
 	}
 	entries, _ := os.ReadDir(dir) // what is not there keeps nothing
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") {
+		if !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), ".lock") {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}

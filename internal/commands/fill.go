@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"codemode/internal/inquiry"
 
@@ -43,21 +42,12 @@ func (t *terminal) barred(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// barredLines folds a text at a number of columns, of which whatever is not ASCII may take two.
+// barredLines folds a text at a number of columns.
 func barredLines(text string, columns int) (lines []string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		folded, taken := "| ", 0
-		for _, r := range oneLine(line) {
-			width := 1
-			if r >= utf8.RuneSelf {
-				width = 2
-			}
-			if taken += width; taken > columns {
-				lines, folded, taken = append(lines, folded), "| ", width
-			}
-			folded += string(r)
+		for _, folded := range foldWords(oneLine(line), columns, true) {
+			lines = append(lines, "| "+folded)
 		}
-		lines = append(lines, folded)
 	}
 	return lines
 }
@@ -69,7 +59,7 @@ func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bo
 		fmt.Fprintf(t.out, "It wants you to open this, at your own risk:\n  %s\n", oneLine(q.URL))
 		what = "say that you have opened it"
 	}
-	fmt.Fprintf(t.out, "codemode: answer the server?\nType %s to %s, or no: ", word, what)
+	t.say(fmt.Sprintf("codemode: answer the server?\nType %s to %s, or no: ", word, what))
 	for range maxWrong {
 		switch typed, err := typedLine(ctx, t.in); {
 		case err != nil:
@@ -79,7 +69,7 @@ func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bo
 		case typed == "", typed == "n", typed == "no":
 			return false, nil
 		default:
-			fmt.Fprintf(t.out, "%s is no answer: %s or no? ", oneLine(quote(typed)), word)
+			t.say(fmt.Sprintf("%s is no answer: %s or no? ", oneLine(quote(typed)), word))
 		}
 	}
 	fmt.Fprintln(t.out)

@@ -219,7 +219,7 @@ func fit(widths []int, room int) {
 
 // wrap breaks a text between its words into lines that have room behind an indent; the first is not indented itself.
 func (p sheet) wrap(indent int, text, colour string) string {
-	room := max(p.width-indent-1, 20)
+	room := max(p.width-indent-1, 16)
 	var lines []string
 	line := ""
 	for _, word := range strings.Split(oneLine(text), " ") {

@@ -180,7 +180,11 @@ func (u *ui) put(from io.Reader, question string, answers ...string) string {
 	for range maxWrong {
 		u.mu.Lock()
 		u.clear()
-		fmt.Fprintf(u.out, "codemode: %s%s ", wrong, oneLine(question))
+		columns := 0
+		if f, ok := u.out.(*os.File); ok {
+			columns, _, _ = term.GetSize(int(f.Fd()))
+		}
+		fmt.Fprint(u.out, folded(fmt.Sprintf("codemode: %s%s ", wrong, oneLine(question)), columns))
 		u.mu.Unlock()
 		answer := strings.ToLower(strings.TrimSpace(typed(from)))
 		if answer == "" || slices.Contains(answers, answer) {

@@ -93,7 +93,7 @@ func TestUntrustedCacheIsNotUsed(t *testing.T) {
 			case "python/interpreters":
 				_, err = Source{CacheDir: cache}.inspect(t.Context(), os.Args[0])
 			default:
-				err = stub(filepath.Join(cache, "python"), func(string) error { return used }).ensure(t.Context())
+				err = stub(filepath.Join(cache, "python"), failing(used)).ensure(t.Context())
 			}
 			wantUntrusted(t, err, dir, "can be written by others")
 		})

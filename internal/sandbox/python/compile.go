@@ -79,7 +79,7 @@ func compileTree(ctx context.Context, exe, dir, shown string, step func(done, to
 
 // compileFiles has one interpreter process compile the files it takes from todo.
 func compileFiles(ctx context.Context, exe, dir, shown string, todo <-chan string, done chan<- struct{}) error {
-	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-c", compileScript)
+	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-B", "-c", compileScript)
 	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

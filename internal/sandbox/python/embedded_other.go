@@ -11,8 +11,8 @@ import (
 // 40 MB smaller.
 const embeddedRelease = ""
 
-func extractEmbedded(string) error {
-	return fmt.Errorf("codemode for %s/%s carries no python", runtime.GOOS, runtime.GOARCH)
+func embeddedFiles() ([]file, error) {
+	return nil, fmt.Errorf("codemode for %s/%s carries no python", runtime.GOOS, runtime.GOARCH)
 }
 
 func syncTree(string) error { return nil }

@@ -6,12 +6,18 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // unneeded is what no guest needs of the embedded distribution, as patterns of paths in it: installers,
@@ -27,61 +33,93 @@ var unneeded = []string{
 	"lib/python*/lib-dynload/_*test*", "lib/python*/lib-dynload/_tkinter*", "lib/python*/lib-dynload/xx*",
 }
 
-const (
-	unpackedSize = 151e6           // bytes of the whole distribution; only for showing progress
-	showEvery    = time.Second / 5 // how often progress is shown
-	unpackShare  = 60              // percent of the time that unpacking takes; compiling takes the rest
-)
+const showEvery = time.Second / 5 // how often progress is shown
 
-// fill makes a whole distribution in dir, which does not exist yet: unpacked, pruned, byte-compiled,
-// durable and, last, marked.
+// A file is one of a distribution.
+type file struct {
+	name       string // its path in the distribution, with slashes
+	size       int64
+	executable bool
+	link       string // what it leads to, beside it; empty unless it is a symbolic link
+	open       func() (io.ReadCloser, error)
+}
+
+// fill makes a whole distribution in dir, which does not exist yet: written, durable and, last, marked.
 func (d distribution) fill(ctx context.Context, dir string) error {
-	err := d.unpack(ctx, dir)
+	files, err := d.files()
+	if err != nil {
+		return err
+	}
+	lines, err := makeFolders(dir, files)
+	if err != nil {
+		return err
+	}
+	written, err := d.write(ctx, dir, files)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	if err != nil {
 		return err
 	}
-	if err := prune(dir); err != nil {
-		return err
-	}
-	err = compileTree(ctx, embeddedExe(dir), dir, embeddedDir, func(done, total int) {
-		d.progress(unpackShare+(100-unpackShare)*done/total, 100, "compiling python")
-	})
-	if err != nil {
-		return err
-	}
-	if err := openModes(dir); err != nil {
-		return err
-	}
-	sum, err := listing(dir)
-	if err != nil {
-		return err
-	}
-	if cause := context.Cause(ctx); cause != nil { // writing to disk may take as long as all the rest
-		return cause
-	}
 	if err := syncTree(dir); err != nil {
 		return fmt.Errorf("writing %q to disk: %w", dir, err)
 	}
-	return os.WriteFile(filepath.Join(dir, markerName), []byte(sum), 0o644)
+	return os.WriteFile(filepath.Join(dir, markerName), []byte(digest(append(lines, written...))), 0o644)
 }
 
-// unpack extracts the distribution to dir, and shows how far it is by the bytes that have arrived. What extracts knows
-// no context: when that ends, the directory is taken from under it, and the next file it opens is its last.
-func (d distribution) unpack(ctx context.Context, dir string) error {
-	barred := make(chan struct{})
-	finished := context.AfterFunc(ctx, func() {
-		defer close(barred)
-		bar(dir)
-	})
-	defer func() {
-		if !finished() {
-			<-barred
+// makeFolders makes dir and the folders that files are in, and returns their lines of the digest.
+func makeFolders(dir string, files []file) (lines []string, err error) {
+	folders := []string{"."}
+	for _, f := range files {
+		for parent := filepath.Dir(f.name); parent != "."; parent = filepath.Dir(parent) {
+			folders = append(folders, parent)
 		}
-	}()
-	stop := make(chan struct{})
+	}
+	slices.Sort(folders) // parents come first
+	for _, name := range slices.Compact(folders) {
+		path := filepath.Join(dir, name)
+		if err := os.Mkdir(path, openMode); err != nil {
+			return nil, err
+		}
+		if err := os.Chmod(path, openMode); err != nil { // whatever the umask
+			return nil, err
+		}
+		if name != "." {
+			lines = append(lines, line(name, fs.ModeDir|openMode, 0, 0))
+		}
+	}
+	return lines, nil
+}
+
+// write writes the files below dir, the largest first and several at once, shows how far that is, and returns their
+// lines of the digest.
+func (d distribution) write(ctx context.Context, dir string, files []file) ([]string, error) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return int(b.size - a.size) })
+	var total int64
+	for _, f := range files {
+		total += f.size
+	}
+	p := &counter{ctx: ctx}
+	defer d.show(p, total)()
+	lines := make([]string, len(files))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(runtime.GOMAXPROCS(0), 4))
+	for i, f := range files {
+		g.Go(func() (err error) {
+			if gctx.Err() == nil {
+				lines[i], err = f.write(dir, p)
+			}
+			return err
+		})
+	}
+	return lines, g.Wait()
+}
+
+// show tells at intervals how many of total bytes are written, until the function it returns is called.
+func (d distribution) show(p *counter, total int64) (stop func()) {
+	const what = "unpacking python"
+	d.progress(0, 100, what)
+	done := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		tick := time.NewTicker(showEvery)
@@ -89,57 +127,61 @@ func (d distribution) unpack(ctx context.Context, dir string) error {
 		for {
 			select {
 			case <-tick.C:
-				d.progress(int(min(1, float64(treeSize(dir))/unpackedSize)*unpackShare), 100, "unpacking python")
-			case <-stop:
+				d.progress(int(p.written.Load()*100/max(1, total)), 100, what)
+			case <-done:
 				return
 			}
 		}
 	})
-	defer watch.Wait()
-	defer close(stop)
-	d.progress(0, 100, "unpacking python")
-	return d.extract(dir)
-}
-
-// bar puts a file in a directory's place, in which nothing can be made then.
-func bar(dir string) {
-	for range barTries {
-		_ = os.Rename(dir, dir+".stopped") // beside it, where all is temporary; fails where it is not there yet
-		if f, err := os.OpenFile(dir, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-			f.Close()
-			return
-		}
-		_ = os.RemoveAll(dir + ".stopped")
+	return func() {
+		close(done)
+		watch.Wait()
 	}
 }
 
-// barTries is more often than what extracts makes a directory anew between two calls of ours.
-const barTries = 100
+// A counter counts what is written to it, until its context ends.
+type counter struct {
+	ctx     context.Context
+	written atomic.Int64
+}
 
-// prune removes what is unneeded below dir, and makes the copies of the interpreter into links again.
-func prune(dir string) error {
-	for _, pattern := range unneeded {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return err
-		}
-		for _, f := range found {
-			if err := os.RemoveAll(f); err != nil {
-				return err
-			}
-		}
+func (p *counter) Write(b []byte) (int, error) {
+	p.written.Add(int64(len(b)))
+	return len(b), context.Cause(p.ctx)
+}
+
+// write writes the file below dir and returns its line of the digest.
+func (f file) write(dir string, p *counter) (string, error) {
+	path := filepath.Join(dir, f.name)
+	if f.link != "" {
+		return line(f.name, fs.ModeSymlink|fs.ModePerm, 0, 0), os.Symlink(f.link, path)
 	}
-	exe := embeddedExe(dir)
-	for _, name := range []string{"python", "python3"} {
-		link := filepath.Join(filepath.Dir(exe), name)
-		if err := os.Remove(link); err != nil {
-			return err
-		}
-		if err := os.Symlink(filepath.Base(exe), link); err != nil {
-			return err
-		}
+	mode := fs.FileMode(0o644)
+	if f.executable {
+		mode = openMode
 	}
-	return nil
+	r, err := f.open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	sum := crc32.NewIEEE()
+	n, err := io.Copy(io.MultiWriter(w, sum, p), r)
+	switch {
+	case err != nil:
+		return "", err
+	case n != f.size:
+		return "", fmt.Errorf("%q has %d bytes in this binary, and should have %d", f.name, n, f.size)
+	}
+	if err := w.Chmod(mode); err != nil { // whatever the umask: a guest may have another user id
+		return "", err
+	}
+	return line(f.name, mode, n, sum.Sum32()), w.Close()
 }
 
 // openModes lets every user read the tree, whatever the umask: a guest may have another user id.
@@ -163,10 +205,22 @@ func openModes(dir string) error {
 // openMode is the mode of folders and programs that every guest may use.
 const openMode fs.FileMode = 0o755
 
-// listing is a digest of the names, modes and contents of everything below dir but the marker. Contents are summed
-// for what disks and cleaners do to files; nobody else can write here, see trustCache.
+// line is what a digest has of one file or folder. Contents are summed for what disks and cleaners do to files; nobody
+// else can write here, see trustCache.
+func line(name string, mode fs.FileMode, size int64, sum uint32) string {
+	return fmt.Sprintf("%v %d %08x %q\n", mode, size, sum, filepath.ToSlash(name))
+}
+
+// digest is one of lines, in whatever order they come.
+func digest(lines []string) string {
+	slices.Sort(lines)
+	h := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return hex.EncodeToString(h[:])
+}
+
+// listing is the digest of everything below dir but the marker.
 func listing(dir string) (string, error) {
-	h := sha256.New()
+	var lines []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == dir || e.Name() == markerName {
 			return err
@@ -181,22 +235,9 @@ func listing(dir string) (string, error) {
 				return err
 			}
 		}
-		sum, name := crc32.ChecksumIEEE(content), strings.TrimPrefix(path, dir)
-		fmt.Fprintf(h, "%v %d %08x %q\n", info.Mode(), len(content), sum, name)
+		name := strings.TrimPrefix(path, dir+string(filepath.Separator))
+		lines = append(lines, line(name, info.Mode(), int64(len(content)), crc32.ChecksumIEEE(content)))
 		return nil
 	})
-	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// treeSize is the size of what is below dir by now.
-func treeSize(dir string) (size int64) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		return nil // it is being written to: what is missing now counts next time
-	})
-	return size
+	return digest(lines), err
 }

@@ -1,8 +1,14 @@
 package python
 
 import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
 	"context"
 	"errors"
+	"flag"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +54,7 @@ func embeddedPython(t testing.TB) *Interpreter {
 // runOnHost runs code with py as it lies on the host, without any sandbox.
 func runOnHost(t *testing.T, py *Interpreter, code string) string {
 	t.Helper()
-	cmd := exec.Command(py.HostPath(py.Exe), "-I", "-S", "-c", code)
+	cmd := exec.Command(py.HostPath(py.Exe), "-I", "-S", "-B", "-c", code)
 	cmd.Env = []string{"LANG=C.UTF-8"}
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()
@@ -111,9 +117,7 @@ func TestEmbeddedReleaseIsGoMods(t *testing.T) {
 func TestEmbeddedSize(t *testing.T) {
 	const most = 60 << 20
 	dir := embeddedPython(t).HostPath(embeddedDir)
-	if size := treeSize(dir); size > most {
-		t.Errorf("the distribution takes %d MiB, want at most %d", size>>20, most>>20)
-	}
+	var size int64
 	filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
 			t.Fatal(err)
@@ -122,11 +126,17 @@ func TestEmbeddedSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if e.Type().IsRegular() {
+			size += info.Size()
+		}
 		if want := os.FileMode(0o444); info.Mode()&want != want || (e.IsDir() && info.Mode()&0o111 != 0o111) {
 			t.Errorf("%s: mode %v: a guest with another user id cannot read it", path, info.Mode())
 		}
 		return nil
 	})
+	if size > most {
+		t.Errorf("the distribution takes %d MiB, want at most %d", size>>20, most>>20)
+	}
 }
 
 func TestVerify(t *testing.T) {
@@ -134,7 +144,7 @@ func TestVerify(t *testing.T) {
 	if err := py.Verify(); err != nil {
 		t.Fatal(err)
 	}
-	runOnHost(t, py, "import asyncio, json, doctest") // must not write bytecode of its own
+	runOnHost(t, py, "import asyncio, json, doctest")
 	if err := py.Verify(); err != nil {
 		t.Errorf("after use: %v", err)
 	}
@@ -175,6 +185,95 @@ func TestRepair(t *testing.T) {
 	}
 	if damage, err := source.Repair(t.Context()); err != nil || damage != nil {
 		t.Errorf("afterwards there is damage %v, error %v", damage, err)
+	}
+}
+
+var fix = flag.Bool("fix", false, "write what a test would compare")
+
+// TestCompiled holds that the bytecode in the binary is what the interpreter makes of its modules. What has the
+// processor's name in its own is left to the interpreter.
+func TestCompiled(t *testing.T) {
+	py := embeddedPython(t)
+	dir := filepath.Join(t.TempDir(), "sources")
+	if err := os.CopyFS(dir, os.DirFS(py.HostPath(embeddedDir))); err != nil {
+		t.Fatal(err)
+	}
+	drop := func(pattern string) {
+		t.Helper()
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, names, err)
+		}
+		for _, name := range names {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	drop("lib/python*/_sysconfigdata_*")
+	files, err := embeddedFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.name, ".pyc") {
+			drop(f.name)
+		}
+	}
+	exe := py.HostPath(py.Exe)
+	if err := compileTree(t.Context(), exe, dir, embeddedDir, func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if *fix {
+		writeCompiled(t, dir)
+		return
+	}
+	const compare = `
+import marshal, pathlib, sys
+here, there = map(pathlib.Path, sys.argv[1:])
+names = {str(f.relative_to(here)) for f in here.rglob("*.pyc")}
+for name in sorted(names ^ {str(f.relative_to(there)) for f in there.rglob("*.pyc")}):
+    print("only on one side:", name)
+def meaning(path):
+    head, code = path.read_bytes()[:16], marshal.loads(path.read_bytes()[16:])
+    return head, code, code.co_filename
+for name in sorted(names):
+    if (there / name).exists() and meaning(here / name) != meaning(there / name):
+        print("not the same:", name)
+print(len(names) > 500)
+`
+	cmd := exec.Command(exe, "-I", "-S", "-B", "-c", compare, dir, py.HostPath(embeddedDir))
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "True\n" {
+		t.Errorf("run `go test ./internal/sandbox/python -run TestCompiled -fix` (%v):\n%s", err, out)
+	}
+}
+
+// writeCompiled makes the archive of the bytecode below dir: the same bytes whenever it is made.
+func writeCompiled(t *testing.T, dir string) {
+	t.Helper()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
+	files := os.DirFS(dir)
+	err := fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".pyc") {
+			return err
+		}
+		b, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		out, err := w.Create(path)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(b)
+		return err
+	})
+	if err := errors.Join(err, w.Close(), os.WriteFile("compiled.zip", archive.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
 	}
 }
 

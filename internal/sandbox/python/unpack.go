@@ -26,7 +26,7 @@ const (
 	markerName = ".complete"
 
 	// markerForm changes with what a marker holds.
-	markerForm = "contents"
+	markerForm = "lines"
 
 	// tempPrefix begins the names of directories that nobody may trust. They are made, renamed and
 	// removed under the lock, so whoever holds it knows that their makers are dead.
@@ -82,7 +82,7 @@ func (s Source) Repair(ctx context.Context) (damage, err error) {
 func (s Source) distribution() distribution {
 	return distribution{
 		dir:      filepath.Join(s.CacheDir, "python", embeddedVersion()+"-"+embeddedKey()),
-		extract:  extractEmbedded,
+		files:    embeddedFiles,
 		progress: s.progress,
 	}
 }
@@ -117,7 +117,7 @@ func embeddedKey() string {
 // A distribution is a Python unpacked below the cache.
 type distribution struct {
 	dir      string
-	extract  func(dir string) error // writes the distribution to an empty directory
+	files    func() ([]file, error)
 	progress func(done, total int, what string)
 }
 
@@ -207,7 +207,7 @@ func (d distribution) build(ctx context.Context, root string) error {
 		return err
 	}
 	defer tidy(root, d.dir)
-	tree := filepath.Join(tmp, "tree") // extracting leaves a lock file beside it
+	tree := filepath.Join(tmp, "tree")
 	if err := d.fill(ctx, tree); err != nil {
 		return err
 	}

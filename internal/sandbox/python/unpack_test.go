@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -55,7 +57,7 @@ func TestUnpackKilledAndConcurrent(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "compiling python"; {
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "unpacking python"; {
 	}
 	victim.Process.Kill()
 	victim.Wait()
@@ -135,15 +137,30 @@ func unpacked(t *testing.T, dir string, ago time.Duration) {
 }
 
 // stub is a distribution in root that must not be unpacked, or fails as told.
-func stub(root string, extract func(string) error) distribution {
+func stub(root string, files func() ([]file, error)) distribution {
 	progress := func(int, int, string) {}
-	return distribution{dir: filepath.Join(root, "3.14.6-current"), extract: extract, progress: progress}
+	return distribution{dir: filepath.Join(root, "3.14.6-current"), files: files, progress: progress}
 }
+
+// failing is a distribution's list that cannot be had.
+func failing(err error) func() ([]file, error) {
+	return func() ([]file, error) { return nil, err }
+}
+
+// reading is a distribution's list of one file of a byte, which is read so.
+func reading(read func(p []byte) (int, error)) func() ([]file, error) {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(iotest.OneByteReader(readerFunc(read))), nil }
+	return func() ([]file, error) { return []file{{name: "lib/file", size: 1, open: open}}, nil }
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestUnpackedIsTrustedByItsMarker(t *testing.T) {
 	root := t.TempDir()
 	asked := errors.New("unpacked again")
-	d := stub(root, func(string) error { return asked })
+	d := stub(root, failing(asked))
 	unpacked(t, d.dir, 0)
 	if err := d.ensure(t.Context()); err != nil {
 		t.Errorf("with a marker: %v", err)
@@ -162,7 +179,7 @@ func TestChangedModesAreFound(t *testing.T) {
 	asked := errors.New("unpacked again")
 	for i := range stub("", nil).vital() {
 		for _, mode := range []fs.FileMode{0o755 | fs.ModeSetuid, 0o755 | fs.ModeSetgid, 0o777, 0o644, 0} {
-			d := stub(t.TempDir(), func(string) error { return asked })
+			d := stub(t.TempDir(), failing(asked))
 			unpacked(t, d.dir, 0)
 			path := d.vital()[i]
 			if err := os.Chmod(path, mode); err != nil {
@@ -225,24 +242,22 @@ func checkEntries(t *testing.T, dir string, want ...string) {
 }
 
 func TestUnpackErrors(t *testing.T) {
-	full := func(dir string) error {
-		os.MkdirAll(dir, 0o755)
-		return &os.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC}
-	}
 	t.Run("disk full", func(t *testing.T) {
 		root := t.TempDir()
+		full := reading(func([]byte) (int, error) {
+			return 0, &os.PathError{Op: "write", Path: root, Err: syscall.ENOSPC}
+		})
 		err := stub(root, full).ensure(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), root) {
 			t.Errorf("got error %v", err)
 		}
 		checkEntries(t, root, ".lock")
 	})
-	t.Run("cancelled while unpacking", func(t *testing.T) {
+	t.Run("another size", func(t *testing.T) {
 		root := t.TempDir()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		why := errors.New("the user went away")
-		err := stub(root, func(dir string) error { cancel(why); return os.Mkdir(dir, 0o755) }).ensure(ctx)
-		if !errors.Is(err, why) {
+		short := reading(func([]byte) (int, error) { return 0, io.EOF })
+		err := stub(root, short).ensure(t.Context())
+		if err == nil || !strings.Contains(err.Error(), `"lib/file" has 0 bytes`) {
 			t.Errorf("got error %v", err)
 		}
 		checkEntries(t, root, ".lock")
@@ -251,21 +266,13 @@ func TestUnpackErrors(t *testing.T) {
 		root := t.TempDir()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("the user went away")
-		files := 0
-		endless := func(dir string) error { // as the library does it: folders as needed, and no context
-			for {
-				sub := filepath.Join(dir, "lib", fmt.Sprint(files))
-				if err := os.MkdirAll(sub, 0o755); err != nil {
-					return err
-				}
-				if err := os.WriteFile(filepath.Join(sub, "file"), []byte("x"), 0o644); err != nil {
-					return err
-				}
-				if files++; files == 10 {
-					cancel(why)
-				}
+		reads := 0
+		endless := reading(func(p []byte) (int, error) {
+			if reads++; reads == 10 {
+				cancel(why)
 			}
-		}
+			return len(p), nil
+		})
 		if err := stub(root, endless).ensure(ctx); !errors.Is(err, why) {
 			t.Errorf("got error %v", err)
 		}

@@ -48,6 +48,8 @@ func addCompiled(x *packagestest.Index, object string) error {
 	x.Add(packagestest.Wheel{
 		Name: "compiled", Version: "1.0", Tag: "cp39-abi3-linux_" + machine,
 		Files: map[string]string{"compiled.abi3.so": string(content)},
+	}, packagestest.Wheel{
+		Name: "for314", Version: "1.0", Tag: "cp314-cp314-linux_" + machine, Files: map[string]string{"for314.py": ""},
 	})
 	return err
 }

@@ -67,6 +67,9 @@ func (s *Store) makeLayer(ctx context.Context, l *Lock) error {
 		_ = os.Chtimes(p.Host, now, now)
 		return nil
 	}
+	if err := s.fitting(ctx, l); err != nil {
+		return err
+	}
 	temp, err := os.MkdirTemp(s.Cache, tempName) // what is among the layers is seen by guests, and whole
 	if err != nil {
 		return fmt.Errorf("making a layer: %w", fileerr.Cause(err))
@@ -188,6 +191,9 @@ func (s *Store) Verify(ctx context.Context, l *Lock) (damage []string, err error
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("making a folder for packages: %w", err)
 		}
+	}
+	if err := s.fitting(ctx, l); err != nil { // before anything is called lost
+		return nil, err
 	}
 	guard, err := s.guard(ctx)
 	if err != nil {

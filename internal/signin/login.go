@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -307,6 +308,7 @@ type callback struct {
 	server   *http.Server
 	address  string
 	answers  chan url.Values
+	came     atomic.Bool // the answer, which is taken once
 }
 
 // listen listens where the client is registered for, if its user has said so, and there alone.
@@ -340,22 +342,26 @@ func listen(before string) (*callback, error) {
 	return &callback{listener: l, address: address, answers: make(chan url.Values, 1)}, nil
 }
 
-// serve takes the first answer of this sign-in.
+// serve takes the first answer of this sign-in, and no other: a code that comes again may be one that was stolen.
 func (c *callback) serve(state string) {
 	c.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/callback" || r.URL.Query().Get("state") != state {
 			http.NotFound(w, r)
 			return
 		}
-		select {
-		case c.answers <- r.URL.Query():
-		default: // it came already
-		}
-		text := "codemode has the answer, and says in its terminal what came of it. This page can be closed."
-		if why := r.URL.Query().Get("error"); why != "" {
-			text = "The sign-in failed: " + why
-		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		text := "codemode has the answer, and says in its terminal what came of it. This page can be closed."
+		switch why := r.URL.Query().Get("error"); {
+		case !c.came.CompareAndSwap(false, true):
+			text = "The answer of this sign-in came already, and this one was refused. codemode says in its terminal what " +
+				"came of the first."
+			w.WriteHeader(http.StatusConflict)
+		case why != "":
+			text = "The sign-in failed: " + why
+			fallthrough
+		default:
+			c.answers <- r.URL.Query()
+		}
 		_, _ = fmt.Fprintf(w, "<!doctype html><title>codemode</title><p>%s</p>\n", html.EscapeString(text))
 	})}
 	go func() { _ = c.server.Serve(c.listener) }()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,6 +198,93 @@ func TestForeignAnswer(t *testing.T) {
 	}
 }
 
+// redirected is where an authorization server sends a browser back to, which does not go there.
+func redirected(t *testing.T, address string) *url.URL {
+	t.Helper()
+	elsewhere := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := elsewhere.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// page is what a browser shows.
+func page(t *testing.T, address string) (status int, text string) {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// TestReplayed brings an answer twice, with the same code and with another, and then the code of that sign-in to the
+// next one.
+func TestReplayed(t *testing.T) {
+	fake := fakemcp.Handler("-oauth")
+	refused := make(chan struct{}) // closed when what came again has been
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			select {
+			case <-refused:
+			case <-r.Context().Done():
+			}
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	store := &Store{Dir: t.TempDir()}
+	login := &Login{Store: store, Server: s.URL + "/mcp"}
+	var code string
+	login.Show = func(_ context.Context, address string) {
+		defer close(refused)
+		back := redirected(t, address)
+		query := back.Query()
+		code = query.Get("code")
+		if status, text := page(t, back.String()); status != http.StatusOK || !strings.Contains(text, "has the answer") {
+			t.Errorf("first: %d, %q", status, text)
+		}
+		for _, again := range []string{code, "another"} {
+			query.Set("code", again)
+			back.RawQuery = query.Encode()
+			status, text := page(t, back.String())
+			if status != http.StatusConflict || !strings.Contains(text, "came already, and this one was refused") {
+				t.Errorf("again, with the code %q: %d, %q", again, status, text)
+			}
+		}
+	}
+	first, err := login.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	login.Show = func(_ context.Context, address string) {
+		back := redirected(t, address)
+		query := back.Query()
+		query.Set("code", code)
+		back.RawQuery = query.Encode()
+		_, _ = page(t, back.String())
+	}
+	_, err = login.Run(t.Context())
+	want := fmt.Sprintf(`getting a token from %q: it answers "invalid_grant" ("that is over")`, s.URL)
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if token, err := store.Token(t.Context(), login.Server, ""); token != first.AccessToken {
+		t.Errorf("the sign-in before has become %q, %v", token, err)
+	}
+}
+
 // TestPasted signs in with a browser elsewhere, whose last address its user pastes.
 func TestPasted(t *testing.T) {
 	for text, want := range map[string]string{"": "", "https://example.com/": "no address that a sign-in ends at"} {
@@ -208,14 +296,7 @@ func TestPasted(t *testing.T) {
 				if text != "" {
 					return text, nil
 				}
-				stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-				elsewhere := &http.Client{CheckRedirect: stay}
-				resp, err := elsewhere.Get(<-address)
-				if err != nil {
-					return "", err
-				}
-				defer resp.Body.Close()
-				return " " + resp.Header.Get("Location") + "\n", nil
+				return " " + redirected(t, <-address).String() + "\n", nil
 			},
 		}
 		_, err := login.Run(t.Context())

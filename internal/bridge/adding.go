@@ -163,7 +163,7 @@ func (l *live) askAdding(ctx context.Context, r *run, kind string, about Questio
 	began := time.Now()
 	answer, err := r.req.Ask(asking, about)
 	if err != nil {
-		err = causeOf(asking, err)
+		answer, err = Unanswered, causeOf(asking, err)
 	} else if err = answer.no(); answer == Dismissed {
 		err = fmt.Errorf("%w; the user can add it: %s", err, about.command())
 	}

@@ -39,6 +39,7 @@ const (
 	ForRun     // also to later calls of the tool in the run
 	ForSession // also in the session's later runs
 	Dismissed  // no answer: the question was closed
+	Unanswered // no answer: it did not come in time, or could not
 )
 
 // An Asker asks the user. Its error is why there is no answer.
@@ -140,6 +141,8 @@ func (a Answer) no() error {
 		return nil
 	case Dismissed:
 		return errDismissed
+	case Unanswered:
+		return errUnheard
 	}
 	return errRefused
 }
@@ -165,6 +168,7 @@ var (
 	errRefused    = errors.New("the user said no")
 	errDismissed  = errors.New("the user closed the question without an answer, and is not asked again in this run")
 	errUnanswered = errors.New("the user did not answer in time")
+	errUnheard    = errors.New("the user did not answer when asked before, and is not asked again in this run")
 	errChanged    = errors.New("the server's tools have changed since it was asked for")
 	errStopping   = errors.New("the user is not asked because the run is being stopped")
 )
@@ -221,7 +225,7 @@ func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q quest
 		}
 	}
 	switch no := answer.no(); {
-	case answer == Dismissed:
+	case answer == Dismissed, answer == Unanswered:
 		return fmt.Errorf("%w; %s", no, allows(c))
 	case no != nil:
 		return no
@@ -249,7 +253,7 @@ func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string
 		Exposed:   r.req.Session == exposedSession && r.req.Code == "",
 	})
 	if err != nil {
-		return No, causeOf(ctx, err)
+		return Unanswered, causeOf(ctx, err)
 	}
 	return answer, nil
 }

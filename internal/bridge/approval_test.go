@@ -160,6 +160,7 @@ func TestAnswersHold(t *testing.T) {
 		{said: No, known: true, anew: true},
 		{said: Answer(99), known: true, anew: true},
 		{said: Dismissed, known: true, anew: true},
+		{said: Unanswered, known: true, anew: true},
 		{said: Once},
 		{said: ForRun, yes: true, known: true},
 		{said: ForSession, yes: true, known: true, laterYes: true},

@@ -32,6 +32,7 @@ func packagesCommand(env Env, ui *ui) *cli.Command {
 		Commands: []*cli.Command{
 			addPackagesCommand(env, ui), listPackagesCommand(env, ui), removePackagesCommand(env, ui),
 			updatePackagesCommand(env, ui), verifyPackagesCommand(env, ui), exportPackagesCommand(env, ui),
+			approvePackagesCommand(env, ui), revokePackagesCommand(env, ui),
 		},
 		Metadata: examples("codemode packages add pandas matplotlib", "codemode packages list"),
 		Action: func(_ context.Context, cmd *cli.Command) error {
@@ -39,7 +40,7 @@ func packagesCommand(env Env, ui *ui) *cli.Command {
 				return unknownSubcommand(cmd, cmd.Args().First())
 			}
 			return &usageError{
-				"packages what?", []string{"there are: codemode packages add, export, list, remove, update, verify"},
+				"packages what?", []string{"there are: codemode packages add, approve, export, list, remove, revoke, update, verify"},
 			}
 		},
 	}
@@ -212,6 +213,11 @@ func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) pac
 	return w
 }
 
+var errNoPackagesHere = hint.New(
+	"packages are chosen and compiled in the native runtime, which Linux alone has; nothing was added",
+	"a container's image can have them (sandbox.image)",
+)
+
 // changePackages is add, of what is asked, and update, of what is named. What another codemode changes meanwhile is
 // looked at again.
 func changePackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, asked, update []string) error {
@@ -224,8 +230,7 @@ func changePackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, aske
 		return err
 	}
 	if python.Carries() == "" {
-		return hint.New("packages are chosen and compiled in the native runtime, which Linux alone has; nothing was added",
-			"a container's image can have them (sandbox.image)")
+		return errNoPackagesHere
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()

@@ -60,7 +60,10 @@ func (a *packageAdder) read() (*packages.Store, *packages.Lock, error) {
 		return nil, nil, err
 	}
 	s.Progress = nil // the terminal is the question's, and a client's log has no use for it
-	old, err := s.Lock()
+	old, ofProject, _, err := a.tenancy.lock(s)
+	if err == nil && ofProject {
+		err = errors.New("in this project its lock says what can be imported (.codemode/pylock.toml), and nothing is added")
+	}
 	return s, old, err
 }
 

@@ -69,12 +69,19 @@ func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, erro
 			p.Layers = layers
 			return p, nil
 		}
-		lock, err := s.Lock()
+		lock, ofProject, unapproved, err := t.lock(s)
 		if err != nil {
 			return sandbox.Packages{Layers: layers}, err
 		}
 		p, err := t.layer(ctx, s, lock)
+		if err != nil && ofProject {
+			err = hint.New("the packages of the project's lock are not there for this Python, so code runs without them",
+				"to have them again: codemode packages approve")
+		}
 		p.Layers = layers
+		if unapproved != nil {
+			err = unapproved
+		}
 		return p, err
 	}
 }
@@ -83,7 +90,7 @@ func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, erro
 // the interpreter has of its own.
 func (t *tenancy) importable(ctx context.Context, ui *ui) (names []string, err error) {
 	if s, err := t.packageStore(ui); err == nil {
-		if lock, err := s.Lock(); err == nil { // of one that cannot be read, whoever starts code is told
+		if lock, _, _, err := t.lock(s); err == nil { // of one that cannot be read, whoever starts code is told
 			for _, asked := range []bool{true, false} {
 				for _, p := range lock.Packages {
 					if lock.Wants(p.Name) == asked {
@@ -119,7 +126,7 @@ func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head pa
 	if err != nil {
 		return err
 	}
-	has, err := s.Lock()
+	has, _, _, err := t.lock(s)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type Store struct {
 
 const (
 	lockName  = "pylock.toml"
-	withDir   = "with" // the locks of what single programs need, by a hash of that
+	withDir   = "with" // the locks of what single programs need, by a hash of that, and of projects, by their own
 	guardName = ".lock"
 	tempName  = ".tmp-"
 
@@ -56,8 +56,10 @@ var ErrChanged = errors.New("another codemode has changed the packages meanwhile
 func (s *Store) Lock() (*Lock, error) { return s.readLock(filepath.Join(s.State, lockName)) }
 
 // WithLock is the lock of what a program needs, if it was made once.
-func (s *Store) WithLock(w Wish) (*Lock, error) {
-	file := s.withFile(w)
+func (s *Store) WithLock(w Wish) (*Lock, error) { return s.readUsed(s.withFile(w)) }
+
+// readUsed reads a lock that is kept as long as it is used.
+func (s *Store) readUsed(file string) (*Lock, error) {
 	lock, err := s.readLock(file)
 	if err == nil && len(lock.Packages) > 0 {
 		now := time.Now()

@@ -139,14 +139,14 @@ func (s *Store) name(temp string, a Artifact) error {
 		return err
 	}
 	for try := 0; ; try++ {
-		if err := os.MkdirAll(filepath.Join(s.dir, a.ID), 0o700); err != nil {
-			return err
+		err := os.MkdirAll(filepath.Join(s.dir, a.ID), 0o700)
+		if err == nil {
+			err = os.Rename(temp, s.content(a))
 		}
-		err := os.Rename(temp, s.content(a))
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // which one that goes just then is told as
 			return err
 		}
 		if _, gone := os.Lstat(temp); gone != nil || try == 3 {

@@ -16,8 +16,8 @@ func approvePackagesCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
 		Name:  "approve",
 		Usage: "have the packages of this project's lock",
-		Description: "The lock is .codemode/pylock.toml. Its packages are looked for where packages add\n" +
-			"looks, held against its hashes, and then what code in this project can import.",
+		Description: "The lock is .codemode/pylock.toml. Its packages are looked for where packages\n" +
+			"add looks, and held against its hashes; code in this project has these alone.",
 		Flags:    append([]cli.Flag{yesFlag()}, append(settingFlags("index", "python", "tenant"), configFlag())...),
 		Metadata: examples("codemode packages approve"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {

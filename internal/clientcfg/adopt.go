@@ -43,9 +43,20 @@ func entryTexts(s config.Server) []string {
 	return texts
 }
 
-// refs are the references in an entry.
-func refs(s config.Server) (list []Ref) {
-	for _, text := range entryTexts(s) {
+// refs are the references in an entry that matter to its start.
+func refs(s config.Server) []Ref { return refsIn(s, entryTexts(s)) }
+
+// allRefs are those of its sign-in, too.
+func allRefs(s config.Server) []Ref {
+	texts := entryTexts(s)
+	if s.OAuth != nil {
+		texts = append(append(texts, s.OAuth.ClientID, s.OAuth.Secret), s.OAuth.Scopes...)
+	}
+	return refsIn(s, texts)
+}
+
+func refsIn(s config.Server, texts []string) (list []Ref) {
+	for _, text := range texts {
 		d := s.Dialect
 		if of, _ := d.Client(); of == config.DialectLeadingDollar && !strings.HasPrefix(text, "$") {
 			d = d.Literal()
@@ -61,7 +72,7 @@ func refs(s config.Server) (list []Ref) {
 // Variables are the variables of the environment that an entry refers to.
 func Variables(s config.Server) []string {
 	var names []string
-	for _, r := range refs(s) {
+	for _, r := range allRefs(s) {
 		if r.Variable != "" {
 			names = append(names, r.Variable)
 		}
@@ -73,7 +84,7 @@ func Variables(s config.Server) []string {
 
 // SecretNames are the secrets of codemode's own that an entry refers to.
 func SecretNames(s config.Server) (names []string) {
-	for _, r := range refs(s) {
+	for _, r := range allRefs(s) {
 		if r.Secret != "" {
 			names = append(names, r.Secret)
 		}
@@ -81,10 +92,21 @@ func SecretNames(s config.Server) (names []string) {
 	return names
 }
 
-// Tokens are the secret values of an entry's environment and headers, by the names of these. One that refers to
+// ClientSecret is the name of the secret of the client that an entry names for its sign-ins, however it is written.
+const ClientSecret = "clientSecret"
+
+// IsClientSecret says whether entries call that so.
+func IsClientSecret(name string) bool {
+	return slices.Contains(clientSecrets, name) || slices.Contains(flatClientSecrets, name)
+}
+
+// Tokens are the secret values of an entry's environment, headers and sign-in, by the names of these. One that refers to
 // something is none: it stands elsewhere already.
 func Tokens(s config.Server) map[string]string {
 	tokens := map[string]string{}
+	if s.OAuth != nil && s.OAuth.Secret != "" && len(refsIn(s, []string{s.OAuth.Secret})) == 0 {
+		tokens[ClientSecret] = s.OAuth.Secret
+	}
 	f := finderOf(s.Dialect)
 	for _, table := range []map[string]string{s.Env, s.Headers} {
 		for name, shown := range f.Table(table) {
@@ -119,7 +141,7 @@ func WithSecrets(e Entry, secret func(name string) (string, error)) Entry {
 // Bound says why an entry of the user's means something only in the file it is in, or nothing.
 func Bound(e Entry) string {
 	s := e.Server
-	for _, r := range refs(s) {
+	for _, r := range allRefs(s) {
 		switch {
 		case r.Asks != "":
 			text := r.Text

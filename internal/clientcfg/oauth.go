@@ -21,10 +21,10 @@ func oauth(r *fields) *config.OAuth {
 	}
 	for i, n := range from {
 		at := &fields{entry: n}
-		ids, secrets := []string{"oauthClientId"}, []string{"oauthClientSecret"}
+		ids, secrets := []string{"oauthClientId"}, flatClientSecrets
 		if i > 0 {
 			ids = []string{"clientId", "client_id", "CLIENT_ID"}
-			secrets = []string{"clientSecret", "client_secret", "CLIENT_SECRET"}
+			secrets = clientSecrets
 			o.CallbackPort = at.port("callbackPort", "callback_port")
 		}
 		if id := at.text(ids...); id != "" {
@@ -39,6 +39,12 @@ func oauth(r *fields) *config.OAuth {
 	}
 	return o
 }
+
+// What entries call the client's secret: in a table, and by itself.
+var (
+	clientSecrets     = []string{ClientSecret, "client_secret", "CLIENT_SECRET"}
+	flatClientSecrets = []string{"oauthClientSecret"}
+)
 
 // scopes are a list of texts, or one text with blanks between them.
 func (f *fields) scopes(names ...string) []string {

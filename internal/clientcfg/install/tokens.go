@@ -62,10 +62,12 @@ func (i *Installer) takeTokens(
 	entry, _ := doc.Get(top)
 	for _, at := range placesOf(entry, tokens, top) {
 		table, name := at[:len(at)-1], at[len(at)-1]
-		if i.Vault.Check(tokens[name]) != nil {
+		value, _ := doc.Get(at)
+		token, _ := value.(string)
+		if i.Vault.Check(token) != nil {
 			continue
 		}
-		s := secret{secretName(m.As+"."+name, names), tokens[name]}
+		s := secret{secretName(m.As+"."+name, names), token}
 		taken.text, err = doc.Set(table, []splice.Member{{Key: name, Value: "${secret:" + s.name + "}"}})
 		if err == nil {
 			doc, err = splice.Parse(taken.text, splice.JSONC)
@@ -85,6 +87,9 @@ func placesOf(value any, tokens map[string]string, at []string) (places [][]stri
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		here := append(slices.Clone(at), name)
 		token, is := tokens[name]
+		if !is && clientcfg.IsClientSecret(name) {
+			token, is = tokens[clientcfg.ClientSecret]
+		}
 		if text, ok := table[name].(string); ok && is && text == token {
 			places = append(places, here)
 		}

@@ -15,6 +15,7 @@ type eventBody struct {
 	lines  *lineReader
 	remote *remote
 	of     outgoing // the request whose answer comes on this stream
+	ids    bool     // its events have some, by which the SDK resumes it
 	out    []byte
 }
 
@@ -82,6 +83,9 @@ func (b *eventBody) ended(err error) error {
 	if errors.As(err, &endless) {
 		b.remote.stopFor(err)
 	}
+	if b.of.method == methodListen && !b.ids {
+		b.remote.cutOff(b.of.id)
+	}
 	return err
 }
 
@@ -98,6 +102,7 @@ func (b *eventBody) event(fields map[string]string, data string, long bool) {
 	if data == "" && b.remote.sse { // whose client reads every event as a message, and resumes nothing
 		return
 	}
+	b.ids = b.ids || fields["id"] != ""
 	var out strings.Builder
 	for _, field := range []string{"event", "id", "retry"} {
 		if value, ok := fields[field]; ok {

@@ -42,6 +42,7 @@ type topic struct {
 	uri    string
 	ready  *future[struct{}] // the server has agreed
 	listen chan error        // what came of a subscriptions/listen; it has room for one
+	cut    chan struct{}     // its stream has broken off; it has room for one
 	left   chan struct{}     // closed when nobody wants it any more
 	gone   chan struct{}     // closed when the server has been told
 	subs   map[*Subscription]bool
@@ -200,7 +201,7 @@ func (sess *session) join(ctx context.Context, uri string) (sub *Subscription, e
 			return
 		case t == nil:
 			t = &topic{
-				uri: uri, ready: newFuture[struct{}](), listen: make(chan error, 1),
+				uri: uri, ready: newFuture[struct{}](), listen: make(chan error, 1), cut: make(chan struct{}, 1),
 				left: make(chan struct{}), gone: make(chan struct{}), subs: map[*Subscription]bool{},
 			}
 			st.topics[uri] = t
@@ -236,18 +237,19 @@ func (sess *session) tend(ctx context.Context, t *topic) {
 	}
 	t.ready.resolve(struct{}{}, err)
 	if err == nil {
-		select {
-		case <-t.left:
-		case <-c.life.Done():
-			return
-		}
+		sess.keepTelling(ctx, t)
 	}
-	if err == nil || sess.speaksNewest() { // of which the SDK keeps a refused one, too
-		ctx, cancel := context.WithTimeout(c.life, stopGrace)
-		defer cancel()
-		if err := sess.client.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: t.uri}); err != nil {
-			sess.server.log.Debug("unsubscribing", "error", sess.secrets.redactor().Error(plainly(err)))
-		}
+	if c.life.Err() == nil && (err == nil || sess.speaksNewest()) { // of which the SDK keeps a refused one, too
+		sess.stopTelling(t)
+	}
+}
+
+// stopTelling tells the server that nobody is left.
+func (sess *session) stopTelling(t *topic) {
+	ctx, cancel := context.WithTimeout(sess.calls.life, stopGrace)
+	defer cancel()
+	if err := sess.client.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: t.uri}); err != nil {
+		sess.server.log.Debug("unsubscribing", "error", sess.secrets.redactor().Error(plainly(err)))
 	}
 }
 
@@ -275,63 +277,11 @@ func (sess *session) startTelling(ctx context.Context, t *topic) error {
 			return sess.callError(MethodSubscribe, err)
 		}
 		return nil
+	case <-t.cut:
+		return sess.callError(MethodSubscribe, errCut)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// listens notes which request asks the server to tell of a resource, by the newest revision: the SDK (v1.8.0) hands on
-// neither what comes of it nor its end.
-func (c *calls) listens(id int64, params []byte) {
-	uri := gjson.GetBytes(params, "notifications.resourceSubscriptions.0").String()
-	c.update(func(st *callsState) {
-		if t := st.topics[uri]; uri != "" && t != nil {
-			st.listening[id] = t
-		}
-	})
-}
-
-// acknowledged is what a server says first on a subscriptions/listen.
-func (c *calls) acknowledged(params gjson.Result) {
-	id := params.Get(`_meta.` + strings.ReplaceAll(mcp.MetaKeySubscriptionID, ".", `\.`)).Int()
-	c.update(func(st *callsState) {
-		t := st.listening[id]
-		if t == nil {
-			return
-		}
-		err := errors.New("the server does not tell of this resource's changes")
-		for _, uri := range params.Get("notifications.resourceSubscriptions").Array() {
-			if uri.String() == t.uri {
-				err = nil
-			}
-		}
-		t.said(err)
-	})
-}
-
-// said is the answer to a subscriptions/listen, the first one.
-func (t *topic) said(err error) {
-	select {
-	case t.listen <- err:
-	default:
-	}
-}
-
-// unheard is the end of a subscriptions/listen.
-func (c *calls) unheard(env envelope) {
-	c.update(func(st *callsState) {
-		t := st.listening[env.id]
-		if t == nil {
-			return
-		}
-		delete(st.listening, env.id)
-		err := errors.New("the server has ended the subscription")
-		if env.err != "" {
-			err = wireError(env.err)
-		}
-		t.said(err)
-		t.ends(err)
-	})
 }
 
 // updated hands an update to who has subscribed to the resource, or to one that it is a part of: "this might be a

@@ -1,12 +1,19 @@
 package upstream
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
@@ -108,6 +115,106 @@ func TestSubscriptionEnds(t *testing.T) {
 	} else {
 		again.Close()
 	}
+}
+
+// cutter lets streams that tell of changes be cut off, while everything else goes on.
+type cutter struct {
+	next    http.Handler
+	refuses atomic.Int32 // to listen again: 1 with an error, 2 by an empty stream
+	cut     chan bool    // whether properly, for the next stream
+}
+
+func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if gjson.GetBytes(body, "method").String() != methodListen || !bytes.Contains(body, []byte("fake://")) {
+		c.next.ServeHTTP(w, r)
+		return
+	}
+	switch c.refuses.Load() {
+	case 2:
+		w.Header().Set("Content-Type", "text/event-stream")
+		return
+	case 1:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not now"}}`, gjson.GetBytes(body, "id").Raw)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	over, properly := make(chan struct{}), true
+	go func() {
+		defer close(over)
+		select {
+		case properly = <-c.cut:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	c.next.ServeHTTP(&quiet{w, ctx}, r.WithContext(ctx))
+	cancel()
+	if <-over; !properly {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// quiet says nothing any more once its context has ended.
+type quiet struct {
+	http.ResponseWriter
+	ctx context.Context
+}
+
+func (q *quiet) Write(p []byte) (int, error) {
+	if q.ctx.Err() != nil {
+		return 0, q.ctx.Err()
+	}
+	return q.ResponseWriter.Write(p)
+}
+
+func (q *quiet) Unwrap() http.ResponseWriter { return q.ResponseWriter }
+
+func (q *quiet) Flush() { _ = http.NewResponseController(q.ResponseWriter).Flush() }
+
+// TestSubscriptionCutOff has the stream of a subscription of the newest revision break off, properly and not, while the
+// connection goes on: the server is asked again, and who listens is told of a change, for there may have been one. A
+// server that will not tell again ends the subscription.
+func TestSubscriptionCutOff(t *testing.T) {
+	c := &cutter{next: fakemcp.Handler("-resources", "-subscriptions", filepath.Join(t.TempDir(), "log")), cut: make(chan bool)}
+	f := newPool(t, nil, newSite(t, c).at("/stateless"))
+	sub, err := f.Subscribe(t.Context(), "far", "fake://text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func() {
+		t.Helper()
+		updates, dropped, err := sub.Next(t.Context())
+		if err != nil || dropped != 0 || len(updates) != 1 || gjson.GetBytes(updates[0], "uri").String() != "fake://text" {
+			t.Fatalf("%q, %d dropped, %v", updates, dropped, err)
+		}
+	}
+	for _, properly := range []bool{true, false} {
+		c.cut <- properly
+		next()
+		if got := f.text("far", "touch", `{"uri":"fake://text","times":1}`); got != "done" {
+			t.Errorf("touch: %s", got)
+		}
+		next()
+	}
+	for how, want := range map[int32]string{
+		1: "the server has ended the subscription: not now",
+		2: "the server has broken off telling of this resource's changes; asking it again failed: ",
+	} {
+		c.refuses.Store(how)
+		c.cut <- true
+		if _, _, err := sub.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q", err, want)
+		}
+		c.refuses.Store(0)
+		if sub, err = f.Subscribe(t.Context(), "far", "fake://text"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sub.Close()
 }
 
 // TestUpdatesAreBounded is about code that does not read what it has subscribed to.

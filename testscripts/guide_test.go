@@ -1,13 +1,17 @@
 package testscripts
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -47,6 +51,51 @@ func TestGuide(t *testing.T) {
 			return err
 		},
 		Condition: condition(t, cache),
+	})
+}
+
+// gitHub is what the guide's lines from nothing to an answer are about, and their token.
+const gitHub, gitHubToken = "https://api.githubcopilot.com/mcp/", "ghp_…"
+
+// TestGitHub runs the guide's lines from nothing to an answer of GitHub's server: as they stand there, but for its address
+// and the token, which are a stand-in's.
+func TestGitHub(t *testing.T) {
+	page, err := os.ReadFile("../docs/guide/servers-by-url.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\nFrom nothing to an answer of GitHub's server:\n\n")
+	lines, _, found := strings.Cut(rest, "\n\n")
+	if n := strings.Count(lines, "\n") + 1; !found || n != 4 || strings.Count(lines, gitHub) != 1 ||
+		strings.Count(lines, gitHubToken) != 1 {
+		t.Fatalf("the guide has %d lines: %s", n, lines)
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "github"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "get_me", Description: "Who is signed in"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return nil, map[string]string{"login": "octocat"}, nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp/" || r.Header.Get("Authorization") != "Bearer ghp_octocat" {
+			http.Error(w, "Bad credentials", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(standIn.Close)
+	lines = strings.NewReplacer(gitHub, standIn.URL+"/mcp/", gitHubToken, "ghp_octocat").Replace(lines)
+	script := "[!native] skip 'needs a sandbox'\n" +
+		"exec sh -e lines\nstdout get_me\nstdout octocat\n! stdout ghp_\n! stderr ghp_\nno-orphans\n-- lines --\n" + lines + "\n"
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "github.txtar"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache := scriptCache(t)
+	testscript.Run(t, testscript.Params{
+		Dir: dir, RequireExplicitExec: true, Condition: condition(t, cache),
+		Setup: func(env *testscript.Env) error { return setup(env, cache) },
+		Cmds:  scriptCommands,
 	})
 }
 

@@ -100,8 +100,8 @@ func IsClientSecret(name string) bool {
 	return slices.Contains(clientSecrets, name) || slices.Contains(flatClientSecrets, name)
 }
 
-// Tokens are the secret values of an entry's environment, headers and sign-in, by the names of these. One that refers to
-// something is none: it stands elsewhere already.
+// Tokens are the secret values of an entry's environment, headers and sign-in, by the names of these. One that refers
+// to something is none: it stands elsewhere already.
 func Tokens(s config.Server) map[string]string {
 	tokens := map[string]string{}
 	if s.OAuth != nil && s.OAuth.Secret != "" && len(refsIn(s, []string{s.OAuth.Secret})) == 0 {

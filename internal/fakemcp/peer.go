@@ -95,6 +95,12 @@ func (p *peer) intercept(m raw) bool {
 		p.final = m.ID
 		p.mu.Unlock()
 	}
+	if call, result, mine := p.tasks.late(m); mine {
+		if call != nil {
+			p.send(raw{ID: call, Result: json.RawMessage(result)})
+		}
+		return true
+	}
 	if result, failed := p.tasks.answer(m); result+failed != "" {
 		p.send(raw{ID: m.ID, Result: json.RawMessage(result), Error: json.RawMessage(failed)})
 		return true

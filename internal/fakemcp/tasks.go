@@ -23,6 +23,7 @@ type tasks struct {
 	mu    sync.Mutex
 	polls map[string]int    // by task
 	told  map[string]string // the answers to its question, by task
+	held  json.RawMessage   // the call that is answered late
 }
 
 func newTasks(o options) *tasks {
@@ -35,7 +36,7 @@ func newTasks(o options) *tasks {
 // addLong adds the tool; what answers its calls comes before the server.
 func addLong(s *mcp.Server) {
 	type in struct {
-		How string `json:"how" jsonschema:"done, fail, cancel, ask, forever, lies, no-id, odd, empty, gone or strange"`
+		How string `json:"how" jsonschema:"done, fail, cancel, ask, forever, late, lies, no-id, odd, empty, gone or strange"`
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "long", Description: "Take long, and answer with a task"},
 		func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
@@ -76,6 +77,25 @@ func (t *tasks) answer(m raw) (result, failed string) {
 		return `{"resultType":"complete"}`, ""
 	}
 	return t.poll(id)
+}
+
+// late answers a call that goes so when its client has withdrawn it: the answer was under way. mine says whether the
+// message is about that.
+func (t *tasks) late(m raw) (call json.RawMessage, result string, mine bool) {
+	if t == nil {
+		return nil, "", false
+	}
+	p := gjson.ParseBytes(m.Params)
+	switch {
+	case m.Method == "tools/call" && p.Get("arguments.how").String() == "late":
+		t.note("tools/call late")
+		t.held = m.ID
+		return nil, "", true
+	case m.Method == "notifications/cancelled" && t.held != nil && p.Get("requestId").Raw == string(t.held):
+		call, t.held = t.held, nil
+		return call, t.state("task", "late", `"status":"working"`), true
+	}
+	return nil, "", false
 }
 
 func (t *tasks) poll(id string) (result, failed string) {

@@ -26,6 +26,7 @@ type calls struct {
 	respond func(ctx context.Context, calls []context.Context, request mcp.InputRequest) (mcp.InputResponse, error)
 	reply   func(context.Context, jsonrpc.Message) error
 	told    func(context.Context, Progress) // what a call says of its progress
+	unasked func(task string)               // has the server cancel a task that nobody has waited for
 
 	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision
 	// 2026-07-28).
@@ -56,6 +57,7 @@ type callsState struct {
 	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
 	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
 
+	left      map[int64]bool           // calls of tools that were left, which may yet be answered with a task
 	opening   map[string]chan struct{} // URLs that a user is to open, by their ids; closed when that is done
 	topics    map[string]*topic        // subscribed to, by URI
 	listening map[int64]*topic         // by the request that asks for it, of the newest revision
@@ -73,10 +75,12 @@ func (sess *session) newCalls() *calls {
 	s := sess.server
 	c := &calls{
 		log: s.log, secrets: sess.secrets.redactor, respond: s.respond,
-		told:   func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
-		broken: make(chan struct{}), done: make(chan struct{}),
+		told:    func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
+		unasked: sess.cancelTask,
+		broken:  make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
+			left:    map[int64]bool{},
 			opening: map[string]chan struct{}{}, topics: map[string]*topic{}, listening: map[int64]*topic{},
 		},
 	}
@@ -215,11 +219,42 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 		for id, r := range st.requests {
 			if r.slot == s {
 				delete(st.requests, id)
+				st.leaves(id, r.method)
 			}
 		}
 		result, err = s.result, s.err
 	})
 	return result, err
+}
+
+// maxLeft is how many calls that were left are remembered: a server need not answer one.
+const maxLeft = 1000
+
+// leaves notes a request whose answer nobody waits for. Of too many any one is forgotten.
+func (st *callsState) leaves(id int64, method string) {
+	if method != "tools/call" {
+		return
+	}
+	for old := range st.left {
+		if len(st.left) < maxLeft {
+			break
+		}
+		delete(st.left, old)
+	}
+	st.left[id] = true
+}
+
+// late looks at an answer that nobody waits for: a task that it names would go on for nobody.
+func (c *calls) late(env envelope) {
+	was := false
+	c.update(func(st *callsState) {
+		was = st.left[env.id]
+		delete(st.left, env.id)
+	})
+	if task := gjson.Get(env.result, "taskId").String(); was && task != "" &&
+		gjson.Get(env.result, "resultType").String() == "task" {
+		c.unasked(task)
+	}
 }
 
 // maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
@@ -334,6 +369,7 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 		}
 	})
 	if !ok {
+		c.late(env)
 		return nil, false
 	}
 	if c.wholeLists && req.method == "tools/list" && env.err == "" {

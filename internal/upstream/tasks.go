@@ -224,19 +224,25 @@ func (t *task) leave(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.As(err, &late) {
 		return err
 	}
-	t.calls.update(func(st *callsState) {
+	t.cancelTask(t.id)
+	return err
+}
+
+// cancelTask tells the server, unless the session has ended, that nobody waits for a task any more.
+func (sess *session) cancelTask(id string) {
+	c := sess.calls
+	c.update(func(st *callsState) {
 		if st.finished || st.broken {
 			return
 		}
-		t.calls.work.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithValue(t.calls.life, taskKey{}, t.id), stopGrace)
+		c.work.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithValue(c.life, taskKey{}, id), stopGrace)
 			defer cancel()
-			params := &taskParams{ID: t.id}
-			_, err := mcp.CallCustomMethod[*taskParams, *taskResult](ctx, t.client, "tasks/cancel", params)
+			params := &taskParams{ID: id}
+			_, err := mcp.CallCustomMethod[*taskParams, *taskResult](ctx, sess.client, "tasks/cancel", params)
 			if err != nil {
-				t.server.log.Debug("cancelling a task", "error", t.secrets.redactor().Error(plainly(err)))
+				sess.server.log.Debug("cancelling a task", "error", sess.secrets.redactor().Error(plainly(err)))
 			}
 		})
 	})
-	return err
 }

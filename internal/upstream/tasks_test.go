@@ -94,6 +94,29 @@ func TestTaskLeft(t *testing.T) {
 	}
 }
 
+// TestTaskLate leaves a call before the server has said which task it is answered with: it is told once that has come.
+func TestTaskLate(t *testing.T) {
+	server := longServers(t)["stdio"]
+	f := newPool(t, nil, server)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := f.Call(ctx, "far", "long", json.RawMessage(`{"how":"late"}`))
+		left <- err
+	}()
+	log := func() string {
+		data, _ := os.ReadFile(filepath.Join(os.Getenv("TASKS"), "stdio"))
+		return string(data)
+	}
+	f.eventually("the server has the call", func() bool { return log() == "tools/call late\n" })
+	cancel(enough)
+	if err := <-left; !errors.Is(err, enough) {
+		t.Errorf("the error is %v", err)
+	}
+	f.eventually("the server is told", func() bool { return log() == "tools/call late\ntasks/cancel late\n" })
+}
+
 // TestTaskUnending ends a task that makes progress for ever.
 func TestTaskUnending(t *testing.T) {
 	server := longServers(t)["stdio"]

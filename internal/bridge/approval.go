@@ -168,7 +168,7 @@ var (
 	errRefused    = errors.New("the user said no")
 	errDismissed  = errors.New("the user closed the question without an answer, and is not asked again in this run")
 	errUnanswered = errors.New("the user did not answer in time")
-	errUnheard    = errors.New("the user did not answer when asked before, and is not asked again in this run")
+	errUnheard    = errors.New("an earlier question got no answer, and the user is not asked again in this run")
 	errChanged    = errors.New("the server's tools have changed since it was asked for")
 	errStopping   = errors.New("the user is not asked because the run is being stopped")
 )

@@ -23,9 +23,9 @@ const ttyTime = 3 * time.Minute
 // askedFor is the word that codemode wants to be typed.
 var askedFor = regexp.MustCompile(`Type ([a-z]+) to (?:allow|fill|say)`)
 
-// tty runs a command on a terminal of its own, 24 by 80, prints all it shows, and ends as it does. Each
-// -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys, and WORD
-// is the word that was asked for last.
+// tty runs a command on a terminal of its own, 24 by 80 or of so many -columns, prints all it shows, and ends as it
+// does. Each -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys,
+// and WORD is the word that was asked for last.
 func tty(args []string) int {
 	var script []typing
 	fs := flag.NewFlagSet("tty", flag.ContinueOnError)
@@ -43,12 +43,13 @@ func tty(args []string) int {
 		)
 		return nil
 	})
+	columns := fs.Uint("columns", 80, "`N` of the terminal")
 	if fs.Parse(args) != nil || fs.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: tty [-when SEEN=TEXT]... COMMAND [ARG...]")
 		return 2
 	}
 	cmd := exec.Command(fs.Arg(0), fs.Args()[1:]...)
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(*columns)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tty:", err)
 		return 125

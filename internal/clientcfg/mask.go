@@ -28,6 +28,12 @@ func mask(f *redact.Finder, s config.Server) config.Server {
 		restrictions.Read, restrictions.Write = f.Args(restrictions.Read), f.Args(restrictions.Write)
 		s.Sandbox = &restrictions
 	}
+	if s.OAuth != nil {
+		o := *s.OAuth
+		o.ClientID, o.Scopes = f.Text(o.ClientID), f.Args(o.Scopes)
+		o.Secret = f.Table(map[string]string{ClientSecret: o.Secret})[ClientSecret]
+		s.OAuth = &o
+	}
 	if s.URL != "" && checkURL(s.Name, s.URL) != nil {
 		s.URL = f.Hide(s.URL) // it is anything but a URL
 	}

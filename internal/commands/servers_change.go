@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"codemode/internal/clientcfg"
@@ -64,6 +65,7 @@ type entryDetail struct {
 	Cwd     string               `json:"cwd,omitempty"`
 	URL     string               `json:"url,omitempty"`
 	Headers map[string]string    `json:"headers,omitempty"`
+	OAuth   *config.OAuth        `json:"oauth,omitempty"`
 	Sandbox *config.Restrictions `json:"sandbox,omitempty"`
 	Notes   []string             `json:"notes,omitempty"`
 }
@@ -73,7 +75,7 @@ func detail(e clientcfg.Entry) entryDetail {
 	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
-		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, s.Sandbox, e.Notes,
+		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, s.OAuth, s.Sandbox, e.Notes,
 	}
 }
 
@@ -132,6 +134,14 @@ func (d entryDetail) write(b *strings.Builder) {
 	row("url", d.URL)
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		row("header", name+": "+d.Headers[name])
+	}
+	if d.OAuth != nil {
+		row("client", d.OAuth.ClientID)
+		row("secret", d.OAuth.Secret)
+		row("scopes", strings.Join(d.OAuth.Scopes, " "))
+		if d.OAuth.CallbackPort != 0 {
+			row("port", strconv.Itoa(d.OAuth.CallbackPort))
+		}
 	}
 	if d.Sandbox != nil {
 		row("sandbox", restricted(d.Sandbox))

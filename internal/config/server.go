@@ -44,10 +44,10 @@ type Server struct {
 // OAuth is the client that a user has registered at the authorization server of a server by URL. Its texts may have
 // references, which are replaced when its user signs in.
 type OAuth struct {
-	ClientID     string
-	Secret       string // or a private key, in PEM
-	Scopes       []string
-	CallbackPort int // that it is registered with, on this machine; 0 is any
+	ClientID     string   `json:"clientId"`
+	Secret       string   `json:"clientSecret,omitempty"` // or a private key, in PEM
+	Scopes       []string `json:"scopes,omitempty"`
+	CallbackPort int      `json:"callbackPort,omitempty"` // that it is registered with, on this machine; 0 is any
 }
 
 // Transports of a Server.

@@ -53,7 +53,7 @@ class Subscription:
             return
         result = self._result(answer)
         self._dropped += result.get("dropped") or 0
-        self._updates.extend(update for update in result["updates"] if isinstance(update, dict))
+        self._updates.extend(update for update in result.get("updates") or () if isinstance(update, dict))
 
     def _result(self, answer):
         error = answer.get("error")

@@ -66,7 +66,11 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 		}
 	}
 	return func() {
-		policy()
+		if l.policy != nil && ctx.Err() != nil {
+			l.later(cancelRest, policy)
+		} else {
+			policy()
+		}
 		if !l.calls.Crowded(session) {
 			calls()
 			large()

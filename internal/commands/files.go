@@ -150,9 +150,9 @@ func (t *tenancy) projectRequest() (w mount.Request, ok bool) {
 		if len(folders) == 0 {
 			return w, false
 		}
-		w = mount.Request{Path: folders[len(folders)-1], Place: "files.project"}
+		w = mount.Request{Path: folders[len(folders)-1], Place: "files.project", Picked: true}
 	case f.Request.File != "" && t.agreed(f.Request):
-		w = mount.Request{Path: f.Request.Folder, Place: "files.project", Asked: true}
+		w = mount.Request{Path: f.Request.Folder, Place: "files.project", Picked: true, Asked: true}
 	default:
 		return w, false
 	}
@@ -189,8 +189,8 @@ func (t *tenancy) shownRoots() func([]string) ([]sandbox.Mount, []string) {
 // maxRoots is how many of a client's folders are looked at.
 const maxRoots = 20
 
-// roots are what code is shown of the client's folders: those that may be shown beside all else, as if the user had
-// named them. Of the others it is told why.
+// roots are what code is shown of the client's folders: those that may be shown beside all else. Of the others it is
+// told why.
 func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string) {
 	requests := t.requests()
 	if w, ok := t.projectRequest(); ok {
@@ -199,7 +199,7 @@ func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string)
 		}
 	}
 	for _, path := range paths[:min(len(paths), maxRoots)] {
-		w := mount.Request{Path: path, Name: filepath.Base(path), Asked: true}
+		w := mount.Request{Path: path, Name: filepath.Base(path), Picked: true, Asked: true}
 		if slices.ContainsFunc(requests, func(r mount.Request) bool { return r.Path == w.Path }) {
 			continue // code sees it already
 		}

@@ -44,9 +44,9 @@ func (t *tenancy) secretsIn(mounts []sandbox.Mount) (list []error) {
 		if len(ignored) > 0 {
 			list = append(list, ignoredIn(m, ignored, bare))
 		}
-		if m.Partly {
+		if m.Partly != "" {
 			list = append(list, hint.New(
-				fmt.Sprintf("code may see secrets in %q: it is too large to look through all of it", m.Host),
+				fmt.Sprintf("code may see secrets in %q: %s", m.Host, m.Partly),
 				"give code a smaller folder",
 			))
 		}

@@ -78,7 +78,7 @@ type Mount struct {
 
 	// Covered is what of a folder cannot be read there. With IsolationReduced it can.
 	Covered []Cover
-	Partly  bool // not all of the folder could be looked through for what is to be covered
+	Partly  string // why not all of the folder was looked through for that, or is covered; "" is all
 }
 
 // A Cover is a file or folder below one that a guest is given.

@@ -1,15 +1,20 @@
 package mount
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
+	"codemode/internal/fileerr"
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 )
 
@@ -47,16 +52,35 @@ const (
 )
 
 // look finds what of a folder no code is to see: files whose names are those of secrets, and what a .gitignore names,
-// in a repository that it is, or that lies in it. A folder within a repository has been named by itself. It looks at
-// names alone, at each folder before those in it, and within bounds: all tells whether it has seen everything. Somebody
-// who changes the folder meanwhile has it look elsewhere, and what it finds there is not in the folder.
-func look(dir string, most bounds) (covers []sandbox.Cover, all bool) {
+// in a repository that it is, or that lies in it. A folder within a repository has been named by itself, but for one
+// that was picked: there they count without a repository too, and those above up to the repository's top; one that
+// they name is an error. It looks at names alone, at each folder before those in it, and within bounds: partly says
+// why it has not seen everything. Somebody who changes the folder meanwhile has it look elsewhere, and what it finds
+// there is not in the folder.
+func look(dir string, picked bool, most bounds) (covers []sandbox.Cover, partly string, err error) {
 	l := looker{dir: dir, most: most}
-	l.folders = []folder{{path: "."}}
+	first := folder{path: "."}
+	if picked {
+		if first, err = l.begin(); err != nil {
+			return nil, "", err
+		}
+	}
+	l.folders = []folder{first}
 	for i := 0; i < min(len(l.folders), most.folders) && l.left(); i++ {
 		l.folder(l.folders[i])
 	}
-	all = !l.partly && l.left() && len(l.folders) <= most.folders
+	if first.path != "." {
+		for i := range l.covers {
+			l.covers[i].Path = strings.TrimPrefix(l.covers[i].Path, first.path+"/")
+		}
+	}
+	switch {
+	case l.partly != "":
+	case !l.left():
+		l.partly = fmt.Sprintf("%d files and folders or more are in it, too many to look through", most.entries)
+	case len(l.folders) > most.folders:
+		l.partly = fmt.Sprintf("more than %d folders are in it, too many to look through", most.folders)
+	}
 	// What looks like a secret comes first, where there is too much.
 	slices.SortStableFunc(l.covers, func(a, b sandbox.Cover) int {
 		if a.Ignored == b.Ignored {
@@ -68,9 +92,12 @@ func look(dir string, most bounds) (covers []sandbox.Cover, all bool) {
 		return -1
 	})
 	if len(l.covers) > most.covered {
-		return l.covers[:most.covered], false
+		l.covers = l.covers[:most.covered]
+		l.partly = cmp.Or(l.partly, fmt.Sprintf(
+			"more than %d in it look like secrets or are named by .gitignore, too many to leave out", most.covered,
+		))
 	}
-	return l.covers, all
+	return l.covers, l.partly, nil
 }
 
 // A looker looks through a folder.
@@ -82,7 +109,7 @@ type looker struct {
 	entries  int
 	patterns int
 	matches  int
-	partly   bool // something could not be looked at
+	partly   string // why something could not be looked at
 }
 
 // A folder is below the looker's, by its path in it.
@@ -98,7 +125,51 @@ type rules struct {
 	above    *rules
 }
 
+// some tells whether there is a pattern.
+func (r *rules) some() bool {
+	for ; r != nil; r = r.above {
+		if len(r.patterns) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (l *looker) at(path string) string { return filepath.Join(l.dir, filepath.FromSlash(path)) }
+
+// begin has the looker see its folder from the top of the repository that it is in, by whose rules it begins. Without
+// one its rules are its own.
+func (l *looker) begin() (folder, error) {
+	dir := l.dir
+	for top := dir; ; top = filepath.Dir(top) {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+			l.dir = top
+			break
+		}
+		if top == filepath.Dir(top) {
+			break
+		}
+	}
+	f := folder{".", &rules{base: "."}}
+	rel, err := filepath.Rel(l.dir, dir)
+	if err != nil || rel == "." {
+		return f, err
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		f.rules = l.rulesOf(f)
+		f.path = path.Join(f.path, name)
+		if l.ignored(f.rules, f.path, true) {
+			return f, hint.New("the repository that it is in ignores it, by a .gitignore or its .git/info/exclude",
+				"to show it all the same, name it: --mount "+hint.Word(dir))
+		}
+	}
+	return f, nil
+}
+
+// lack says why not everything was looked at, unless something has said so before.
+func (l *looker) lack(format string, args ...any) {
+	l.partly = cmp.Or(l.partly, fmt.Sprintf(format, args...))
+}
 
 // left tells whether more may be looked at.
 func (l *looker) left() bool {
@@ -110,12 +181,14 @@ func (l *looker) folder(f folder) {
 	dir, err := os.Open(l.at(f.path))
 	if err != nil {
 		// What its owner cannot open, no code of theirs can.
-		l.partly = l.partly || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
+		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			l.lack("%q in it cannot be looked through: %v", f.path, fileerr.Cause(err))
+		}
 		return
 	}
 	defer dir.Close()
 	f.rules = l.rulesOf(f)
-	if f.rules == nil && isLeaf(dir) {
+	if !f.rules.some() && isLeaf(dir) {
 		l.leaf(f)
 		return
 	}
@@ -126,7 +199,9 @@ func (l *looker) folder(f folder) {
 			l.entry(f, entry)
 		}
 		if err != nil {
-			l.partly = l.partly || !errors.Is(err, io.EOF)
+			if !errors.Is(err, io.EOF) {
+				l.lack("%q in it cannot be looked through: %v", f.path, fileerr.Cause(err))
+			}
 			return
 		}
 	}
@@ -162,7 +237,7 @@ func (l *looker) entry(f folder, entry fs.DirEntry) {
 // ignored tells whether the last pattern that is about a path leaves it out; those of the innermost folder come last.
 func (l *looker) ignored(r *rules, name string, dir bool) bool {
 	if l.matches > maxMatches {
-		l.partly = true
+		l.lack("its .gitignore files have too many patterns for what is in it")
 		return false
 	}
 	base := path.Base(name)
@@ -204,15 +279,22 @@ func (l *looker) read(base, name string, above *rules) *rules {
 	}
 	f, err := os.OpenFile(l.at(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		l.partly = true
+		l.lack("%q cannot be read: %v", name, fileerr.Cause(err))
 		return above
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxIgnore+1))
 	patterns := parsePatterns(data)
 	l.patterns += len(patterns)
-	if err != nil || len(data) > maxIgnore || l.patterns > maxPatterns {
-		l.partly = true
+	switch {
+	case err != nil:
+		l.lack("%q cannot be read: %v", name, fileerr.Cause(err))
+		return above
+	case len(data) > maxIgnore:
+		l.lack("%q has more than %d bytes", name, maxIgnore)
+		return above
+	case l.patterns > maxPatterns:
+		l.lack("its .gitignore files have more than %d patterns", maxPatterns)
 		return above
 	}
 	return &rules{base, patterns, above}

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -53,8 +54,8 @@ func TestCovered(t *testing.T) {
 	})
 	must(t, err)
 	for i, want := range []string{".env id_rsa sub/.env", ".env", ""} {
-		if got := strings.Join(paths(list[i].Covered), " "); got != want || list[i].Partly {
-			t.Errorf("%s: covered are %q, want %q; partly: %v", list[i].Name, got, want, list[i].Partly)
+		if got := strings.Join(paths(list[i].Covered), " "); got != want || list[i].Partly != "" {
+			t.Errorf("%s: covered are %q, want %q; partly: %q", list[i].Name, got, want, list[i].Partly)
 		}
 	}
 }
@@ -77,10 +78,54 @@ func TestIgnored(t *testing.T) {
 		"a":     ".env build/ private sub/y.log sub/z.csv x.log",
 		"a/sub": "", // it was named by itself
 	} {
-		covers, all := look(filepath.Join(dir, from), most)
-		if got := strings.Join(paths(covers), " "); got != want || !all {
-			t.Errorf("%s: covered are %q, want %q; all: %v", from, got, want, all)
+		covers, partly, err := look(filepath.Join(dir, from), false, most)
+		if got := strings.Join(paths(covers), " "); got != want || partly != "" || err != nil {
+			t.Errorf("%s: covered are %q, want %q; partly: %q, %v", from, got, want, partly, err)
 		}
+	}
+}
+
+// TestPicked: in a folder that its user has not named by itself, .gitignore files count without a repository too, as do
+// those above it up to the repository's top, and one that they name is refused.
+func TestPicked(t *testing.T) {
+	dir := realTemp(t)
+	tree(t, dir, map[string]string{
+		".gitignore":     "/beyond.txt\n*.csv\n", // above each repository's top
+		"top/.gitignore": "*.log\n/mid/sub/a.txt\n/b.txt\n/gone/*\n", "top/.git/info/exclude": "private\n",
+		"top/mid/.gitignore": "!kept.log\n/sub/c.txt\n", "top/mid/sub/.gitignore": "!c.txt\n/own/\n",
+		"top/mid/sub/x.log": "", "top/mid/sub/kept.log": "", "top/mid/sub/a.txt": "", "top/mid/sub/b.txt": "",
+		"top/mid/sub/c.txt": "", "top/mid/sub/private": "", "top/mid/sub/.env": "", "top/mid/sub/own/x": "",
+		"top/mid/sub/beyond.txt": "", "top/mid/sub/x.csv": "", "top/mid/sub/deep/own/": "", "top/mid/sub/deep/x.log": "",
+		"top/gone/sub/x": "", "top/private/x": "", "top/mid/private/deep/x": "",
+		"plain/.gitignore": "*.log\n", "plain/x.log": "", "plain/sub/.gitignore": "y\n", "plain/sub/y": "",
+		"plain/sub/x.log": "", "plain/y": "", "plain/x.csv": "",
+		"tree/.git": "gitdir: ../top/.git\n", "tree/.gitignore": "*.log\n", "tree/sub/x.log": "", "tree/sub/private": "",
+		"top/inner/.git/": "", "top/inner/x.log": "", "top/inner/.gitignore": "x\n", "top/inner/sub/x": "",
+	})
+	const ignored = "the repository that it is in ignores it, by a .gitignore or its .git/info/exclude"
+	for from, want := range map[string]string{
+		"top/mid/sub":          ".env a.txt deep/x.log own/ private x.log",
+		"plain":                "sub/x.log sub/y x.log",
+		"tree/sub":             "x.log", // its gitdir is not followed
+		"top/inner/sub":        "x",
+		"top/gone/sub":         ignored,
+		"top/private":          ignored,
+		"top/mid/private/deep": ignored,
+	} {
+		got, partly := "", ""
+		list, err := Rules{}.Choose([]Request{{Path: filepath.Join(dir, from), Name: "x", Asked: true, Picked: true}})
+		var refused *RefusedError
+		if errors.As(err, &refused) {
+			got = refused.Err.Error()
+		} else {
+			must(t, err)
+			got, partly = strings.Join(paths(list[0].Covered), " "), list[0].Partly
+		}
+		if got != want || partly != "" {
+			t.Errorf("%s: covered are %q, want %q; partly: %q", from, got, want, partly)
+		}
+		_, err = Rules{}.Choose([]Request{{Path: filepath.Join(dir, from), Name: "x"}})
+		must(t, err) // by itself
 	}
 }
 
@@ -92,9 +137,11 @@ func TestLeaf(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	leaf := isLeaf(f)
-	covers, all := look(dir, bounds{entries: 2, folders: 1, covered: 9})
-	if all != leaf || leaf && strings.Join(paths(covers), " ") != ".env id_rsa" {
-		t.Errorf("covered are %q, all: %v, a leaf: %v", paths(covers), all, leaf)
+	for _, picked := range []bool{false, true} {
+		covers, partly, err := look(dir, picked, bounds{entries: 2, folders: 1, covered: 9})
+		if err != nil || (partly == "") != leaf || leaf && strings.Join(paths(covers), " ") != ".env id_rsa" {
+			t.Errorf("picked %v: covered are %q, partly: %q, a leaf: %v, %v", picked, paths(covers), partly, leaf, err)
+		}
 	}
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	if isLeaf(f) {
@@ -106,34 +153,34 @@ func TestLeaf(t *testing.T) {
 func TestLookBounds(t *testing.T) {
 	few := bounds{entries: 100, folders: 20, covered: 10}
 	for name, make := range map[string]func(dir string){
-		"many files": func(dir string) {
+		"100 files and folders or more are": func(dir string) {
 			for i := range few.entries + 1 {
 				must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
 			}
 		},
-		"many folders": func(dir string) {
+		"more than 20 folders are": func(dir string) {
 			for i := range few.folders + 1 {
 				must(t, os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o755))
 			}
 		},
-		"many that are covered": func(dir string) {
+		"more than 10 in it look like secrets": func(dir string) {
 			tree(t, dir, map[string]string{".gitignore": "*.log\n", ".git/": ""})
 			for i := range few.covered {
 				must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".log")), nil, 0o600))
 			}
 		},
-		"a large .gitignore": func(dir string) {
+		`".gitignore" has more than 65536 bytes`: func(dir string) {
 			tree(t, dir, map[string]string{".gitignore": strings.Repeat("a\n", maxIgnore), ".git/": ""})
 		},
 	} {
 		dir := realTemp(t)
 		make(dir)
 		tree(t, dir, map[string]string{"sub/.env": ""})
-		covers, all := look(dir, few)
-		if all || len(covers) > few.covered {
-			t.Errorf("%s: all was looked at: %v; %d are covered", name, all, len(covers))
+		covers, partly, _ := look(dir, false, few)
+		if !strings.HasPrefix(partly, name) || len(covers) > few.covered {
+			t.Errorf("%s: not all was looked at: %q; %d are covered", name, partly, len(covers))
 		}
-		if name == "many that are covered" && covers[0].Path != "sub/.env" {
+		if name == "more than 10 in it look like secrets" && covers[0].Path != "sub/.env" {
 			t.Errorf("%s: first is %q", name, covers[0].Path)
 		}
 	}
@@ -144,7 +191,7 @@ func TestLookBounds(t *testing.T) {
 	}
 	tree(t, dir, map[string]string{".gitignore": strings.Repeat("a\n", maxIgnore), ".git/": ""})
 	list, err := Rules{}.Choose([]Request{{Path: dir, Name: "x"}})
-	if err != nil || !list[0].Partly || len(list[0].Covered) != 1 {
+	if err != nil || list[0].Partly == "" || len(list[0].Covered) != 1 {
 		t.Errorf("named by the user: %+v, %v", list, err)
 	}
 	if _, err := (Rules{}).Choose([]Request{{Path: dir, Name: "x", Asked: true}}); err == nil {

@@ -26,6 +26,10 @@ type Request struct {
 	// Asked says that somebody other than the user has named it. Where not all of it can be looked through for what is
 	// to be covered, they do not get it.
 	Asked bool
+
+	// Picked says that the user has not named it by itself: it is whichever a project or a client has. What .gitignore
+	// files name is left out of it wherever it lies, and code runs without it where it is refused.
+	Picked bool
 }
 
 // Rules say what nobody is shown.
@@ -69,10 +73,11 @@ func (r Rules) Choose(requests []Request) ([]sandbox.Mount, error) {
 		names[w.Name] = w.Path
 		m := sandbox.Mount{Host: real, Name: w.Name, Dir: !w.File, Write: w.Write}
 		if m.Dir {
-			var all bool
-			m.Covered, all = look(real, most) // what of it code is to see is named by itself
-			m.Partly = !all
-			if err := r.asked(w, m); err != nil {
+			m.Covered, m.Partly, err = look(real, w.Picked, most) // what of it code is to see is named by itself
+			if err == nil {
+				err = r.asked(w, m)
+			}
+			if err != nil {
 				return nil, &RefusedError{w, err}
 			}
 		}
@@ -91,10 +96,8 @@ func (r Rules) asked(w Request, m sandbox.Mount) error {
 	switch {
 	case !w.Asked:
 		return nil
-	case m.Partly:
-		return hint.New(fmt.Sprintf(
-			"more than %d files or %d folders are in it, too many to look through for secrets", most.entries, most.folders,
-		), "name a smaller one")
+	case m.Partly != "":
+		return hint.New(m.Partly, "name a smaller one")
 	case r.Bare && len(m.Covered) > 0:
 		return fmt.Errorf("%q is in it, which here cannot be left out", m.Covered[0].Path)
 	}
@@ -173,7 +176,11 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%q cannot be shown to code, and nothing runs without it: %v", e.Request.Path, e.Err)
+	then := "and nothing runs without it"
+	if e.Request.Picked {
+		then = "which runs without it"
+	}
+	text := fmt.Sprintf("%q cannot be shown to code, %s: %v", e.Request.Path, then, e.Err)
 	if e.Request.Place != "" {
 		text = e.Request.Place + ": " + text
 	}

@@ -18,6 +18,20 @@ import (
 // dispatch does what the guest asks, and returns the answer or why there is none. Who calls it writes the answer, so
 // that a guest that does not read holds up only its answers.
 func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
+	result, no := l.asServersSay(ctx, t, m)
+	if l.given.any() {
+		defer l.decode(len(result))()
+		if no != nil {
+			l.given.unresolveRefusal(no)
+		} else if repeats(m.Method) {
+			result = l.given.unresolveJSON(result)
+		}
+	}
+	return result, no
+}
+
+// asServersSay is dispatch, with the paths that servers were given.
+func (l *live) asServersSay(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	switch m.Method {
 	case guest.MethodToolCall:
 		return l.toolCall(ctx, t, m)
@@ -85,19 +99,12 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.Raw
 	if c.Progress {
 		ctx = l.withTeller(ctx, m.ID)
 	}
-	c, paths, no := l.resolve(c)
+	c, no := l.resolve(c)
 	if no != nil {
 		return nil, no
 	}
 	p, no := l.admit(ctx, c)
-	result, no := l.perform(ctx, t, c, p, no)
-	if len(paths) > 0 {
-		result = unresolveJSON(result, paths)
-		if no != nil {
-			no.message, no.data.Data = unresolve(no.message, paths), unresolveJSON(no.data.Data, paths)
-		}
-	}
-	return result, no
+	return l.perform(ctx, t, c, p, no)
 }
 
 // serverRequest sends a server a request that is no call of a tool. It is judged, counted and logged as one, by the
@@ -214,7 +221,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.answered(rec)
 	if err == nil && p.tool {
-		l.bridge.lists.Saw(c.Server, c.Tool, result)
+		l.bridge.lists.Saw(c.Server, c.Tool, l.given.unresolveJSON(result))
 	}
 	return result, err
 }
@@ -327,7 +334,7 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) (json.RawMe
 	missed := l.bridge.servers.LoadEvery(ctx)
 	if r := l.underWay(); r != nil {
 		for _, note := range missed {
-			r.tellOnce(note)
+			r.tellOnce(l.given.unresolve(note))
 		}
 	}
 	return l.respondOwn(ctx, t, func() any { return l.bridge.searchFor(q) })

@@ -121,7 +121,7 @@ func (b *Bridge) answerServer(
 	if why != "" {
 		for _, c := range calls {
 			if u := callIn(c); u != nil {
-				u.run.refuses(server, wanted, why)
+				u.refuses(server, wanted, why)
 			}
 		}
 		return nil, inquiry.Refusal(code, "codemode did not ask "+wanted+": "+why)
@@ -143,8 +143,9 @@ func (r *run) cannot() string {
 }
 
 // refuses notes that a server has asked in vain.
-func (r *run) refuses(server, wanted, why string) {
-	r.tellOnce(fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why))
+func (u *underWay) refuses(server, wanted, why string) {
+	text := fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why)
+	u.run.tellOnce(u.live.given.unresolve(text))
 }
 
 // inquire has the run's client answer. What its user may have to do waits for the questions about calls, counts as one
@@ -155,7 +156,7 @@ func (u *underWay) inquire(
 	wanted, _ := inquiry.Describe(request)
 	shown, err := inquiry.Presentable(server, tool, request)
 	if err != nil {
-		u.run.refuses(server, wanted, err.Error())
+		u.refuses(server, wanted, err.Error())
 		return nil, inquiry.Invalid(err)
 	}
 	var response inquiry.Response
@@ -176,7 +177,7 @@ func (u *underWay) inquire(
 		}
 		return response, nil
 	}
-	u.run.refuses(server, wanted, err.Error())
+	u.refuses(server, wanted, err.Error())
 	if inquiry.IsElicitation(request) && ctx.Err() == nil {
 		return inquiry.Cancelled(), nil
 	}

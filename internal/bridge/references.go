@@ -3,7 +3,6 @@ package bridge
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"codemode/internal/artifact"
 	"codemode/internal/fileerr"
 	"codemode/internal/guest"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -54,11 +51,11 @@ func (l *live) referred(text string) (id string, ok bool) {
 
 // resolve puts paths in the place of the references in a call's arguments, before anybody judges, shows, logs or sends
 // them. Only a program on this machine that may read the user's files can do anything with one.
-func (l *live) resolve(c guest.ToolCall) (_ guest.ToolCall, paths map[string]string, no *refusal) {
+func (l *live) resolve(c guest.ToolCall) (guest.ToolCall, *refusal) {
 	if _, may := l.mayCall(c.Server); !may || !bytes.Contains(c.Arguments, []byte(referencePrefix)) {
-		return c, nil, nil
+		return c, nil
 	}
-	paths = map[string]string{}
+	found := false
 	resolved, err := guest.ReplaceTexts(c.Arguments, func(text string) (string, error) {
 		id, ok := l.referred(text)
 		if !ok {
@@ -75,17 +72,17 @@ func (l *live) resolve(c guest.ToolCall) (_ guest.ToolCall, paths map[string]str
 		if !utf8.ValidString(path) {
 			return "", errors.New("the folder of artifacts has a name that is not UTF-8")
 		}
-		paths[path] = text
-		return path, nil
+		found = true
+		return path, l.given.add(id, path, text)
 	})
 	if err != nil {
 		data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
-		return c, nil, refuse(-32602, err.Error()+"; the call was not made", data)
+		return c, refuse(-32602, err.Error()+"; the call was not made", data)
 	}
-	if len(paths) > 0 {
+	if found {
 		c.Arguments, c.Written = resolved, c.Arguments
 	}
-	return c, paths, nil
+	return c, nil
 }
 
 // reads says why a server cannot read a file of this machine by its path.
@@ -99,27 +96,4 @@ func (l *live) reads(name string) error {
 		return fmt.Errorf("server %q runs in a sandbox, which has no artifacts%s", name, instead)
 	}
 	return nil
-}
-
-// unresolve puts references in the place of the paths that a server was given, in what it says.
-func unresolve(text string, paths map[string]string) string {
-	for path, word := range paths {
-		text = strings.ReplaceAll(text, path, word)
-	}
-	return text
-}
-
-// unresolveJSON is unresolve for a JSON value, in which a path may be written with escapes.
-func unresolveJSON(value json.RawMessage, paths map[string]string) json.RawMessage {
-	for path, word := range paths {
-		forms := [][]byte{[]byte(path)}
-		if quoted, err := jsontext.AppendQuote(nil, path); err == nil {
-			forms = append(forms, quoted[1:len(quoted)-1])
-		}
-		forms = append(forms, bytes.ReplaceAll(forms[len(forms)-1], []byte("/"), []byte(`\/`)))
-		for _, form := range forms {
-			value = bytes.ReplaceAll(value, form, []byte(word))
-		}
-	}
-	return value
 }

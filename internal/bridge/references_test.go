@@ -2,9 +2,11 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"codemode/internal/config"
@@ -66,5 +68,68 @@ except Exception as error: print(error)
 	out = k.run(Request{Session: "stranger", Code: "print(await mcp_files.echo(message='codemode-artifact:" + a.ID + ":x'))"})
 	if !strings.Contains(string(out.Stdout.Head), "codemode-artifact:"+a.ID+":x") {
 		t.Errorf("%q %s", out.Stdout.Head, out.Error)
+	}
+}
+
+// TestReferencesEverywhere: neither code nor the client gets a path by the escapes of JSON, by progress, or by what a
+// server has said on its stderr in an earlier call.
+func TestReferencesEverywhere(t *testing.T) {
+	k := newKit(t, withArtifacts(t), fake("files", "-reads"))
+	out := k.run(Request{Code: "artifact(b'hello', name='d\u00e9j\u00e0 \U0001F600.txt')"})
+	if len(out.Artifacts) != 1 {
+		t.Fatalf("%s %q", out.Error, out.Notes)
+	}
+	path := k.opts.Artifacts.Path(out.Artifacts[0])
+	var mu sync.Mutex
+	var told []string
+	tell := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, text)
+	}
+	out = k.run(Request{
+		Progress: tell, Calling: func(_, text string) { tell(text) }, Code: `
+word = artifacts.for_tool("` + out.Artifacts[0].ID + `")
+task = mcp_files.spell_path.start(message=word)
+print(await task.raw(), task.message)
+await mcp_files.complain(message=word)
+try: await mcp_files.crash()
+except Exception as error: print(error, vars(error))
+`,
+	})
+	text := string(out.Stdout.Head) + out.Error + strings.Join(out.Notes, "")
+	mu.Lock()
+	progress := strings.Join(told, "\n")
+	mu.Unlock()
+	contains(t, progress, ": codemode-artifact:")
+	contains(t, text, "fakemcp: crashing as told", "': 1.5", `{"path": "codemode-artifact:`)
+	text += progress
+	if strings.Contains(text, filepath.Dir(filepath.Dir(path))) || strings.Contains(strings.ToLower(text), `\u00`) {
+		t.Errorf("code or the client has a path of this machine: %q", text)
+	}
+}
+
+// TestUnresolveJSON: only the strings that have a path in them are written anew.
+func TestUnresolveJSON(t *testing.T) {
+	var g given
+	folder := filepath.Join(string(filepath.Separator)+"h\u00e9", "artifacts")
+	if err := g.add("abcdefghijk2", filepath.Join(folder, "abcdefghijk2", "\u00e9.txt"), "WORD"); err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Separator != '/' {
+		t.Skip("the cases are written with slashes")
+	}
+	for value, said := range map[string]string{
+		` {"a" : 1.50, "a":"\u0041\/", "h":"/h\u00e9/artifacts/abcdefghijk3/\u00e9.txt"} `: "",
+		`["\ud800", "/h\u00E9/artifacts/abcdefghijk2/\u00e9.txt", "\u002f" ]`:              `["\ud800", "WORD", "\u002f" ]`,
+		`{"file:\u002F\u002Fh\u00e9\/artifacts/\u0061bcdefghijk2/é.txt?":1e3}`:             `{"file:/WORD?":1e3}`,
+		`"{\"a\": \"\\/h\\u00e9\\u002fartifacts\\/abcdefghijk2/\\u00E9.txt\"}"`:            `"{\"a\": \"WORD\"}"`,
+		`"/hé/artifacts/abcdefghijk2/é.txt /hé/artifacts/abcdefghijk2/é.txt"`:              `"WORD WORD"`,
+	} {
+		if said == "" {
+			said = value
+		}
+		want(t, string(g.unresolveJSON(json.RawMessage(value))), said)
+		want(t, string(new(given).unresolveJSON(json.RawMessage(value))), value)
 	}
 }

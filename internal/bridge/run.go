@@ -298,6 +298,9 @@ func (s *session) prepare(
 		notes = append(notes, note)
 	}
 	if err == nil {
+		for i := range notes {
+			notes[i] = l.given.unresolve(notes[i])
+		}
 		notes, l.shown = append(notes, l.shown...), nil
 	}
 	if note := s.lostNote(); note != "" {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/tidwall/gjson"
 )
@@ -165,6 +166,20 @@ func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage)
 		token := []byte(gjson.GetBytes(meta, "progressToken").Raw)
 		p.line(string(bytes.ReplaceAll(bytes.ReplaceAll(a.Lines, []byte("TOKEN"), token), []byte("ID"), id)))
 		p.send(raw{ID: id, Result: textResult("done")})
+	case "spell_path": // tells of its argument by progress, and answers with it in escapes
+		var a text
+		_ = json.Unmarshal(args, &a)
+		written, _ := json.Marshal(a.Message)
+		var escaped strings.Builder
+		for _, unit := range utf16.Encode([]rune(a.Message)) {
+			fmt.Fprintf(&escaped, `\u%04X`, unit)
+		}
+		within, _ := json.Marshal(`{"path": "` + strings.ToLower(escaped.String()) + `"}`)
+		p.send(raw{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(
+			`{"progressToken":%s,"progress":1,"message":%s}`, gjson.GetBytes(meta, "progressToken").Raw, written))})
+		p.line(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"},{"type":"text","text":%s}],`+
+				`"structuredContent":{"%[2]s":1.50}}}`, id, escaped.String(), within))
 	case "request": // sends a request, whatever the client has said, and answers with the answer
 		var a raw
 		_ = json.Unmarshal(args, &a)

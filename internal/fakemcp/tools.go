@@ -62,6 +62,10 @@ func newServer(o options) *mcp.Server {
 				data, err := os.ReadFile(in.Message)
 				return say(string(data) + " in " + in.Message), nil, err
 			})
+		mcp.AddTool(s, &mcp.Tool{Name: "spell_path", Description: "Tell of a path, and answer with it in escapes"},
+			func(context.Context, *mcp.CallToolRequest, text) (*mcp.CallToolResult, any, error) {
+				return say(""), nil, nil
+			})
 	}
 	if o.tasks != "" {
 		addLong(s)

@@ -221,7 +221,7 @@ func unpackingFull(c *codemode) error {
 		return err
 	}
 	defer os.Remove(cache)
-	if err := unix.Mount("tmpfs", cache, "tmpfs", 0, fmt.Sprintf("mode=755,size=%dm", 4+m.rng.IntN(100))); err != nil {
+	if err := unix.Mount("tmpfs", cache, "tmpfs", 0, fmt.Sprintf("mode=755,size=%dm", 4+m.rng.IntN(40))); err != nil {
 		return err
 	}
 	defer func() { _ = unix.Unmount(cache, unix.MNT_DETACH) }()

@@ -135,7 +135,7 @@ func writable(dir string) error {
 	}
 }
 
-// Python takes 160 MB while it is unpacked; the least is what a day's tool lists, logs and outputs may take.
+// Python takes 60 MB; the least is what a day's tool lists, logs and outputs may take.
 const (
 	fewBytes    = 500 << 20
 	tooFewBytes = 50 << 20

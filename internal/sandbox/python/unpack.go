@@ -147,7 +147,7 @@ func (d distribution) ensure(ctx context.Context) error {
 		return nil // another process was faster
 	}
 	if err := d.build(ctx, root); err != nil {
-		return fmt.Errorf("unpacking python into %q (needs 160 MB while it runs): %w", root, err)
+		return fmt.Errorf("unpacking python into %q (needs 60 MB): %w", root, err)
 	}
 	return nil
 }

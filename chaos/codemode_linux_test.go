@@ -256,7 +256,7 @@ func (c *codemode) forAll() (end func()) {
 	return func() { c.strange.Add(1) }
 }
 
-var startedGuest = regexp.MustCompile(`msg="sandbox started" pid=(\d+) .*session=(\S+)`)
+var startedGuest = regexp.MustCompile(`msg="sandbox (?:started|taken from the pool)" pid=(\d+) .*session=(\S+)`)
 
 // guest is the pid of a session's Python, as the log has it. What checks a tool that is saved is started for that
 // session, too, and has ended by then.

@@ -47,6 +47,7 @@ type nativeSandbox struct {
 
 func (s *nativeSandbox) Channel() io.ReadWriteCloser { return s.channel }
 func (s *nativeSandbox) BootArg() string             { return bootArg }
+func (s *nativeSandbox) PID() int                    { return s.pid } // for logs
 func (s *nativeSandbox) SitePackages() []string      { return s.site }
 func (s *nativeSandbox) Layers() string              { return s.layers }
 func (s *nativeSandbox) Input() io.Reader            { return nil } // descriptor 0 carries it

@@ -67,6 +67,9 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 	}
 	sb, err := p.take(s)
 	if sb != nil || err != nil {
+		if native, ok := sb.(interface{ PID() int }); ok { // whose start was logged for no session
+			p.log.DebugContext(ctx, "sandbox taken from the pool", "pid", native.PID())
+		}
 		p.fill(s)
 		return sb, err
 	}

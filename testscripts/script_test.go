@@ -162,7 +162,7 @@ func withoutClients(path, dir string) (string, error) {
 func npmPrefix() string { return os.Getenv("CODEMODE_TEST_NPM") }
 
 // condition answers [native], a sandbox can be started here; [python], the system has a python3; [mounts], one may
-// mount; [pandas], with pandas and matplotlib; [npm], real servers and clients are there; [models], and what shows what
+// mount; [dbus] and [gcc], these programs; [pandas], with pandas and matplotlib; [npm], real servers and clients are there; [models], and what shows what
 // their models see; and [soak], CODEMODE_REQUIRE names it. One that CODEMODE_REQUIRE names and that
 // does not hold fails the test.
 func condition(t *testing.T, cache string) func(string) (bool, error) {
@@ -183,6 +183,8 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 		"mounts": sync.OnceValue(func() bool {
 			return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
 		}),
+		"dbus": func() bool { _, err := exec.LookPath("dbus-daemon"); return err == nil },
+		"gcc":  func() bool { _, err := exec.LookPath("gcc"); return err == nil },
 		"soak": func() bool { return require.Named("soak") },
 		"npm": sync.OnceValue(func() bool {
 			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))

@@ -153,7 +153,7 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 func (l *live) askAdding(ctx context.Context, r *run, kind string, about Question) error {
 	q := question{tool: kind}
 	if said, known := r.known(q); known {
-		return &denial{said.no()}
+		return &denial{said.refusal()}
 	}
 	if err := l.mayAsk(r); err != nil {
 		return &denial{err}
@@ -164,7 +164,7 @@ func (l *live) askAdding(ctx context.Context, r *run, kind string, about Questio
 	answer, err := r.req.Ask(asking, about)
 	if err != nil {
 		answer, err = Unanswered, causeOf(asking, err)
-	} else if err = answer.no(); answer == Dismissed {
+	} else if err = answer.refusal(); answer == Dismissed {
 		err = fmt.Errorf("%w; the user can add it: %s", err, about.command())
 	}
 	if ctx.Err() == nil && err != nil {

@@ -134,15 +134,15 @@ func (r *run) known(q question) (a Answer, known bool) {
 	return ForSession, r.answers.approved[q]
 }
 
-// no is why a call is not made after an answer; nil after a yes.
-func (a Answer) no() error {
+// refusal is why a call is not made after an answer; nil after a yes.
+func (a Answer) refusal() error {
 	switch a {
 	case Once, ForRun, ForSession:
 		return nil
 	case Dismissed:
 		return errDismissed
 	case Unanswered:
-		return errUnheard
+		return errAskedBefore
 	}
 	return errRefused
 }
@@ -165,12 +165,12 @@ func (r *run) remember(q question, a Answer) {
 }
 
 var (
-	errRefused    = errors.New("the user said no")
-	errDismissed  = errors.New("the user closed the question without an answer, and is not asked again in this run")
-	errUnanswered = errors.New("the user did not answer in time")
-	errUnheard    = errors.New("an earlier question got no answer, and the user is not asked again in this run")
-	errChanged    = errors.New("the server's tools have changed since it was asked for")
-	errStopping   = errors.New("the user is not asked because the run is being stopped")
+	errRefused     = errors.New("the user said no")
+	errDismissed   = errors.New("the user closed the question without an answer, and is not asked again in this run")
+	errUnanswered  = errors.New("the user did not answer in time")
+	errAskedBefore = errors.New("an earlier question got no answer, and the user is not asked again in this run")
+	errChanged     = errors.New("the server's tools have changed since it was asked for")
+	errStopping    = errors.New("the user is not asked because the run is being stopped")
 )
 
 // approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the
@@ -224,7 +224,7 @@ func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q quest
 			return err
 		}
 	}
-	switch no := answer.no(); {
+	switch no := answer.refusal(); {
 	case answer == Dismissed, answer == Unanswered:
 		return fmt.Errorf("%w; %s", no, allows(c))
 	case no != nil:

@@ -168,7 +168,7 @@ func TestAnswersHold(t *testing.T) {
 		kept := newAnswers()
 		r := &run{answers: kept, said: map[question]Answer{}}
 		r.remember(first, c.said)
-		yes := func(a Answer, known bool) (bool, bool) { return known && a.no() == nil, known }
+		yes := func(a Answer, known bool) (bool, bool) { return known && a.refusal() == nil, known }
 		if yes, known := yes(r.known(first)); yes != c.yes || known != c.known {
 			t.Errorf("%d: %v, %v", c.said, yes, known)
 		}

@@ -19,12 +19,12 @@ import (
 // that a guest that does not read holds up only its answers.
 func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	result, no := l.asServersSay(ctx, t, m)
-	if l.given.any() {
+	if l.sentPaths.any() {
 		defer l.decode(len(result))()
 		if no != nil {
-			l.given.unresolveRefusal(no)
+			l.sentPaths.unresolveRefusal(no)
 		} else if repeats(m.Method) {
-			result = l.given.unresolveJSON(result)
+			result = l.sentPaths.unresolveJSON(result)
 		}
 	}
 	return result, no
@@ -221,7 +221,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
 	p.run.answered(rec)
 	if err == nil && p.tool {
-		l.bridge.lists.Saw(c.Server, c.Tool, l.given.unresolveJSON(result))
+		l.bridge.lists.Saw(c.Server, c.Tool, l.sentPaths.unresolveJSON(result))
 	}
 	return result, err
 }
@@ -334,7 +334,7 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) (json.RawMe
 	missed := l.bridge.servers.LoadEvery(ctx)
 	if r := l.underWay(); r != nil {
 		for _, note := range missed {
-			r.tellOnce(l.given.unresolve(note))
+			r.tellOnce(l.sentPaths.unresolve(note))
 		}
 	}
 	return l.respondOwn(ctx, t, func() any { return l.bridge.searchFor(q) })

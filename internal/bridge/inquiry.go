@@ -145,7 +145,7 @@ func (r *run) cannot() string {
 // refuses notes that a server has asked in vain.
 func (u *underWay) refuses(server, wanted, why string) {
 	text := fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why)
-	u.run.tellOnce(u.live.given.unresolve(text))
+	u.run.tellOnce(u.live.sentPaths.unresolve(text))
 }
 
 // inquire has the run's client answer. What its user may have to do waits for the questions about calls, counts as one

@@ -48,7 +48,7 @@ type live struct {
 	references   map[string]string                 // words for the paths of artifacts, and their IDs
 	broken       error                             // how the guest broke the protocol
 
-	given given // the paths that stand for such words at servers
+	sentPaths sentPaths // the paths that stand for such words at servers
 }
 
 // endTimeout is how long a guest that has closed its channel may take to end.

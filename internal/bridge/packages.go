@@ -46,8 +46,8 @@ const (
 	maxShownRows     = 15  // with the rest, less than a screen of 80 by 24
 	maxShownColumns  = 79  // in bytes; a longer row would take two lines
 	packagesAsked    = "packages/add"
-	resolvePatience  = time.Minute
-	fetchPatience    = 10 * time.Minute
+	resolveTimeout   = time.Minute
+	fetchTimeout     = 10 * time.Minute
 )
 
 var (
@@ -123,7 +123,7 @@ func (l *live) bringPackages(ctx context.Context, r *run, q guest.AddPackages) (
 			return "", nil, err
 		}
 	}
-	resolving, cancel := context.WithTimeoutCause(ctx, resolvePatience, errResolve)
+	resolving, cancel := context.WithTimeoutCause(ctx, resolveTimeout, errResolve)
 	defer cancel()
 	p, err := adder.Propose(resolving, q.Names)
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *live) bringPackages(ctx context.Context, r *run, q guest.AddPackages) (
 			return "", nil, err
 		}
 	}
-	fetching, stop := context.WithTimeoutCause(ctx, fetchPatience, errFetch)
+	fetching, stop := context.WithTimeoutCause(ctx, fetchTimeout, errFetch)
 	defer stop()
 	if layer, err = adder.Add(fetching, p); err != nil {
 		return "", nil, causeOf(fetching, err)

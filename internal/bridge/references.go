@@ -73,7 +73,7 @@ func (l *live) resolve(c guest.ToolCall) (guest.ToolCall, *refusal) {
 			return "", errors.New("the folder of artifacts has a name that is not UTF-8")
 		}
 		found = true
-		return path, l.given.add(id, path, text)
+		return path, l.sentPaths.add(id, path, text)
 	})
 	if err != nil {
 		data := guest.ErrorData{Server: c.Server, Tool: c.Tool}

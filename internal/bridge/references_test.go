@@ -111,7 +111,7 @@ except Exception as error: print(error, vars(error))
 
 // TestUnresolveJSON: only the strings that have a path in them are written anew.
 func TestUnresolveJSON(t *testing.T) {
-	var g given
+	var g sentPaths
 	folder := filepath.Join(string(filepath.Separator)+"h\u00e9", "artifacts")
 	if err := g.add("abcdefghijk2", filepath.Join(folder, "abcdefghijk2", "\u00e9.txt"), "WORD"); err != nil {
 		t.Fatal(err)
@@ -130,6 +130,6 @@ func TestUnresolveJSON(t *testing.T) {
 			said = value
 		}
 		want(t, string(g.unresolveJSON(json.RawMessage(value))), said)
-		want(t, string(new(given).unresolveJSON(json.RawMessage(value))), value)
+		want(t, string(new(sentPaths).unresolveJSON(json.RawMessage(value))), value)
 	}
 }

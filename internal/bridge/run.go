@@ -299,7 +299,7 @@ func (s *session) prepare(
 	}
 	if err == nil {
 		for i := range notes {
-			notes[i] = l.given.unresolve(notes[i])
+			notes[i] = l.sentPaths.unresolve(notes[i])
 		}
 		notes, l.shown = append(notes, l.shown...), nil
 	}

@@ -26,7 +26,7 @@ func (b *Bridge) callProgress(ctx context.Context, _ string, p upstream.Progress
 	if u == nil {
 		return
 	}
-	p.Status, p.Message = u.live.given.unresolve(p.Status), u.live.given.unresolve(p.Message)
+	p.Status, p.Message = u.live.sentPaths.unresolve(p.Status), u.live.sentPaths.unresolve(p.Message)
 	if u.tell != nil {
 		u.tell(p)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// given are the paths that servers were given in a session. From then on the words stand for them in all that servers
-// say to its code and its client, whichever call it belongs to.
-type given struct {
+// sentPaths are the paths that servers were given in a session. From then on the words stand for them in all that
+// servers say to its code and its client, whichever call it belongs to.
+type sentPaths struct {
 	mu     sync.Mutex
 	folder string             // of all the paths
 	begins *regexp.Regexp     // a path as JSON may spell it, up to its name, with its ID as the group; nil with no path
@@ -31,7 +31,7 @@ type spelled struct {
 }
 
 // add notes that a server is given a path, below a folder that is named after the artifact's ID.
-func (g *given) add(id, path, word string) error {
+func (g *sentPaths) add(id, path, word string) error {
 	folder, name, ok := strings.Cut(path, string(filepath.Separator)+id+string(filepath.Separator))
 	if !ok {
 		return fmt.Errorf("artifact %q is in no folder of its name", id)
@@ -58,14 +58,14 @@ func (g *given) add(id, path, word string) error {
 }
 
 // any reports whether there is any path to look for.
-func (g *given) any() bool {
+func (g *sentPaths) any() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.begins != nil
 }
 
 // unresolve puts words in the place of paths, in what a server says. A text may have JSON in it, with paths in escapes.
-func (g *given) unresolve(text string) string {
+func (g *sentPaths) unresolve(text string) string {
 	g.mu.Lock()
 	folder, begins := g.folder, g.begins
 	g.mu.Unlock()
@@ -100,7 +100,7 @@ func (g *given) unresolve(text string) string {
 }
 
 // unresolveJSON is unresolve for the strings of a JSON value. All other bytes stay as they were sent.
-func (g *given) unresolveJSON(value json.RawMessage) json.RawMessage {
+func (g *sentPaths) unresolveJSON(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 || !g.any() {
 		return value
 	}
@@ -139,7 +139,7 @@ func (g *given) unresolveJSON(value json.RawMessage) json.RawMessage {
 }
 
 // unresolveRefusal is unresolve for an error.
-func (g *given) unresolveRefusal(no *refusal) {
+func (g *sentPaths) unresolveRefusal(no *refusal) {
 	no.message = g.unresolve(no.message)
 	no.data.Stderr, no.data.Hint = g.unresolve(no.data.Stderr), g.unresolve(no.data.Hint)
 	no.data.Data = g.unresolveJSON(no.data.Data)

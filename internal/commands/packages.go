@@ -221,30 +221,33 @@ var errNoPackagesHere = hint.New(
 // changePackages is add, of what is asked, and update, of what is named. What another codemode changes meanwhile is
 // looked at again.
 func changePackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, asked, update []string) error {
-	t, err := openTenancy(env, cmd)
+	t, s, err := openPackageStore(env, ui, cmd)
 	if err != nil {
 		return err
 	}
-	s, err := t.packageStore(ui)
-	if err != nil {
-		return err
-	}
+	return changing(ctx, ui, func(ctx context.Context) error {
+		for {
+			if err := t.change(ctx, ui, cmd, s, asked, update); !errors.Is(err, packages.ErrChanged) {
+				return err
+			}
+		}
+	})
+}
+
+// changing does what changes packages, which Ctrl-C ends with all as it was.
+func changing(ctx context.Context, ui *ui, change func(context.Context) error) error {
 	if python.Carries() == "" {
 		return errNoPackagesHere
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	for {
-		err := t.change(ctx, ui, cmd, s, asked, update)
-		ui.waiting("packages", "")
-		if ended := interrupted(ctx); ended != nil && err != nil {
-			ui.note("note", "nothing was changed")
-			return ended
-		}
-		if !errors.Is(err, packages.ErrChanged) {
-			return err
-		}
+	err := change(ctx)
+	ui.waiting("packages", "")
+	if ended := interrupted(ctx); ended != nil && err != nil {
+		ui.note("note", "nothing was changed")
+		return ended
 	}
+	return err
 }
 
 func (t *tenancy) change(
@@ -458,14 +461,19 @@ func (t *tenancy) layer(ctx context.Context, s *packages.Store, l *packages.Lock
 }
 
 func openPackages(env Env, ui *ui, cmd *cli.Command) (*tenancy, *packages.Store, *packages.Lock, error) {
-	t, err := openTenancy(env, cmd)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	s, err := t.packageStore(ui)
+	t, s, err := openPackageStore(env, ui, cmd)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	lock, err := s.Lock()
 	return t, s, lock, err
+}
+
+func openPackageStore(env Env, ui *ui, cmd *cli.Command) (*tenancy, *packages.Store, error) {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := t.packageStore(ui)
+	return t, s, err
 }

@@ -7,7 +7,6 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/packages"
-	"codemode/internal/sandbox/python"
 
 	"github.com/urfave/cli/v3"
 )
@@ -25,18 +24,7 @@ func approvePackagesCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if python.Carries() == "" {
-				return errNoPackagesHere
-			}
-			ctx, stop := interruptible(ctx)
-			defer stop()
-			err = t.approvePackages(ctx, ui, cmd, s, p)
-			ui.waiting("packages", "")
-			if ended := interrupted(ctx); ended != nil && err != nil {
-				ui.note("note", "nothing was changed")
-				return ended
-			}
-			return err
+			return changing(ctx, ui, func(ctx context.Context) error { return t.approvePackages(ctx, ui, cmd, s, p) })
 		},
 	}
 }
@@ -92,11 +80,7 @@ func openProjectLock(env Env, ui *ui, cmd *cli.Command) (*tenancy, *packages.Sto
 	if err := noArguments(cmd); err != nil {
 		return nil, nil, nil, err
 	}
-	t, err := openTenancy(env, cmd)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	s, err := t.packageStore(ui)
+	t, s, err := openPackageStore(env, ui, cmd)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -17,6 +17,7 @@
 //	memcg         groups of the version 1 of cgroups, which count memory
 //	devices, exchange, pipes, sparse files, symlinks    kinds of files, and what can be done with them
 //	dbus          dbus-daemon, the bus that keyrings are reached by
+//	gcc           a compiler, for packages that are compiled
 //	unprivileged  not being root
 //
 // Switches, without which a test is skipped or takes a sample; a test that is asked for and cannot run is a failure:

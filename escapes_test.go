@@ -25,6 +25,10 @@ var columns = []struct {
 		sandbox.Report{Runtime: "podman", Method: "container", Proc: true, Memory: "watchdog"},
 	},
 	{"docker", "docker", sandbox.Report{Runtime: "docker", Method: "container", Proc: true, Memory: "cgroup"}},
+	{
+		"kubernetes", "kubernetes",
+		sandbox.Report{Runtime: "kubernetes", Method: "container", Proc: true, Memory: "cgroup"},
+	},
 }
 
 // A matrix is what came of every attempt on every runtime, as .ci/escapes wrote it to docs/escapes.

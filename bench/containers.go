@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,10 @@ func (b *bench) containers(ctx context.Context) error {
 			continue
 		}
 		env := append(outer(), "CODEMODE_SANDBOX_IMAGE="+image, "CODEMODE_DISCOVERY_SOURCES=none")
-		e := engine{bench: b, name: name, env: env}
+		e := engine{
+			bench: b, name: name, env: env,
+			later: 2 * time.Millisecond, pool: 10 * time.Millisecond, nativeTimes: 1.2,
+		}
 		for _, measure := range []func(context.Context) error{e.first, e.pooled, e.calls} {
 			if err := measure(ctx); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -52,6 +54,9 @@ type engine struct {
 	*bench
 	name string
 	env  []string
+
+	later, pool time.Duration // targets of a later run, and of the first where a container waits
+	nativeTimes float64       // the target of calls
 }
 
 func (e *engine) serve(ctx context.Context, pool int) (*mcp.ClientSession, *exec.Cmd, error) {
@@ -95,7 +100,11 @@ func (e *engine) first(ctx context.Context) error {
 	what := "%s: first `run_python(\"print(1)\")` of a session, pool empty, against `%[1]s run … python3 -c 'print(1)'` with the same flags"
 	e.add(fmt.Sprintf(what, e.name),
 		fmt.Sprintf("%s against %s: %.2f ×", ms(o), ms(p), ratio), "1.15 ×", met(ratio <= 1.15))
+	return e.laterRuns(ctx, cs)
+}
 
+// laterRuns measures runs of a session that has had others.
+func (e *engine) laterRuns(ctx context.Context, cs *mcp.ClientSession) error {
 	var later []time.Duration
 	for range 10 * e.n {
 		began := time.Now()
@@ -105,7 +114,7 @@ func (e *engine) first(ctx context.Context) error {
 		later = append(later, time.Since(began))
 	}
 	m := median(later)
-	e.add(e.name+": later `run_python(\"print(1)\")`", ms(m), "2 ms", met(m <= 2*time.Millisecond))
+	e.add(e.name+": later `run_python(\"print(1)\")`", ms(m), e.later.String(), met(m <= e.later))
 	return nil
 }
 
@@ -131,7 +140,7 @@ func (e *engine) pooled(ctx context.Context) error {
 		took = append(took, time.Since(began))
 	}
 	m := median(took)
-	e.add(e.name+": the same with a pool of 1", ms(m), "10 ms", met(m <= 10*time.Millisecond))
+	e.add(e.name+": the same with a pool of 1", ms(m), e.pool.String(), met(m <= e.pool))
 	return nil
 }
 
@@ -172,18 +181,17 @@ func (e *engine) calls(ctx context.Context) error {
 	o, n := median(took[0]), median(took[1])
 	ratio := float64(o) / float64(n)
 	e.add(e.name+": 1,000 sequential tool calls in one run, against the native runtime",
-		fmt.Sprintf("%s against %s: %.2f ×", ms(o), ms(n), ratio), "1.2 ×", met(ratio <= 1.2))
+		fmt.Sprintf("%s against %s: %.2f ×", ms(o), ms(n), ratio),
+		fmt.Sprintf("%.1f ×", e.nativeTimes), met(ratio <= e.nativeTimes))
 	return nil
 }
 
-// engineRuns are the command lines with which a codemode process has an engine run containers.
+// engineRuns are the command lines with which a codemode process has an engine run containers, or reaches its pods.
 func engineRuns(pid int) (commands [][]string) {
-	label := fmt.Sprint("codemode.pid=", pid)
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		data, _ := os.ReadFile(file)
+	for _, child := range children(pid) {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
 		args := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
-		if slices.Contains(args, "run") && slices.Contains(args, label) {
+		if slices.Contains(args, "run") || slices.Contains(args, "exec") {
 			commands = append(commands, args)
 		}
 	}

@@ -30,6 +30,7 @@ type bench struct {
 	npm      string // a prefix with the real servers; empty skips what needs them
 	n        int
 	rows     []row
+	bars     []bar
 }
 
 func main() {
@@ -41,9 +42,10 @@ func main() {
 	}
 	n := flag.Int("n", 30, "repetitions of each short measurement")
 	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
-	only := flag.String("only", "", "measure only what has this in its name: "+strings.Join(names(), ", "))
+	only := flag.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
+	file := flag.String("charts", "", "`FILE` that gets what bench/charts draws")
 	flag.Parse()
-	if err := run(*n, *npm, *only); err != nil {
+	if err := run(*n, *npm, *only, *file); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -55,9 +57,15 @@ var measurements = []struct {
 	run  func(*bench, context.Context) error
 }{
 	{"exec", (*bench).execStart},
+	{"peers", (*bench).peers},
 	{"serve", (*bench).serveStart},
+	{"thousand-servers", (*bench).manyServers},
+	{"memory", (*bench).idleMemory},
+	{"sessions", (*bench).manySessions},
 	{"live", (*bench).liveRun},
 	{"calls", (*bench).sequentialCalls},
+	{"gathered", (*bench).gatheredCalls},
+	{"payloads", (*bench).payloads},
 	{"remote", (*bench).remoteCalls},
 	{"record", (*bench).recording},
 	{"gather", (*bench).gather},
@@ -69,6 +77,8 @@ var measurements = []struct {
 	{"listing", (*bench).listing},
 	{"refresh", (*bench).refresh},
 	{"containers", (*bench).containers},
+	{"pods", (*bench).pods},
+	{"pods-rate", (*bench).podRate},
 	{"files", (*bench).files},
 	{"packages", (*bench).packages},
 	{"neighbours", (*bench).neighbours},
@@ -81,7 +91,7 @@ func names() (all []string) {
 	return all
 }
 
-func run(n int, npm, only string) error {
+func run(n int, npm, only, charts string) error {
 	dir, err := os.MkdirTemp("", "codemode-bench-")
 	if err != nil {
 		return err
@@ -93,7 +103,7 @@ func run(n int, npm, only string) error {
 	}
 	ctx := context.Background()
 	for _, m := range measurements {
-		if !strings.Contains(m.name, only) {
+		if only != "" && !slices.Contains(strings.Split(only, ","), m.name) {
 			continue
 		}
 		if err := m.run(b, ctx); err != nil {
@@ -101,13 +111,14 @@ func run(n int, npm, only string) error {
 		}
 	}
 	b.print()
-	return nil
+	return b.write(charts)
 }
 
 // build makes the binary and lets it unpack its Python.
 func (b *bench) build() error {
 	b.codemode = filepath.Join(b.dir, "codemode")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.codemode, "codemode/cmd/codemode")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building codemode: %w", err)

@@ -22,10 +22,21 @@ const (
 	forkMany = "import os\nfor _ in range(60):\n  if os.fork() == 0:\n    %s\n    while True: %s\nawait asyncio.sleep(100)"
 )
 
+// attackThough is code that makes a call again and again, though it is refused.
+func attackThough(call string) string {
+	return "while True:\n  try: await " + call + "\n  except Exception: pass"
+}
+
 var attacks = []attack{
 	{"60 processes that spin", fmt.Sprintf(forkMany, "pass", "pass"), oneCall, ""},
 	{"the same, each in a session of its own", fmt.Sprintf(forkMany, "os.setsid()", "pass"), oneCall, ""},
-	{"arguments of 30 MB to a shared server", `while True: await mcp_peer.echo(message="x" * (30 << 20))`, oneCall, ""},
+	{"arguments of 30 MB to a shared server", attackThough(`mcp_peer.echo(message="x" * (30 << 20))`), oneCall, ""},
+	{
+		"the same, to a tool that is not there",
+		attackThough(`runtime.call_tool("peer", "none", {"message": "x" * (30 << 20)})`),
+		oneCall,
+		"",
+	},
 	{"arguments of a million lists", `x = [[]] * 1_000_000
 while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{
@@ -120,17 +131,22 @@ func (b *bench) beside(ctx context.Context, a attack) error {
 		}
 	}
 	for i, n := range neighbours {
-		p99, beside := quantile(alone[i], 99), quantile(attacked[i], 99)
-		ratio := float64(beside) / float64(p99)
-		b.add(
-			a.what+", "+n.name,
-			fmt.Sprintf("p50 %s against %s, p99 %s against %s: %.1f ×", ms(quantile(attacked[i], 50)),
-				ms(quantile(alone[i], 50)), ms(beside), ms(p99), ratio),
-			"3 ×",
-			met(ratio <= 3),
-		)
+		b.compare(a.what+", "+n.name, alone[i], attacked[i])
 	}
 	return nil
+}
+
+// compare adds what a neighbour notices: its slowest runs take at most 3 times as long as alone.
+func (b *bench) compare(what string, alone, attacked []time.Duration) {
+	p99, beside := quantile(alone, 99), quantile(attacked, 99)
+	ratio := float64(beside) / float64(p99)
+	b.add(
+		what,
+		fmt.Sprintf("p50 %s against %s, p99 %s against %s: %.1f ×", ms(quantile(attacked, 50)),
+			ms(quantile(alone, 50)), ms(beside), ms(p99), ratio),
+		"3 ×",
+		met(ratio <= 3),
+	)
 }
 
 // attack has a session of its own run code, until end has ended all of it.
@@ -152,8 +168,8 @@ func (b *bench) attack(ctx context.Context, cs *mcp.ClientSession, code string) 
 	}
 }
 
-// quantile is the n-th of a hundred.
+// quantile is the n-th of a hundred, by the nearest rank: no more than n of a hundred are below it.
 func quantile(d []time.Duration, n int) time.Duration {
 	slices.Sort(d)
-	return d[min(len(d)-1, len(d)*n/100)]
+	return d[max(0, (len(d)*n+99)/100-1)]
 }

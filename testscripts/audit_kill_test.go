@@ -20,6 +20,7 @@ import (
 // TestAuditSurvivesKill holds that a call whose result a client has seen is in the log, whatever becomes of codemode
 // the moment after, and that the log of many such ends can be read.
 func TestAuditSurvivesKill(t *testing.T) {
+	t.Parallel()
 	cache := scriptCache(t)
 	native, _ := condition(t, cache)("native")
 	if !native {

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,32 +33,51 @@ type program struct {
 
 // eachEngine runs a test with every engine that is there and has the image.
 func eachEngine(t *testing.T, test func(t *testing.T, p program)) {
-	sandboxtest.EachEngine(t, func(t *testing.T, engine, feature string) {
-		dir := t.TempDir()
-		p := program{engine: engine}
-		for _, v := range os.Environ() { // what an engine needs of it; nothing that changes what codemode does
-			if !strings.HasPrefix(v, "CODEMODE_") && !strings.HasPrefix(v, "MCP_") {
-				p.env = append(p.env, v)
-			}
+	sandboxtest.EachEngine(t, withEngine(test))
+}
+
+// eachContainer is eachEngine, and then the pods of a cluster.
+func eachContainer(t *testing.T, test func(t *testing.T, p program)) {
+	sandboxtest.EachContainer(t, withEngine(test))
+}
+
+func withEngine(test func(t *testing.T, p program)) func(t *testing.T, engine, feature string) {
+	return func(t *testing.T, engine, feature string) { test(t, newProgram(t, engine, feature)) }
+}
+
+func newProgram(t *testing.T, engine, feature string) program {
+	t.Helper()
+	dir := t.TempDir()
+	image := cmp.Or(os.Getenv("CODEMODE_TEST_IMAGE"), "localhost/codemode-test:latest")
+	if engine == "kubernetes" {
+		image = sandboxtest.PodImage()
+	}
+	p := program{engine: engine}
+	for _, v := range os.Environ() { // what an engine needs of it; nothing that changes what codemode does
+		if !strings.HasPrefix(v, "CODEMODE_") && !strings.HasPrefix(v, "MCP_") {
+			p.env = append(p.env, v)
 		}
-		p = p.with(
-			"CODEMODE_SANDBOX_RUNTIME="+engine, "CODEMODE_DISCOVERY_SOURCES=none", "CODEMODE_MCP_DIR="+dir,
-			"CODEMODE_SANDBOX_IMAGE="+cmp.Or(os.Getenv("CODEMODE_TEST_IMAGE"), "localhost/codemode-test:latest"),
-			"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		)
-		var images []struct {
-			Runtime, Error string
-			Present        bool
-		}
-		out, err := p.command("image", "--json", "--runtime", engine).Output()
-		if err := errors.Join(err, json.Unmarshal(out, &images)); err != nil || len(images) != 1 {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if !images[0].Present {
-			require.Lacking(t, feature, "no image: %s", images[0].Error)
-		}
-		test(t, p)
-	})
+	}
+	p = p.with(
+		"CODEMODE_SANDBOX_RUNTIME="+engine, "CODEMODE_DISCOVERY_SOURCES=none", "CODEMODE_MCP_DIR="+dir,
+		"CODEMODE_SANDBOX_IMAGE="+image,
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+	)
+	if engine == "kubernetes" {
+		return p // nodes fetch images themselves
+	}
+	var images []struct {
+		Runtime, Error string
+		Present        bool
+	}
+	out, err := p.command("image", "--json", "--runtime", engine).Output()
+	if err := errors.Join(err, json.Unmarshal(out, &images)); err != nil || len(images) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if !images[0].Present {
+		require.Lacking(t, feature, "no image: %s", images[0].Error)
+	}
+	return p
 }
 
 func (p program) with(env ...string) program {
@@ -76,12 +94,7 @@ func (p program) command(args ...string) *exec.Cmd {
 // containers lists those of a codemode by its pid.
 func (p program) containers(t *testing.T, pid int) []string {
 	t.Helper()
-	out, err := exec.Command(p.engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").
-		Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+	return sandboxtest.ContainersOf(t, p.engine, pid)
 }
 
 // connect starts codemode serve and a client for it.
@@ -115,7 +128,8 @@ while True:
 
 // TestContainersEnd is case 50 for exec: however a run ends, no container is left.
 func TestContainersEnd(t *testing.T) {
-	eachEngine(t, func(t *testing.T, p program) {
+	t.Parallel()
+	eachContainer(t, func(t *testing.T, p program) {
 		for _, c := range []struct {
 			name   string
 			args   []string
@@ -170,7 +184,8 @@ func TestContainersEnd(t *testing.T) {
 // TestContainersServe is case 50 for serve: a cancelled run leaves its session alive, and nothing outlives the client,
 // neither the sessions' containers nor the one that waits.
 func TestContainersServe(t *testing.T) {
-	eachEngine(t, func(t *testing.T, p program) {
+	t.Parallel()
+	eachContainer(t, func(t *testing.T, p program) {
 		serve := p.command("serve")
 		cs := connect(t, serve)
 		if _, failed, err := runPython(t.Context(), cs, "x = 41"); failed {
@@ -198,7 +213,8 @@ func TestContainersServe(t *testing.T) {
 
 // TestContainersOddPlaces is case 52: whatever the folders are called, and with a umask that hides what is made.
 func TestContainersOddPlaces(t *testing.T) {
-	eachEngine(t, func(t *testing.T, p program) {
+	t.Parallel()
+	eachContainer(t, func(t *testing.T, p program) {
 		dir := filepath.Join(t.TempDir(), "with spaces, colons: and ünïcode=x")
 		for _, name := range []string{"cache", "state", "tmp"} {
 			if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
@@ -237,6 +253,7 @@ func TestContainersOddPlaces(t *testing.T) {
 
 // TestContainersChatter is case 53: what the engine says is not the run's.
 func TestContainersChatter(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, p program) {
 		p = p.behind(
 			t,
@@ -268,6 +285,7 @@ c.write(1, b"out\n", 4); c.write(2, b"err\n", 4); c.kill(c.getpid(), 9)`,
 // TestContainersPull is case 57: an image that is missing is told at once, and pulled when that is wanted, in time that
 // is not the run's.
 func TestContainersPull(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, p program) {
 		there := filepath.Join(t.TempDir(), "there")
 		p = p.behind(t, `there="`+there+`"
@@ -310,18 +328,22 @@ func (p program) behind(t *testing.T, script string) program {
 
 // TestContainersDoctor has a guest try to get out of a container of each engine. Nothing of it is left.
 func TestContainersDoctor(t *testing.T) {
-	eachEngine(t, func(t *testing.T, p program) {
+	t.Parallel()
+	eachContainer(t, func(t *testing.T, p program) {
 		cmd := p.command("doctor", "--json")
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		for _, c := range []struct{ check, want string }{
-			{"runtime", `^version \d`},
+			{"runtime", `^version v?\d`},
 			{"limits", `^a guest got past none of: memory \(\w+\), processes \(\w+\), the network, files of this machine, its own root$`},
 			{"image", ` has Python 3\.`},
 			{"share", `^its containers can read `},
 		} {
+			if p.engine == "kubernetes" && c.check == "share" { // its nodes have none of this machine's folders
+				continue
+			}
 			f := gjson.GetBytes(out, fmt.Sprintf(`checks.#(check==%q)#|#(subject==%q)`, c.check, p.engine))
 			if f.Get("status").Str != "ok" || !regexp.MustCompile(c.want).MatchString(f.Get("summary").Str) {
 				t.Errorf("%s is %s; want %s", c.check, f.Raw, c.want)
@@ -329,6 +351,58 @@ func TestContainersDoctor(t *testing.T) {
 		}
 		if left := p.containers(t, cmd.Process.Pid); len(left) > 0 {
 			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+// TestContainersChart runs the guide's three commands from nothing to a chart in a container, as they stand there but for
+// the engine and the image: packages that are installed here become a layer, by which a CSV becomes a chart where Python
+// is the same. In an image without them they are the layer's.
+func TestContainersChart(t *testing.T) {
+	if exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").Run() != nil {
+		require.Lacking(t, "pandas", "python3 has no pandas and matplotlib")
+	}
+	const script, lines = "CODEMODE_TEST_EXAMPLE", "CODEMODE_TEST_LINES" // of another user, who cannot read the checkout
+	if os.Getenv(script) == "" {
+		text, err := os.ReadFile("../examples/sales.py")
+		page, other := os.ReadFile("../docs/guide/packages.md")
+		if err := errors.Join(err, other); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(script, string(text))
+		_, rest, _ := strings.Cut(string(page), "\n```sh\n")
+		three, _, _ := strings.Cut(rest, "```\n")
+		t.Setenv(lines, three)
+	}
+	const anImage, anEngine = "my/debian", "--runtime podman"
+	three := strings.ReplaceAll(os.Getenv(lines), "\\\n", "")
+	if strings.Count(three, "\n") != 3 || !strings.Contains(three, anImage) || !strings.Contains(three, anEngine) {
+		t.Fatalf("the guide's three commands: %s", three)
+	}
+	eachEngine(t, func(t *testing.T, p program) {
+		const image = "localhost/codemode-test:pandas"
+		if out, err := exec.Command(p.engine, "image", "inspect", image).CombinedOutput(); err != nil {
+			require.Lacking(t, "pandas", "no image %s: %v: %.200s", image, err, out)
+		}
+		work := t.TempDir()
+		write(t, filepath.Join(work, "sales.py"), os.Getenv(script))
+		if err := os.Chmod(work, 0o755); err != nil { // a container's user is nobody
+			t.Fatal(err)
+		}
+		here := strings.NewReplacer(anImage, image, anEngine, "--runtime "+p.engine).Replace(three)
+		cmd := exec.Command("sh", "-ec", "umask 022\n"+here)
+		cmd.Env, cmd.Dir = p.env, work
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "{'Bergen': 5, 'Oslo': 7}") {
+			t.Fatalf("%v: %s", err, out)
+		}
+		picture, err := os.ReadFile(filepath.Join(work, "charts", "sales.png"))
+		if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
+			t.Errorf("the chart: %v, %.8q", err, picture)
+		}
+		const imported = "import dateutil.parser; print(dateutil.__file__)"
+		out, err := p.command("exec", "-c", imported).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "/opt/codemode/packages/dateutil/") {
+			t.Errorf("%v: %s", err, out)
 		}
 	})
 }

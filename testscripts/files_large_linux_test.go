@@ -16,6 +16,7 @@ import (
 // through codemode's memory. What they cost in time is a row of the benchmarks.
 func TestLargeFiles(t *testing.T) {
 	require.OptIn(t, "soak")
+	t.Parallel()
 	cache := scriptCache(t)
 	if native, _ := condition(t, cache)("native"); !native {
 		t.Fatal("needs a sandbox")

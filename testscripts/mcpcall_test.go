@@ -50,7 +50,7 @@ func mcpCall(args []string) int {
 	fs.StringVar(&c.read, "read", "", "print a resource last")
 	fs.StringVar(
 		&c.answers, "elicit", "",
-		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, decline, cancel, never",
+		"offer elicitation, and give these answers, separated by blanks: once, run, session, deny, open, decline, cancel, never",
 	)
 	fs.StringVar(&c.roots, "roots", "", "offer these folders as roots, separated by blanks")
 	fs.StringVar(&c.protocol, "protocol", "", "revision of MCP to speak")
@@ -78,9 +78,12 @@ func (c caller) run(ctx context.Context) (failed bool, err error) {
 	options := &mcp.ClientOptions{}
 	if c.answers != "" {
 		options.ElicitationHandler = elicited(strings.Fields(c.answers))
+		options.Capabilities = &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+		}}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcp-call", Version: "1"}, options)
-	for _, path := range strings.Fields(c.roots) {
+	for _, path := range strings.FieldsFunc(c.roots, func(r rune) bool { return r == ' ' }) {
 		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: path}).String()})
 	}
 	session, err := client.Connect(
@@ -119,7 +122,8 @@ func (c caller) run(ctx context.Context) (failed bool, err error) {
 	return failed, nil
 }
 
-// elicited is a user who is shown what the server asks, and gives one answer after the other. "never" is none.
+// elicited is a user who is shown what the server asks, and gives one answer after the other. "never" is none, "open"
+// opens a page.
 func elicited(answers []string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	var mu sync.Mutex
 	return func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -135,6 +139,9 @@ func elicited(answers []string) func(context.Context, *mcp.ElicitRequest) (*mcp.
 		case "never":
 			<-ctx.Done()
 			return nil, ctx.Err()
+		case "open":
+			browser([]string{req.Params.URL})
+			return &mcp.ElicitResult{Action: "accept"}, nil
 		case "decline", "cancel":
 			return &mcp.ElicitResult{Action: given}, nil
 		}

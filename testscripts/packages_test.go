@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -54,6 +55,37 @@ func addCompiled(x *packagestest.Index, object string) error {
 	return err
 }
 
+// fakeWheels puts wheels into a folder that no index has.
+func fakeWheels(args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintln(os.Stderr, "usage: fakewheels FOLDER")
+		return 2
+	}
+	err := os.MkdirAll(args[0], 0o755)
+	for _, w := range []packagestest.Wheel{
+		ownWheel("own", "1.0"), ownWheel("own", "1.1"), ownWheel("own-plain", "1.0"),
+		ownWheel("own-on-top", "1.0", "own"), ownWheel("own-behind", "1.0", "own<1.1"), ownWheel("own-lost", "1.0", "own-absent"),
+	} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(args[0], w.FileName()), w.Bytes(), 0o600)
+		}
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(args[0], "own_source-1.0.tar.gz"), []byte("a stranger's setup.py"), 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fakewheels:", err)
+		return 1
+	}
+	return 0
+}
+
+func ownWheel(name, version string, needs ...string) packagestest.Wheel {
+	return packagestest.Wheel{Name: name, Version: version, Requires: needs, Files: map[string]string{
+		strings.ReplaceAll(name, "-", "_") + ".py": fmt.Sprintf("__version__ = %q\n", version),
+	}}
+}
+
 // newIndex is an index of sound packages, which stand for pandas and its like, and of broken ones.
 func newIndex() *packagestest.Index {
 	x := packagestest.NewIndex()
@@ -74,6 +106,7 @@ func newIndex() *packagestest.Index {
 	numpy := wheel("numpy", "2.2.0")
 	numpy.Files["later.pth"] = "import sys; sys.stderr.write('a .pth file was executed')\n"
 	x.Add(pandas, plots, numpy, wheel("polite", "1.0"))
+	x.Add(ownWheel("own", "9.0"), ownWheel("own-plain", "9.0")) // strangers' of those names
 	other := packagestest.Wheel{Name: "scikit-learn", Version: "1.7", Files: map[string]string{
 		"sklearn/__init__.py": "", "threads.py": "", "_private/__init__.py": "", "scikit_learn.libs/some.so": "",
 		"README": "no module",
@@ -107,6 +140,7 @@ func newIndex() *packagestest.Index {
 		"unlisted": func(w *packagestest.Wheel) { w.Unlisted = []string{"unlisted/__init__.py"} },
 		"cased":    func(w *packagestest.Wheel) { w.Files["Cased/other.py"] = "" },
 		"posing":   func(w *packagestest.Wheel) { w.Dir = "pandas-9.dist-info" },
+		"covering": func(w *packagestest.Wheel) { w.Files["polite.py"] = "" },
 		"elsewhere": func(w *packagestest.Wheel) {
 			w.Tag = "cp314-cp314-win_arm64"
 		},

@@ -38,6 +38,7 @@ var programs = map[string]func(args []string) int{
 
 	"fakeregistry": fakeRegistry,
 	"fakeindex":    fakeIndex,
+	"fakewheels":   fakeWheels,
 
 	"conformance-client": conformanceClient,
 	"model-sees":         modelSees,
@@ -56,7 +57,20 @@ func TestMain(m *testing.M) {
 	for name, main := range programs {
 		mains[name] = func() { os.Exit(main(os.Args[1:])) }
 	}
-	testscript.Main(m, mains)
+	testscript.Main(waiting{m}, mains)
+}
+
+// waiting are tests that wait more than they compute: twice as many run side by side as there are processors.
+type waiting struct{ *testing.M }
+
+func (w waiting) Run() int {
+	flag.Parse()
+	isSet := false
+	flag.Visit(func(f *flag.Flag) { isSet = isSet || f.Name == "test.parallel" })
+	if !isSet {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // a number always fits
+	}
+	return w.M.Run()
 }
 
 func TestScripts(t *testing.T) {
@@ -186,6 +200,7 @@ func condition(t *testing.T, cache string) func(string) (bool, error) {
 		"dbus": func() bool { _, err := exec.LookPath("dbus-daemon"); return err == nil },
 		"gcc":  func() bool { _, err := exec.LookPath("gcc"); return err == nil },
 		"soak": func() bool { return require.Named("soak") },
+		"pip":  func() bool { return require.Named("pip") },
 		"npm": sync.OnceValue(func() bool {
 			_, err := os.Stat(filepath.Join(npmPrefix(), "node_modules", ".bin", "mcp-server-memory"))
 			return npmPrefix() != "" && err == nil
@@ -225,7 +240,7 @@ func TestReadme(t *testing.T) {
 	for name := range scriptCommands {
 		want = append(want, "`"+name)
 	}
-	for _, name := range []string{"native", "python", "mounts", "npm", "models", "pandas", "soak"} {
+	for _, name := range []string{"native", "python", "mounts", "npm", "models", "pandas", "soak", "pip"} {
 		want = append(want, "`["+name+"]`")
 	}
 	rows := strings.ReplaceAll(string(data), "`[!] ", "`")

@@ -24,7 +24,7 @@ const ttyTime = 3 * time.Minute
 var askedFor = regexp.MustCompile(`Type ([a-z]+) to (?:allow|fill|say)`)
 
 // tty runs a command on a terminal of its own, 24 by 80 or of so many -columns, prints all it shows, and ends as it
-// does. Each -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P and ^\ are those keys,
+// does. Each -when SEEN=TEXT types TEXT after SEEN has appeared, one after the other; ^C, ^D, ^P, ^Z and ^\ are those keys,
 // and WORD is the word that was asked for last.
 func tty(args []string) int {
 	var script []typing
@@ -38,7 +38,7 @@ func tty(args []string) int {
 			script,
 			typing{
 				seen,
-				strings.NewReplacer("^C", "\x03", "^D", "\x04", "^P", "\x10", `^\`, "\x1c", `\n`, "\n").Replace(text),
+				strings.NewReplacer("^C", "\x03", "^D", "\x04", "^P", "\x10", "^Z", "\x1a", `^\`, "\x1c", `\n`, "\n").Replace(text),
 			},
 		)
 		return nil

@@ -45,8 +45,8 @@ const URIPrefix = "codemode://artifacts/"
 // URI is the artifact's address.
 func (a Artifact) URI() string { return URIPrefix + a.ID }
 
-// MaxKept is how many artifacts a tenant has: names and times are no bytes, but take room all the same.
-const MaxKept = 1000
+// maxKept is how many artifacts a tenant has: names and times are no bytes, but take room all the same.
+const maxKept = 1000
 
 // Store is the directory of a tenant's artifacts.
 type Store struct {
@@ -56,7 +56,7 @@ type Store struct {
 }
 
 // New returns the store in a directory, which is made when there is something to keep.
-func New(dir string, disk *quota.Budget) *Store { return &Store{dir, disk, MaxKept} }
+func New(dir string, disk *quota.Budget) *Store { return &Store{dir, disk, maxKept} }
 
 // ErrNone is an artifact that is not there.
 var ErrNone = hint.New("there is no such artifact", "there are: codemode artifacts")
@@ -259,7 +259,7 @@ func (s *Store) Open(id string) (*os.File, Artifact, error) {
 	return f, a, err
 }
 
-// Path is the file with an artifact's content, for whoever can only be given a path.
+// Path is the file with an artifact's content, for programs that take a path.
 func (s *Store) Path(a Artifact) string { return s.content(a) }
 
 // Remove removes artifacts; none of them, where one is not there.

@@ -6,6 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"codemode/internal/lazyregexp"
+)
+
+// deviceText is a device of Windows, whatever follows its name. A file that is saved elsewhere may get there, too.
+var deviceText = lazyregexp.New(
+	`(?i)^(con|prn|aux|nul|conin\$|conout\$|com[0-9\x{b9}\x{b2}\x{b3}]|lpt[0-9\x{b9}\x{b2}\x{b3}])[ ]*([.].*)?$`,
 )
 
 // SafeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
@@ -22,8 +29,11 @@ func SafeName(name string) string {
 		if part == "" || part[0] == '.' || part[0] == '-' || part[0] == '~' {
 			part = "_" + part[min(1, len(part)):]
 		}
-		if !filepath.IsLocal(part) { // a device of Windows
+		if deviceText().MatchString(part) || !filepath.IsLocal(part) {
 			part = "_" + part
+		}
+		if end := part[len(part)-1]; end == '.' || end == ' ' { // which Windows leaves out
+			part = part[:len(part)-1] + "_"
 		}
 		parts[i] = part
 	}

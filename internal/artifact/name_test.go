@@ -11,6 +11,8 @@ func TestSafeName(t *testing.T) {
 		"chart.svg": "chart.svg", "sub/a b.csv": "sub/a b.csv", "Ärger.txt": "Ärger.txt", ".bashrc": "_bashrc",
 		".git/hooks/x": "_git/hooks/x", "-rf": "_rf", "~": "_", "a\x1b[2Jb\n": "a_[2Jb_", "\xff": "_", "a\u202eb": "a_b",
 		`..\x`: "_._x", "c:x": "c_x", "a*?": "a__",
+		"NUL": "_NUL", "sub/con.tar.gz": "sub/_con.tar.gz", "Com1 .txt": "_Com1 .txt", "lpt\u00b9": "_lpt\u00b9",
+		"CONIN$": "_CONIN$", "console.txt": "console.txt", "com10": "com10", "auxiliary": "auxiliary", "a.": "a_", "b ": "b_",
 	} {
 		if got := SafeName(name); got != want || !filepath.IsLocal(got) {
 			t.Errorf("%q is saved as %q, want %q", name, got, want)

@@ -1,7 +1,7 @@
 // Package audit is the record of what a tenant's code did: one JSON object a line, in files of the tenant's own.
 //
 // It owns the files, their rotation and the key that arguments are hashed with; nothing is opened before the first
-// line. It never decides what is worth a line, and never changes one. Whoever made a Log closes it.
+// line. It never decides what is worth a line, and never changes one. The caller of New closes the Log.
 package audit
 
 import (
@@ -143,7 +143,7 @@ func (l *Log) wait(r *Record) {
 // maxWaiting is how much room for lines is kept between writes: thousands of calls may end at once.
 const maxWaiting = 64 << 10
 
-// write returns when the lines so far have been written, by whoever. l.mu is held, but not while that is done.
+// write returns when the lines so far have been written, by this goroutine or another. It releases l.mu meanwhile.
 func (l *Log) write() {
 	for mine := l.lines; l.written < mine; {
 		if l.writing {
@@ -208,6 +208,13 @@ func (l *Log) Sync(since int) error {
 		l.round.Wait()
 	}
 	return l.tell(since)
+}
+
+// SyncSoon has all that is written be synced soon. What comes of that, who asks next is told.
+func (l *Log) SyncSoon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle()
 }
 
 // tell returns the failure that has lost lines, to a caller whose own lines follow the first since. l.mu is held.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codemode/internal/require"
@@ -213,24 +214,26 @@ func TestHash(t *testing.T) {
 // TestPutAwayByAnother holds that a writer who has been idle while others have filled the log does not write into a
 // file that is gone.
 func TestPutAwayByAnother(t *testing.T) {
-	dir := t.TempDir()
-	idle, busy := open(t, Options{dir, 200, 3}), open(t, Options{dir, 200, 3})
-	add(t, idle, Record{Event: Called, Run: "first"})
-	for range 10 {
-		add(t, busy, Record{Event: Called, Run: "busy", Tool: strings.Repeat("x", 200)})
-	}
-	<-time.After(2 * glance)
-	add(t, idle, Record{Event: Called, Run: "last"})
-	if err := idle.Sync(1); err != nil {
-		t.Error(err)
-	}
-	records := read(t, dir)
-	if len(records) == 0 || records[len(records)-1].Run != "last" {
-		t.Errorf("the line is lost: %+v", records)
-	}
-	if names, _ := files(dir); len(names) != 3 {
-		t.Errorf("files: %v", names)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		idle, busy := open(t, Options{dir, 200, 3}), open(t, Options{dir, 200, 3})
+		add(t, idle, Record{Event: Called, Run: "first"})
+		for range 10 {
+			add(t, busy, Record{Event: Called, Run: "busy", Tool: strings.Repeat("x", 200)})
+		}
+		<-time.After(2 * glance)
+		add(t, idle, Record{Event: Called, Run: "last"})
+		if err := idle.Sync(1); err != nil {
+			t.Error(err)
+		}
+		records := read(t, dir)
+		if len(records) == 0 || records[len(records)-1].Run != "last" {
+			t.Errorf("the line is lost: %+v", records)
+		}
+		if names, _ := files(dir); len(names) != 3 {
+			t.Errorf("files: %v", names)
+		}
+	})
 }
 
 // device makes a log whose file is one of the system's.
@@ -309,6 +312,22 @@ func TestSettle(t *testing.T) {
 		if synced, written := l.settled(); synced != 2*(n+1) || written != synced {
 			t.Errorf("%d of %d lines are synced, after %d", synced, written, 2*(n+1))
 		}
+	}
+}
+
+// TestSyncSoon holds that lines are synced before the end asks for it, and that their failure is told there.
+func TestSyncSoon(t *testing.T) {
+	l := open(t, Options{t.TempDir(), 1 << 20, 2})
+	add(t, l, Record{Event: Called})
+	l.SyncSoon()
+	if synced, written := l.settled(); synced != 1 || written != 1 {
+		t.Errorf("%d of %d lines are synced", synced, written)
+	}
+	failing := device(t, "/dev/null")
+	add(t, failing, Record{Event: Called})
+	failing.SyncSoon()
+	if err := failing.Close(); err == nil {
+		t.Error("nobody is told of a line that is lost")
 	}
 }
 

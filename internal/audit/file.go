@@ -88,7 +88,8 @@ func (a *appender) open() error {
 	return syncDir(a.opts.Dir)
 }
 
-// glance is how long the file is believed to be the one in use: as long as others need to fill several, at the least.
+// glance is how long the file is assumed to be the one in use before that is checked again: other processes need
+// longer to fill several.
 const glance = 10 * time.Millisecond
 
 // inUse says whether the log's file is still the one that lines go to.

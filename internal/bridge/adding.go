@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"codemode/internal/audit"
 	"codemode/internal/guest"
 	"codemode/internal/hint"
 	"codemode/internal/visible"
@@ -64,7 +63,7 @@ func (l *live) addServer(ctx context.Context, m guest.Message) (json.RawMessage,
 	case len(q.Reason) > maxAskedReason:
 		return nil, tooLong("request_server", "reason", q.Reason, maxAskedReason)
 	}
-	r := l.underWay()
+	r := l.currentRun()
 	if r == nil {
 		return nil, refuse(-32602, "request_server: no run is under way", guest.ErrorData{})
 	}
@@ -77,14 +76,18 @@ func (l *live) addServer(ctx context.Context, m guest.Message) (json.RawMessage,
 		return err
 	})
 	if err != nil {
-		code, err := -32602, causeOf(ctx, err)
-		if denied := (*denial)(nil); errors.As(err, &denied) {
-			code = guest.CodeDenied
-		}
-		how := strings.Join(hint.Of(err), "; ")
-		return nil, refuse(code, "request_server: "+err.Error(), guest.ErrorData{Hint: how})
+		return nil, notAdded("request_server", causeOf(ctx, err))
 	}
 	return l.added(r, p)
+}
+
+// notAdded refuses what code has asked to have added, by the function of that name.
+func notAdded(function string, err error) *refusal {
+	code := -32602
+	if denied := (*denial)(nil); errors.As(err, &denied) {
+		code = guest.CodeDenied
+	}
+	return refuse(code, function+": "+err.Error(), guest.ErrorData{Hint: strings.Join(hint.Of(err), "; ")})
 }
 
 // mayAdd says why a run can ask for no server.
@@ -108,6 +111,13 @@ const lookupTimeout = 20 * time.Second
 
 var errLookup = errors.New("the MCP registry did not answer in time")
 
+// A TellingError is why Propose refuses an entry by what it has found outside, such as what another entry starts. Code
+// that tries many entries would find that out, so one that is refused counts as a question.
+type TellingError struct{ Err error }
+
+func (e *TellingError) Error() string { return e.Err.Error() }
+func (e *TellingError) Unwrap() error { return e.Err }
+
 // denial is a no, or why nobody was asked.
 type denial struct{ error }
 
@@ -115,8 +125,11 @@ type denial struct{ error }
 // this machine for the registry only after a yes of its own: it could say anything.
 func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Proposal, err error) {
 	adder, reason := l.bridge.opts.Adder, visible.Line(q.Reason)
+	if said, known := r.known(answerKey{tool: addAsked}); known { // after a no nothing is looked at
+		return p, &denial{said.refusal()}
+	}
 	if len(q.Entry) == 0 {
-		looks := Question{Server: visible.Name(q.Name), Why: reason, Looks: visible.Line(adder.Registry())}
+		looks := Question{Server: visible.Name(q.Name), Why: reason, LookupAt: visible.Line(adder.Registry())}
 		err := l.askAdding(ctx, r, addAsked, looks)
 		if err != nil {
 			return p, err
@@ -125,11 +138,10 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	looking, cancel := context.WithTimeoutCause(ctx, lookupTimeout, errLookup)
 	defer cancel()
 	if p, err = adder.Propose(looking, q.Name, q.Entry); err != nil {
-		err = causeOf(looking, err)
-		return p, err
+		return p, l.countTold(r, q, causeOf(looking, err))
 	}
 	if p.There {
-		return p, nil
+		return p, l.countTold(r, q, nil)
 	}
 	given := slices.Clone(p.Given)
 	for i := range given {
@@ -139,8 +151,12 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	if len(entry) > maxShownEntry || len(p.File) > maxAskedReason || len(p.Given) > maxGiven {
 		return p, errors.New("the entry is too long to be seen as a whole on the user's screen; the user can add it")
 	}
+	if entry != string(p.Entry) {
+		return p, errors.New("the entry has characters that its user cannot be shown as they would be stored; " +
+			"nothing was written")
+	}
 	err = l.askAdding(ctx, r, addAsked, Question{
-		Server: visible.Name(p.Name), Arguments: entry, Why: reason, Adds: visible.Line(p.File), Given: given,
+		Server: visible.Name(p.Name), Arguments: entry, Why: reason, AddTo: visible.Line(p.File), Given: given,
 		Remote: p.Remote,
 	})
 	if err != nil {
@@ -149,13 +165,28 @@ func (l *live) propose(ctx context.Context, r *run, q guest.AddServer) (p Propos
 	return p, adder.Add(ctx, p)
 }
 
+// countTold is what code is told without a question: where that is what was found outside, it counts as one, as long as
+// some are left, and has a line in the audit log.
+func (l *live) countTold(r *run, q guest.AddServer, told error) error {
+	if telling := (*TellingError)(nil); told != nil && !errors.As(told, &telling) {
+		return told
+	}
+	if err := l.countQuestion(r); err != nil {
+		return &denial{err}
+	}
+	if told != nil {
+		r.recordQuestion(visible.Name(q.Name), addAsked, told, 0)
+	}
+	return told
+}
+
 // askAdding asks the user one question about what is to be added; nil is a yes. A no is to all questions of its kind.
 func (l *live) askAdding(ctx context.Context, r *run, kind string, about Question) error {
-	q := question{tool: kind}
+	q := answerKey{tool: kind}
 	if said, known := r.known(q); known {
 		return &denial{said.refusal()}
 	}
-	if err := l.mayAsk(r); err != nil {
+	if err := l.countQuestion(r); err != nil {
 		return &denial{err}
 	}
 	asking, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.confirmTimeout, errUnanswered)
@@ -170,12 +201,7 @@ func (l *live) askAdding(ctx context.Context, r *run, kind string, about Questio
 	if ctx.Err() == nil && err != nil {
 		r.remember(q, answer)
 	}
-	rec := audit.Record{Event: audit.Asked, Server: about.Server, Tool: kind, Outcome: "ok"}
-	rec.MS = ms(time.Since(began))
-	if err != nil {
-		rec.Outcome = string(callDenied)
-	}
-	r.record(rec)
+	r.recordQuestion(about.Server, kind, err, time.Since(began))
 	if err != nil {
 		return &denial{err}
 	}
@@ -187,7 +213,7 @@ func (q Question) command() string {
 	if q.Packages {
 		return "codemode packages add " + hint.Words(strings.Split(q.Server, ", "))
 	}
-	if q.Looks != "" {
+	if q.LookupAt != "" {
 		return "codemode servers add " + hint.Word(q.Server)
 	}
 	return "codemode servers add --help"
@@ -196,7 +222,7 @@ func (q Question) command() string {
 // added tells the run and the guest of a server that was added. One that lacks something yet says what.
 func (l *live) added(r *run, p Proposal) (json.RawMessage, *refusal) {
 	if !p.There {
-		r.did(fmt.Sprintf("added the server %q, as its user has agreed: it is in %q", p.Name, p.File))
+		r.noteDone(fmt.Sprintf("added the server %q, as its user has agreed: it is in %q", p.Name, p.File))
 	}
 	c, ok := l.bridge.servers.Find(p.Name)
 	if !ok {

@@ -51,8 +51,8 @@ func (a *admission) decide(r *run, c policy.Call) policy.Decision {
 	return d
 }
 
-// to returns the lanes to a server.
-func (a *admission) to(server string) *lanes {
+// lanesOf returns the queues of a server, which limit the calls that it gets at once.
+func (a *admission) lanesOf(server string) *lanes {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.lanes[server]
@@ -72,24 +72,24 @@ func (a *admission) close() {
 	}
 }
 
-// says explains a denial: which rule, and where its user has set it.
-func (a *admission) says(d policy.Decision) string {
+// reasonFor explains a denial: the rule, and where the user has set it.
+func (a *admission) reasonFor(d policy.Decision) string {
 	if place := a.places[d.Rule]; place != "" {
 		return fmt.Sprintf("%s (%s)", d.Why, place)
 	}
 	return d.Why
 }
 
-// Prepare has the policy say of a tool what it can say before a call of it.
+// Prepare evaluates once the rules that depend on a tool's names and hints alone.
 func (a *admission) Prepare(c policy.Call) policy.Call { return a.rules.Prepare(c) }
 
 // Note is what the documentation of a tool says of the policy; empty where it may be called.
 func (a *admission) Note(c policy.Call) string {
 	switch d := a.rules.Decide(c); {
 	case d.Denied:
-		return "policy denies it: " + a.says(d)
+		return "policy denies it: " + a.reasonFor(d)
 	case d.Ask:
-		return "policy asks the user before each call: " + a.says(d)
+		return "policy asks the user before each call: " + a.reasonFor(d)
 	}
 	return ""
 }
@@ -108,10 +108,9 @@ func refusedFor(ctx context.Context, c guest.ToolCall, err error) *refusal {
 	code, message, data := explain(c.Server, c.Tool, err)
 	how := callDenied
 	switch {
-	case errors.As(err, new(*upstream.StartError)):
-		how = callFailed
-	case code == guest.CodeCancelled || code == guest.CodeTimeout:
-		how = callCancelled
+	case errors.As(err, new(*upstream.StartError)), errors.As(err, new(*crowdedError)),
+		code == guest.CodeCancelled, code == guest.CodeTimeout:
+		how = callUnsent
 	}
 	return &refusal{code, message, data, how}
 }
@@ -123,8 +122,9 @@ type permit struct {
 	run   *run
 	tool  bool   // it is a tool's, and not another request
 	reads bool   // it changes nothing
-	rule  string // that its user was asked by
+	rule  string // the rule for which the user was asked; empty where nobody was
 	send  func(context.Context) (json.RawMessage, error)
+	again policy.Call // the policy's input, for a retry
 }
 
 // mayUse returns the run under way, if that was given the call's server and the server did not fail to start for it.
@@ -140,9 +140,9 @@ func (l *live) mayUse(ctx context.Context, c guest.ToolCall) (*run, *refusal) {
 	return r, nil
 }
 
-// admit decides whether the run under way may make a call: it must have been given the server, the server's entry must
-// offer the tool, the server must list it, and the policy must let it pass, or else the user. There is no other way to
-// a tool.
+// admit decides whether the run under way may make a call. It checks, in this order: the run was given the server, the
+// server started, its entry offers the tool, the server lists it, and the policy or the user allows it (judge). No
+// other function lets a tool be called. Two refusals come later: recordBegin, for audit.required, and checkResultSize.
 func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	r, no := l.mayUse(ctx, c)
 	if no != nil {
@@ -157,7 +157,12 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 			callDenied,
 		}
 	}
-	call, epoch, err := l.bridge.servers.Callable(ctx, server, c.Tool)
+	var call policy.Call
+	var epoch int
+	err := l.withSignIn(ctx, r, c.Server, func() (err error) {
+		call, epoch, err = l.bridge.servers.Callable(ctx, server, c.Tool)
+		return err
+	})
 	if err != nil {
 		return permit{}, refusedFor(ctx, c, err)
 	}
@@ -188,26 +193,30 @@ func (l *live) admitRequest(
 	return p, no
 }
 
-// judge has the policy decide about a call, or else the user.
+// judge asks the policy about a call, and the user where the policy says so.
 func (l *live) judge(
 	ctx context.Context, r *run, c guest.ToolCall, call policy.Call, epoch int,
 ) (permit, *refusal) {
 	call.Arguments = int64(len(c.Arguments))
 	d := l.bridge.admission.decide(r, call)
-	why := l.bridge.admission.says(d)
+	why := l.bridge.admission.reasonFor(d)
 	if d.Ask {
-		if no := l.approve(ctx, r, c, epoch, why); no != nil {
+		if no := l.approve(ctx, r, c, epoch, reason{why, call.Hints.ReadOnly}); no != nil {
 			d.Denied, why = true, why+", and "+no.Error()
 		}
 	}
 	if d.Denied {
-		return permit{}, &refusal{
-			guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why),
-			guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule},
-			callDenied,
-		}
+		return permit{}, deniedBy(d, c, why)
 	}
-	return permit{run: r, reads: call.Hints.ReadOnly, rule: d.Rule}, nil
+	return permit{run: r, reads: call.Hints.ReadOnly, rule: d.Rule, again: call}, nil
+}
+
+func deniedBy(d policy.Decision, c guest.ToolCall, why string) *refusal {
+	return &refusal{
+		guest.CodeDenied, fmt.Sprintf("policy denies %s.%s: %s", c.Server, c.Tool, why),
+		guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule},
+		callDenied,
+	}
 }
 
 // checkResultSize decides whether code may have what a call has brought.
@@ -217,7 +226,7 @@ func (l *live) checkResultSize(c guest.ToolCall, size int) *refusal {
 		return nil
 	}
 	message := fmt.Sprintf(
-		"policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.says(d),
+		"policy withholds what %s.%s has returned, the call was made: %s", c.Server, c.Tool, l.bridge.admission.reasonFor(d),
 	)
 	data := guest.ErrorData{Server: c.Server, Tool: c.Tool, Rule: d.Rule}
 	return &refusal{guest.CodeDenied, message, data, callDenied}

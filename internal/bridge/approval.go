@@ -17,16 +17,17 @@ import (
 // line each, but for the packages, and hold nothing that a terminal would obey or a reader would not see.
 type Question struct {
 	Server, Tool string
-	Arguments    string // as visible.Value has them
+	Arguments    string // as visible.Members has them
 	Why          string // the rule, and where it is set
 	Exposed      bool   // no code asks but the client's model itself
+	Choose       bool   // a yes must be chosen: the tool may change something, or its arguments are not all shown
 
-	Looks  string   // the registry that would be told Server, a name code has chosen; empty for all else
-	Adds   string   // the file that a server would be added to, Arguments being its entry; empty for all else
-	Given  []string // what of the user's that server would be given, as its entry refers to it
-	Remote bool     // it is reached by URL
+	LookupAt string   // the registry that would be told Server, a name code has chosen; empty for all else
+	AddTo    string   // the file that a server would be added to, Arguments being its entry; empty for all else
+	Given    []string // what of the user's that server would be given, as its entry refers to it
+	Remote   bool     // it is reached by URL
 
-	Packages bool // Server names packages, which would be added to what Adds says, Arguments being a line for each
+	Packages bool // Server names packages, which would be added to what AddTo says, Arguments being a line for each
 }
 
 // Answer is what the user says of a call.
@@ -46,7 +47,7 @@ const (
 type Asker func(context.Context, Question) (Answer, error)
 
 // Adding says whether it is about what is to be added.
-func (q Question) Adding() bool { return q.Adds != "" || q.Looks != "" }
+func (q Question) Adding() bool { return q.AddTo != "" || q.LookupAt != "" }
 
 // Added is what is to be added.
 func (q Question) Added() string {
@@ -61,16 +62,16 @@ func (q Question) Addition() string {
 	if q.Packages {
 		return q.addsPackages()
 	}
-	if q.Looks != "" {
-		return fmt.Sprintf("asks for a server by its name in the MCP registry, %s.\nThat name would be sent to %s; what would "+
-			"be added is put before you then.\nThe code says why: %s", q.Server, q.Looks, q.Why)
+	if q.LookupAt != "" {
+		return fmt.Sprintf("asks for a server by its name in the MCP registry, %s.\nThat name would be sent to %s; "+
+			"what would be added is put before you then.\nThe code says why: %s", q.Server, q.LookupAt, q.Why)
 	}
 	what := "It would run on this machine, outside of the sandbox, now and later"
 	if q.Remote {
 		what = "It would get what code sends it, and these headers, now and later"
 	}
 	text := fmt.Sprintf("asks for a server, %s. %s:\n%s\n", q.Server, what, q.Arguments)
-	text += "It would be written to " + q.Adds
+	text += "It would be written to " + q.AddTo
 	if len(q.Given) > 0 {
 		text += " and be given " + strings.Join(q.Given, ", ")
 	}
@@ -81,11 +82,11 @@ func (q Question) Addition() string {
 }
 
 func (q Question) addsPackages() string {
-	text := fmt.Sprintf("asks for packages: %s.\nThey would be fetched, and whatever code of %s runs in a sandbox could import "+
-		"them:\n%s", q.Server, q.Adds, q.Arguments)
-	if q.Looks != "" {
+	text := fmt.Sprintf("asks for packages: %s.\nThey would be fetched, and whatever code of %s runs in a sandbox "+
+		"could import them:\n%s", q.Server, q.AddTo, q.Arguments)
+	if q.LookupAt != "" {
 		text = fmt.Sprintf("asks for packages: %s.\nThese words would be sent to %s; what would be added is put before you "+
-			"then.", q.Server, q.Looks)
+			"then.", q.Server, q.LookupAt)
 	}
 	if q.Why == "" {
 		return text
@@ -93,14 +94,14 @@ func (q Question) addsPackages() string {
 	return text + "\nThe code says why: " + q.Why
 }
 
-// question is what an answer is remembered by: a server whose tools have changed since has another epoch.
-type question struct {
+// answerKey is what an answer is remembered by: a server whose tools have changed since has another epoch.
+type answerKey struct {
 	server, tool string
 	epoch        int
 }
 
-// whatever is the question of a tool however its server describes it.
-func (q question) whatever() question {
+// anyEpoch is the question of a tool however its server describes it.
+func (q answerKey) anyEpoch() answerKey {
 	q.epoch = -1
 	return q
 }
@@ -110,21 +111,21 @@ type answers struct {
 	asking chan struct{} // a semaphore of one: its holder asks
 
 	mu       sync.Mutex
-	approved map[question]bool // for the session
+	approved map[answerKey]bool // for the session
 }
 
 func newAnswers() *answers {
-	a := &answers{asking: make(chan struct{}, 1), approved: map[question]bool{}}
+	a := &answers{asking: make(chan struct{}, 1), approved: map[answerKey]bool{}}
 	a.asking <- struct{}{}
 	return a
 }
 
 // known is what the user has said already. A yes is to the tool as it is described now. A no holds until the run ends,
 // so that neither code nor a server with ever new descriptions can ask until there is a yes.
-func (r *run) known(q question) (a Answer, known bool) {
+func (r *run) known(q answerKey) (a Answer, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, of := range []question{q.whatever(), q} {
+	for _, of := range []answerKey{q.anyEpoch(), q} {
 		if a, known = r.said[of]; known {
 			return a, true
 		}
@@ -147,7 +148,7 @@ func (a Answer) refusal() error {
 	return errRefused
 }
 
-func (r *run) remember(q question, a Answer) {
+func (r *run) remember(q answerKey, a Answer) {
 	switch a {
 	case Once:
 	case ForSession:
@@ -156,7 +157,7 @@ func (r *run) remember(q question, a Answer) {
 		r.answers.mu.Unlock()
 	default:
 		if a != ForRun {
-			q = q.whatever()
+			q = q.anyEpoch()
 		}
 		r.mu.Lock()
 		r.said[q] = a
@@ -173,14 +174,20 @@ var (
 	errStopping    = errors.New("the user is not asked because the run is being stopped")
 )
 
+// reason is why the user is asked about a call.
+type reason struct {
+	why   string // the rule, and where it is set
+	reads bool   // the tool changes nothing, as its server says
+}
+
 // approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the
 // call is not approved.
-func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, why string) error {
-	q := question{c.Server, c.Tool, epoch}
+func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, about reason) error {
+	q := answerKey{c.Server, c.Tool, epoch}
 	if r.req.Ask == nil {
 		return fmt.Errorf("%s; %s", r.req.Unasked, allows(c))
 	}
-	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, why) })
+	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, about) })
 }
 
 // withUser does what its user is needed for, one thing at a time in a session, while the run's deadline stands still.
@@ -198,24 +205,24 @@ func (l *live) withUser(ctx context.Context, r *run, do func() error) error {
 	return do()
 }
 
-// mayAsk counts a question to the user, or says why there are too many. The caller holds asking.
-func (l *live) mayAsk(r *run) error {
+// countQuestion counts a question to the user, or says why there are too many. The caller holds asking.
+func (l *live) countQuestion(r *run) error {
 	if d := l.bridge.admission.rules.Question(r.asked); d.Denied {
-		return errors.New(l.bridge.admission.says(d))
+		return errors.New(l.bridge.admission.reasonFor(d))
 	}
 	r.asked++
 	return nil
 }
 
 // approveNow is approve; the caller holds asking.
-func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q question, why string) error {
+func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q answerKey, about reason) error {
 	answer, known := r.known(q)
 	if !known {
-		if err := l.mayAsk(r); err != nil {
+		if err := l.countQuestion(r); err != nil {
 			return err
 		}
 		var err error
-		answer, err = l.askUser(ctx, r, c, why)
+		answer, err = l.askUser(ctx, r, c, about)
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx) // nobody has said anything
 		}
@@ -242,15 +249,17 @@ func allows(c guest.ToolCall) string {
 	)
 }
 
-func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, why string) (Answer, error) {
+func (l *live) askUser(ctx context.Context, r *run, c guest.ToolCall, about reason) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.bridge.admission.confirmTimeout, errUnanswered)
 	defer cancel()
+	arguments, whole := visible.Members(c.Arguments, maxAskedArguments)
 	answer, err := r.req.Ask(ctx, Question{
-		Server:    visible.Name(c.Server),
+		Server:    visible.Server(c.Server),
 		Tool:      visible.Name(c.Tool),
-		Arguments: visible.Value(c.Arguments, maxAskedArguments),
-		Why:       visible.Line(why),
+		Arguments: arguments,
+		Why:       visible.Line(about.why),
 		Exposed:   r.req.Session == exposedSession && r.req.Code == "",
+		Choose:    !about.reads || !whole,
 	})
 	if err != nil {
 		return Unanswered, causeOf(ctx, err)

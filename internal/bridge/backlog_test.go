@@ -19,22 +19,41 @@ func TestBacklog(t *testing.T) {
 	ended, end := context.WithCancelCause(t.Context())
 	end(enough)
 
-	t.Run("number", func(t *testing.T) {
-		b := newBacklog()
-		tasks := make([]*task, maxAtWork)
-		for i := range tasks {
-			tasks[i] = begin(b)
+	t.Run("cancelled before", func(t *testing.T) {
+		if _, err := newBacklog(&slowReaders{}).begin(ended); !errors.Is(err, enough) {
+			t.Errorf("it was begun: %v", err)
 		}
-		if _, err := b.begin(ended); !errors.Is(err, enough) {
-			t.Errorf("beyond the number, and cancelled: %v", err)
+	})
+	t.Run("slowReaders", func(t *testing.T) {
+		const guests = 16
+		c, all := &slowReaders{}, 0
+		var tasks []*task
+		for range guests {
+			b := newBacklog(c)
+			for {
+				one := &task{backlog: b}
+				if one.reserve() != nil {
+					break
+				}
+				if err := one.hold(maxExpected); err != nil {
+					t.Fatal(err)
+				}
+				all += maxExpected
+				tasks = append(tasks, one)
+			}
 		}
-		for _, task := range tasks {
-			task.end()
+		if most := 4 * softBacklog; all > most || all < softBacklog+guests*maxExpected {
+			t.Errorf("guests that read nothing have %d MB of answers, at most %d", all>>20, most>>20)
 		}
-		begin(b).end()
+		for _, one := range tasks {
+			one.end()
+		}
+		if left := c.guests.Load(); left != 0 {
+			t.Errorf("%d guests are counted when all answers were read", left)
+		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		b := newBacklog()
+		b := newBacklog(&slowReaders{})
 		first, late := begin(b), begin(b)
 		if err := first.hold(softBacklog); err != nil {
 			t.Fatal(err)
@@ -58,7 +77,7 @@ func TestBacklog(t *testing.T) {
 		}
 	})
 	t.Run("one alone", func(t *testing.T) {
-		b := newBacklog()
+		b := newBacklog(&slowReaders{})
 		task := begin(b)
 		if err := task.hold(hardBacklog + 1); err != nil {
 			t.Error(err)
@@ -67,7 +86,7 @@ func TestBacklog(t *testing.T) {
 		begin(b).end() // what is expected now does not shut out the next
 	})
 	t.Run("hanging after large answers", func(t *testing.T) {
-		b := newBacklog()
+		b := newBacklog(&slowReaders{})
 		task := begin(b)
 		if err := task.hold(64 << 20); err != nil {
 			t.Error(err)

@@ -13,6 +13,7 @@ const (
 	maxValue      = 256 << 10 // bytes of a value as JSON
 	maxDepth      = 100       // levels of it: clients that parse by recursion give up at some
 	maxNotes      = 32
+	maxNoted      = 1000     // notes that are counted
 	maxNote       = 2 << 10  // bytes of a note
 	maxImages     = 64       // of one run
 	maxImageBytes = 20 << 20 // of all of them: what a model can take in is far less

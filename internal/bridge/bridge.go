@@ -1,4 +1,5 @@
-// Package bridge is one run and everything it needs: sessions, the runner, and the MCP face over them.
+// Package bridge is one run and everything it needs: its session, the sandbox, and the calls it makes to servers. The
+// MCP server over it is package mcpserver.
 //
 // It owns the live sandboxes (one per session), the upstream pool and the mapping from a run to an
 // [Outcome]. It never prints and never reads the environment. [Bridge.Close] ends every session and
@@ -21,6 +22,7 @@ import (
 	"codemode/internal/guest"
 	"codemode/internal/proc"
 	"codemode/internal/quota"
+	"codemode/internal/redact"
 	"codemode/internal/sandbox"
 	"codemode/internal/servers"
 	"codemode/internal/telemetry"
@@ -30,21 +32,22 @@ import (
 // Options is what a bridge is made from. Nothing is started or probed until code must run.
 type Options struct {
 	Config  config.Config
-	Servers []config.Server
-	// Unusable are the servers that code asks for in vain.
-	Unusable []servers.Unusable
-	Runtime  sandbox.Runtime
-	Log      *slog.Logger // over LogHandler, so that its lines name their run
-	Version  string
-	Lookup   func(string) (string, bool) // environment of the servers' ${VAR}
+	Servers func() *servers.Set // what is configured; called when something first asks for a server; nil is none
+	Runtime sandbox.Runtime
+	Log     *slog.Logger // over LogHandler, so that its lines name their run
+	Version string
+	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
 	// Token is the access token for a server by URL, see upstream.Options.
 	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
-	// SignIn names who is signed in at a server by URL; nil is nobody.
-	SignIn func(config.Server) string
+	// SignedInAs names who is signed in at a server by URL; nil is nobody.
+	SignedInAs func(config.Server) string
 
 	// SignInWanted is told what the server at a URL says where it wants its user to sign in; nil is nobody.
 	SignInWanted func(server config.Server, challenges []string)
+
+	// SignIn has its user sign in at a server by URL, which is offered where it is wanted; with nil it is not.
+	SignIn SignIn
 
 	// Expand replaces the references in a server's entry when it starts; resolved is told the values that came in.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
@@ -53,6 +56,10 @@ type Options struct {
 
 	// Adder configures servers that code asks for; with nil it may ask for none.
 	Adder ServerAdder
+
+	// Pods starts servers in pods of a cluster, with an image and a limit of memory. Close closes it.
+	Pods ServerPods
+
 	// Packages adds packages that code asks for; with nil it may ask for none.
 	Packages PackageAdder
 
@@ -70,8 +77,8 @@ type Options struct {
 	// empty. An empty text is its end. It is called from any goroutine.
 	Progress func(subject, text string)
 
-	// Protected are files and folders that no server in a sandbox may change.
-	Protected []string
+	// Protected, when set, are files and folders that no server in a sandbox may change; asked when the first starts.
+	Protected func() []string
 	// Homes are folders of the user's that no server in a sandbox sees whole.
 	Homes []string
 
@@ -88,17 +95,18 @@ type Options struct {
 
 // Bridge runs code for one tenant.
 type Bridge struct {
-	opts      Options
-	log       *slog.Logger
-	servers   *servers.Inventory
-	lists     *servers.Lists
-	pool      *upstream.Pool
-	saved     *saved
-	admission *admission
-	audit     *audit.Log // nil keeps none
-	runs      *runs
-	outputs   *outputs
-	files     fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
+	opts        Options
+	log         *slog.Logger
+	servers     *servers.Inventory
+	lists       *servers.Lists
+	pool        *upstream.Pool
+	saved       *saved
+	admission   *admission
+	audit       *audit.Log // nil keeps none
+	runs        *runs
+	outputs     *outputs
+	slowReaders slowReaders
+	files       fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
@@ -106,9 +114,11 @@ type Bridge struct {
 	client atomic.Pointer[client] // nil as long as nobody knows it
 
 	exposedAnswers *answers // what the user has said of calls by the client itself
+	signIns        *signIns
 
 	decoding *fair.Queue // for who reads long texts
 	pictures *fair.Queue // for who decodes images
+	readings *readings
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -126,11 +136,15 @@ func New(opts Options) *Bridge {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if opts.Servers == nil {
+		opts.Servers = servers.Always()
+	}
 	b := &Bridge{
 		opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns(),
-		exposedAnswers: newAnswers(),
+		exposedAnswers: newAnswers(), signIns: newSignIns(),
 	}
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
+	b.readings = newReadings()
 	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
 	b.closing, b.end = context.WithCancelCause(context.Background())
 	b.saved = newSaved(opts.ToolsDir, opts.Disk)
@@ -141,11 +155,10 @@ func New(opts Options) *Bridge {
 	b.admission = newAdmission(opts.Config.Policy)
 	b.lists = servers.OpenLists(servers.ListsOptions{
 		Dir: opts.CatalogDir, Disk: opts.Disk, Tenant: opts.Config.Tenant, MaxAge: opts.Config.Catalog.MaxAge,
-		Expand: opts.Expand, SignIn: opts.SignIn, Log: opts.Log,
+		Expand: opts.Expand, SignedInAs: opts.SignedInAs, Log: opts.Log,
 	})
-	b.servers = servers.New(servers.NewSet(opts.Servers, opts.Unusable), b.lists, b.admission, b.catalogChanged)
+	b.servers = servers.New(opts.Servers, b.lists, b.admission, b.catalogChanged)
 	b.pool = upstream.NewPool(upstream.Options{
-		Servers:        opts.Servers,
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
 		Token:          opts.Token,
@@ -156,7 +169,7 @@ func New(opts Options) *Bridge {
 		CallTimeout:    opts.Config.Servers.CallTimeout,
 		Log:            opts.Log,
 		Version:        opts.Version,
-		Sandbox:        startRestricted(opts.Protected, opts.Homes, opts.Log),
+		Sandbox:        startRestricted(opts),
 		OnToolsChanged: b.servers.Forget,
 		Observer:       startObserver{opts.Telemetry},
 		Progress:       b.progress,
@@ -164,6 +177,7 @@ func New(opts Options) *Bridge {
 		Answer:         b.answerServer,
 		OnProgress:     b.callProgress,
 		Hold:           holdCall,
+		Wire:           wire{},
 		OnOpened:       b.opened,
 		Meta:           opts.Telemetry.Meta,
 	})
@@ -172,14 +186,43 @@ func New(opts Options) *Bridge {
 }
 
 // startRestricted starts servers within the native runtime's restrictions. What they may not write to is protected.
-func startRestricted(protected, homes []string, log *slog.Logger) func(config.Restrictions) proc.Starter {
-	programs := sandbox.NewPrograms(sandbox.ProgramOptions{Protected: protected, Homes: homes, Log: log})
-	return func(w config.Restrictions) proc.Starter { return programs.Starter(sandbox.Restrictions(w)) }
+// A pod is for those that name an image.
+func startRestricted(opts Options) func(config.Restrictions) proc.Starter {
+	programs := sync.OnceValue(func() *sandbox.Programs {
+		o := sandbox.ProgramOptions{Homes: opts.Homes, Log: opts.Log}
+		if opts.Protected != nil {
+			o.Protected = opts.Protected()
+		}
+		return sandbox.NewPrograms(o)
+	})
+	return func(w config.Restrictions) proc.Starter {
+		if w.Image != "" && opts.Pods != nil {
+			return opts.Pods.Server(w.Image, w.Memory)
+		}
+		return programs().Starter(sandbox.Restrictions{
+			Read: w.Read, Write: w.Write, Network: w.Network, Memory: w.Memory,
+		})
+	}
+}
+
+// ServerPods starts MCP servers in pods.
+type ServerPods interface {
+	Server(image string, memory int64) proc.Starter
+	Close() error
+}
+
+// redactor takes out of a text what entries of servers keep secret, which must be known for that.
+func (b *Bridge) redactor() *redact.Redactor {
+	b.servers.Configured()
+	return b.pool.Redactor()
 }
 
 // Close ends every session and every server. Runs under way end as cancelled.
 func (b *Bridge) Close() error {
 	b.end(errClosed)
+	if b.audit != nil {
+		b.audit.SyncSoon() // while sandboxes end
+	}
 	b.mu.Lock()
 	b.closed = true
 	for _, s := range b.sessions {
@@ -189,16 +232,25 @@ func (b *Bridge) Close() error {
 	b.mu.Unlock()
 	b.work.Wait()
 	b.admission.close()
-	b.lists.Flush(b.servers.Configured().All)
+	b.servers.Flush()
 	err := errors.Join(b.pool.Close(), b.outputs.close())
 	if b.opts.Runtime != nil {
 		err = errors.Join(err, b.opts.Runtime.Close())
+	}
+	if b.opts.Pods != nil {
+		err = errors.Join(err, b.opts.Pods.Close())
 	}
 	if b.audit != nil {
 		err = errors.Join(err, b.audit.Close())
 	}
 	return err
 }
+
+// Hurry has Close skip the servers' grace period.
+func (b *Bridge) Hurry() { b.pool.Hurry() }
+
+// Running are the names of the servers that have started and not ended yet.
+func (b *Bridge) Running() []string { return b.pool.Running() }
 
 // session returns the session of that name, making it when there is none. When there are too many
 // it ends the one that has been idle longest.

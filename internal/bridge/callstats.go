@@ -19,18 +19,18 @@ type ending string
 
 const (
 	callOK         ending = "ok"
-	callFailed     ending = "failed"     // the tool said so, or it was never sent
+	callFailed     ending = "failed"     // answered: the tool or its server said so
 	callUnanswered ending = "unanswered" // sent, and nobody knows what came of it
-	callDenied     ending = "denied"
-	callCancelled  ending = "cancelled" // ended before it was sent
+	callDenied     ending = "denied"     // not sent: by policy, by the user, or the run has no such tool
+	callUnsent     ending = "unsent"     // not sent: its server could not be reached, or nobody waited for it any more
 )
 
 // Tally counts the calls of one tool.
 type Tally struct {
 	OK         int `json:"ok,omitempty"`
-	Failed     int `json:"failed,omitempty"`
-	Denied     int `json:"denied,omitempty"`
-	Cancelled  int `json:"cancelled,omitempty"`  // before they were sent
+	Failed     int `json:"failed,omitempty"`     // answered with an error
+	Denied     int `json:"denied,omitempty"`     // not sent: the policy or the user said no
+	Unsent     int `json:"unsent,omitempty"`     // not sent for another reason
 	Unanswered int `json:"unanswered,omitempty"` // sent, outcome unknown
 }
 
@@ -67,6 +67,7 @@ const (
 // callStats keeps what came of a run's calls. It keeps little: runs make thousands of them.
 type callStats struct {
 	mu       sync.Mutex
+	ended    bool // no call is begun any more
 	over     bool // the outcome has been made: what still comes is too late
 	byTool   map[string]Tally
 	received int64 // bytes of the results that Python got
@@ -74,6 +75,7 @@ type callStats struct {
 	active   int       // calls that a server works on
 	since    time.Time // when they became so many
 	underWay map[*entry]bool
+	settled  chan struct{} // closed when the last of them has ended; nil where nobody waits for that
 
 	done, unanswered         []string
 	moreDone, moreUnanswered int
@@ -81,26 +83,32 @@ type callStats struct {
 
 // entry is a call under way.
 type entry struct {
-	name      string
+	name      string // as it is shown
 	arguments json.RawMessage
 	reads     bool // it changes nothing
 	asking    int  // questions of its server's that wait for an answer: nobody works on it
+	sent      int  // requests for it that its server has taken, as far as is known
+	refused   bool // its server has refused it, and may be asked again
 }
 
 // effect is how a call is told that may have changed something.
 func (e *entry) effect() string {
-	return visible.Name(e.name) + " " + visible.Value(e.arguments, maxEffectDetail)
+	return e.name + " " + visible.Value(e.arguments, maxEffectDetail)
 }
 
 func newCallStats() *callStats {
 	return &callStats{byTool: map[string]Tally{}, underWay: map[*entry]bool{}}
 }
 
-// begin notes a call that is about to be sent.
+// begin notes a call that is about to be sent. It is nil when the run has ended: what was sent then would be in no
+// outcome.
 func (l *callStats) begin(server, tool string, arguments json.RawMessage, reads bool) *entry {
-	e := &entry{name: server + "." + tool, arguments: arguments, reads: reads}
+	e := &entry{name: visible.Call(server, tool), arguments: arguments, reads: reads}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended {
+		return nil
+	}
 	l.shift(1)
 	l.underWay[e] = true
 	return e
@@ -140,10 +148,80 @@ func (l *callStats) end(e *entry, how ending, received int) {
 		return
 	}
 	delete(l.underWay, e)
+	if len(l.underWay) == 0 && l.settled != nil {
+		close(l.settled)
+		l.settled = nil
+	}
 	if e.asking == 0 {
 		l.shift(-1)
 	}
 	l.received += int64(received)
+	l.tally(e, how)
+}
+
+// sent notes that a server has taken one request more or less for a call.
+func (l *callStats) sent(e *entry, by int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.sent += by
+}
+
+// taken says whether a server has taken a request for a call, as far as is known.
+func (l *callStats) taken(e *entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return e.sent > 0
+}
+
+// markRefused notes that a server has refused a call that may come again.
+func (l *callStats) markRefused(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.refused = true
+}
+
+// again notes that a call is made once more, and what came of it before.
+func (l *callStats) again(e *entry) (before ending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before = e.unfinished()
+	if !l.over {
+		l.tally(e, before)
+	}
+	e.sent, e.refused = 0, false
+	return before
+}
+
+// unfinished is what came of a call that has no result.
+func (e *entry) unfinished() ending {
+	switch {
+	case e.refused:
+		return callFailed
+	case e.sent == 0:
+		return callUnsent
+	}
+	return callUnanswered
+}
+
+// ending says what came of a call: answered, not sent, or sent and not answered.
+func (l *callStats) ending(e *entry, result json.RawMessage, err error) ending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var call *upstream.CallError
+	switch how := e.unfinished(); {
+	case err == nil && gjson.GetBytes(result, "isError").Bool():
+		return callFailed
+	case err == nil:
+		return callOK
+	case how == callUnanswered && errors.As(err, &call) && !call.Crashed && !errors.Is(err, context.DeadlineExceeded):
+		return callFailed
+	default:
+		return how
+	}
+}
+
+// tally notes what came of a call. It is called with l.mu held.
+func (l *callStats) tally(e *entry, how ending) {
 	l.count(e.name, how)
 	switch {
 	case e.reads:
@@ -159,13 +237,12 @@ func (l *callStats) refuse(server, tool string, how ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over {
-		l.count(server+"."+tool, how)
+		l.count(visible.Call(server, tool), how)
 	}
 }
 
-// count is called with l.mu held.
+// count counts a call by what is shown of its tool. It is called with l.mu held.
 func (l *callStats) count(name string, how ending) {
-	name = visible.Name(name)
 	t, counted := l.byTool[name]
 	if !counted && len(l.byTool) >= maxTools {
 		name = "other tools"
@@ -176,8 +253,8 @@ func (l *callStats) count(name string, how ending) {
 		t.OK++
 	case callDenied:
 		t.Denied++
-	case callCancelled:
-		t.Cancelled++
+	case callUnsent:
+		t.Unsent++
 	case callUnanswered:
 		t.Unanswered++
 	default:
@@ -203,21 +280,46 @@ func listed(list []string, more int, e *entry) ([]string, int) {
 	return list, more + 1
 }
 
-// close adds the run's calls to its outcome. What is still under way stays unanswered.
+// settleTime is how long calls may take to end that were cancelled.
+const settleTime = time.Second
+
+// settle lets no call begin any more, and waits for those that were cancelled: one of them may just be sent.
+func (l *callStats) settle() {
+	l.mu.Lock()
+	l.ended = true
+	var settled chan struct{}
+	if len(l.underWay) > 0 {
+		settled = make(chan struct{})
+		l.settled = settled
+	}
+	l.mu.Unlock()
+	if settled == nil {
+		return
+	}
+	late := time.NewTimer(settleTime)
+	defer late.Stop()
+	select {
+	case <-settled:
+	case <-late.C:
+	}
+}
+
+// close adds the run's calls to its outcome. What is still under way may have been sent, and stays unanswered.
 func (l *callStats) close(out *Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shift(0)
 	for e := range l.underWay {
-		l.count(e.name, callUnanswered)
-		if !e.reads {
-			l.unanswered, l.moreUnanswered = listed(l.unanswered, l.moreUnanswered, e)
+		how := e.unfinished()
+		if how == callUnsent { // as far as is known; it may be on its way
+			how = callUnanswered
 		}
+		l.tally(e, how)
 	}
 	r := &out.Receipt
 	r.ByTool, r.KeptBytes, r.ToolsMS = l.byTool, l.received, l.busy.Milliseconds()
 	for _, t := range l.byTool {
-		r.Calls += t.OK + t.Failed + t.Denied + t.Cancelled + t.Unanswered
+		r.Calls += t.OK + t.Failed + t.Denied + t.Unsent + t.Unanswered
 	}
 	out.Effects.Unanswered = withMore(l.unanswered, l.moreUnanswered)
 	if out.Status != StatusSuccess {
@@ -231,25 +333,4 @@ func withMore(list []string, more int) []string {
 		list = append(list, fmt.Sprintf("… and %d more", more))
 	}
 	return list
-}
-
-// endingOf says what came of a call that was made.
-func endingOf(result json.RawMessage, err error) ending {
-	var start *upstream.StartError
-	var call *upstream.CallError
-	switch {
-	case err == nil && gjson.GetBytes(result, "isError").Bool():
-		return callFailed
-	case err == nil:
-		return callOK
-	case errors.As(err, &start):
-		return callFailed
-	case errors.Is(err, upstream.ErrNotSent):
-		return callCancelled
-	case errors.Is(err, context.DeadlineExceeded):
-		return callUnanswered
-	case errors.As(err, &call) && !call.Crashed:
-		return callFailed
-	}
-	return callUnanswered
 }

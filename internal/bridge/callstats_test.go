@@ -7,30 +7,107 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"codemode/internal/upstream"
 	"codemode/internal/visible"
 )
 
-func TestEndingOf(t *testing.T) {
-	for want, calls := range map[ending][]struct {
-		result string
-		err    error
+// TestEnding holds that what was answered, what was not sent, and what nobody knows of are told apart.
+func TestEnding(t *testing.T) {
+	call := func(err error) error { return &upstream.CallError{Err: err} }
+	gone := &upstream.CallError{Crashed: true, Err: errors.New("gone")}
+	for _, c := range []struct {
+		sent    int
+		refused bool
+		result  string
+		err     error
+		want    ending
 	}{
-		callOK:     {{`{"content":[{"type":"text","text":"\"isError\":true"}]}`, nil}, {`{}`, nil}},
-		callFailed: {{`{"isError":true}`, nil}, {"", &upstream.CallError{Err: errors.New("no")}}, {"", &upstream.StartError{Err: context.DeadlineExceeded}}},
-		callUnanswered: {
-			{"", &upstream.CallError{Crashed: true, Err: errors.New("gone")}},
-			{"", context.Canceled},
-			{"", &upstream.CallError{Err: context.DeadlineExceeded}},
-		},
+		{1, false, `{"content":[{"type":"text","text":"\"isError\":true"}]}`, nil, callOK},
+		{1, false, `{}`, nil, callOK},
+		{1, false, `{"isError":true}`, nil, callFailed},
+		{1, false, "", call(errors.New("no")), callFailed},
+		{1, true, "", context.Canceled, callFailed},
+		{1, false, "", context.Canceled, callUnanswered},
+		{1, false, "", gone, callUnanswered},
+		{1, false, "", call(context.DeadlineExceeded), callUnanswered},
+		{1, false, "", &upstream.StartError{Err: errors.New("it could not be started again")}, callUnanswered},
+		{0, false, "", context.Canceled, callUnsent},
+		{0, false, "", gone, callUnsent},
+		{0, false, "", call(context.DeadlineExceeded), callUnsent},
+		{0, false, "", &upstream.StartError{Err: context.DeadlineExceeded}, callUnsent},
 	} {
-		for _, c := range calls {
-			if got := endingOf(json.RawMessage(c.result), c.err); got != want {
-				t.Errorf("%s %v: %s, want %s", c.result, c.err, got, want)
-			}
+		l := newCallStats()
+		e := l.begin("s", "t", nil, false)
+		l.sent(e, c.sent)
+		if c.refused {
+			l.markRefused(e)
+		}
+		if got := l.ending(e, json.RawMessage(c.result), c.err); got != c.want {
+			t.Errorf("%+v: %s, want %s", c, got, c.want)
+		}
+		out := Outcome{}
+		if l.close(&out); c.err != nil && (len(out.Effects.Unanswered) == 1) == c.refused {
+			t.Errorf("%+v: a run that ends meanwhile says %q", c, out.Effects)
 		}
 	}
+}
+
+// TestSettle holds that a run's outcome waits for calls that are being cancelled, and that none is begun behind it.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for how, want := range map[ending]Tally{
+			callUnsent: {Unsent: 1}, callUnanswered: {Unanswered: 1}, "": {Unanswered: 1},
+		} {
+			l := newCallStats()
+			e := l.begin("s", "t", nil, false)
+			go func() {
+				<-time.After(settleTime / 2)
+				if l.begin("s", "late", nil, false) != nil {
+					t.Error("a call begins when its run has ended")
+				}
+				if how != "" { // else it does not end
+					l.end(e, how, 0)
+				}
+			}()
+			began, out := time.Now(), Outcome{}
+			l.settle()
+			l.close(&out)
+			if got := out.Receipt.ByTool["s.t"]; got != want || out.Receipt.Calls != 1 {
+				t.Errorf("%q: %+v", how, out.Receipt)
+			}
+			if took := time.Since(began); took > settleTime || how != "" && took > settleTime/2 {
+				t.Errorf("%q: it took %v", how, took)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// TestBusy counts the time in which a server works on some call, and nobody's user is asked about it.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newCallStats()
+		pass := func(d time.Duration) { <-time.After(d) }
+		first := l.begin("s", "first", nil, false)
+		pass(3 * time.Second)
+		l.pause(first)
+		pass(time.Hour)
+		second := l.begin("s", "second", nil, false)
+		pass(4 * time.Second)
+		l.pause(first) // a second question about it
+		l.end(second, callOK, 0)
+		pass(time.Hour)
+		l.resume(first)
+		pass(time.Hour)
+		l.resume(first)
+		pass(5 * time.Second)
+		if busy := l.busySoFar(); busy != 12*time.Second {
+			t.Errorf("busy for %v, want 12 s", busy)
+		}
+	})
 }
 
 // TestCallStatsAreBounded is about a run that calls as many tools as it can, by names as long as it can.
@@ -39,6 +116,7 @@ func TestCallStatsAreBounded(t *testing.T) {
 	for i := range 1000 {
 		tool := fmt.Sprintf("%d%s", i, strings.Repeat("x", maxAskedName))
 		e := l.begin("s", tool, json.RawMessage(`{"a":"`+strings.Repeat("y\u202e", 1000)+`"}`), false)
+		l.sent(e, 1)
 		switch i % 3 {
 		case 0:
 			l.end(e, callOK, 1)
@@ -71,8 +149,8 @@ func TestEffectsOfSuccess(t *testing.T) {
 	l := newCallStats()
 	l.end(l.begin("s", "t", nil, false), callOK, 1)
 	out := Outcome{Status: StatusSuccess}
-	l.begin("s", "t", nil, false)
-	l.begin("s", "t", nil, true)
+	l.sent(l.begin("s", "t", nil, false), 1)
+	l.sent(l.begin("s", "t", nil, true), 1)
 	l.close(&out)
 	if len(out.Effects.Done) > 0 || len(out.Effects.Unanswered) != 1 {
 		t.Error(out.Effects)

@@ -88,6 +88,7 @@ func TestCallCases(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			k.run(Request{Session: t.Name(), Code: "import mcp, time", Script: true})
 			got := k.run(Request{Session: t.Name(), Code: c.code}).compact()
 			got = strings.ReplaceAll(got, "<run 2>", "<run 1>")
@@ -122,15 +123,16 @@ func TestWaitForCancelsUpstream(t *testing.T) {
 	)
 	k.waitForLog("fakemcp: slow was cancelled")
 	// The same when the run ends before its call does.
+	timeout := k.soon("")
 	out := k.run(
 		Request{
 			Code:    "await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.complain(message='second'))",
-			Timeout: 500 * time.Millisecond,
+			Timeout: timeout,
 		},
 	)
 	contains(
 		t, out.compact(),
-		"status: timeout\nexit: 124\nerror: timeout after 0.5 s; the session's variables are still there\n",
+		"status: timeout\nexit: 124\nerror: timeout after "+seconds(timeout)+"; the session's variables are still there\n",
 		"await asyncio.gather(", "KeyboardInterrupt",
 	)
 	k.eventually(
@@ -143,12 +145,13 @@ func TestWaitForCancelsUpstream(t *testing.T) {
 func TestCleanupCallsTools(t *testing.T) {
 	k := newKit(t, func(o *Options) { o.Config.Run.Grace = 3 * time.Second }, fake("fake"))
 	k.text("await mcp_fake.echo(message='up')")
-	out := k.run(Request{Timeout: 200 * time.Millisecond, Code: "" +
+	timeout := k.soon("")
+	out := k.run(Request{Timeout: timeout, Code: "" +
 		"try: await mcp_fake.slow(ms=60000)\n" +
 		"finally:\n    print(await mcp_fake.echo(message='cleaned up'))\n    await mcp_fake.slow(ms=60000)"})
 	contains(
 		t, out.compact(),
-		"status: timeout\nexit: 124\ncleaned up\nerror: timeout after 0.2 s; the session's variables are still there",
+		"status: timeout\nexit: 124\ncleaned up\nerror: timeout after "+seconds(timeout)+"; the session's variables are still there",
 	)
 }
 
@@ -187,8 +190,9 @@ func TestCallHoldsUpNothing(t *testing.T) {
 			"child = subprocess.Popen([sys.executable, '-c', 'print()'], stdout=w)",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			code := "order = []\n" + setUp + "\nawait mcp_fake.slow(ms=1000)\norder.append('main')\nawait task\norder"
-			want(t, k.text(code), "result: ['other', 'main']")
+			want(t, k.run(Request{Session: t.Name(), Code: code}).compact(), "result: ['other', 'main']")
 		})
 	}
 }

@@ -44,8 +44,9 @@ func deadlineCases(t *testing.T, grace time.Duration, codes map[string]string, b
 			t.Parallel()
 			// The start of a sandbox is not what the deadline is about.
 			k.run(Request{Session: t.Name(), Code: "import collections, itertools, time\nx = 41"})
-			got := k.run(Request{Session: t.Name(), Timeout: time.Second, Code: "print('before')\n" + code}).compact()
-			text := "status: timeout\nexit: 124\nbefore\nerror: timeout after 1 s; " + becomes
+			timeout := k.soon(t.Name())
+			got := k.run(Request{Session: t.Name(), Timeout: timeout, Code: "print('before')\n" + code}).compact()
+			text := "status: timeout\nexit: 124\nbefore\nerror: timeout after " + seconds(timeout) + "; " + becomes
 			// What follows is where it was stopped.
 			if got != text && !(strings.HasPrefix(got, text+"\n") && strings.HasSuffix(got, "\nKeyboardInterrupt")) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, text)
@@ -111,6 +112,7 @@ func TestEndCases(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			out := k.run(Request{Session: t.Name(), Code: c.code, Timeout: patience})
 			want(t, out.compact(), c.want)
 			want(t, k.run(Request{Session: "other", Code: "1"}).compact(), "result: 1")

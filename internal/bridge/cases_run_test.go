@@ -108,6 +108,7 @@ func TestRunCases(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			for i := 0; i < len(c.cells); i += 2 {
 				out := k.run(Request{Code: c.cells[i], Session: t.Name()})
 				if got := out.compact(); got != c.cells[i+1] {

@@ -1,12 +1,14 @@
 package bridge
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 )
 
 const (
-	// clockTick is how often a clock that stands still looks whether anything of its run goes on.
+	// clockTick is how often, on average, a clock that stands still looks whether anything of its run goes on. The
+	// guest must not know when: see sandbox.Sandbox.CPU.
 	clockTick = 250 * time.Millisecond
 	// unseenPause is how long a clock stands still in a run whose sandbox cannot tell what processor time it has used.
 	unseenPause = time.Minute
@@ -101,7 +103,7 @@ func (c *clock) set() {
 	switch {
 	case c.timer == nil || c.stopped:
 	case c.why() != nil:
-		c.timer.Reset(min(max(0, c.left), clockTick))
+		c.timer.Reset(min(max(0, c.left), clockTick/2+rand.N(clockTick)))
 	default:
 		c.timer.Reset(max(0, c.left))
 	}

@@ -16,19 +16,28 @@ import (
 
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
+	"codemode/internal/sandbox/sandboxtest"
 )
 
 // beSoaker makes the test binary a codemode that uses the engine it names until it is killed.
 const beSoaker = "CODEMODE_TEST_SOAK"
 
 // soakAtOnce is how many sessions of a codemode run side by side.
-const soakAtOnce = 2
+func soakAtOnce(engine string) int {
+	if engine == container.Kubernetes {
+		return 8 // most of a pod's start is waiting
+	}
+	return 2
+}
 
-// TestContainersSoak is twenty sessions of codemodes that share an engine, with timeouts, cancellations and crashes,
-// and codemodes that are killed in their midst. After the next start no container is left.
+// TestContainersSoak is twenty sessions of codemodes that share an engine, a hundred in pods, with timeouts,
+// cancellations and crashes, and codemodes that are killed in their midst. After the next start no container is left.
 func TestContainersSoak(t *testing.T) {
-	const codemodes, each, own = 2, 5, 10 // of which all but the last are killed
 	onEachEngine(t, func(t *testing.T, k *kit) {
+		codemodes, each, own := 2, 5, 10 // of which all but the last are killed
+		if k.opts.Runtime.Name() == container.Kubernetes {
+			each, own = 20, 60
+		}
 		pids := []int{os.Getpid()}
 		for range codemodes {
 			pid, err := soakAndKill(k.opts.Runtime.Name(), each)
@@ -54,16 +63,17 @@ func TestContainersSoak(t *testing.T) {
 		}
 		var left []string
 		k.eventually("no container is left", func() bool {
-			left = containersOf(t, k.opts.Runtime.Name(), pids)
+			left = nil
+			for _, pid := range pids {
+				left = append(left, sandboxtest.ContainersOf(t, k.opts.Runtime.Name(), pid)...)
+			}
 			return len(left) == 0
 		})
 	})
 }
 
 func soakRuntime(engine, cache string, pool int) sandbox.Runtime {
-	rt := sandbox.Runtime(
-		container.New(container.Options{Engine: engine, Image: pandasImage, CacheDir: cache, Lookup: os.LookupEnv}),
-	)
+	rt := sandbox.Runtime(container.New(containerOptions(engine, cache)))
 	if pool > 0 {
 		rt = sandbox.NewPool(rt, pool, 0, nil)
 	}
@@ -109,7 +119,7 @@ func soakAndKill(engine string, sessions int) (pid int, err error) {
 func soak(b *Bridge, sessions int, tell func(session int, err error)) {
 	var all sync.WaitGroup
 	var telling sync.Mutex
-	turns := make(chan struct{}, soakAtOnce)
+	turns := make(chan struct{}, soakAtOnce(b.opts.Runtime.Name()))
 	for i := range sessions {
 		turns <- struct{}{}
 		all.Go(func() {
@@ -180,18 +190,4 @@ func crashes(b *Bridge, session string) error {
 		return errors.Join(fmt.Errorf("killed by itself: %+v", o), o.Err)
 	}
 	return nil
-}
-
-// containersOf lists those of several codemodes.
-func containersOf(t *testing.T, engine string, pids []int) (left []string) {
-	t.Helper()
-	for _, pid := range pids {
-		out, err := exec.Command(engine, "ps", "-a", "--filter", "label=codemode.pid="+strconv.Itoa(pid), "--format", "{{.ID}} {{.Status}}").
-			CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		left = append(left, strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })...)
-	}
-	return left
 }

@@ -28,10 +28,8 @@ func onEachEngineWith(t *testing.T, change func(*Options), test func(t *testing.
 	if runtime.GOOS != "linux" {
 		t.Skip("engines are tested where they are installed")
 	}
-	sandboxtest.EachEngine(t, func(t *testing.T, engine, feature string) {
-		rt := container.New(container.Options{
-			Engine: engine, Image: pandasImage, CacheDir: t.TempDir(), Lookup: os.LookupEnv,
-		})
+	sandboxtest.EachContainer(t, func(t *testing.T, engine, feature string) {
+		rt := container.New(containerOptions(engine, t.TempDir()))
 		present, err := rt.Image().Present(t.Context())
 		if err != nil || !present {
 			require.Lacking(t, feature, "%v", errors.Join(err, errors.New("image "+pandasImage+": see .ci/engines")))
@@ -40,9 +38,20 @@ func onEachEngineWith(t *testing.T, change func(*Options), test func(t *testing.
 	})
 }
 
+func containerOptions(engine, cache string) container.Options {
+	o := container.Options{Engine: engine, Image: pandasImage, CacheDir: cache, Lookup: os.LookupEnv}
+	if engine == container.Kubernetes {
+		o.Image = sandboxtest.PodImage()
+	}
+	return o
+}
+
 // TestContainers is a run that takes rows from a tool, groups them with pandas and shows a plot.
 func TestContainers(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, k *kit) {
+		if k.opts.Runtime.Name() == container.Kubernetes {
+			t.Skip("the image of its node has no pandas")
+		}
 		o := k.run(Request{Session: "a", Code: `
 import pandas, asyncio
 import matplotlib.pyplot as plt

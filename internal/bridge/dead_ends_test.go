@@ -151,7 +151,7 @@ var deadEnds = []struct{ name, code, want string }{
 	},
 	{
 		"a drive of Windows", `open('C:\\notes.txt', 'w').close()`,
-		`note: what is in /workspace ends with the session, so print what is to be kept: C:\notes.txt`,
+		`note: C:\notes.txt in /workspace will be lost with the session: print what is to be kept`,
 	},
 	{
 		"a member of a result", "(await mcp_fake.structured())['sums']",
@@ -258,7 +258,10 @@ func checkDeadEnds(t *testing.T, k *kit) {
 	contains(t, out.compact(), "NameError: name 'mcp_remote' is not defined (there are mcp_fake, mcp_zoo, mcp_broken)")
 }
 
-func withRemote(o *Options) { o.Unusable = []servers.Unusable{remote} }
+func withRemote(o *Options) {
+	usable := o.Servers
+	o.Servers = func() *servers.Set { return servers.NewSet(usable().All, []servers.Unusable{remote}) }
+}
 
 func deadEndServers() []config.Server {
 	return []config.Server{

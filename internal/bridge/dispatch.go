@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"codemode/internal/audit"
 	"codemode/internal/guest"
 	"codemode/internal/servers"
 	"codemode/internal/upstream"
@@ -18,7 +18,7 @@ import (
 // dispatch does what the guest asks, and returns the answer or why there is none. Who calls it writes the answer, so
 // that a guest that does not read holds up only its answers.
 func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
-	result, no := l.asServersSay(ctx, t, m)
+	result, no := l.route(ctx, t, m)
 	if l.sentPaths.any() {
 		defer l.decode(len(result))()
 		if no != nil {
@@ -30,8 +30,9 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.Raw
 	return result, no
 }
 
-// asServersSay is dispatch, with the paths that servers were given.
-func (l *live) asServersSay(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
+// route passes a request to its handler. A method must also be listed in handle (live.go), which ends a guest that
+// sends any other. Answers may still have the host's paths of artifacts, which dispatch replaces.
+func (l *live) route(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	switch m.Method {
 	case guest.MethodToolCall:
 		return l.toolCall(ctx, t, m)
@@ -41,10 +42,12 @@ func (l *live) asServersSay(ctx context.Context, t *task, m guest.Message) (json
 		return l.subscribe(ctx, t, m)
 	case guest.MethodUpdates:
 		return l.updates(ctx, t, m)
+	case guest.MethodServers:
+		return l.configured(ctx, t)
 	case guest.MethodServer:
 		return l.describe(ctx, t, m)
 	case guest.MethodStdin:
-		return l.stdin(m)
+		return l.stdin()
 	case guest.MethodSave:
 		return l.saveTool(ctx, m)
 	case guest.MethodSaved:
@@ -55,9 +58,10 @@ func (l *live) asServersSay(ctx context.Context, t *task, m guest.Message) (json
 		return l.addPackages(ctx, m)
 	case guest.MethodArtifacts:
 		return l.artifacts(ctx, t, m)
-	default:
+	case guest.MethodSearch:
 		return l.search(ctx, t, m)
 	}
+	return nil, refuse(-32601, "unknown method "+visible.Name(m.Method), guest.ErrorData{})
 }
 
 // refuse is the refusal of a request that is no call.
@@ -84,7 +88,7 @@ func tooLong(method, what, text string, limit int) *refusal {
 
 // toolCall calls a tool. The result travels as the server sent it.
 func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
-	done := l.decode(len(m.Params))
+	done := l.parse(len(m.Params))
 	c, err := guest.ParseToolCall(m.Params)
 	done()
 	if err != nil {
@@ -110,7 +114,7 @@ func (l *live) toolCall(ctx context.Context, t *task, m guest.Message) (json.Raw
 // serverRequest sends a server a request that is no call of a tool. It is judged, counted and logged as one, by the
 // method's name in the place of a tool's.
 func (l *live) serverRequest(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
-	done := l.decode(len(m.Params))
+	done := l.parse(len(m.Params))
 	c, request, err := parseRequest(m.Params)
 	done()
 	if err != nil {
@@ -148,7 +152,7 @@ func (l *live) perform(
 	ctx context.Context, t *task, c guest.ToolCall, p permit, no *refusal,
 ) (json.RawMessage, *refusal) {
 	if no != nil {
-		if r := l.underWay(); r != nil {
+		if r := l.currentRun(); r != nil {
 			l.refused(ctx, r, c, no)
 		}
 		return nil, no
@@ -189,44 +193,35 @@ func (l *live) answerCall(
 
 // call makes a call that may be made.
 func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMessage, error) {
-	leave, err := l.bridge.admission.to(c.Server).enter(ctx, l.session, len(c.Arguments))
+	leave, err := l.bridge.admission.lanesOf(c.Server).enter(ctx, l.session, len(c.Arguments))
 	if err != nil {
 		return nil, refusedFor(ctx, c, err)
 	}
 	defer leave()
-	done := l.decode(len(c.Arguments))
-	rec := p.run.recordedCall(c.Server, c.Tool, c.Arguments)
-	done()
-	rec.Rule = p.rule
-	if required := l.bridge.opts.Config.Audit.Required; required ||
-		!p.reads { // known even if codemode dies before there is an answer
-		sending := rec
-		sending.Event = audit.Sending
-		if !p.run.record(sending) && required {
-			return nil, unrecorded(c)
-		}
+	u := &activeCall{live: l, run: p.run, call: c, permit: p, tell: tellerIn(ctx)}
+	if no := u.recordBegin(); no != nil {
+		return nil, no
 	}
-	e := p.run.stats.begin(c.Server, c.Tool, c.AsWritten(), p.reads)
+	if u.entry = p.run.stats.begin(c.Server, c.Tool, c.AsWritten(), p.reads); u.entry == nil {
+		u.recordEnd(callUnsent, 0)
+		return nil, errRunOver
+	}
 	began := time.Now()
-	told, span := l.beginCall(context.WithValue(ctx, underWayKey{}, &underWay{l, p.run, c, e, tellerIn(ctx)}), c, p)
+	told, span := l.beginCall(context.WithValue(ctx, activeCallKey{}, u), c, p)
 	p.run.calling(c, Called)
-	result, err := p.send(told)
+	result, err := u.send(told)
 	p.run.calling(c, "")
-	how, took := endingOf(result, err), time.Since(began)
-	l.endCall(ctx, span, c, how, err, took)
-	p.run.stats.end(e, how, len(result))
-	if err == nil && how == callFailed { // an error says more than a result of what a server was started with
-		result = l.bridge.pool.Redactor().JSON(result)
-	}
-	rec.Outcome, rec.MS, rec.Received = string(how), ms(took), len(result)
-	p.run.answered(rec)
+	how := p.run.stats.ending(u.entry, result, err)
+	l.endCall(ctx, span, c, how, err, time.Since(began))
+	p.run.stats.end(u.entry, how, len(result))
+	u.recordEnd(how, len(result))
 	if err == nil && p.tool {
 		l.bridge.lists.Saw(c.Server, c.Tool, l.sentPaths.unresolveJSON(result))
 	}
 	return result, err
 }
 
-// unrecorded is why a call is not made that must be in the audit log and cannot.
+// unrecorded is the refusal of a call that audit.required forbids, because its line cannot be written to the audit log.
 func unrecorded(c guest.ToolCall) *refusal {
 	message := fmt.Sprintf(
 		"policy denies %s.%s: the audit log cannot be written, and audit.required is set", c.Server, c.Tool,
@@ -245,7 +240,7 @@ func causeOf(ctx context.Context, err error) error {
 
 // mayCall reports whether the run under way may call a server.
 func (l *live) mayCall(server string) (*run, bool) {
-	r := l.underWay()
+	r := l.currentRun()
 	if r == nil {
 		return nil, false
 	}
@@ -269,18 +264,29 @@ func (l *live) whyNot(server string) string {
 	if c, ok := l.bridge.servers.Find(server); !ok || c.Name != server {
 		return l.bridge.nearest(server)
 	}
-	r := l.underWay()
+	r := l.currentRun()
 	if r == nil {
 		return "; no run is under way"
 	}
 	return "; this run was given " + strings.Join(r.req.Servers, ", ")
 }
 
-// underWay is the run under way, nil between runs.
-func (l *live) underWay() *run {
+// currentRun is the run under way, nil between runs.
+func (l *live) currentRun() *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run
+}
+
+// configured answers with all servers, where the guest was told that they come later. Its run names none, or they would
+// have been looked for.
+func (l *live) configured(ctx context.Context, t *task) (json.RawMessage, *refusal) {
+	l.bridge.servers.Configured()
+	l.mu.Lock()
+	clear(l.told)
+	l.toldUnusable = nil
+	l.mu.Unlock()
+	return l.respondOwn(ctx, t, func() any { return cmp.Or(l.catalog(nil), &guest.CatalogUpdate{}) })
 }
 
 // describe answers with one server and its tools, starting it when needed.
@@ -306,7 +312,11 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) (json.Raw
 	if q.Fresh {
 		ask = l.bridge.servers.Again
 	}
-	k, err := ask(ctx, c)
+	var k *servers.Known
+	err := l.withSignIn(ctx, l.currentRun(), c.Name, func() (err error) {
+		k, err = ask(ctx, c)
+		return err
+	})
 	if err != nil {
 		code, message, data := explain(c.Name, "", causeOf(ctx, err))
 		return nil, refuse(code, message, data)
@@ -332,9 +342,9 @@ func (l *live) search(ctx context.Context, t *task, m guest.Message) (json.RawMe
 		return nil, tooLong("search", "query", q.Query, maxQuery)
 	}
 	missed := l.bridge.servers.LoadEvery(ctx)
-	if r := l.underWay(); r != nil {
+	if r := l.currentRun(); r != nil {
 		for _, note := range missed {
-			r.tellOnce(l.sentPaths.unresolve(note))
+			r.addNote(l.sentPaths.unresolve(note))
 		}
 	}
 	return l.respondOwn(ctx, t, func() any { return l.bridge.searchFor(q) })
@@ -345,7 +355,7 @@ const maxInput = 32 << 10
 
 // stdin answers with the next piece of the caller's input. It waits for one as long as the guest lives: what is read
 // for a run that has ended is the next one's.
-func (l *live) stdin(m guest.Message) (json.RawMessage, *refusal) {
+func (l *live) stdin() (json.RawMessage, *refusal) {
 	in := l.box.Input()
 	if in == nil {
 		return nil, refuse(-32601, "stdin: descriptor 0 carries the input, if there is any", guest.ErrorData{})

@@ -126,7 +126,7 @@ func (b *Bridge) CallExposed(
 	if no != "" {
 		out.Status = StatusError
 	}
-	r.recordAnswered()
+	r.flushRecords()
 	r.recordEnd(&out, time.Since(began), b.opts.Config.Audit.Required)
 	if no != "" {
 		return nil, errors.New(no)
@@ -163,7 +163,7 @@ func (b *Bridge) exposedRun(from Request) *run {
 			Respond: from.Respond, Can: from.Can, Progress: from.Progress,
 		},
 		stats:   calls,
-		said:    map[question]Answer{},
+		said:    map[answerKey]Answer{},
 		clock:   newClock(0, b.admission.confirmTimeout, calls.busySoFar),
 		answers: b.exposedAnswers,
 		id:      strings.ToLower(rand.Text()[:runIDLength]),

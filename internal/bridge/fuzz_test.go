@@ -9,6 +9,7 @@ import (
 
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
+	"codemode/internal/servers"
 )
 
 // FuzzChannel is a guest that sends anything, before a run, during it and instead of its answer. The run has an outcome
@@ -51,7 +52,7 @@ func FuzzChannel(f *testing.F) {
 		b := New(Options{
 			Config: c, Runtime: rt, StateDir: t.TempDir(), ToolsDir: t.TempDir(),
 			Lookup:  func(string) (string, bool) { return "", false },
-			Servers: []config.Server{{Name: "gone", Command: "/nonexistent"}},
+			Servers: servers.Always(config.Server{Name: "gone", Command: "/nonexistent"}),
 		})
 		defer b.Close()
 		out := b.Run(t.Context(), Request{Session: "s", Code: "1", Timeout: 10 * time.Millisecond})

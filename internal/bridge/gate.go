@@ -12,7 +12,8 @@ const (
 	maxBytesUnderWay = 96 << 20 // of requests as they came; one alone may be longer
 )
 
-// gate counts the requests of one guest that are under way, and the bytes they hold.
+// gate is backpressure: it limits how many requests of one guest are in flight, and their bytes. What a run may call is
+// decided by admit.
 type gate struct {
 	changed chan struct{} // has room for one token: something left
 
@@ -24,7 +25,7 @@ func newGate() *gate { return &gate{changed: make(chan struct{}, 1)} }
 
 // enter waits for room. It has one caller at a time, the reader.
 func (g *gate) enter(ctx context.Context, size int) error {
-	for !g.admit(size) {
+	for !g.tryEnter(size) {
 		select {
 		case <-g.changed:
 		case <-ctx.Done():
@@ -34,7 +35,8 @@ func (g *gate) enter(ctx context.Context, size int) error {
 	return nil
 }
 
-func (g *gate) admit(size int) bool {
+// tryEnter says whether there was room.
+func (g *gate) tryEnter(size int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.calls > 0 && (g.calls >= maxCallsUnderWay || g.bytes+size > maxBytesUnderWay) {

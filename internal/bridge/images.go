@@ -18,7 +18,7 @@ func (l *live) display(params json.RawMessage) error {
 	if err := json.Unmarshal(params, &d); err != nil {
 		return fmt.Errorf("%w: display: %v", guest.ErrProtocol, err)
 	}
-	r := l.currentRun(d.Run)
+	r := l.runNumbered(d.Run)
 	if r == nil || !r.wantsImage() {
 		return nil
 	}
@@ -44,10 +44,10 @@ func (r *run) wantsImage() bool {
 	case r.req.Display != nil:
 		return true
 	case len(r.images) == maxImages:
-		r.note("an image was left out: a run may show %d", maxImages)
+		r.noteLocked("an image was left out: a run may show %d", maxImages)
 		return false
 	case r.decoding > maxDecoding:
-		r.note("an image was left out: decoding those of a run may take %v", maxDecoding)
+		r.noteLocked("an image was left out: decoding those of a run may take %v", maxDecoding)
 		return false
 	}
 	return true
@@ -62,18 +62,18 @@ func (r *run) show(mime string, p picture.Picture, err error, took time.Duration
 	case r.over:
 		return
 	case err != nil:
-		r.note("something displayed as %.40q is no such image and was left out: %v", mime, err)
+		r.noteLocked("something displayed as %.40q is no such image and was left out: %v", mime, err)
 		return
 	case r.req.Display != nil:
 		r.req.Display(p.MIME, p.Data)
 	case r.imageBytes+len(p.Data) > maxImageBytes:
-		r.note("an image of %d bytes was left out: a run may show %d bytes", len(p.Data), maxImageBytes)
+		r.noteLocked("an image of %d bytes was left out: a run may show %d bytes", len(p.Data), maxImageBytes)
 		return
 	default:
 		r.imageBytes += len(p.Data)
 		r.images = append(r.images, Image{MIME: p.MIME, Data: p.Data})
 	}
 	if p.Note != "" {
-		r.note("%s", p.Note)
+		r.noteLocked("%s", p.Note)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"codemode/internal/audit"
 	"codemode/internal/guest"
 	"codemode/internal/inquiry"
 	"codemode/internal/upstream"
@@ -74,19 +75,23 @@ func (b *Bridge) offers() *inquiry.Capabilities {
 	return inquiry.Offer(nil)
 }
 
-// underWay is a call while its server works on it.
-type underWay struct {
-	live  *live
-	run   *run
-	call  guest.ToolCall
-	entry *entry                  // in the run's callStats
-	tell  func(upstream.Progress) // the guest, of the call's progress; nil where it does not want to know
+// activeCall is a call while its server works on it.
+type activeCall struct {
+	live   *live
+	run    *run
+	call   guest.ToolCall
+	permit permit
+	entry  *entry                  // in the run's callStats
+	tell   func(upstream.Progress) // the guest, of the call's progress; nil where it does not want to know
+
+	rec   audit.Record // of what is sent now, the first time or again
+	began time.Time    // when that was
 }
 
-type underWayKey struct{}
+type activeCallKey struct{}
 
-func callIn(ctx context.Context) *underWay {
-	u, _ := ctx.Value(underWayKey{}).(*underWay)
+func callIn(ctx context.Context) *activeCall {
+	u, _ := ctx.Value(activeCallKey{}).(*activeCall)
 	return u
 }
 
@@ -99,7 +104,7 @@ func (b *Bridge) answerServer(
 		return c.Roots(ctx, request)
 	}
 	wanted, code := inquiry.Describe(request)
-	var of *underWay
+	var of *activeCall
 	several := false
 	for _, c := range calls {
 		u := callIn(c)
@@ -121,7 +126,7 @@ func (b *Bridge) answerServer(
 	if why != "" {
 		for _, c := range calls {
 			if u := callIn(c); u != nil {
-				u.refuses(server, wanted, why)
+				u.noteRefusal(server, wanted, why)
 			}
 		}
 		return nil, inquiry.Refusal(code, "codemode did not ask "+wanted+": "+why)
@@ -142,21 +147,21 @@ func (r *run) cannot() string {
 	return "this client does not offer that"
 }
 
-// refuses notes that a server has asked in vain.
-func (u *underWay) refuses(server, wanted, why string) {
+// noteRefusal adds a note to the run that a question of a server was refused, and why.
+func (u *activeCall) noteRefusal(server, wanted, why string) {
 	text := fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why)
-	u.run.tellOnce(u.live.sentPaths.unresolve(text))
+	u.run.addNote(u.live.sentPaths.unresolve(text))
 }
 
 // inquire has the run's client answer. What its user may have to do waits for the questions about calls, counts as one
 // of them, and has the same timeout.
-func (u *underWay) inquire(
+func (u *activeCall) inquire(
 	ctx context.Context, server, tool string, request inquiry.Request,
 ) (inquiry.Response, error) {
 	wanted, _ := inquiry.Describe(request)
 	shown, err := inquiry.Presentable(server, tool, request)
 	if err != nil {
-		u.refuses(server, wanted, err.Error())
+		u.noteRefusal(server, wanted, err.Error())
 		return nil, inquiry.Invalid(err)
 	}
 	var response inquiry.Response
@@ -177,7 +182,7 @@ func (u *underWay) inquire(
 		}
 		return response, nil
 	}
-	u.refuses(server, wanted, err.Error())
+	u.noteRefusal(server, wanted, err.Error())
 	if inquiry.IsElicitation(request) && ctx.Err() == nil {
 		return inquiry.Cancelled(), nil
 	}
@@ -185,10 +190,10 @@ func (u *underWay) inquire(
 }
 
 // askNow has the client answer what its user may have to do something for. The caller holds the semaphore of questions.
-func (u *underWay) askNow(
+func (u *activeCall) askNow(
 	ctx context.Context, server, tool string, request inquiry.Request,
 ) (response inquiry.Response, err error) {
-	if err := u.live.mayAsk(u.run); err != nil {
+	if err := u.live.countQuestion(u.run); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -197,7 +202,7 @@ func (u *underWay) askNow(
 	if response, err = u.run.req.Respond(ctx, request); err != nil {
 		err = causeOf(ctx, err)
 	}
-	u.run.recordAsked(server, tool, request, response, err, time.Since(began))
+	u.run.recordInquiry(server, tool, request, response, err, time.Since(began))
 	return response, err
 }
 

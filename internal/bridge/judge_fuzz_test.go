@@ -20,7 +20,9 @@ import (
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
+	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/servers"
 	"codemode/internal/visible"
 )
 
@@ -31,9 +33,12 @@ var judged = []policy.Rules{
 	{Confirm: []string{"odd.*"}, Allow: []string{"odd.[a-z]*", "odd."}},
 }
 
-// FuzzJudge holds that what is asked, what the log has and what the server gets of a call are the same, that no other
-// tool than a listed one is asked about or called, none that policy denies, and nothing of which two readers make
-// different things.
+// deepest is how deep arguments may be nested.
+const deepest = 1000
+
+// FuzzJudge holds that what is asked, what the receipt and the log have and what the server gets of a call are the same,
+// that no other tool than a listed one is asked about or called, none that policy denies, and nothing of which two
+// readers make different things, or which is nested too deep for one.
 func FuzzJudge(f *testing.F) {
 	bench := make([]*judgeBench, len(judged))
 	for i, rules := range judged {
@@ -42,6 +47,10 @@ func FuzzJudge(f *testing.F) {
 	for i := range uint64(100) {
 		random := rand.New(rand.NewPCG(i, 1))
 		f.Add(uint8(i), randomName(random), randomObject(random, 0))
+	}
+	for _, levels := range []int{deepest, deepest + 1} {
+		f.Add(uint8(0), "X", strings.Repeat(`{"in":`, levels-1)+"{}"+strings.Repeat("}", levels-1))
+		f.Add(uint8(0), "X", `{"in":`+strings.Repeat("[", levels-1)+strings.Repeat("]", levels-1)+"}")
 	}
 	f.Fuzz(func(t *testing.T, which uint8, name string, arguments string) {
 		if !utf8.ValidString(name) || !utf8.ValidString(arguments) || !json.Valid([]byte(arguments)) ||
@@ -85,7 +94,7 @@ func newJudgeBench(f *testing.F, rules policy.Rules) *judgeBench {
 	}}
 	b.Bridge = New(Options{
 		Config: c, Runtime: rt, StateDir: f.TempDir(), AuditDir: b.dir,
-		Lookup: func(string) (string, bool) { return "", false }, Servers: []config.Server{fake("odd", "-odd-names")},
+		Lookup: func(string) (string, bool) { return "", false }, Servers: servers.Always(fake("odd", "-odd-names")),
 	})
 	f.Cleanup(func() { b.Close() })
 	return b
@@ -107,7 +116,8 @@ func (b *judgeBench) check(t *testing.T, name, arguments string) {
 	answer := gjson.Parse(gjson.ParseBytes(out.Value).String())
 	got := answer.Get("result.content.0.text").String()
 	may := slices.Contains(fakemcp.OddNames(), name) && fitsRules(b.rules, name) && gjson.Parse(arguments).IsObject() &&
-		!ambiguous(json.NewDecoder(strings.NewReader(arguments))) && !strings.Contains(arguments, `\u`)
+		!ambiguous(json.NewDecoder(strings.NewReader(arguments))) && !strings.Contains(arguments, `\u`) &&
+		!guest.Deeper([]byte(arguments), deepest)
 	if got == "" {
 		if len(asked) > 0 || may {
 			t.Errorf("%q %s: asked %v, and refused by %s", name, arguments, asked, answer)
@@ -120,15 +130,18 @@ func (b *judgeBench) check(t *testing.T, name, arguments string) {
 	if received != name || !slices.Contains(fakemcp.OddNames(), name) || !fitsRules(b.rules, name) {
 		t.Errorf("%q was sent, the server got %q", name, received)
 	}
-	if ambiguous(json.NewDecoder(strings.NewReader(arguments))) {
+	if ambiguous(json.NewDecoder(strings.NewReader(arguments))) || guest.Deeper([]byte(arguments), deepest) {
 		t.Errorf("%s was sent", values)
 	}
 	if len(asked) != 1 || asked[0].Tool != visible.Name(name) ||
-		!strings.Contains(asked[0].Arguments, " bytes not shown>") && !same(asked[0].Arguments, values) {
+		!strings.Contains(asked[0].Arguments, " not shown>") && !same(asked[0].Arguments, values) {
 		t.Errorf("%q: the user saw %+v, the server got %s", name, asked, values)
 	}
 	if !same(arguments, values) {
 		t.Errorf("%s was sent, the server got %s", arguments, values)
+	}
+	if want := map[string]Tally{visible.Call("odd", name): {OK: 1}}; !maps.Equal(out.Receipt.ByTool, want) {
+		t.Errorf("%q was sent, the receipt has %v", name, out.Receipt.ByTool)
 	}
 	b.checkLog(t, out.Receipt.Run, name, values)
 }

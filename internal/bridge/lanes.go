@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,7 +22,28 @@ const (
 	// a call that was cancelled, which it may still be busy with, this long.
 	longestRest = 2 * time.Second
 	cancelRest  = time.Second
+
+	// Whoever sent a large call sends no other for so many times as long as it took, while others use the server: of
+	// their calls, few come while it is busy with one.
+	ownRests       = 30
+	longestOwnRest = 30 * time.Second
+
+	// What keeps a server busy for longest waits until no other session has used it for a moment, and is refused where
+	// none comes: no rest behind such a call gives back what others have waited for it.
+	hugeCall     = 4 << 20 // bytes of arguments
+	moment       = 2 * time.Second
+	longestQuiet = 15 * time.Second // that a call waits for the moment: less than the usual run.timeout
+	quietLook    = 100 * time.Millisecond
 )
+
+// crowdedError is why a huge call was not sent.
+type crowdedError struct{ size int }
+
+func (e *crowdedError) Error() string {
+	return fmt.Sprintf("not sent: with %d bytes of arguments this call would keep other sessions waiting, and they have "+
+		"used the server for all of the last %v; send less than %d bytes at once, or call again later",
+		e.size, longestQuiet, hugeCall)
+}
 
 // lanes are the ways to one server, which sessions take in turns.
 type lanes struct {
@@ -30,12 +53,13 @@ type lanes struct {
 
 	mu    sync.Mutex
 	rests map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
+	own   map[string]time.Time     // until when a session sends no large call
 }
 
 func newLanes(concurrency int) *lanes {
 	l := &lanes{
 		calls: fair.New(callsUnderWay, callsBeside), large: fair.New(1, 0),
-		rests: map[*time.Timer]struct{}{},
+		rests: map[*time.Timer]struct{}{}, own: map[string]time.Time{},
 	}
 	if concurrency > 0 {
 		l.policy = fair.New(concurrency, 0)
@@ -48,7 +72,7 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 	large, policy := func() {}, func() {}
 	began := time.Now()
 	if size >= largeCall {
-		if large, err = l.large.Enter(ctx, session, 1); err != nil {
+		if large, err = l.enterLarge(ctx, session, size); err != nil {
 			return nil, err
 		}
 		began = time.Now()
@@ -77,7 +101,12 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 			return
 		}
 		if size >= largeCall {
-			l.later(min(time.Since(began), longestRest), large)
+			took := time.Since(began)
+			if ctx.Err() != nil {
+				took = max(took, cancelRest)
+			}
+			l.restOwn(session, took)
+			l.later(min(took, longestRest), large)
 		}
 		if ctx.Err() != nil {
 			l.later(cancelRest, calls)
@@ -85,6 +114,47 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 			calls()
 		}
 	}, nil
+}
+
+// enterLarge waits until a session may send a large call. Who is to rest gives its turn to others, and so does who
+// waits for a quiet moment.
+func (l *lanes) enterLarge(ctx context.Context, session string, size int) (leave func(), err error) {
+	var since time.Time // it waits for the moment
+	for {
+		if leave, err = l.large.Enter(ctx, session, 1); err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		rest := time.Until(l.own[session])
+		l.mu.Unlock()
+		rests := rest > 0 && l.calls.Crowded(session)
+		if !rests && (size < hugeCall || l.calls.Quiet(session, moment)) {
+			return leave, nil
+		}
+		leave()
+		look := min(rest, cancelRest) // the others may be gone by then
+		if !rests {
+			if look = quietLook; since.IsZero() {
+				since = time.Now()
+			}
+			if time.Since(since) >= longestQuiet {
+				return nil, &crowdedError{size}
+			}
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// restOwn has a session send no large call for some time, after one that took so long.
+func (l *lanes) restOwn(session string, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.own, func(_ string, until time.Time) bool { return time.Until(until) <= 0 })
+	l.own[session] = time.Now().Add(min(ownRests*took, longestOwnRest))
 }
 
 // later leaves a turn after a rest.

@@ -17,8 +17,8 @@ import (
 )
 
 // live is one guest while its sandbox is up. One goroutine reads its channel; every request it makes is
-// answered from a goroutine of its own, under a gate that bounds what they hold and a backlog that bounds what is
-// done for them. It dies once: by itself, by
+// answered from another goroutine, under a gate that bounds what they hold, by workers that bound how many are worked
+// on, and a backlog that bounds what is held of answers. It dies once: by itself, by
 // kill, or because it broke the protocol. close waits for all of it.
 type live struct {
 	bridge  *Bridge
@@ -31,8 +31,13 @@ type live struct {
 	work    sync.WaitGroup // the reader and every answer under way
 	gate    *gate
 	backlog *backlog
+	workers *workers
 	ids     atomic.Int64
 	reading chan struct{} // a semaphore of one: its holder reads the guest's input
+
+	large *largeMessage // what the reader has before it, if that is large
+
+	greeting <-chan guest.Message // filled when the guest has begun to listen
 
 	leaves bool              // it has a sandbox.OutDir. This and the next two are of who has locked the session
 	news   bool              // something in there is new, as the guest says
@@ -62,17 +67,19 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 	l := &live{
 		bridge: b, session: session, box: box,
 		conn: guest.NewConn(box.Channel(), maxMessage),
-		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(),
+		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(&b.slowReaders),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
 		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
-		leaves: b.takesOutFiles(req), known: map[string]string{},
+		leaves: b.savesOutFiles(req), known: map[string]string{},
 	}
+	l.workers = newWorkers(maxAtWork, &l.work)
 	l.reading <- struct{}{}
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
-	l.conn.LimitParsing(func() func() { return l.decode(maxMessage) })
+	l.conn.LimitParsing(l.parseLine)
+	l.conn.LimitReading(largeCall, l.beginLarge)
 	l.work.Go(l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
-	l.request(guest.MethodInitialize, initialize(session, req, box))
+	l.greeting = l.request(guest.MethodInitialize, initialize(session, req, box))
 	return l, nil
 }
 
@@ -82,7 +89,7 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	box, err := b.opts.Runtime.Start(ctx, sandbox.Spec{
 		Session: session, Tenant: b.opts.Config.Tenant, Files: b.files, Boot: "boot.py",
 		Stdin: req.Stdin, StdinLock: req.StdinLock, Policy: Policy(b.opts.Config.Sandbox),
-		Mounts: req.mounts, Env: req.env, Out: b.takesOutFiles(req),
+		Mounts: req.mounts, Env: req.env, Out: b.savesOutFiles(req),
 	})
 	if err != nil {
 		span.End("failed", "sandbox_start")
@@ -114,7 +121,7 @@ func (l *live) processorTime() time.Duration {
 	return unseen
 }
 
-// kill ends the guest at once; whoever waits for it sees gone.
+// kill ends the guest at once; its waiters see gone.
 func (l *live) kill(cause error) {
 	l.end(cause)
 	l.box.Kill()
@@ -157,14 +164,13 @@ func (l *live) read() {
 		if err == nil {
 			err = l.handle(m)
 		}
+		l.large.leave()
+		l.large = nil
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, io.EOF) && l.ctx.Err() == nil {
-			l.mu.Lock()
-			l.broken = err
-			l.mu.Unlock()
-			l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
+			l.broke(err)
 		}
 		if errors.Is(err, io.EOF) {
 			l.awaitDeath()
@@ -173,6 +179,23 @@ func (l *live) read() {
 		l.box.Kill() // also when it only closed its end: nobody can talk to it any more
 		return
 	}
+}
+
+// broke keeps how the guest broke the protocol.
+func (l *live) broke(err error) {
+	l.mu.Lock()
+	l.broken = err
+	l.mu.Unlock()
+	l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
+}
+
+// beginLarge waits until a message that turns out to be large may be read.
+func (l *live) beginLarge() (err error) {
+	l.large, err = l.bridge.readings.begin(l.ctx, l.session, func(err error) {
+		l.broke(err)
+		l.kill(err)
+	})
+	return err
 }
 
 // awaitDeath gives a guest whose channel has ended the time to tell how it ended, for Kill would be the answer after
@@ -185,10 +208,11 @@ func (l *live) awaitDeath() {
 	}
 }
 
-// handle takes one message of the guest's. An error ends the guest.
+// handle takes one message of the guest's. Its methods are those of route (dispatch.go); a request with any other is a
+// protocol error. An error ends the guest.
 func (l *live) handle(m guest.Message) error {
 	if m.Method == "" {
-		return l.answered(m)
+		return l.deliver(m)
 	}
 	switch m.Method {
 	case guest.MethodOutput:
@@ -205,6 +229,7 @@ func (l *live) handle(m guest.Message) error {
 		guest.MethodRequest,
 		guest.MethodSubscribe,
 		guest.MethodUpdates,
+		guest.MethodServers,
 		guest.MethodServer,
 		guest.MethodSearch,
 		guest.MethodStdin,
@@ -235,8 +260,26 @@ func (l *live) decode(size int) (done func()) {
 	return t.Leave
 }
 
-// answered delivers the guest's answer to one of our requests.
-func (l *live) answered(m guest.Message) error {
+// parse is decode for what the guest has sent: what it takes counts for the next large message.
+func (l *live) parse(size int) (done func()) {
+	decoded := l.decode(size)
+	began := time.Now()
+	return func() {
+		decoded()
+		if size >= largeCall {
+			l.bridge.readings.took(l.session, time.Since(began))
+		}
+	}
+}
+
+// parseLine is parse for the reader, whose line is whole.
+func (l *live) parseLine(size int) (done func()) {
+	l.large.whole(size)
+	return l.parse(size)
+}
+
+// deliver delivers the guest's answer to one of our requests.
+func (l *live) deliver(m guest.Message) error {
 	l.mu.Lock()
 	answer, ok := l.pending[m.ID]
 	delete(l.pending, m.ID)
@@ -248,7 +291,7 @@ func (l *live) answered(m guest.Message) error {
 	return nil
 }
 
-// serve answers a request of the guest's from a goroutine of its own.
+// serve answers a request of the guest's from another goroutine.
 func (l *live) serve(m guest.Message) error {
 	size := len(m.Params)
 	if err := l.gate.enter(l.ctx, size); err != nil {
@@ -264,7 +307,11 @@ func (l *live) serve(m guest.Message) error {
 		l.gate.leave(size)
 		return fmt.Errorf("%w: request id %d twice", guest.ErrProtocol, m.ID)
 	}
-	l.work.Go(func() {
+	large := l.large // it is the worker's from here on
+	l.large = nil
+	large.workedOn(cancel)
+	l.workers.submit(l.ctx, func() {
+		defer large.leave()
 		defer l.gate.leave(size)
 		defer cancel(nil)
 		var result json.RawMessage
@@ -283,7 +330,7 @@ func (l *live) serve(m guest.Message) error {
 			l.bridge.log.DebugContext(ctx, "answering the guest", "error", err)
 		}
 		if task != nil && task.recording != nil {
-			task.recording.recordAnswered()
+			task.recording.flushRecords()
 		}
 	})
 	return nil
@@ -333,7 +380,7 @@ func (l *live) setRun(r *run) {
 	l.run = r
 }
 
-func (l *live) currentRun(n int) *run {
+func (l *live) runNumbered(n int) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.run == nil || l.run.n != n {
@@ -348,7 +395,7 @@ func (l *live) output(params json.RawMessage) error {
 	if err := json.Unmarshal(params, &o); err != nil {
 		return fmt.Errorf("%w: output: %v", guest.ErrProtocol, err)
 	}
-	if r := l.currentRun(o.Run); r != nil {
+	if r := l.runNumbered(o.Run); r != nil {
 		data := o.Base64
 		if data == nil {
 			data = []byte(o.Text)
@@ -358,8 +405,12 @@ func (l *live) output(params json.RawMessage) error {
 	return nil
 }
 
-// catalog is what this guest must be told before a run: every server that is new to it, has changed or is gone.
+// catalog is what this guest must be told before a run: every server that is new to it, has changed or is gone. As long
+// as nothing has asked for a server, they are not looked for either: the guest asks when code does.
 func (l *live) catalog(selected []string) *guest.CatalogUpdate {
+	if !l.bridge.servers.Found() {
+		return &guest.CatalogUpdate{Later: true}
+	}
 	var update guest.CatalogUpdate
 	now := l.bridge.servers.Configured()
 	for _, c := range now.All {
@@ -379,12 +430,12 @@ func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 			update.Removed = append(update.Removed, name)
 		}
 	}
-	l.mu.Unlock()
 	if len(now.Unusable) > 0 || l.toldUnusable != nil {
 		if entries := now.UnusableEntries(); !slices.Equal(entries, l.toldUnusable) {
 			l.toldUnusable, update.Unusable = entries, &entries
 		}
 	}
+	l.mu.Unlock()
 	if len(update.Servers)+len(update.Removed) == 0 && update.Unusable == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
@@ -52,7 +53,7 @@ func newKitOn(t *testing.T, rt sandbox.Runtime, change func(*Options), servers .
 	t.Helper()
 	env := bridgetest.NewEnv(t, servers)
 	opts := Options{
-		Config: testConfig(), Servers: env.Servers, Runtime: rt, StateDir: env.Dir, Lookup: os.LookupEnv, Version: "test",
+		Config: testConfig(), Servers: env.Configured, Runtime: rt, StateDir: env.Dir, Lookup: os.LookupEnv, Version: "test",
 		Expand: env.Expand, Log: slog.New(LogHandler(env.Handler())),
 	}
 	if change != nil {
@@ -81,6 +82,16 @@ func (k *kit) run(req Request) Outcome {
 		req.Timeout = patience
 	}
 	return k.Run(k.t.Context(), req)
+}
+
+// soon is a timeout that code in a session has begun by, however busy the machine is: many times what it has just taken.
+func (k *kit) soon(session string) time.Duration {
+	k.t.Helper()
+	began := time.Now()
+	if out := k.run(Request{Session: session, Code: "None"}); out.Status != StatusSuccess {
+		k.t.Fatalf("%s", out.compact())
+	}
+	return max(time.Second, 20*time.Since(began)).Round(100 * time.Millisecond)
 }
 
 // text runs code in the default session and returns the result as a model sees it.

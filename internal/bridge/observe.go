@@ -168,7 +168,7 @@ func withClock(ctx context.Context, c *clock) context.Context {
 // unlimitedStart stands for mcp.start_timeout = 0.
 const unlimitedStart = 24 * time.Hour
 
-// progress tells whoever waits what it is that takes time, if anybody wants to know; an empty text is its end.
+// progress tells the caller what takes time, if it listens; an empty text is its end.
 func (b *Bridge) progress(subject, text string) {
 	if b.opts.Progress != nil {
 		b.opts.Progress(subject, text)

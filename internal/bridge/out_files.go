@@ -39,16 +39,16 @@ var (
 	errManyKnown = fmt.Errorf("a session may leave %d, and no more are looked at", maxKnown)
 )
 
-// takesOutFiles tells whether files that runs leave in sandbox.OutDir are taken, which is not so where a folder of the
+// savesOutFiles tells whether files that runs leave in sandbox.OutDir are saved, which is not so where a folder of the
 // user's is mounted under that name.
-func (b *Bridge) takesOutFiles(req Request) bool {
+func (b *Bridge) savesOutFiles(req Request) bool {
 	taken := slices.ContainsFunc(req.mounts, func(m sandbox.Mount) bool { return m.Name == path.Base(sandbox.OutDir) })
 	return req.OutFiles != nil || b.opts.KeepOutFiles && b.opts.Artifacts != nil && !taken
 }
 
-// takeOutFiles takes what a run has left, for the request or as artifacts, as far as it is new. It goes on
+// saveOutFiles saves what a run has left, for the request or as artifacts, as far as it is new. It goes on
 // when the run has been cancelled.
-func (l *live) takeOutFiles(out *Outcome, r *run) {
+func (l *live) saveOutFiles(out *Outcome, r *run) {
 	if !l.leaves || !l.news && !out.Lost {
 		return
 	}
@@ -57,9 +57,9 @@ func (l *live) takeOutFiles(out *Outcome, r *run) {
 	defer cancel()
 	room := cmp.Or(l.bridge.opts.Config.Disk.MaxSize, math.MaxInt64)
 	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id, room: room}
-	take := k.take
+	save := k.save
 	if r.req.OutFiles != nil {
-		take = r.req.OutFiles
+		save = r.req.OutFiles
 	}
 	err := l.box.OutFiles(ctx, l.known, func(f sandbox.OutFile) error {
 		if _, told := l.known[f.Name]; told && f.Err != nil {
@@ -68,7 +68,7 @@ func (l *live) takeOutFiles(out *Outcome, r *run) {
 		if len(l.known) >= maxKnown {
 			return errManyKnown
 		}
-		err := take(f)
+		err := save(f)
 		if err == nil {
 			l.known[f.Name] = f.Stamp
 		}
@@ -94,7 +94,7 @@ type artifactSaver struct {
 	refused []string
 }
 
-func (k *artifactSaver) take(f sandbox.OutFile) error {
+func (k *artifactSaver) save(f sandbox.OutFile) error {
 	if len(k.kept) >= maxOutFiles {
 		return errManyFiles
 	}
@@ -221,6 +221,9 @@ func (l *live) artifacts(ctx context.Context, t *task, m guest.Message) (json.Ra
 	}
 	if q.ID == "" {
 		return l.respondOwn(ctx, t, func() any { return guest.Artifacts{Artifacts: described(store.List())} })
+	}
+	if err := t.describe(ctx); err != nil { // first, for what has been read is held until its answer is written
+		return nil, cancelled(err)
 	}
 	piece, err := readPiece(store, q)
 	if q.ForTool && err == nil {

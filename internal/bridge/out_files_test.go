@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"codemode/internal/artifact"
+	"codemode/internal/guest"
 	"codemode/internal/sandbox"
 )
 
@@ -95,7 +98,8 @@ socket.socket(socket.AF_UNIX).bind("out/socket")
 for i in range(8): os.symlink("x", f"out/l{i}")
 open(b"out/" + b"\xff\n" * 127, "w").write("x")
 `})
-	if len(out.Artifacts) != 1 || len(out.Notes) != 1+maxRefused+1 || !strings.Contains(out.Notes[6], "5 more of what is") {
+	if len(out.Artifacts) != 1 || len(out.Notes) != 1+maxRefused+1 ||
+		!strings.Contains(out.Notes[6], "5 more of what is") {
 		t.Errorf("%+v %q", out.Artifacts, out.Notes)
 	}
 	if out = k.run(Request{Code: "open('out/x', 'w')"}); len(out.Artifacts) != 1 || len(out.Notes) > 1 {
@@ -152,7 +156,7 @@ func TestArtifactsEvicted(t *testing.T) {
 	dir := t.TempDir()
 	saver := &artifactSaver{ctx: t.Context(), store: artifact.New(dir, nil), room: 100}
 	for _, name := range []string{"first", "second"} {
-		if err := saver.take(sandbox.OutFile{Name: name, Size: 1, Content: strings.NewReader("x")}); err != nil {
+		if err := saver.save(sandbox.OutFile{Name: name, Size: 1, Content: strings.NewReader("x")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,4 +188,31 @@ func TestFileSize(t *testing.T) {
 	if c.WorkSize = 1 << 40; Policy(c).FileSize != 1<<40 || before >= 1<<30 {
 		t.Errorf("one file may have %d bytes, and %d by default", Policy(c).FileSize, before)
 	}
+}
+
+// TestArtifactsWaitUnread holds that no more of artifacts is read than a guest takes: where its answers wait, not even
+// whether there is such an artifact is looked at.
+func TestArtifactsWaitUnread(t *testing.T) {
+	l := &live{bridge: &Bridge{opts: Options{Artifacts: artifact.New(t.TempDir(), nil)}}}
+	b := newBacklog(&slowReaders{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var tasks []*task
+	for range maxDescribing {
+		one := &task{backlog: b}
+		if err := one.describe(ctx); err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, one)
+	}
+	cancel()
+	m := guest.Message{Params: json.RawMessage(`{"id":"none"}`)}
+	if _, no := l.artifacts(ctx, &task{backlog: b}, m); no == nil || no.code != guest.CodeCancelled {
+		t.Errorf("while %d answers wait: %+v", maxDescribing, no)
+	}
+	tasks[0].end()
+	one := &task{backlog: b}
+	if _, no := l.artifacts(t.Context(), one, m); no == nil || no.code != -32602 {
+		t.Errorf("once there is room: %+v", no)
+	}
+	one.end()
 }

@@ -13,7 +13,7 @@ import (
 // Status is how a run ended, in the words results use.
 type Status string
 
-// The statuses of contract.md.
+// The statuses of a run, as the structured result of run_python has them.
 const (
 	StatusSuccess         Status = "success"
 	StatusError           Status = "error"
@@ -22,7 +22,7 @@ const (
 	StatusValidationError Status = "validation_error"
 )
 
-// Ending is what ended the code, for whoever shows an outcome as the program's own end.
+// Ending is what ended the code, for a caller that shows an outcome as the program's own end.
 type Ending int
 
 // The endings of a run.
@@ -35,7 +35,7 @@ const (
 	EndStopped                 // codemode stopped it: deadline, cancellation, a limit, a broken channel
 )
 
-// Outcome is what came of a run: the one value that both faces, MCP and the terminal, are made from.
+// Outcome is what came of a run. Both the MCP result and what exec prints are made from it.
 type Outcome struct {
 	Status   Status
 	Ended    Ending
@@ -49,7 +49,7 @@ type Outcome struct {
 	Error    string   // what ended it: the traceback, or a sentence
 	Lost     bool     // the session's variables went with it
 	Notes    []string // what else the caller should know, a sentence each
-	Done     []string // of Notes, what the code has brought about and nobody need worry about
+	Done     []string // those of Notes that report a success and are no warnings
 	Servers  []string // the servers named for this run
 	Timeout  time.Duration
 	Session  string
@@ -117,31 +117,37 @@ func raised(e *guest.RunFailed, memory int64) string {
 	)
 }
 
-// died is the outcome of a run whose interpreter went away by itself or for its memory.
+// died is the outcome of a run whose interpreter went away by itself or for what it used.
 func died(e sandbox.Exit, memory int64) Outcome {
 	out := Outcome{Status: StatusError, Lost: true}
-	switch {
-	case e.Cause == sandbox.ExitMemory:
-		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
-	case e.Cause == sandbox.ExitPipes:
-		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf(
-			"too many pipes (limit %d, less while others use up what the user may have)", sandbox.MaxPipes,
-		)
-	case e.Cause == sandbox.ExitWatches:
-		out.Ended, out.ExitCode = EndStopped, 137
-		out.Error = fmt.Sprintf(
-			"too many epoll entries (limit %d, less while others use up what the user may have)", sandbox.MaxWatches,
-		)
-	case e.Signal != 0:
+	if why := usedUp(e.Cause, memory); why != "" {
+		out.Ended, out.ExitCode, out.Error = EndStopped, 137, why
+		return out
+	}
+	if e.Signal != 0 {
 		out.Ended, out.Signal, out.ExitCode = EndSignal, e.Signal, 128+e.Signal
 		out.Error = fmt.Sprintf("Python was killed by signal %d%s", e.Signal, signalWord(e.Signal))
-	default:
-		out.Ended, out.ExitCode = EndSelf, e.Code
-		out.Error = fmt.Sprintf("Python ended before the code was done (exit code %d)", e.Code)
+		return out
 	}
+	out.Ended, out.ExitCode = EndSelf, e.Code
+	out.Error = fmt.Sprintf("Python ended before the code was done (exit code %d)", e.Code)
 	return out
+}
+
+// usedUp says what a guest had too much of; "" for one that ended otherwise.
+func usedUp(cause sandbox.ExitCause, memory int64) string {
+	const others = "less while others use up what the user may have"
+	switch cause {
+	case sandbox.ExitMemory:
+		return fmt.Sprintf("out of memory (limit %d MB)", memory>>20)
+	case sandbox.ExitPipes:
+		return fmt.Sprintf("too many pipes (limit %d, %s)", sandbox.MaxPipes, others)
+	case sandbox.ExitWatches:
+		return fmt.Sprintf("too many epoll entries (limit %d, %s)", sandbox.MaxWatches, others)
+	case sandbox.ExitLocks:
+		return fmt.Sprintf("too many locks on parts of files (limit %d)", sandbox.MaxLocks)
+	}
+	return ""
 }
 
 // signalWord explains the signals a program brings on itself; numbers are Linux's, signal(7).

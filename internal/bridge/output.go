@@ -2,7 +2,8 @@ package bridge
 
 import "codemode/internal/visible"
 
-// Text is one stream's output: all of it when it is small, else its head and its tail.
+// Text is what was captured of one stream, stdout or stderr: all of it, or else its head and its tail. The text of a
+// result is made of it by Outcome.Reply.
 type Text struct {
 	Head, Tail []byte // Tail is nil when nothing was left out
 	Total      int64  // bytes written by the program
@@ -43,13 +44,13 @@ func (r *recorder) write(p []byte) {
 		r.text.spill, _ = r.files.create() // nil: the rest is counted as lost, and the result says so
 		whole := r.buf
 		r.text.Head, r.buf = make([]byte, 0, r.limit/2), nil
-		r.take(whole)
+		r.writeOver(whole)
 	}
-	r.take(p)
+	r.writeOver(p)
 }
 
-// take adds p to the file, to the head while there is room, and to the tail.
-func (r *recorder) take(p []byte) {
+// writeOver writes what is beyond the limit: to the file, to the head while there is room, and to the tail.
+func (r *recorder) writeOver(p []byte) {
 	r.store(p)
 	n := min(len(p), cap(r.text.Head)-len(r.text.Head))
 	r.text.Head = append(r.text.Head, p[:n]...)

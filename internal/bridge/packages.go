@@ -59,6 +59,10 @@ var (
 // holds until the run ends.
 func (l *live) addPackages(ctx context.Context, m guest.Message) (json.RawMessage, *refusal) {
 	var q guest.AddPackages
+	if len(m.Params) > longText { // a list of short names would take many times that
+		message := fmt.Sprintf("request_packages: it has %d bytes; at most %d are allowed", len(m.Params), longText)
+		return nil, refuse(-32602, message, guest.ErrorData{})
+	}
 	if err := json.Unmarshal(m.Params, &q); err != nil {
 		return nil, refuse(-32602, "request_packages: "+err.Error(), guest.ErrorData{})
 	}
@@ -74,7 +78,7 @@ func (l *live) addPackages(ctx context.Context, m guest.Message) (json.RawMessag
 			return nil, tooLong("request_packages", "package's name", name, maxPackageText)
 		}
 	}
-	r := l.underWay()
+	r := l.currentRun()
 	if r == nil {
 		return nil, refuse(-32602, "request_packages: no run is under way", guest.ErrorData{})
 	}
@@ -85,12 +89,7 @@ func (l *live) addPackages(ctx context.Context, m guest.Message) (json.RawMessag
 		return err
 	})
 	if err != nil {
-		code, err := -32602, causeOf(ctx, err)
-		if denied := (*denial)(nil); errors.As(err, &denied) {
-			code = guest.CodeDenied
-		}
-		how := strings.Join(hint.Of(err), "; ")
-		return nil, refuse(code, "request_packages: "+err.Error(), guest.ErrorData{Hint: how})
+		return nil, notAdded("request_packages", causeOf(ctx, err))
 	}
 	answer, err := json.Marshal(guest.AddedPackages{Path: path.Join(l.box.Layers(), layer), Packages: has})
 	if err != nil {
@@ -116,7 +115,7 @@ func (l *live) bringPackages(ctx context.Context, r *run, q guest.AddPackages) (
 	}
 	about := Question{
 		Packages: true, Server: visible.Line(strings.Join(q.Names, ", ")), Why: visible.Line(q.Reason),
-		Looks: visible.Line(look.Index), Adds: visible.Line(look.For),
+		LookupAt: visible.Line(look.Index), AddTo: visible.Line(look.For),
 	}
 	if look.Index != "" {
 		if err := l.askAdding(ctx, r, packagesAsked, about); err != nil {
@@ -135,7 +134,7 @@ func (l *live) bringPackages(ctx context.Context, r *run, q guest.AddPackages) (
 				"can add them: codemode packages add " + hint.Words(q.Names))
 		}
 	}
-	about.Looks, about.Arguments = "", strings.Join(p.Rows, "\n")
+	about.LookupAt, about.Arguments = "", strings.Join(p.Rows, "\n")
 	if len(p.Rows) > 0 {
 		if err := l.askAdding(ctx, r, packagesAsked, about); err != nil {
 			return "", nil, err
@@ -147,7 +146,7 @@ func (l *live) bringPackages(ctx context.Context, r *run, q guest.AddPackages) (
 		return "", nil, causeOf(fetching, err)
 	}
 	if len(p.Rows) > 0 {
-		r.did("added packages, as their user has agreed: " + strings.Join(p.Has, ", "))
+		r.noteDone("added packages, as their user has agreed: " + strings.Join(p.Has, ", "))
 	}
 	return layer, p.Has, nil
 }

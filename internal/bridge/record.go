@@ -9,6 +9,7 @@ import (
 
 	"codemode/internal/audit"
 	"codemode/internal/inquiry"
+	"codemode/internal/visible"
 )
 
 // maxRefusals is how many calls of a run that were not made have a line each: they cost their caller nothing, and would
@@ -21,17 +22,17 @@ func (r *run) record(rec audit.Record) (written bool) {
 	if r.log == nil {
 		return false
 	}
-	r.recordAnswered()
+	r.flushRecords()
 	if err := r.log.Append(r.stamped(rec)); err != nil {
-		r.tell("the audit log lacks a part of this run: " + err.Error())
+		r.addNote("the audit log lacks a part of this run: " + err.Error())
 		return false
 	}
 	return true
 }
 
-// answered keeps the line of a call's end until its answer has gone to the guest, which need not wait for it, or until
-// the end of the run.
-func (r *run) answered(rec audit.Record) {
+// queueRecord keeps the line of a call's end until its answer has gone to the guest, which need not wait for it, or
+// until the end of the run.
+func (r *run) queueRecord(rec audit.Record) {
 	if r.log == nil {
 		return
 	}
@@ -41,9 +42,9 @@ func (r *run) answered(rec audit.Record) {
 	r.unwritten = append(r.unwritten, rec)
 }
 
-// recordAnswered has the log take the lines of calls that have come to their end. When it returns it has all of them,
+// flushRecords has the log take the lines of calls that have come to their end. When it returns it has all of them,
 // whoever gave them to it.
-func (r *run) recordAnswered() {
+func (r *run) flushRecords() {
 	r.ends.Lock()
 	defer r.ends.Unlock()
 	for _, rec := range r.unwritten {
@@ -86,7 +87,7 @@ func (r *run) recordEnd(out *Outcome, took time.Duration, required bool) {
 		if errors.As(err, new(audit.EarlierWriteError)) {
 			of = "an earlier run"
 		}
-		r.tell("the audit log lacks a part of " + of + ": " + err.Error())
+		r.addNote("the audit log lacks a part of " + of + ": " + err.Error())
 	}
 }
 
@@ -100,7 +101,7 @@ func (r *run) recordedCall(server, tool string, arguments json.RawMessage) audit
 	}
 	var err error
 	if rec.Hash, err = r.log.Hash(arguments); err != nil {
-		r.tell("the audit log lacks the hashes of this run's arguments: " + err.Error())
+		r.addNote("the audit log lacks the hashes of this run's arguments: " + err.Error())
 	}
 	if r.shown != nil {
 		rec.Arguments, rec.Note = r.shown(arguments)
@@ -126,8 +127,18 @@ func (r *run) recordRefusal(server, tool, rule string, how ending) {
 // ms is a time in milliseconds, to three places.
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// recordAsked writes of what a server asked in the middle of a call, and not what was answered.
-func (r *run) recordAsked(
+// recordQuestion writes of a question to the user about what is to be added, or where to sign in; err is why that was
+// not done.
+func (r *run) recordQuestion(server, kind string, err error, took time.Duration) {
+	rec := audit.Record{Event: audit.Asked, Server: server, Tool: kind, Outcome: "ok", MS: ms(took)}
+	if err != nil {
+		rec.Outcome = string(callDenied)
+	}
+	r.record(rec)
+}
+
+// recordInquiry writes of what a server asked in the middle of a call, and not what was answered.
+func (r *run) recordInquiry(
 	server, tool string, request inquiry.Request, response inquiry.Response, err error, took time.Duration,
 ) {
 	rec := audit.Record{
@@ -137,7 +148,7 @@ func (r *run) recordAsked(
 		rec.Tool = "elicitation/create"
 	}
 	if rec.Note = "asked by the server"; tool != "" {
-		rec.Note += " in " + tool
+		rec.Note += " in " + visible.Name(tool)
 	}
 	if action := inquiry.Action(response); action != "" {
 		rec.Note += ": " + action

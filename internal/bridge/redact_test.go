@@ -11,13 +11,17 @@ func TestFailedResultsHideSecrets(t *testing.T) {
 	s := fake("fake")
 	s.Env["API_KEY"], s.Env["TOKEN"] = "k3y", "Tr0ub4dor-and-3"
 	b := newKit(t, nil, s)
-	for code, want := range map[string]string{
-		"await mcp_fake.fail(message='denied: user:k3y, 3-dna-rod4bu0rT, dXNlcjprM3k=')": "denied: user:***, ***, dXNlcj***=",
-		"await mcp_fake.echo(message='k3y Tr0ub4dor-and-3')":                             "k3y Tr0ub4dor-and-3",
+	for _, c := range []struct{ code, want string }{
+		{
+			`await mcp_fake.fail(message='\x7f'.join('denied: user:k3y, 3-dna-rod4bu0rT, dXNlcjprM3k='))`,
+			"denied: user:***, ***, dXNlcj***=",
+		},
+		// The last: what code has sent is a secret no more.
+		{"await mcp_fake.echo(message='k3y Tr0ub4dor-and-3')", "k3y Tr0ub4dor-and-3"},
 	} {
-		out := b.Run(t.Context(), Request{Code: code, Session: "s"})
-		if text := out.Error[strings.LastIndex(out.Error, "\n")+1:] + out.Repr; !strings.Contains(text, want) {
-			t.Errorf("%s: %q, want %q", code, text, want)
+		out := b.Run(t.Context(), Request{Code: c.code, Session: "s"})
+		if text := out.Error[strings.LastIndex(out.Error, "\n")+1:] + out.Repr; !strings.Contains(text, c.want) {
+			t.Errorf("%s: %q, want %q", c.code, text, c.want)
 		}
 	}
 }

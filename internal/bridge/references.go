@@ -17,9 +17,11 @@ const (
 	// referencePrefix begins what code gives to a tool in the place of an artifact's path. What follows is the ID, and
 	// what nobody can guess: a text that comes from elsewhere is never taken for one.
 	referencePrefix = "codemode-artifact:"
-	// maxReferences is how many a session may have.
+	// maxReferences is how many a session may have, and how often the arguments of one call may have one.
 	maxReferences = 1000
 )
+
+var errManyReferences = fmt.Errorf("its arguments have more than %d references to artifacts", maxReferences)
 
 // reference is the word for an artifact's path, the same for all of a session.
 func (l *live) reference(a artifact.Artifact) (string, error) {
@@ -55,34 +57,46 @@ func (l *live) resolve(c guest.ToolCall) (guest.ToolCall, *refusal) {
 	if _, may := l.mayCall(c.Server); !may || !bytes.Contains(c.Arguments, []byte(referencePrefix)) {
 		return c, nil
 	}
-	found := false
-	resolved, err := guest.ReplaceTexts(c.Arguments, func(text string) (string, error) {
+	found := 0
+	paths := map[string]string{} // by the words of this call: each artifact is looked for once
+	resolved, err := guest.ReplaceTexts(c.Arguments, func(text string) (path string, err error) {
 		id, ok := l.referred(text)
 		if !ok {
 			return text, nil
 		}
-		if err := l.reads(c.Server); err != nil {
-			return "", err
+		if found++; found > maxReferences {
+			return "", errManyReferences
 		}
-		a, err := l.bridge.opts.Artifacts.Get(id)
-		if err != nil {
-			return "", fmt.Errorf("artifact %q: %w", id, fileerr.Cause(err))
+		if path, ok = paths[text]; !ok {
+			path, err = l.pathFor(c.Server, id, text)
+			paths[text] = path
 		}
-		path := l.bridge.opts.Artifacts.Path(a)
-		if !utf8.ValidString(path) {
-			return "", errors.New("the folder of artifacts has a name that is not UTF-8")
-		}
-		found = true
-		return path, l.sentPaths.add(id, path, text)
+		return path, err
 	})
 	if err != nil {
 		data := guest.ErrorData{Server: c.Server, Tool: c.Tool}
 		return c, refuse(-32602, err.Error()+"; the call was not made", data)
 	}
-	if found {
+	if found > 0 {
 		c.Arguments, c.Written = resolved, c.Arguments
 	}
 	return c, nil
+}
+
+// pathFor is the path of an artifact for a server that can read it, which is given it in the place of a word.
+func (l *live) pathFor(server, id, word string) (string, error) {
+	if err := l.reads(server); err != nil {
+		return "", err
+	}
+	a, err := l.bridge.opts.Artifacts.Get(id)
+	if err != nil {
+		return "", fmt.Errorf("artifact %q: %w", id, fileerr.Cause(err))
+	}
+	path := l.bridge.opts.Artifacts.Path(a)
+	if !utf8.ValidString(path) {
+		return "", errors.New("the folder of artifacts has a name that is not UTF-8")
+	}
+	return path, l.sentPaths.add(id, path, word)
 }
 
 // reads says why a server cannot read a file of this machine by its path.

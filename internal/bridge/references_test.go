@@ -3,11 +3,14 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/internal/config"
 )
@@ -68,6 +71,84 @@ except Exception as error: print(error)
 	out = k.run(Request{Session: "stranger", Code: "print(await mcp_files.echo(message='codemode-artifact:" + a.ID + ":x'))"})
 	if !strings.Contains(string(out.Stdout.Head), "codemode-artifact:"+a.ID+":x") {
 		t.Errorf("%q %s", out.Stdout.Head, out.Error)
+	}
+}
+
+// TestManyReferences: a call of more references than it may have costs no more than to see that, and is not made.
+func TestManyReferences(t *testing.T) {
+	k := newKit(t, withArtifacts(t), fake("files", "-reads"))
+	out := k.run(Request{Code: "artifact(b'hello', name='a.txt')"})
+	out = k.run(Request{Code: `
+word = artifacts.for_tool("` + out.Artifacts[0].ID + `")
+print(len((await mcp_files.arguments(message=[word] * 1000))["message"]))
+for count in 1001, 100_000:
+    try: await mcp_files.arguments(message=[word] * count)
+    except Exception as error: print(type(error).__name__, error)
+`})
+	text := string(out.Stdout.Head) + out.Error
+	const no = "its arguments have more than 1000 references to artifacts; the call was not made"
+	if !strings.HasPrefix(text, "1000\n") || strings.Count(text, no) != 2 || out.Receipt.ByTool["files.arguments"].OK != 1 {
+		t.Errorf("%.2000q, %+v", text, out.Receipt)
+	}
+}
+
+// TestQuestionsHaveThePath: whoever is asked sees what is sent, and whatever comes of the question, what code, its result
+// and the client's display get has the word.
+func TestQuestionsHaveThePath(t *testing.T) {
+	k := newKit(t, func(o *Options) {
+		withArtifacts(t)(o)
+		o.Config.Policy.Confirm = []string{"files.echo"}
+	}, fake("files", "-reads", "-asks"))
+	out := k.run(Request{Code: "artifact(b'hello', name='a.txt')"})
+	if len(out.Artifacts) != 1 {
+		t.Fatalf("%s %q", out.Error, out.Notes)
+	}
+	a := out.Artifacts[0]
+	path := k.opts.Artifacts.Path(a)
+	for name, answer := range map[string]struct {
+		said Answer
+		err  error
+	}{
+		"a yes": {Once, nil}, "a no": {No, nil}, "closed": {Dismissed, nil},
+		"an error": {Unanswered, errors.New("the client cannot show " + path)},
+	} {
+		var mu sync.Mutex
+		var asked []string
+		shown := func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, text)
+		}
+		out := k.run(Request{
+			Session: name,
+			Ask: func(_ context.Context, q Question) (Answer, error) {
+				shown(q.Arguments)
+				return answer.said, answer.err
+			},
+			Can: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+			Respond: func(_ context.Context, request mcp.InputRequest) (mcp.InputResponse, error) {
+				shown(request.(*mcp.ElicitParams).Message)
+				return &mcp.ElicitResult{Action: "decline"}, answer.err
+			},
+			Code: `
+word = artifacts.for_tool("` + a.ID + `")
+for call in mcp_files.echo(message=word), mcp_files.ask(what="form", message=word):
+    try: print(await call)
+    except Exception as error: print(error, vars(error))
+`,
+		})
+		text := out.compact() + string(out.JSON())
+		mu.Lock()
+		if len(asked) != 2 || !strings.Contains(asked[0], path) || !strings.Contains(asked[1], path) {
+			t.Errorf("%s: shown was %q, and sent %q", name, asked, path)
+		}
+		mu.Unlock()
+		if strings.Contains(text, filepath.Dir(filepath.Dir(path))) || !strings.Contains(text, "files.echo") {
+			t.Errorf("%s: code or the client has a path of this machine: %s", name, text)
+		}
+		if answer.err != nil {
+			contains(t, text, "the client cannot show codemode-artifact:")
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"codemode/internal/visible"
 )
 
-// Payload is a result's structured form: contract.md's fields, only those that are not empty.
+// Payload is the structured result of run_python (structuredContent). Empty fields are left out.
 type Payload struct {
 	Status         Status          `json:"status,omitempty"`
 	Summary        string          `json:"summary,omitempty"`
@@ -41,10 +41,11 @@ type truncated struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-// Reply is what a client is given of an outcome: a text in one of the modes of output.mode, and its structured form.
-// Images are beside it.
+// Reply is an outcome as a client gets it: its text in the given output.mode (compact, toon or json), and its
+// structured form. mcpserver adds the images.
 func (o Outcome) Reply(mode string) (text string, p Payload) {
 	p = o.payload()
+	defer func() { p.Result = visible.Values(p.Result) }() // some clients show their model that, and not the text
 	switch mode {
 	case "toon":
 		return "```toon\n" + visible.Text(toonText(p)) + "\n```", p
@@ -138,7 +139,7 @@ func (o Outcome) hints() []string { return clipNotes(hint.Of(o.Err)) }
 
 func (o Outcome) reprText() string { return visible.Text(visible.Clip(o.Repr, maxText)) }
 
-// compact is the text of contract.md: only what there is, in a fixed order.
+// compact is the text of output.mode = "compact": a line for each field that is not empty, in a fixed order.
 func (o Outcome) compact() string {
 	var parts []string
 	if o.Status != StatusSuccess {
@@ -224,7 +225,7 @@ func (o Outcome) uri(stream string, t Text) string {
 	if t.spill == nil {
 		return ""
 	}
-	return OutputURI(o.Session, o.Run, stream)
+	return outputURI(o.Session, o.Run, stream)
 }
 
 func lines(s string) []string {
@@ -255,7 +256,7 @@ func mustJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// OutputURI names a kept output as a resource.
-func OutputURI(session string, run int, stream string) string {
+// outputURI names a kept output as a resource.
+func outputURI(session string, run int, stream string) string {
 	return fmt.Sprintf("codemode://output/%s/%d/%s", session, run, stream)
 }

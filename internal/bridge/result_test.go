@@ -79,3 +79,13 @@ func TestCutOutputSaysWhereTheRestIs(t *testing.T) {
 		t.Errorf("nothing tells where the gap is: %q", got)
 	}
 }
+
+// TestStructuredValueIsSeen holds that a client that shows its model the structured form shows it nothing hidden.
+func TestStructuredValueIsSeen(t *testing.T) {
+	o := Outcome{Status: StatusSuccess, Value: json.RawMessage(`{"k\u202e":"\u001b[31m\ud800"}`)}
+	for _, mode := range []string{"compact", "toon", "json"} {
+		if _, p := o.Reply(mode); string(p.Result) != `{"k\\u202e":"\\x1b[31m`+"\ufffd"+`"}` {
+			t.Errorf("%s: %s", mode, p.Result)
+		}
+	}
+}

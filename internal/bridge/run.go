@@ -63,8 +63,8 @@ type Request struct {
 	// Modules, when set, is the folder in the sandbox that modules are imported from before all others.
 	Modules string
 
-	// Left, when set, gets what the code has left in sandbox.OutDir when it has ended, until it returns an error. Of a
-	// session, it gets what is new.
+	// OutFiles, when set, gets the files that the code has left in sandbox.OutDir, after it has ended, until it returns
+	// an error. Of a session's later runs, it gets what is new.
 	OutFiles func(sandbox.OutFile) error
 
 	mounts []sandbox.Mount // what a sandbox that is started for it is shown and given
@@ -106,11 +106,12 @@ type run struct {
 	decoding       time.Duration                    // what decoding its images took
 	subscriptions  map[int64]*upstream.Subscription // nil once they are closed
 	notes          []string
-	done           []string            // of notes
-	said           map[question]Answer // the user's answers that hold until the run ends
-	admitted       int                 // calls that policy has let pass; admission's
-	asked          int                 // questions to the user; counted while asking is held
-	over           bool                // the outcome has been made: what still comes is too late
+	done           []string
+	replaced       int                  // how many of done say that something was replaced: the first of them
+	said           map[answerKey]Answer // the user's answers that hold until the run ends
+	admitted       int                  // calls that policy has let pass; admission's
+	asked          int                  // questions to the user; counted while asking is held
+	over           bool                 // the outcome has been made: what still comes is too late
 }
 
 // runIDLength is enough for no two runs of a log to be called the same: 60 bits.
@@ -139,6 +140,8 @@ func (b *Bridge) Run(ctx context.Context, req Request) Outcome {
 		return NotRun(err)
 	}
 	defer s.end()
+	defer b.readings.tidy()
+	defer b.readings.runs.Join(req.Session, 1).Leave()
 	selected, bad := b.selected(req.Servers) // they may have changed while it waited
 	if bad != nil {
 		return *bad
@@ -231,12 +234,13 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	started := time.Now()
 	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
+	r.stats.settle()
 	r.unsubscribe()
 	l.setRun(nil)
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
-	l.takeOutFiles(&out, r)
+	l.saveOutFiles(&out, r)
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}
@@ -276,6 +280,9 @@ func (s *session) prepare(
 	defer context.AfterFunc(s.bridge.closing, func() { cancel(errClosed) })()
 	var failures []error
 	var wg sync.WaitGroup
+	if strings.Contains(req.Code, "mcp") { // so that it need not ask; other code may all the same
+		wg.Go(func() { s.bridge.servers.Configured() })
+	}
 	if len(selected) > 0 {
 		wg.Go(func() { _, failures = s.bridge.servers.LoadAll(ctx, selected) })
 	}
@@ -288,6 +295,9 @@ func (s *session) prepare(
 	}
 	failed = map[string]error{}
 	for _, f := range failures {
+		if req.mayOpen() && s.bridge.opts.SignIn != nil && upstream.WantsSignIn(f) {
+			continue // which is offered when it is called
+		}
 		note := f.Error()
 		if start := new(upstream.StartError); errors.As(f, &start) {
 			failed[start.Server] = f
@@ -316,7 +326,7 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 	c := s.bridge.opts.Config.Output
 	calls := newCallStats()
 	r := &run{
-		n: n, req: req, stats: calls, said: map[question]Answer{}, subscriptions: map[int64]*upstream.Subscription{},
+		n: n, req: req, stats: calls, said: map[answerKey]Answer{}, subscriptions: map[int64]*upstream.Subscription{},
 		clock:   newClock(req.Timeout, s.bridge.admission.confirmTimeout, calls.busySoFar, l.processorTime),
 		answers: s.answers,
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
@@ -374,34 +384,36 @@ func (r *run) print(stream string, data []byte) {
 	}
 }
 
-// tell notes what the caller should know.
-func (r *run) tell(text string) {
+// addNote adds what the caller should know.
+func (r *run) addNote(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note("%s", text)
+	r.noteLocked("%s", text)
 }
 
-// tellOnce is tell, but of what has not been told.
-func (r *run) tellOnce(text string) {
+// noteDone adds what the code has brought about. A result says it before all else, so that nothing hides it.
+func (r *run) noteDone(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Contains(r.notes, text) {
-		r.note("%s", text)
+	if !slices.Contains(r.done, text) {
+		r.done = append(r.done, text)
 	}
 }
 
-// did notes what the code has brought about.
-func (r *run) did(text string) {
+// noteReplaced is noteDone for what was there before: it is said first.
+func (r *run) noteReplaced(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note("%s", text)
-	r.done = append(r.done, text)
+	if !slices.Contains(r.done, text) {
+		r.done = slices.Insert(r.done, r.replaced, text)
+		r.replaced++
+	}
 }
 
-// note adds what the caller should know, unless there is too much of that. r.mu is held.
-func (r *run) note(format string, args ...any) {
+// noteLocked adds what the caller should know, unless it is there or there is too much of that. r.mu is held.
+func (r *run) noteLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if len(r.notes) <= maxNotes && !slices.Contains(r.notes, text) {
+	if len(r.notes) < maxNoted && !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
 	}
 }

@@ -130,9 +130,23 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 	case exit.Cause == sandbox.ExitKilled: // by the reader, because the guest had closed its end
 		stopped.Error = "the code closed codemode's channel and was stopped"
 		return stopped
+	case len(l.greeting) == 0 && exit.Cause == sandbox.ExitSelf && exit.Code != 0:
+		out := NotRun(errNoStart{exit.Code})
+		out.Lost = true
+		return out
 	}
 	return died(exit, s.bridge.opts.Config.Sandbox.Memory)
 }
+
+// errNoStart is an interpreter that ended before it had read a line of codemode's Python.
+type errNoStart struct{ code int }
+
+func (e errNoStart) Error() string {
+	return fmt.Sprintf("Python could not start, so no code was run (exit code %d): its files may be damaged", e.code)
+}
+
+// Hint is what finds and mends that.
+func (errNoStart) Hint() []string { return []string{"codemode doctor --fix"} }
 
 // broke is the outcome of a run whose guest did not keep to the protocol.
 func broke(err error) Outcome {
@@ -149,14 +163,14 @@ func (r *run) leftover(l *live) {
 	r.print("stderr", exit.Stderr)
 }
 
-// fill adds to an outcome what the run printed, showed, called and has to say.
+// fill completes an outcome with what the run collected: notes, images, stdout and stderr.
 func (s *session) fill(out *Outcome, r *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
 	out.Run = r.n
 	told := func(note string) bool { return strings.Contains(out.Error, note) } // of a server that did not start
-	out.Notes, out.Done = append(slices.DeleteFunc(r.notes, told), out.Notes...), r.done
+	out.Notes, out.Done = slices.Concat(r.done, slices.DeleteFunc(r.notes, told), out.Notes), r.done
 	out.Images = r.images
 	out.Stdout, out.Stderr = r.stdout.finish(), r.stderr.finish()
 	for stream, t := range map[string]Text{"stdout": out.Stdout, "stderr": out.Stderr} {

@@ -72,7 +72,9 @@ func newRestrictedPool(t *testing.T, servers func(p *restrictedPool) []config.Se
 				s, clientcfg.Resolver{OS: runtime.GOOS, Home: p.home, Lookup: lookup, Resolved: resolved},
 			)
 		},
-		Sandbox:        startRestricted([]string{p.home + "/.config/codemode"}, []string{p.home}, nil),
+		Sandbox: startRestricted(
+			Options{Protected: func() []string { return []string{p.home + "/.config/codemode"} }, Homes: []string{p.home}},
+		),
 		OnToolsChanged: func(server string) { p.changed <- server },
 	})
 	t.Cleanup(func() { p.Close() })
@@ -114,7 +116,7 @@ func (p *restrictedPool) call(server, tool, args string) string {
 func eachUser(t *testing.T, test func(t *testing.T)) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		p, err := proc.Start(
-			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startRestricted(nil, nil, nil)(config.Restrictions{})},
+			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startRestricted(Options{})(config.Restrictions{})},
 		)
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {

@@ -118,7 +118,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 	if err := json.Unmarshal(m.Params, &q); err != nil {
 		return nil, refuse(-32602, "tools/save: "+err.Error(), guest.ErrorData{})
 	}
-	r := l.underWay()
+	r := l.currentRun()
 	switch {
 	case r == nil:
 		return nil, refuse(-32602, "tools/save: no run is under way", guest.ErrorData{})
@@ -138,9 +138,9 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 	}
 	switch change {
 	case toolbox.Added:
-		r.did(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
+		r.noteDone(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
 	case toolbox.Replaced:
-		r.did(fmt.Sprintf("replaced the saved tool %q", f.Name))
+		r.noteReplaced(fmt.Sprintf("replaced the saved tool %q", f.Name))
 	}
 	return json.RawMessage(`{}`), nil
 }
@@ -187,9 +187,9 @@ func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) (json.R
 		answer.Tools = append(
 			answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs},
 		)
-		if r := l.underWay(); r != nil {
+		if r := l.currentRun(); r != nil {
 			for _, remark := range l.bridge.Remarks(tool) {
-				r.tell(fmt.Sprintf("the saved tool %q: %s", tool.Name, remark))
+				r.addNote(fmt.Sprintf("the saved tool %q: %s", tool.Name, remark))
 			}
 		}
 	}

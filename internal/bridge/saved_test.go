@@ -202,6 +202,15 @@ func TestReplacingASavedTool(t *testing.T) {
 	contains(t, k.text("def f(): return 2\nsave_tool(f)"), `there is another saved tool "f"`)
 	contains(t, k.text("save_tool(f, replace=True)"), `replaced the saved tool "f"`)
 	want(t, k.run(Request{Session: "b", Code: "import tools\ntools.f()"}).compact(), "result: 2")
+	// Not either behind many that are new.
+	code := ""
+	for n := range maxNotes + 1 {
+		code += fmt.Sprintf("def g%d(): return 1\nsave_tool(g%[1]d)\n", n)
+	}
+	code += "def f(): return 3\nsave_tool(f, replace=True)"
+	if out := k.run(Request{Code: code}); len(out.Notes) != maxNotes+2 || out.Notes[0] != `replaced the saved tool "f"` {
+		t.Errorf("%s %q", out.Error, out.Notes)
+	}
 }
 
 // What another process does to the tools is seen at the next import, also by the search.

@@ -283,7 +283,8 @@ func (s *session) close() {
 	s.lock <- struct{}{} // whoever still waits for the lock finds the session closed
 }
 
-// Policy is the sandbox policy a configuration asks for.
+// Policy makes the sandbox's policy of the [sandbox] settings. What chooses or configures a runtime is read by
+// commands/runtime.go instead.
 func Policy(c config.Sandbox) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
 	p.Memory, p.Processes, p.CPUs = c.Memory, c.Pids, c.CPUs

@@ -36,7 +36,7 @@ func (l *live) subscribe(ctx context.Context, t *task, m guest.Message) (json.Ra
 	if err != nil {
 		return nil, refuse(-32602, "subscribe: "+err.Error(), guest.ErrorData{})
 	}
-	r := l.underWay()
+	r := l.currentRun()
 	c := guest.ToolCall{Server: q.Server, Tool: upstream.MethodSubscribe, Arguments: arguments}
 	p, no := l.admitRequest(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
 		sub, err := l.bridge.pool.Subscribe(ctx, c.Server, q.URI)
@@ -82,7 +82,7 @@ func (l *live) updates(ctx context.Context, t *task, m guest.Message) (json.RawM
 		return nil, refuse(-32602, "updates: "+err.Error(), guest.ErrorData{})
 	}
 	var sub *upstream.Subscription
-	if r := l.underWay(); r != nil {
+	if r := l.currentRun(); r != nil {
 		r.mu.Lock()
 		sub = r.subscriptions[q.Subscription]
 		if q.End {

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -151,14 +152,15 @@ func TestConcurrencyBySession(t *testing.T) {
 	})
 }
 
-// TestLargeCalls is about a session that sends what a server is long busy with: there is one such call at a time, and
-// between two of them the server is the others'.
+// TestLargeCalls is about a session that sends what a server is long busy with: there is one such call at a time,
+// between two of them the server is the others' for as long, and for thirty times as long between two of one session.
 func TestLargeCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(0)
-		first, second := entering(t, l, "large", 20<<20), entering(t, l, "large", 20<<20)
+		first, second := entering(t, l, "large", 2<<20), entering(t, l, "large", 2<<20)
+		other := entering(t, l, "other", 2<<20)
 		leave := first()
-		if leave == nil || second() != nil {
+		if leave == nil || second() != nil || other() != nil {
 			t.Fatal("not one at a time")
 		}
 		small := entering(t, l, "victim", 10)
@@ -170,15 +172,118 @@ func TestLargeCalls(t *testing.T) {
 		}
 		leave()
 		<-time.After(took - time.Millisecond)
-		if second() != nil {
+		if other() != nil {
 			t.Error("the next large call came before the others had had as long")
 		}
 		<-time.After(time.Millisecond)
+		if leave = other(); leave == nil {
+			t.Fatal("another session's large call does not come")
+		}
+		leave()
+		<-time.After((ownRests-1)*took - time.Millisecond)
+		if second() != nil {
+			t.Error("the session's next large call came before others had had thirty times as long")
+		}
+		<-time.After(cancelRest)
 		if leave = second(); leave == nil {
-			t.Fatal("the next large call does not come")
+			t.Fatal("the session's next large call does not come")
 		}
 		leave()
 		<-time.After(longestRest)
+	})
+}
+
+// TestLargeCallsCancelled has a session cancel a large call at once, and so have its server be busy with many.
+func TestLargeCallsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(0)
+		entering(t, l, "victim", 10)()()
+		ctx, cancel := context.WithCancel(t.Context())
+		leave, err := l.enter(ctx, "large", 2<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		leave()
+		next := entering(t, l, "large", 2<<20)
+		victim := time.NewTicker(cancelRest)
+		defer victim.Stop()
+		for range ownRests - 1 {
+			<-victim.C
+			if next() != nil {
+				t.Fatal("the next came before the server can have dealt with the one that was cancelled")
+			}
+			entering(t, l, "victim", 10)()()
+		}
+		<-time.After(2 * cancelRest)
+		if leave = next(); leave == nil {
+			t.Fatal("the next does not come")
+		}
+		leave()
+	})
+}
+
+// TestLargeCallsAlone: who alone uses a server is held up by nothing.
+func TestLargeCallsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(0)
+		for range 3 {
+			leave := entering(t, l, "large", 2<<20)()
+			if leave == nil {
+				t.Fatal("it waits for nobody")
+			}
+			<-time.After(time.Second)
+			leave()
+		}
+	})
+}
+
+// TestHugeCalls: what keeps a server busy for longest is sent in a moment in which no other session uses that, and
+// refused where none comes, however often another's calls begin and end.
+func TestHugeCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(0)
+		entering(t, l, "victim", 10)()()
+		huge := entering(t, l, "huge", hugeCall)
+		<-time.After(moment - quietLook)
+		if huge() != nil {
+			t.Fatal("it was sent while another used the server")
+		}
+		<-time.After(2 * quietLook)
+		leave := huge()
+		if leave == nil {
+			t.Fatal("it was not sent when no other used the server any more")
+		}
+		leave()
+		<-time.After(longestOwnRest)
+
+		refused := make(chan error, 1)
+		entering(t, l, "victim", 10)()()
+		go func() {
+			_, err := l.enter(t.Context(), "huge", hugeCall)
+			refused <- err
+		}()
+		for range longestQuiet/moment + 2 {
+			<-time.After(moment - quietLook)
+			if leave := entering(t, l, "victim", 10)(); leave == nil {
+				t.Fatal("another's call waits for it")
+			} else {
+				leave()
+			}
+		}
+		select {
+		case err := <-refused:
+			if !errors.As(err, new(*crowdedError)) {
+				t.Errorf("it was let in or ended otherwise: %v", err)
+			}
+		default:
+			t.Error("it still waits")
+		}
+		if leave := entering(t, l, "alone", hugeCall-1)(); leave == nil {
+			t.Error("one that is not huge was held up")
+		} else {
+			leave()
+		}
 	})
 }
 
@@ -222,8 +327,8 @@ func TestFloodOfSmallCalls(t *testing.T) {
 
 func TestLanesByServer(t *testing.T) {
 	a := newAdmission(testConfig().Policy)
-	one := a.to("one")
-	if one == a.to("two") || a.to("one") != one {
+	one := a.lanesOf("one")
+	if one == a.lanesOf("two") || a.lanesOf("one") != one {
 		t.Error("lanes are not those of a server")
 	}
 }
@@ -274,7 +379,7 @@ func TestDecodingTakesTurns(t *testing.T) {
 func TestRestsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAdmission(config.Policy{})
-		l := a.to("one")
+		l := a.lanesOf("one")
 		other, err := l.enter(t.Context(), "other", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -295,6 +400,46 @@ func TestRestsEnd(t *testing.T) {
 		synctest.Wait()
 		if l.rests != nil || !l.calls.Crowded("other") {
 			t.Error("a turn has ended after its owner")
+		}
+	})
+}
+
+// TestLargeMessagesRest has a session send one large message after the other: the next is read much later while others
+// have runs, and at once where none has. It sheds its rest neither by a new guest nor by more messages.
+func TestLargeMessagesRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings()
+		const took = 100 * time.Millisecond
+		waited := func(session string) time.Duration {
+			began := time.Now()
+			r.wait(t.Context(), session)
+			return time.Since(began)
+		}
+		r.runs.Join("flood", 1)
+		r.took("flood", took)
+		if d := waited("flood"); d != 0 {
+			t.Errorf("alone, a session waits %v", d)
+		}
+		r.runs.Join("victim", 1).Leave()
+		if d := waited("flood"); d != readingRests*took {
+			t.Errorf("beside another, it waits %v", d)
+		}
+		if d := waited("victim"); d != 0 {
+			t.Errorf("another waits %v", d)
+		}
+		for range 100 {
+			r.took("flood", took)
+		}
+		r.runs.Join("victim", 1)
+		if d := waited("flood"); d != longestReadingRest {
+			t.Errorf("after a hundred it waits %v", d)
+		}
+		r.took("flood", took)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		if r.wait(ctx, "flood"); time.Since(began) != 0 {
+			t.Error("who is ending waits")
 		}
 	})
 }

@@ -72,7 +72,7 @@ await asyncio.sleep(1)  # nobody tells code that its cancellation has come to th
 	if out.Status != StatusSuccess {
 		t.Fatal(out.compact())
 	}
-	if got := out.Receipt.ByTool["notes.delete_note"]; got != (Tally{Cancelled: 2, Unanswered: 1}) {
+	if got := out.Receipt.ByTool["notes.delete_note"]; got != (Tally{Unsent: 2, Unanswered: 1}) {
 		t.Errorf("the receipt has %+v", got)
 	}
 	if len(out.Effects.Unanswered) != 1 {
@@ -87,7 +87,7 @@ await asyncio.sleep(1)  # nobody tells code that its cancellation has come to th
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"delete_note cancelled": 2, "delete_note unanswered": 1}
+	want := map[string]int{"delete_note unsent": 2, "delete_note unanswered": 1}
 	if !maps.Equal(ended, want) {
 		t.Errorf("the log has %v, want %v", ended, want)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // sentPaths are the paths that servers were given in a session. From then on the words stand for them in all that
-// servers say to its code and its client, whichever call it belongs to.
+// servers say to its code and its client, in every call.
 type sentPaths struct {
 	mu     sync.Mutex
 	folder string             // of all the paths

@@ -16,7 +16,7 @@ import (
 func (k *kit) update(all ...config.Server) servers.Changes {
 	k.t.Helper()
 	for i := range all {
-		all[i] = with(all[i], proctest.Variable, k.opts.Servers[0].Env[proctest.Variable])
+		all[i] = with(all[i], proctest.Variable, k.opts.Servers().All[0].Env[proctest.Variable])
 	}
 	return k.servers.Update(servers.NewSet(all, nil))
 }

@@ -55,10 +55,10 @@ func (b *Bridge) Remarks(t toolbox.Tool) (remarks []string) {
 		switch {
 		case !listed: // nobody knows
 		case !found:
-			add("it uses %s.%s, which the server does not have", u.Server, u.Tool)
+			add("it uses %s, which the server does not have", visible.Call(u.Server, u.Tool))
 		case u.Schema != "" && u.Schema != schemaHash(tool):
 			add(
-				"%s.%s has changed since it was saved; it is now %s", u.Server, u.Tool,
+				"%s has changed since it was saved; it is now %s", visible.Call(u.Server, u.Tool),
 				visible.Clip(tool.Signature, visible.MaxName),
 			)
 		}

@@ -21,14 +21,31 @@ func Suggest(name string, candidates []string) string {
 			best, least = c, d
 		}
 	}
-	if best != "" || letters < 3 {
+	if best != "" {
 		return best
+	}
+	if letters < 3 {
+		return begun(typed, candidates)
 	}
 	// Nothing is misspelt that way; perhaps it is short for something: "fsys" for "filesystem".
 	if matches := fuzzy.Find(name, candidates); len(matches) > 0 && matches[0].Score > 0 {
 		return matches[0].Str
 	}
 	return ""
+}
+
+// begun is the one candidate that begins so; "" where there is none or several.
+func begun(typed string, candidates []string) (only string) {
+	for _, c := range candidates {
+		switch {
+		case !strings.HasPrefix(fold(c), typed):
+		case only != "":
+			return ""
+		default:
+			only = c
+		}
+	}
+	return only
 }
 
 // beginning is at most n characters of a text.

@@ -21,6 +21,11 @@ func TestSuggest(t *testing.T) {
 	if got := Suggest("x", nil); got != "" {
 		t.Errorf("Suggest among nothing = %q", got)
 	}
+	for typed, want := range map[string]string{"ad": "add", "re": "", "en": "enable"} {
+		if got := Suggest(typed, []string{"add", "refresh", "remove", "enable"}); got != want {
+			t.Errorf("Suggest(%q), the beginning of a command = %q, want %q", typed, got, want)
+		}
+	}
 	if got := Suggest("--timout", []string{"--timeout", "--tenant"}); got != "--timeout" {
 		t.Errorf("Suggest of a flag = %q", got)
 	}

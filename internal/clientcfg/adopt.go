@@ -3,16 +3,20 @@ package clientcfg
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"codemode/internal/config"
+	"codemode/internal/lazyregexp"
+	"codemode/internal/redact"
 )
 
-// ReadEntries reads the servers of one file of a client, and judges them by themselves alone.
-func ReadEntries(c *Client, scope Scope, path string, data []byte, env Env) ([]Entry, []Problem) {
-	f := &file{client: c, scope: scope, key: c.Key, path: path, env: &env}
+// ReadEntries reads the servers of one file of a client, and judges them by themselves alone. project is the folder of
+// which it is, and empty for a file of the user's.
+func ReadEntries(c *Client, scope Scope, project, path string, data []byte, env Env) ([]Entry, []Problem) {
+	f := &file{client: c, scope: scope, key: c.Key, project: project, path: path, env: &env}
 	f.parse(data)
 	for i := range f.entries {
 		f.entries[i].Server = withTransport(f.entries[i].Server)
@@ -22,7 +26,7 @@ func ReadEntries(c *Client, scope Scope, path string, data []byte, env Env) ([]E
 
 // ReadOwn reads a file as those of codemode's own folder are read.
 func ReadOwn(path string, data []byte, env Env) ([]Entry, []Problem) {
-	return ReadEntries(&Client{ID: folderID, Key: mcpServers}, User, path, data, env)
+	return ReadEntries(&Client{ID: folderID, Key: mcpServers}, User, "", path, data, env)
 }
 
 // SameServer says whether two entries start the same, however they are written.
@@ -101,7 +105,7 @@ func IsClientSecret(name string) bool {
 }
 
 // Tokens are the secret values of an entry's environment, headers and sign-in, by the names of these. One that refers
-// to something is none: it stands elsewhere already.
+// to something is none: it stands elsewhere already; nor is what is plainly a path or a URL.
 func Tokens(s config.Server) map[string]string {
 	tokens := map[string]string{}
 	if s.OAuth != nil && s.OAuth.Secret != "" && len(refsIn(s, []string{s.OAuth.Secret})) == 0 {
@@ -112,12 +116,31 @@ func Tokens(s config.Server) map[string]string {
 		for name, shown := range f.Table(table) {
 			value := table[name]
 			alone := config.Server{Dialect: s.Dialect, Env: map[string]string{name: value}}
-			if shown != value && len(refs(alone)) == 0 {
+			if shown != value && len(refs(alone)) == 0 && !plainPlace(name, value) {
 				tokens[name] = value
 			}
 		}
 	}
 	return tokens
+}
+
+var (
+	plainPath    = lazyregexp.New(`^(?:~|\.{1,2})?/[^:;=,]*$|^[A-Za-z]:[\\/][^:;=,]*$`)
+	plainAddress = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[\w.-]+(?::\d+)?(?:/[\w./-]*)?$`)
+)
+
+// plainPlace says whether a value is a path or a URL and no token: the path is there, or nothing in either looks like a
+// token and its name does not say that it is one.
+func plainPlace(name, value string) bool {
+	if filepath.IsAbs(value) {
+		if _, err := os.Lstat(value); err == nil {
+			return true
+		}
+	}
+	place := plainPath().MatchString(value) || plainAddress().MatchString(value)
+	parts := append(strings.FieldsFunc(value, func(r rune) bool { return r == '/' || r == '\\' }), value)
+	return place && !redact.Named(name) &&
+		!slices.ContainsFunc(parts, func(part string) bool { return (&redact.Finder{}).Text(part) != part })
 }
 
 // WithSecrets is an entry as it would be if its secrets stood in it; a secret that cannot be had stays as it is.
@@ -138,7 +161,11 @@ func WithSecrets(e Entry, secret func(name string) (string, error)) Entry {
 	return e
 }
 
-// Bound says why an entry of the user's means something only in the file it is in, or nothing.
+// filesOfProject is why an entry of a project stays that has files read: as the user's own it could have any.
+const filesOfProject = "it has a file read, and may have those of its project alone"
+
+// Bound says why an entry cannot be moved to another file: it has a relative path, or a reference that only its own
+// program resolves. It is empty where it can be moved.
 func Bound(e Entry) string {
 	s := e.Server
 	for _, r := range allRefs(s) {
@@ -149,6 +176,8 @@ func Bound(e Entry) string {
 				text = "$(…)"
 			}
 			return fmt.Sprintf("only its own program can find out %s", text)
+		case r.File != "" && e.Scope == Project:
+			return filesOfProject
 		case r.File != "" && !strings.HasPrefix(r.File, "~/") && !filepath.IsAbs(r.File):
 			return "it refers to a file beside its own"
 		case strings.HasPrefix(r.Folder, "workspace"):
@@ -161,6 +190,8 @@ func Bound(e Entry) string {
 			!drive().MatchString(path)
 	}
 	switch {
+	case s.EnvFile != "" && e.Scope == Project:
+		return filesOfProject
 	case relative(e.envFile):
 		return "its file of variables is relative to its own"
 	case relative(e.explicit):

@@ -22,9 +22,9 @@ import (
 	"codemode/internal/hint"
 )
 
-// Approvals are the entries of projects that the user has agreed to, and what else a project's file asks for, pinned by
-// what they said then. The file
-// is read once and rewritten as a whole; a second codemode that approves at the same time loses nothing.
+// Approvals are the user's approvals of entries in projects' files, and of what else such a file asks for. Each is for
+// the content at that time. The file is read once and rewritten as a whole, under a lock: a second codemode that
+// approves at the same time loses nothing.
 type Approvals struct {
 	file string
 	list []approval
@@ -59,6 +59,9 @@ func LoadApprovals(file string) (*Approvals, error) {
 func (a *Approvals) Approved(e Entry) bool {
 	if e.Scope != Project {
 		return true
+	}
+	if e.Server.EnvFile != "" && e.Server.EnvHash == "" {
+		e.Server.EnvHash = hashEnvFile(e.Server)
 	}
 	p := pin(e)
 	return a != nil && p.Hash != "" && slices.Contains(a.list, p)
@@ -133,9 +136,9 @@ func (a *Approvals) Revoke(e Entry) error {
 	return a.change(pin(e), ofServer(e), func(list []approval) []approval { return list })
 }
 
-// pin is for the project's folder as it is typed, by its fingerprint, and for the place that it leads to: one that is
-// replaced by a link is another. Its hash is empty where what the entry would start with cannot be told, which nobody
-// can agree to.
+// pin is what an approval is for: the project's real path (a folder that is replaced by a link needs another approval),
+// the file, the server's name and a hash of the entry, which has the project's path as typed. The hash is empty where
+// the content of its EnvFile is not known: such an entry cannot be approved.
 func pin(e Entry) approval {
 	hash := fingerprint(e.Server)
 	switch {

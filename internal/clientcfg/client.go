@@ -13,7 +13,7 @@ import (
 type Client struct {
 	ID      string   // never changes: people write it in discovery.sources and in name@ID
 	Title   string   // as its makers write it
-	Files   []File   // of the ones a user has, the first of a name counts
+	Files   []File   // in order of precedence: of two entries of the user's with one name, the first counts
 	Key     []string // the members that lead from the top of a file to its servers
 	Bare    bool     // a file without the first of Key may be the servers themselves
 	List    bool     // servers are a list of objects with a "name", not an object by name
@@ -28,7 +28,8 @@ type Client struct {
 	Install Install       // how codemode is put into it, see table_install.go
 }
 
-// A Shape is how a program writes one entry.
+// A Shape is the layout of one entry in a program's file. It decides what install writes, and how the few keys are read
+// whose meaning differs from program to program.
 type Shape string
 
 // The shapes. All are read alike, since people copy entries from one program to the other; each is written
@@ -97,24 +98,35 @@ func (e Env) Expand(path string) string {
 
 // replace puts folders and variables into a path. unset says that one of them has no value.
 func (e Env) replace(path string) (replaced string, unset bool) {
-	config, local := "${XDG_CONFIG_HOME:-~/.config}", "~/.local/share"
+	config, local := e.folder("XDG_CONFIG_HOME", "~/.config"), "~/.local/share"
+	xdg := config
 	switch e.OS {
 	case "windows":
-		config, local = "${APPDATA:-~/AppData/Roaming}", "${LOCALAPPDATA:-~/AppData/Local}"
+		config, local = e.folder("APPDATA", "~/AppData/Roaming"), e.folder("LOCALAPPDATA", "~/AppData/Local")
 	case "darwin":
 		config = "~/Library/Application Support"
 	}
-	path = strings.NewReplacer("{config}", config, "{local}", local, "{xdg}", "${XDG_CONFIG_HOME:-~/.config}").
-		Replace(path)
+	path = strings.ReplaceAll(path, "{config}", config)
+	path = strings.ReplaceAll(path, "{local}", local)
+	path = strings.ReplaceAll(path, "{xdg}", xdg)
+	if !strings.Contains(path, "${") {
+		return path, false
+	}
 	path = variable().ReplaceAllStringFunc(path, func(ref string) string {
 		m := variable().FindStringSubmatch(ref)
-		if v := e.get(m[1]); e.isAbs(v) || strings.HasPrefix(v, "~/") {
-			return filepath.ToSlash(v)
-		}
-		unset = unset || m[2] == ""
-		return m[2] // unset, or relative to who knows what
+		v := e.folder(m[1], m[2])
+		unset = unset || v == ""
+		return v
 	})
 	return path, unset
+}
+
+// folder is the value of a variable that names one, or another where it is unset, or relative to who knows what.
+func (e Env) folder(name, other string) string {
+	if v := e.get(name); e.isAbs(v) || strings.HasPrefix(v, "~/") {
+		return filepath.ToSlash(v)
+	}
+	return other
 }
 
 var drive = lazyregexp.New(`^[A-Za-z]:[/\\]`)

@@ -42,7 +42,7 @@ func (p Problem) Own() bool { return isOwn(p.Client) }
 // A Scope says whose an entry is.
 type Scope string
 
-// The scopes. What is in a project's files is a stranger's word until the user approves it.
+// The scopes. Entries of a project's files are untrusted until the user approves them.
 const (
 	User    Scope = "user"    // for everything the user does
 	Local   Scope = "local"   // the user's, for one project

@@ -2,6 +2,7 @@ package clientcfg
 
 import (
 	"fmt"
+	"slices"
 
 	"codemode/internal/config"
 )
@@ -26,14 +27,11 @@ type Options struct {
 	SignedOut func(config.Server) bool
 }
 
-// Discover reads every source and says of each entry what becomes of it. The order of precedence is: files
-// named for this very start, config.toml, ~/MCPs, the user's files of each client, the project's files: what came with
-// a project takes no name away from what the user has, approved or not.
-//
-// Of one program, the first entry of a name hides the others, as it does in that program. Where entries of
-// different programs share a name, the later is called name@client. Entries that start the same are one. An
-// entry of a project that is not approved has no part in this: a stranger's file cannot take a name away.
-func Discover(opts Options) Found {
+// A Search is the sources, of which those that are codemode's own have been read.
+type Search struct{ finder *finder }
+
+// Look reads what codemode is told itself. The clients' files are read, and all entries judged, by Judge.
+func Look(opts Options) Search {
 	f := &finder{opts: opts, seen: map[string]bool{}, off: map[string][]switchOff{}}
 	var unknown []string
 	f.chosen, unknown = selectSources(opts.Sources)
@@ -43,6 +41,24 @@ func Discover(opts Options) Found {
 		)
 	}
 	f.own()
+	return Search{f}
+}
+
+// OwnProblems are those with what codemode is told itself.
+func (s Search) OwnProblems() []Problem { return slices.Clip(s.finder.problems) }
+
+// Discover reads every source and says of each entry what becomes of it.
+func Discover(opts Options) Found { return Look(opts).Judge() }
+
+// Judge is called once, and says of each entry what becomes of it. The order of precedence is: files
+// named for this very start, config.toml, ~/MCPs, the user's files of each client, the project's files: what came with
+// a project takes no name away from what the user has, approved or not.
+//
+// Of one program, the first entry of a name hides the others, as it does in that program. Where entries of
+// different programs share a name, the later is called name@client. Entries that start the same are one. An
+// entry of a project that is not approved has no part in this: a stranger's file cannot take a name away.
+func (s Search) Judge() Found {
+	f, opts := s.finder, s.finder.opts
 	f.users()
 	f.projects()
 	f.switchOff()
@@ -218,7 +234,7 @@ func note(e *Entry, format string, args ...any) {
 
 // found lists what was decided.
 func (m *merger) found() Found {
-	found := Found{Entries: m.entries, Problems: m.problems}
+	found := Found{Entries: m.entries, Problems: m.problems, Servers: slices.Grow([]config.Server(nil), len(m.names))}
 	for i := range m.entries {
 		e := &m.entries[i]
 		e.Restrictions = m.opts.Servers.RestrictionsOf(e.Server)

@@ -57,6 +57,31 @@ func TestDiscoverOrder(t *testing.T) {
 	}
 }
 
+// What codemode is told itself is read at once, with its problems, and nothing else before it is judged.
+func TestLook(t *testing.T) {
+	home := t.TempDir()
+	own := filepath.Join(home, "MCPs")
+	for _, dir := range []string{own, filepath.Join(home, ".cursor")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(own, "own.json"), `{"mcpServers": {"bad": {}, "good": {"command": "a"}}}`)
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), `{`)
+	search := Look(Options{
+		Env: Env{OS: "linux", Home: home}, Servers: config.Servers{Dir: own}, Sources: []string{"all", "nonesuch"},
+	})
+	problems := search.OwnProblems()
+	if len(problems) != 2 || !hasProblem(problems, `server "bad"`) || !hasProblem(problems, `"nonesuch"`) {
+		t.Errorf("problems %v", problems)
+	}
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"late": {"command": "b"}, "odd": {}}}`)
+	found := search.Judge()
+	if len(found.Servers) != 2 || found.Servers[1].Name != "late" || len(found.Problems) != 3 {
+		t.Errorf("found %v with the problems %v", found.Servers, found.Problems)
+	}
+}
+
 func hasProblem(problems []Problem, text string) bool {
 	for _, p := range problems {
 		if strings.Contains(p.Error(), text) {

@@ -29,7 +29,7 @@ func (f *file) entry(name string, at place, v node) Entry {
 		return f.invalid(e, v.place, fmt.Errorf("server %q is not an object", name))
 	}
 	r := &fields{server: name, entry: flatten(v)}
-	why := f.fill(&e, r)
+	why := f.readKeys(&e, r)
 	switch {
 	case r.err != nil:
 		return f.invalid(e, r.at, r.err)
@@ -109,8 +109,10 @@ func flatten(v node) node {
 	return v
 }
 
-// fill reads the members. The error says what about the entry as a whole cannot be used.
-func (f *file) fill(e *Entry, r *fields) error {
+// readKeys reads the keys of an entry. Each is read whichever client the file belongs to, since people copy entries
+// from one program to another; what differs by client is in its row of the table. Unknown keys are ignored. A new key
+// is read here. The error says why the entry as a whole cannot be used.
+func (f *file) readKeys(e *Entry, r *fields) error {
 	s := &e.Server
 	s.Description = r.text("description")
 	if s.Description == "" {
@@ -128,7 +130,7 @@ func (f *file) fill(e *Entry, r *fields) error {
 		s.ToolsAllow = nil
 	}
 	s.ToolsDeny = r.list("excludeTools", "disabled_tools", "disabledTools")
-	f.times(e, r)
+	f.timeouts(e, r)
 	if isOwn(f.client.ID) { // no other program knows these fields
 		f.sandbox(e, r)
 	}
@@ -182,7 +184,7 @@ func (f *file) environment(e *Entry, r *fields) {
 	s.EnvFile = r.text("envFile")
 	e.envFile = s.EnvFile
 	if s.EnvFile != "" {
-		s.EnvFile = f.near(s.EnvFile, filepath.Dir(f.path))
+		s.EnvFile = f.fromRoot(s.EnvFile, filepath.Dir(f.path))
 	}
 }
 
@@ -194,13 +196,14 @@ func (f *file) sandbox(e *Entry, r *fields) {
 		if strings.HasPrefix(strings.ToLower(m.name), "sand") && !slices.Contains(config.ServerFields, m.name) {
 			r.wrong(
 				m.name,
-				"left out or meant otherwise: the fields are sandbox, sandbox_read, sandbox_write, sandbox_network, sandbox_memory",
+				"left out or meant otherwise: the fields are sandbox, sandbox_image, sandbox_read, sandbox_write, sandbox_network, sandbox_memory",
 				m.value.place,
 			)
 		}
 	}
 	restrictions := config.RestrictionsFields{
 		Kind:    r.text("sandbox"),
+		Image:   r.text("sandbox_image"),
 		Read:    r.list("sandbox_read"),
 		Write:   r.list("sandbox_write"),
 		Network: r.boolean("sandbox_network", false),
@@ -208,7 +211,7 @@ func (f *file) sandbox(e *Entry, r *fields) {
 	}
 	for _, paths := range [][]string{restrictions.Read, restrictions.Write} {
 		for i, path := range paths {
-			paths[i] = f.near(path, filepath.Dir(f.path))
+			paths[i] = f.fromRoot(path, filepath.Dir(f.path))
 		}
 	}
 	name, memory, ok := r.find("sandbox_memory")
@@ -224,9 +227,9 @@ func (f *file) sandbox(e *Entry, r *fields) {
 	}
 }
 
-// near is a path of an entry: from the project's top, or from somewhere else where it came with none. What only can be
-// known when the server starts stays as it is.
-func (f *file) near(path, otherwise string) string {
+// fromRoot resolves a relative path of an entry: against the project's root, or against otherwise for an entry of no
+// project. A path with ~, a variable or a reference is left for the start of the server.
+func (f *file) fromRoot(path, otherwise string) string {
 	from := cmp.Or(f.project, otherwise)
 	if from == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "${%") || f.env.isAbs(path) {
 		return path
@@ -243,7 +246,7 @@ func (f *file) folder(e *Entry, r *fields) {
 	if s.Cwd != "" {
 		otherwise = filepath.Dir(f.path)
 	}
-	s.Cwd = f.near(s.Cwd, otherwise)
+	s.Cwd = f.fromRoot(s.Cwd, otherwise)
 }
 
 func (f *file) headers(e *Entry, r *fields) {
@@ -263,7 +266,8 @@ func (f *file) headers(e *Entry, r *fields) {
 	s.BearerFrom = r.text("bearer_token_env_var", "bearerTokenEnvVar")
 }
 
-func (f *file) times(e *Entry, r *fields) {
+// timeouts reads the keys for the start of a server and for one call, each in its own unit.
+func (f *file) timeouts(e *Entry, r *fields) {
 	s := &e.Server
 	unit := f.client.Unit
 	if unit == 0 {
@@ -277,13 +281,13 @@ func (f *file) times(e *Entry, r *fields) {
 		r.wait(unit, "timeout"),
 	)
 	if s.CallTime < time.Second {
-		s.CallTime = 0 // Claude Code takes less than a second for a mistake, its docs/mcp.md, 2026-11
+		s.CallTime = 0 // as Claude Code ignores what is below one second: its docs/mcp.md, 2026-11
 	}
 	if f.client.Entry != Argv {
 		return
 	}
-	// A number is the time to list tools, github.com/sst/opencode/pull/3558 of 2025-10; since 2026-06 there is an
-	// object, packages/core/src/config/mcp.ts.
+	// For OpenCode a number is the time to list tools (github.com/sst/opencode/pull/3558, 2025-10). Since 2026-06 it
+	// may be an object (packages/core/src/config/mcp.ts).
 	s.StartTime, s.CallTime = s.CallTime, 0
 	if v, ok := r.entry.get("timeout"); ok && s.StartTime == 0 {
 		inner := &fields{entry: v}

@@ -132,6 +132,7 @@ func Expand(s config.Server, r Resolver) (config.Server, error) {
 	s.Cwd, s.URL, s.EnvFile = x.text(s.Cwd), x.text(s.URL), x.text(s.EnvFile)
 	if s.Sandbox != nil {
 		restrictions := *s.Sandbox
+		restrictions.Image = x.text(restrictions.Image)
 		restrictions.Read, restrictions.Write = x.list(restrictions.Read), x.list(restrictions.Write)
 		s.Sandbox = &restrictions
 	}
@@ -345,12 +346,11 @@ func (x *expansion) folder(ref Ref) string {
 	return x.server.Project
 }
 
-// unmet is the status of an entry as things are: ready, or why it could not start, and what its user can do where that
-// is no change of the entry. No file of the entry's is read for it.
-func (o Options) unmet(s config.Server) (status Status, reason string, ways []string) {
+// unmet decides whether an entry could start now: Ready, or the status and reason why not, and what the user can do
+// other than change the entry. It reads no file that the entry refers to.
+func (o Options) unmet(written config.Server) (status Status, reason string, ways []string) {
 	var secrets redact.Secrets
-	secrets.Add(Secrets(s)...)
-	s, err := Expand(s, Resolver{
+	s, err := Expand(written, Resolver{
 		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup, Resolved: secrets.AddNamed,
 		ReadFile: func(string, string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
 	})
@@ -359,7 +359,13 @@ func (o Options) unmet(s config.Server) (status Status, reason string, ways []st
 	}
 	if o.Program != nil && s.Command != "" {
 		if err := o.Program(s); err != nil {
+			secrets.Add(Secrets(written)...) // not before it is needed: they are looked for in every text of it
 			return NeedsProgram, secrets.Redactor().Text(err.Error()), nil
+		}
+	}
+	if s.URL != "" {
+		if _, err := s.Endpoint(); err != nil {
+			return Invalid, err.Error(), nil
 		}
 	}
 	if o.SignedOut != nil && s.URL != "" && !HasToken(s) && o.SignedOut(s) {

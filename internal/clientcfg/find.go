@@ -27,6 +27,19 @@ type finder struct {
 	entries  []Entry
 	problems []Problem
 	off      map[string][]switchOff // by client
+
+	placesOnly bool     // nothing is read
+	places     []string // what would be
+}
+
+// Places are the files that Discover reads and the folders that it lists, and those it would if they were there.
+func Places(opts Options) []string {
+	f := &finder{opts: opts, seen: map[string]bool{}, placesOnly: true}
+	f.chosen, _ = selectSources(opts.Sources)
+	f.own()
+	f.users()
+	f.projects()
+	return f.places
 }
 
 // own reads what codemode is told itself, which discovery.sources does not concern.
@@ -244,6 +257,10 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		key = place.Key
 	}
 	mark := filepath.Clean(full) + "\x00" + strings.Join(key, "\x00")
+	if f.placesOnly {
+		f.places = append(f.places, full)
+		return false // so that what is read where this is not is a place, too
+	}
 	named := c.ID == filesID
 	if f.seen[mark] && !named {
 		return true
@@ -258,7 +275,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	}
 	f.seen[mark] = true
 	if err != nil {
-		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: unreadable(err)})
+		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: fileerr.Cause(err)})
 		return true
 	}
 	r := &file{client: c, scope: place.Scope, key: key, path: full, project: project, env: &f.opts.Env}
@@ -266,7 +283,11 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	if r.noTable {
 		delete(f.seen, mark) // another client may find servers in it
 	}
-	f.entries = append(f.entries, r.entries...)
+	if f.entries == nil {
+		f.entries = r.entries
+	} else {
+		f.entries = append(f.entries, r.entries...)
+	}
 	f.problems = append(f.problems, r.problems...)
 	if place.Scope != Project { // a stranger's file switches nothing off
 		f.off[c.ID] = append(f.off[c.ID], r.off...)
@@ -275,15 +296,6 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 }
 
 var errDangling = errors.New("it is a symbolic link to nothing")
-
-// unreadable is why a file cannot be read, in words.
-func unreadable(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "escapes") {
-		return errors.New("it leads out of the project, where it is not followed")
-	}
-	return fileerr.Cause(err)
-}
 
 // selection is what discovery.sources says.
 type selection struct {

@@ -26,27 +26,26 @@ func identity(e Entry) (key, unpinned string) {
 	words, assigned := unwrap(words)
 	env := append(variables(s), assigned...)
 	slices.Sort(env)
-	family, spec, rest := packageOf(words)
-	if family == "" {
+	p, ok := packageOf(words)
+	if !ok {
 		words[0] = strings.TrimSuffix(words[0], ".exe")
 		key = hash(
 			slices.Concat([]string{"stdio"}, words, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})...)
 		return key, key
 	}
-	name := withoutVersion(spec)
-	if name == "mcp-remote" {
-		if target, headers, ok := remote(rest); ok {
+	if p.name() == "mcp-remote" {
+		if target, headers, ok := remote(p.args); ok {
 			// It is the same as the URL itself, but mcp-remote can sign in where that is needed, and must not be hidden
 			// by an entry with which codemode cannot: drop the first part when it can.
 			key = hash(append([]string{"by command"}, httpParts(s, target, headers)...)...)
 			return key, key
 		}
 	}
-	spec = strings.TrimSuffix(spec, "@latest")
-	tail := slices.Concat(rest, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})
+	spec := strings.TrimSuffix(p.spec, "@latest")
+	tail := slices.Concat(p.options, p.args, []string{"\x00env"}, env, []string{"\x00cwd", e.explicit})
 	return hash(
-			append([]string{"stdio", family, spec}, tail...)...), hash(
-			append([]string{"stdio", family, name}, tail...)...)
+			append([]string{"stdio", p.family, spec}, tail...)...), hash(
+			append([]string{"stdio", p.family, p.name()}, tail...)...)
 }
 
 // normal writes references one way, so that ${env:GH} and {env:GH} are the same.
@@ -115,63 +114,6 @@ func httpParts(s config.Server, text string, headers []string) []string {
 	}
 	slices.Sort(headers)
 	return append([]string{"http", text}, headers...)
-}
-
-// families are the launchers that fetch a package, by the registry it is from.
-var families = map[string]string{
-	"npx": "npm", "npm exec": "npm", "bunx": "npm", "bun x": "npm", "pnpm dlx": "npm", "yarn dlx": "npm",
-	"uvx": "pypi", "uv tool run": "pypi", "pipx run": "pypi",
-}
-
-// packageOf finds the package that a launcher is to fetch, and the words that remain without the launcher's
-// consent flags.
-func packageOf(words []string) (family, spec string, rest []string) {
-	name, words, ok := launcher(words)
-	if family = families[name]; !ok || family == "" {
-		return "", "", nil
-	}
-	for len(words) > 0 {
-		w := words[0]
-		flag, value, assigned := strings.Cut(w, "=")
-		switch {
-		case w == "--":
-			words = words[1:]
-			rest = append(rest, words...)
-			words = nil
-		case w == "-y" || w == "--yes":
-			words = words[1:]
-		case slices.Contains([]string{"-p", "--package", "--from", "--spec"}, flag) && assigned:
-			spec, words = value, words[1:]
-		case slices.Contains([]string{"--package", "--from", "--spec"}, w) && len(words) > 1,
-			w == "-p" && family == "npm" && len(words) > 1:
-			spec, words = words[1], words[2:]
-		case strings.HasPrefix(w, "-"):
-			n := 1
-			if slices.Contains(launchers[name], w) {
-				n = min(2, len(words))
-			}
-			rest, words = append(rest, words[:n]...), words[n:]
-		default:
-			rest, words = append(rest, words...), nil
-		}
-	}
-	if spec == "" {
-		i := slices.IndexFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") })
-		if i < 0 {
-			return "", "", nil
-		}
-		spec, rest = rest[i], slices.Delete(slices.Clone(rest), i, i+1)
-	}
-	return family, spec, rest
-}
-
-// withoutVersion drops "@1.2", "==1.2" and their like.
-func withoutVersion(spec string) string {
-	if i := strings.LastIndexByte(spec, '@'); i > 0 && !strings.Contains(spec, "://") {
-		spec = spec[:i]
-	}
-	spec, _, _ = strings.Cut(spec, "==")
-	return spec
 }
 
 // remote reads the arguments of mcp-remote, which makes an HTTP server look like one of stdio.

@@ -25,6 +25,7 @@ func mask(f *redact.Finder, s config.Server) config.Server {
 	s.Cwd, s.EnvFile = f.Text(s.Cwd), f.Text(s.EnvFile)
 	if s.Sandbox != nil {
 		restrictions := *s.Sandbox
+		restrictions.Image = f.Text(restrictions.Image)
 		restrictions.Read, restrictions.Write = f.Args(restrictions.Read), f.Args(restrictions.Write)
 		s.Sandbox = &restrictions
 	}

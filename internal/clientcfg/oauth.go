@@ -2,6 +2,7 @@ package clientcfg
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,8 @@ import (
 
 // oauth is the client that an entry names for sign-ins, as programs write it (their documentation, read November 2026):
 // in a table "oauth" (Claude Code, VS Code, Zed, Codex, Gemini, OpenCode) or "auth" (Cursor), or by itself (Devin,
-// Copilot CLI). What is none is left out: it is another program's, and codemode may be registered by itself.
+// Copilot CLI). A value of another type is ignored: it is another program's, and codemode may register itself. A bad
+// port is an error: with another one the authorization server would refuse the sign-in without saying why.
 func oauth(r *fields) *config.OAuth {
 	o := &config.OAuth{}
 	from := []node{r.entry}
@@ -25,7 +27,10 @@ func oauth(r *fields) *config.OAuth {
 		if i > 0 {
 			ids = []string{"clientId", "client_id", "CLIENT_ID"}
 			secrets = clientSecrets
-			o.CallbackPort = at.port("callbackPort", "callback_port")
+			name, port, given := at.find("callbackPort", "callback_port")
+			if o.CallbackPort = portOf(port); given && o.CallbackPort == 0 {
+				r.wrong(name, "a port from 1 to 65535, not "+port.shown(), port.place)
+			}
 		}
 		if id := at.text(ids...); id != "" {
 			o.ClientID, o.Secret = id, at.text(secrets...)
@@ -56,12 +61,27 @@ func (f *fields) scopes(names ...string) []string {
 	return list
 }
 
-// port is a number that a port can have, else 0.
-func (f *fields) port(names ...string) int {
-	_, v, _ := f.find(names...)
+// portOf is a number that a port can have, else 0.
+func portOf(v node) int {
 	number, _ := v.value.(json.Number)
-	if n, err := strconv.ParseUint(number.String(), 10, 16); err == nil {
-		return int(n)
+	n, err := strconv.ParseUint(number.String(), 10, 16)
+	if err != nil {
+		return 0
 	}
-	return 0
+	return int(n)
+}
+
+// shown is a value that should have been a number, as its user has written it.
+func (n node) shown() string {
+	switch v := n.value.(type) {
+	case string:
+		return fmt.Sprintf("%.40q", v)
+	case json.Number:
+		return fmt.Sprintf("%.40s", v)
+	case bool:
+		return strconv.FormatBool(v)
+	case *list:
+		return "a list"
+	}
+	return "a table"
 }

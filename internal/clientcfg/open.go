@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"codemode/internal/plainfile"
 )
 
 // Sizes that no file people configure servers in has. ~/.claude.json holds history, too, most of which is passed
@@ -19,51 +19,25 @@ const (
 	maxOther = 1 << 20
 )
 
-var errNotRegular = errors.New("it is not a regular file")
-
-// open opens a file to read. Opening a pipe that nobody writes to must not wait; only a file that the user
-// named for this very start may be one.
-func open(root *os.Root, name string, named bool) (*os.File, error) {
-	if named {
-		return os.Open(name)
-	}
-	if root != nil {
-		return root.OpenFile(name, os.O_RDONLY|noWait, 0)
-	}
-	return os.OpenFile(name, os.O_RDONLY|noWait, 0)
-}
-
-// load reads a file of bounded size. root, where there is one, is a project's folder, which name is in
-// and no symbolic link may lead out of.
+// load reads a file of bounded size. root, where there is one, is a project's folder, which name is in and no symbolic
+// link may lead out of. Only a file that the user named for this very start may be a pipe.
 func load(root *os.Root, name string, named bool) ([]byte, error) {
-	f, err := open(root, name, named)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	limit := int64(maxOther)
 	if root == nil && isJSON(name) {
 		limit = maxJSON
 	}
-	tooLarge := fmt.Errorf("it is larger than %d MiB", limit>>20)
-	info, err := f.Stat()
 	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, errors.New("it is a directory")
-	case !named && !info.Mode().IsRegular():
-		return nil, errNotRegular
-	case info.Size() > limit:
-		return nil, tooLarge
+	case named:
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return plainfile.Bounded(f, 0, limit)
+	case root != nil:
+		return plainfile.ReadIn(root, name, limit)
 	}
-	var b bytes.Buffer
-	b.Grow(int(info.Size()) + bytes.MinRead)
-	n, err := b.ReadFrom(io.LimitReader(f, limit+1))
-	if err == nil && n > limit {
-		err = tooLarge // it grew, or is no file
-	}
-	return b.Bytes(), err
+	return plainfile.Read(name, limit)
 }
 
 func isJSON(name string) bool {

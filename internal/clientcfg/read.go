@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg/textpos"
@@ -200,6 +201,7 @@ func (f *file) table(v node, name string) {
 		f.problem(v.place, "", fmt.Errorf("%q is not an object of servers", name))
 		return
 	}
+	f.entries = slices.Grow(f.entries, min(len(o.members), maxServers))
 	last := make(map[string]int, len(o.members))
 	for i, m := range o.members {
 		if _, again := last[m.name]; again {

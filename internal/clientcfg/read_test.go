@@ -76,7 +76,7 @@ func TestProblemsCostOnlyThemselves(t *testing.T) {
 		"cut off":              {`{"mcpServers": {"a": {"command": "x"`, "", `line 1, column 37: it ends too early: a bracket or a quote is not closed`},
 		"wide characters":      {`{"mcpServers": {"日本": 3}}`, "", `line 1, column 23: server "日本" is not an object`},
 		"odd description":      {`{"description": 5, "mcpServers": {` + good + `}}`, "ok", ""},
-		"misspelt restriction": {`{"mcpServers": {` + good + `, "a": {"command": "x", "sandbx": "native"}}}`, "ok", `server "a": "sandbx" must be left out or meant otherwise: the fields are sandbox, sandbox_read, sandbox_write, sandbox_network, sandbox_memory`},
+		"misspelt restriction": {`{"mcpServers": {` + good + `, "a": {"command": "x", "sandbx": "native"}}}`, "ok", `server "a": "sandbx" must be left out or meant otherwise: the fields are sandbox, sandbox_image, sandbox_read, sandbox_write, sandbox_network, sandbox_memory`},
 		"null where empty":     {`{"mcpServers": {"ok": {"command": "x", "args": null, "env": null, "cwd": null}}}`, "ok", ""},
 	} {
 		servers, problems := readServers("f.json", []byte(tt.data))

@@ -87,12 +87,12 @@ func (f *selfFinder) reason(s config.Server) string {
 // Python, so what npm starts only has its folder for an argument.
 func StartsOriginal(s config.Server) bool {
 	words, _ := unwrap(append([]string{s.Command}, s.Args...))
-	family, _, _ := packageOf(words)
-	return family != "npm" && slices.ContainsFunc(words, isOriginal)
+	p, _ := packageOf(words)
+	return p.family != "npm" && slices.ContainsFunc(words, isOriginal)
 }
 
-// MeansTheSame says of a variable whether codemode takes it as the original did.
-func MeansTheSame(name string) bool {
+// IsOriginalVariable tells whether codemode reads a variable with the meaning that the Python original gave it.
+func IsOriginalVariable(name string) bool {
 	return strings.HasPrefix(name, "MCP_BRIDGE_") || name == "MCP_SERVERS_CONFIG"
 }
 

@@ -15,6 +15,8 @@ var transports = map[string]string{
 	"sse": config.SSE,
 }
 
+var unseparated = strings.NewReplacer("-", "", "_", "", " ", "")
+
 // builtin are types of Goose's extensions that are no MCP servers (its documentation, 2026-11).
 var builtin = map[string]bool{"builtin": true, "platform": true, "frontend": true, "inlinepython": true}
 
@@ -22,7 +24,7 @@ var builtin = map[string]bool{"builtin": true, "platform": true, "frontend": tru
 func (f *file) transport(e *Entry, r *fields) error {
 	s := &e.Server
 	written := r.text("type", "transport", "transportType")
-	kind := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(written))
+	kind := unseparated.Replace(strings.ToLower(written))
 	transport := transports[kind]
 	if err := f.unsupported(r, kind, transport, written); err != nil {
 		return err

@@ -127,7 +127,7 @@ func saveArtifactCommand(env Env, ui *ui) *cli.Command {
 					"save takes the ID of an artifact, and where to put it", []string{"there are: codemode artifacts"},
 				}
 			}
-			_, store, err := openArtifacts(env, ui, cmd)
+			t, store, err := openArtifacts(env, ui, cmd)
 			if err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func saveArtifactCommand(env Env, ui *ui) *cli.Command {
 			}
 			ui.working("saving")
 			defer ui.done()
-			saved, err := saveArtifact(f, a, env.Dir, to, cmd.Bool("force"))
+			saved, err := t.saveArtifact(f, a, to, cmd.Bool("force"))
 			if err != nil {
 				return err
 			}
@@ -156,17 +156,23 @@ func saveArtifactCommand(env Env, ui *ui) *cli.Command {
 // artifactID is what was typed as an ID, which may be the address of the resource.
 func artifactID(typed string) string { return strings.TrimPrefix(typed, artifact.URIPrefix) }
 
-// saveArtifact copies an artifact, and returns where it is now.
-func saveArtifact(f *os.File, a artifact.Artifact, dir, to string, force bool) (string, error) {
-	file := to
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
+// saveArtifact copies an artifact, and returns where it is now, as it was typed.
+func (t *tenancy) saveArtifact(f *os.File, a artifact.Artifact, to string, force bool) (string, error) {
+	if isFolder(absolute(t.env, to)) {
+		to = filepath.Join(to, path.Base(a.Name))
 	}
-	if fi, err := os.Stat(file); err == nil && fi.IsDir() {
-		to, file = filepath.Join(to, path.Base(a.Name)), filepath.Join(file, path.Base(a.Name))
+	fail := func(err error) (string, error) {
+		return "", fmt.Errorf("writing %s: %w", quote(to), fileerr.Cause(err))
+	}
+	file, err := t.follow(to)
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w; nothing was written", quote(to), err)
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
+		if fi, err := os.Lstat(file); err == nil && !fi.Mode().IsRegular() {
+			return fail(errors.New("it is not a regular file; nothing was written")) // to open a FIFO is to wait
+		}
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
 	out, err := os.OpenFile(file, flags, 0o644)
@@ -174,12 +180,12 @@ func saveArtifact(f *os.File, a artifact.Artifact, dir, to string, force bool) (
 	case errors.Is(err, fs.ErrExist):
 		return "", hint.New(quote(to)+" is there already; nothing was written", "to write over it: --force")
 	case err != nil:
-		return "", fmt.Errorf("writing %s: %w", quote(to), fileerr.Cause(err))
+		return fail(err)
 	}
 	_, err = io.Copy(out, f)
 	if err = errors.Join(err, out.Close()); err != nil {
 		_ = os.Remove(file) // half a file is none
-		return "", fmt.Errorf("writing %s: %w", quote(to), fileerr.Cause(err))
+		return fail(err)
 	}
 	return to, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"codemode/internal/bridge"
+	"codemode/internal/inquiry"
 
 	"golang.org/x/term"
 )
@@ -20,10 +21,11 @@ type terminal struct {
 	typing  sync.Mutex // held while what is typed is an answer, and not the program's input
 	screen  *screen
 	in, out *os.File
+	lock    *terminalLock
 }
 
-// openTerminal returns nil where nobody sits: neither standard input nor standard error is a terminal, so whoever
-// started this does not watch it.
+// openTerminal opens the terminal that questions are put on. It returns nil where neither standard input nor standard
+// error is one: then no person watches.
 func openTerminal(env Env, s *screen) *terminal {
 	if !isTerminal(env.Stdin) && !isTerminal(env.Stderr) {
 		return nil
@@ -32,10 +34,26 @@ func openTerminal(env Env, s *screen) *terminal {
 	if err != nil {
 		return nil
 	}
-	return &terminal{screen: s, in: in, out: out}
+	return &terminal{screen: s, in: in, out: out, lock: lockTerminal(out)}
+}
+
+// Lock has what is typed be the program's input: while no question stands, neither here nor in another process.
+func (t *terminal) Lock() {
+	t.typing.Lock()
+	t.lock.waitUnasked()
+}
+
+// Unlock ends Lock.
+func (t *terminal) Unlock() { t.typing.Unlock() }
+
+// answers has req ask here what it asks of its user.
+func (t *terminal) answers(req *bridge.Request) {
+	req.Ask = t.ask
+	req.Respond, req.Can = inquiry.Person(t.fill).Respond, inquiry.PersonCan()
 }
 
 func (t *terminal) close() {
+	t.lock.close()
 	_ = t.in.Close()
 	if t.out != t.in {
 		_ = t.out.Close()
@@ -50,7 +68,7 @@ func (t *terminal) ask(ctx context.Context, q bridge.Question) (answer bridge.An
 	}
 	text := fmt.Sprintf("the program would make a call with %s\nYou are asked because %s.",
 		oneLine(q.Arguments), oneLine(q.Why))
-	err = t.put(ctx, text, func(word string) error {
+	err = t.put(ctx, text, func(ctx context.Context, word string) error {
 		answer, err = t.answer(ctx, oneLine(q.Server+"."+q.Tool), word)
 		return err
 	})
@@ -64,33 +82,57 @@ func (t *terminal) askAdding(ctx context.Context, q bridge.Question) (answer bri
 		lines[i] = oneLine(lines[i])
 	}
 	verb := "add"
-	if q.Looks != "" {
+	if q.LookupAt != "" {
 		verb = "look up"
 	}
-	err = t.put(ctx, "the program "+strings.Join(lines, "\n"), func(word string) error {
-		t.say(fmt.Sprintf("codemode: %s %s?\nType %s to allow it, or no: ", verb, oneLine(q.Added()), word))
-		text, err := typedLine(ctx, t.in)
-		if err == nil && text == word {
-			answer = bridge.Once
-		}
+	yes, err := t.agreed(ctx, "the program "+strings.Join(lines, "\n"), verb+" "+oneLine(q.Added()))
+	if yes {
+		answer = bridge.Once
+	}
+	return answer, err
+}
+
+// agreed asks whether something is to be done; all but the word is a no.
+func (t *terminal) agreed(ctx context.Context, text, what string) (yes bool, err error) {
+	err = t.put(ctx, text, func(ctx context.Context, word string) error {
+		t.say(fmt.Sprintf("codemode: %s?\nType %s to allow it, or no: ", what, word))
+		typed, err := t.typedLine(ctx)
+		yes = err == nil && typed == word
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(t.out)
 			err = nil
 		}
 		return err
 	})
-	return answer, err
+	return yes, err
 }
 
-// put shows a question where nothing else is shown before it is answered, and what was typed before is no answer. The
-// word is one that no program knows.
-func (t *terminal) put(ctx context.Context, text string, answered func(word string) error) error {
+// answering reads the answer to a question, to which the word is a yes.
+type answering func(ctx context.Context, word string) error
+
+// put shows a question where nothing else is shown before it is answered, and what was typed before is no answer.
+func (t *terminal) put(ctx context.Context, text string, answered answering) error {
 	t.typing.Lock()
 	defer t.typing.Unlock()
 	if err := t.screen.take(ctx); err != nil {
 		return err
 	}
 	defer t.screen.release()
+	for {
+		if err := t.putOnce(ctx, text, answered); !t.lock.yields(err) {
+			return err
+		}
+	}
+}
+
+// putOnce is put until the terminal's lock must be left to others. The word is one that no program knows.
+func (t *terminal) putOnce(ctx context.Context, text string, answered answering) error {
+	ctx, release, err := t.lock.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	t.screen.moded = t.screen.moded || t.lock.moded()
 	_, rows, err := term.GetSize(int(t.out.Fd()))
 	if err != nil {
 		rows = 100
@@ -100,7 +142,22 @@ func (t *terminal) put(ctx context.Context, text string, answered func(word stri
 	if err := discardTyped(t.in, t.out); err != nil {
 		return fmt.Errorf("the user is not asked: what was typed before cannot be discarded: %w", err)
 	}
-	return answered(words[rand.IntN(len(words))])
+	return answered(ctx, words[rand.IntN(len(words))])
+}
+
+// Why a question is put again: it leaves the terminal to others.
+var (
+	errStopped = errors.New("stopped at a question")
+	errStood   = errors.New("the question has stood for long")
+)
+
+// typedLine waits for a line. Its end without one is io.EOF.
+func (t *terminal) typedLine(ctx context.Context) (string, error) {
+	line, err := typedLine(ctx, t.in)
+	if err == nil && t.lock.stopped(line) {
+		return "", errStopped
+	}
+	return line, err
 }
 
 // say writes a text, broken between words.
@@ -115,9 +172,10 @@ func (t *terminal) say(text string) {
 // words are those that a yes is said with.
 var words = strings.Fields(
 	"acorn amber anchor apple arrow badge bamboo barrel basket beacon blossom breeze bridge butter " +
-		"cactus candle canyon carrot castle cedar cherry clover cobalt copper coral cotton desert dragon eagle ember falcon " +
-		"feather fennel forest garden ginger harbor hazel honey island jungle kettle lantern lemon maple marble meadow mirror " +
-		"nectar olive orchid pepper pillow planet quartz raven ribbon river saddle silver spruce tulip velvet walnut willow",
+		"cactus candle canyon carrot castle cedar cherry clover cobalt copper coral cotton desert dragon eagle ember " +
+		"falcon feather fennel forest garden ginger harbor hazel honey island jungle kettle lantern lemon maple marble " +
+		"meadow mirror nectar olive orchid pepper pillow planet quartz raven ribbon river saddle silver spruce tulip " +
+		"velvet walnut willow",
 )
 
 // maxWrong is how often an answer may be none.
@@ -129,7 +187,7 @@ func (t *terminal) answer(ctx context.Context, name, word string) (bridge.Answer
 		"codemode: call %s?\nType %s to allow it, \"all %s\" for all calls of this tool, or no: ", name, word, word,
 	))
 	for range maxWrong {
-		text, err := typedLine(ctx, t.in)
+		text, err := t.typedLine(ctx)
 		switch {
 		case err != nil: // Ctrl-D as well
 			fmt.Fprintln(t.out)

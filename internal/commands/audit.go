@@ -185,7 +185,7 @@ func (q auditQuery) print(s sheet, list []noted) error {
 	return s.table(auditHead, s.auditRows(list))
 }
 
-// printLines prints the log's own, of which a terminal obeys nothing.
+// printLines prints the log's own lines, with terminal controls made visible.
 func printLines(out io.Writer, list []noted) error {
 	for _, r := range list {
 		if _, err := io.WriteString(out, visible.JSON(r.line)+"\n"); err != nil {
@@ -258,7 +258,7 @@ func (p sheet) auditRow(r audit.Record) []cell {
 		outcome, colour = "unanswered", yellow
 	case outcome == "denied" || outcome == "unanswered":
 		colour = yellow
-	case outcome == "cancelled" && r.Event == audit.Called:
+	case outcome == "unsent":
 		colour = dim
 	case outcome != "ok":
 		colour = red
@@ -267,7 +267,11 @@ func (p sheet) auditRow(r audit.Record) []cell {
 	if r.MS > 0 {
 		took = fmt.Sprintf("%.1f", r.MS)
 	}
-	row := cells(at, r.Run, r.Server, r.Tool, outcome, took, strings.TrimSpace(r.Rule+" "+r.Note))
+	server, tool := r.Server, r.Tool
+	if server != "" && r.Event != audit.Asked { // what is asked has words of codemode's
+		server, tool = visible.Name(server), visible.Name(tool)
+	}
+	row := cells(at, r.Run, server, tool, outcome, took, strings.TrimSpace(r.Rule+" "+r.Note))
 	row[4].colour = colour
 	return row
 }

@@ -8,6 +8,25 @@ import (
 	"codemode/internal/audit"
 )
 
+// TestAuditNames holds that a name that is none as others is seen to be, and that one that is missing stays so.
+func TestAuditNames(t *testing.T) {
+	for _, c := range []struct {
+		record audit.Record
+		want   string
+	}{
+		{audit.Record{Event: audit.Called, Server: "fs", Tool: "read.file"}, "fs read.file"},
+		{audit.Record{Event: audit.Called, Server: "fs", Tool: "DELETE_\u212a"}, "fs \"DELETE_\u212a\""}, // the Kelvin sign
+		{audit.Record{Event: audit.Sending, Server: "dеl", Tool: ""}, `"dеl" ""`},
+		{audit.Record{Event: audit.Called}, " "},
+		{audit.Record{Event: audit.Asked, Server: "one, two", Tool: "packages/add"}, "one, two packages/add"},
+	} {
+		row := sheet{}.auditRow(c.record)
+		if got := row[2].text + " " + row[3].text; got != c.want {
+			t.Errorf("%+v is listed as %s, want %s", c.record, got, c.want)
+		}
+	}
+}
+
 // TestPrintLines holds that a tool's name moves no cursor and turns no line around, and that a reader of JSON gets it.
 func TestPrintLines(t *testing.T) {
 	want := audit.Record{Event: audit.Called, Tool: "del\u009b2J\u202egpj.\u2066x\U000e0041é \"q\" \u2028\x1b[0m"}

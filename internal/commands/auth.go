@@ -13,10 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/bridge"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/signin"
+	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
 )
@@ -85,11 +87,7 @@ func loginCommand(env Env, ui *ui) *cli.Command {
 
 // openSignIn is the tenant, and the server that is named, its references replaced.
 func openSignIn(env Env, cmd *cli.Command) (*tenancy, config.Server, error) {
-	name, err := oneName(cmd)
-	if err != nil {
-		return nil, config.Server{}, err
-	}
-	t, err := openTenancy(env, cmd)
+	name, t, err := openNamed(env, cmd)
 	if err != nil {
 		return nil, config.Server{}, err
 	}
@@ -130,53 +128,9 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 		entry = *s.OAuth
 		ui.note("auth", fmt.Sprintf("as the client %q that its entry names", entry.ClientID))
 	}
-	browser := !cmd.Bool("no-browser") && browserCommand(t.env) != nil
-	login := &signin.Login{
-		Store: t.signIns(s), Server: s.URL, Client: client, Port: entry.CallbackPort,
-		Scopes:   slices.Concat(entry.Scopes, cmd.StringSlice("scope")),
-		Metadata: cmd.String("client-metadata"), Itself: cmd.Bool("client-credentials"),
-		Show: func(ctx context.Context, address string) {
-			ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
-			ui.raw(oneLine(address) + "\n")
-			if browser && openBrowser(ctx, t.env, address) {
-				ui.note("auth", "waiting for the browser")
-			}
-		},
-		ShowCode: func(ctx context.Context, address, code, complete string) {
-			ui.note("auth", fmt.Sprintf("sign in to %q here, on any device:", s.Name))
-			ui.raw(oneLine(address) + "\n")
-			ui.note("auth", "and type this code there:")
-			ui.raw(oneLine(code) + "\n")
-			if browser {
-				openBrowser(ctx, t.env, cmp.Or(complete, address))
-			}
-			waiting := "waiting for the code to be typed"
-			if ends, ok := ctx.Deadline(); ok {
-				waiting += ", which is good for " + time.Until(ends).Round(time.Second).String()
-			}
-			if ui.live {
-				ui.waiting(s.Name, waiting)
-			} else {
-				ui.note("auth", waiting)
-			}
-		},
-	}
-	switch {
-	case cmd.Bool("device"):
-		login.Device = signin.Always
-	case !browser:
-		login.Device = signin.WhereOffered
-	}
-	if in := t.env.Stdin; isTerminal(in) || cmd.Bool("no-browser") {
-		login.Pasted = func(ctx context.Context) (string, error) {
-			ui.note("auth", "or paste the address that the browser ends at, and press Enter")
-			text, err := typedLine(ctx, in)
-			if errors.Is(err, io.EOF) && text == "" { // nobody pastes; a browser may still come back
-				<-ctx.Done()
-			}
-			return text, nil
-		}
-	}
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	login := t.login(ui, cmd, s, client, entry, refuse)
 	login.Store.Ring.Slow, login.Clear = ui.keyringSlow, ui.inClear
 	g, err := login.Run(ctx)
 	ui.waiting(s.Name, "")
@@ -189,6 +143,114 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	)
 	ui.hints([]string{"codemode docs " + hint.Word(s.Name) + " --refresh"})
 	return nil
+}
+
+// login is a sign-in that tells its user where to go, and opens a browser there where one is wanted. Where no answer
+// could come, it is refused.
+func (t *tenancy) login(
+	ui *ui, cmd *cli.Command, s config.Server, client signin.Client, o config.OAuth, refuse context.CancelCauseFunc,
+) *signin.Login {
+	browser := !cmd.Bool("no-browser") && browserCommand(t.env) != nil
+	login := &signin.Login{
+		Store: t.signIns(s), Server: s.URL, Client: client, Port: o.CallbackPort,
+		Scopes:   slices.Concat(o.Scopes, cmd.StringSlice("scope")),
+		Metadata: cmd.String("client-metadata"), Itself: cmd.Bool("client-credentials"),
+		ShowCode: func(ctx context.Context, code signin.DeviceCode) error {
+			if err := confirmElsewhere(ctx, t.env, s.Name, code); err != nil {
+				return err
+			}
+			showCode(ui, s.Name, code)
+			if browser {
+				openBrowser(ctx, t.env, cmp.Or(code.Complete, code.Page))
+			}
+			showWaiting(ctx, ui, s.Name)
+			return nil
+		},
+	}
+	switch {
+	case cmd.Bool("device"):
+		login.Device = signin.Always
+	case !browser:
+		login.Device = signin.WhereOffered
+	}
+	login.Show = func(ctx context.Context, address string) {
+		opened := browser && openBrowser(ctx, t.env, address)
+		if !opened && login.Pasted == nil && !isTerminal(t.env.Stderr) {
+			refuse(nobodySignsIn(s.Name))
+			return
+		}
+		ui.note("auth", fmt.Sprintf("sign in to %q here:", s.Name))
+		ui.raw(oneLine(address) + "\n")
+		showBrowserWait(ctx, ui, opened)
+	}
+	if in := t.env.Stdin; isTerminal(in) || cmd.Bool("no-browser") {
+		login.Pasted = func(ctx context.Context) (string, error) {
+			ui.note("auth", "or paste the address that the browser ends at, and press Enter")
+			text, err := typedLine(ctx, in)
+			if errors.Is(err, io.EOF) && text == "" { // nobody pastes; a browser may still come back
+				<-ctx.Done()
+			}
+			return text, nil
+		}
+	}
+	return login
+}
+
+// signInForRun is a sign-in in the middle of a run, by whoever asks that run's user: codemode opens no page for it.
+func (t *tenancy) signInForRun(
+	ctx context.Context, s config.Server, show func(context.Context, bridge.SignInPage),
+) (text string, err error) {
+	o, err := clientcfg.ExpandOAuth(s, t.resolver(func(string, string) {}))
+	if err != nil {
+		return "", fmt.Errorf("the client of its sign-in: %w", err)
+	}
+	if s, err = t.expand(s, func(string, string) {}); err != nil {
+		return "", err
+	}
+	login := &signin.Login{
+		Store: t.signIns(s), Server: s.URL, Port: o.CallbackPort, Scopes: o.Scopes,
+		Client: signin.Client{ID: o.ClientID, Secret: o.Secret},
+		Show:   func(ctx context.Context, address string) { show(ctx, bridge.SignInPage{Address: address}) },
+		ShowCode: func(ctx context.Context, code signin.DeviceCode) error {
+			show(ctx, bridge.SignInPage{
+				Address: cmp.Or(code.Complete, code.Page), Code: code.Code, Authority: code.Authority,
+				Warning: code.Warning(visible.Name(s.Name)),
+			})
+			return nil
+		},
+	}
+	if browserCommand(t.env) == nil {
+		login.Device = signin.WhereOffered
+	}
+	g, err := login.Run(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)), nil
+}
+
+// nobodySignsIn refuses to wait for an answer that nobody could give.
+func nobodySignsIn(server string) error {
+	login := "codemode auth login " + hint.Word(server)
+	return &exitError{exitRefused, hint.New(
+		fmt.Sprintf("nobody can sign in to %q: no browser could be opened, and there is no terminal to paste its answer at",
+			server),
+		"by a code that is typed on any device: "+login+" --device",
+		"without a user: "+login+" --client-credentials --client-id ID --client-secret-from VARIABLE",
+		"or start it at a terminal; --no-browser waits for a browser of this machine that you open yourself",
+	)}
+}
+
+// showBrowserWait says what is waited for, and how long.
+func showBrowserWait(ctx context.Context, ui *ui, opened bool) {
+	waiting := "waiting for the browser"
+	if !opened {
+		waiting = "waiting for a browser of this machine to come back from there"
+	}
+	if ends, ok := ctx.Deadline(); ok {
+		waiting += ", for " + time.Until(ends).Round(time.Second).String() + " at most"
+	}
+	ui.note("auth", waiting)
 }
 
 // registration is codemode as its user has registered it at an authorization server: by flags, else by the entry; empty
@@ -291,22 +353,22 @@ type signInRow struct {
 
 func authStatusCommand(env Env, ui *ui) *cli.Command {
 	return &cli.Command{
-		Name:     "status",
-		Usage:    "show where you are signed in",
-		Flags:    append([]cli.Flag{jsonFlag()}, discoveryFlags()...),
-		Metadata: examples(`codemode auth status`, `codemode auth status --json`),
+		Name:      "status",
+		Usage:     "show where you are signed in",
+		ArgsUsage: "[SERVER]",
+		Flags:     append([]cli.Flag{jsonFlag()}, discoveryFlags()...),
+		Metadata:  examples(`codemode auth status`, `codemode auth status --json`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			t, err := openTenancy(env, cmd)
+			rows, where, err := statusRows(env, cmd)
 			if err != nil {
 				return err
 			}
-			rows := t.signedIn()
 			out := newSheet(env)
 			if cmd.Bool("json") {
 				return out.json(rows)
 			}
 			if len(rows) == 0 {
-				ui.note("note", "nobody is signed in anywhere")
+				ui.note("note", "nobody is signed in "+where)
 				return nil
 			}
 			table := make([][]cell, 0, len(rows))
@@ -319,8 +381,25 @@ func authStatusCommand(env Env, ui *ui) *cli.Command {
 	}
 }
 
-// signedIn are the tenant's sign-ins, in the order of their servers' names.
-func (t *tenancy) signedIn() []signInRow {
+// statusRows are the sign-ins that are asked for, of one server or of all, and where those are.
+func statusRows(env Env, cmd *cli.Command) (rows []signInRow, where string, err error) {
+	if !cmd.Args().Present() {
+		t, err := openTenancy(env, cmd)
+		if err != nil {
+			return nil, "", err
+		}
+		return t.signInRows(), "anywhere", nil
+	}
+	t, s, err := openSignIn(env, cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	others := func(r signInRow) bool { return r.Server != s.Name }
+	return slices.DeleteFunc(t.signInRows(), others), "at " + quote(s.Name), nil
+}
+
+// signInRows are the tenant's sign-ins, in the order of their servers' names.
+func (t *tenancy) signInRows() []signInRow {
 	named := map[string]string{}
 	for _, s := range t.usable {
 		if s, err := t.expand(s, func(string, string) {}); err == nil && s.URL != "" {

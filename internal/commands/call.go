@@ -3,16 +3,16 @@ package commands
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
-	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 
 	"github.com/urfave/cli/v3"
 )
@@ -25,7 +25,7 @@ func callCommand(env Env, ui *ui) *cli.Command {
 		Description: "An argument is KEY=TEXT, KEY:=JSON or KEY=@FILE; @FILE alone, or - for stdin,\n" +
 			"is all of them as a JSON object. A text is printed as it is, all else as JSON.\n" +
 			"Policy and audit log are those of code. It ends with 1 when the tool fails, 124\n" +
-			"at the deadline, 125 where there is nothing to call, as of an unknown server.",
+			"at the deadline, 125 where there is nothing to call: an unknown server or tool.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print a text as JSON, too", Local: true},
 		}, append(settingFlags("timeout", "servers-file", "tenant", "runtime"), configFlag())...),
@@ -61,8 +61,16 @@ type argument struct {
 // callCode makes the call, as code would. What stands in it is JSON within a literal that JSON and Python share.
 const callCode = `import json, re, sys
 given = json.loads(%s)
+def end(error):
+    text = re.sub(r"\x60await mcp_(\w+\.\w+)\(…\)\x60", r'"\1"', str(error))  # as call takes it
+    lines = ["".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in text.split("\n")]
+    print("codemode: error:", "\n  ".join(lines), file=sys.stderr)  # which are a server's: none looks like codemode's
 try:
     doc = await runtime.query_tool_docs(given["server"], given["tool"], "full")
+except runtime.MCPError as error:
+    end(error)
+    sys.exit(125)
+try:
     properties = doc.inputSchema.get("properties") or {}
     arguments = {}
     for argument in given["arguments"]:
@@ -78,8 +86,8 @@ try:
         arguments[key] = value
     result = await runtime.call_tool(given["server"], doc.tool, arguments)
 except (runtime.MCPError, TypeError, ValueError) as error:
-    text = re.sub(r"\x60await mcp_(\w+\.\w+)\(…\)\x60", r'"\1"', str(error))  # as call takes it
-    sys.exit(f"codemode: error: {text}")
+    end(error)
+    sys.exit(1)
 if isinstance(result, str) and not given["json"]:
     print(result)
 else:
@@ -195,22 +203,25 @@ func readArguments(env Env, word string) ([]argument, error) {
 	return []argument{{Key: key, JSON: json.RawMessage(value)}}, nil
 }
 
-// readInput reads a file, or stdin where it has no name.
-func readInput(env Env, name string) ([]byte, error) {
+// maxArguments is more than a call can have; a device has no end.
+const maxArguments = 64 << 20
+
+// readInput reads a file, or stdin where it has no name. Stdin may be a pipe, a file is none: nobody may write to it.
+func readInput(env Env, name string) (data []byte, err error) {
+	from, hints := quote(name), []string{"what a program writes goes in by stdin: KEY=@-, or - for all arguments"}
 	if name == "-" || name == "" {
-		return io.ReadAll(env.Stdin)
+		from, hints = "stdin", nil
+		data, err = plainfile.Bounded(env.Stdin, 0, maxArguments)
+	} else {
+		data, err = plainfile.Read(absolute(env, name), maxArguments)
 	}
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(env.Dir, path)
+	if err == nil {
+		return data, nil
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, &usageError{
-			fmt.Sprintf("reading arguments from %q: %v; nothing was called", name, fileerr.Cause(err)), nil,
-		}
+	if errors.Is(err, fs.ErrNotExist) {
+		hints = nil
 	}
-	return data, nil
+	return nil, &usageError{fmt.Sprintf("reading arguments from %s: %v; nothing was called", from, err), hints}
 }
 
 func objectArguments(word string, data []byte) (list []argument, err error) {

@@ -42,13 +42,22 @@ type keptThing struct {
 	Bytes int64  `json:"bytes"`
 	Cache bool   `json:"cache"` // it can be made again
 	About string `json:"about"`
+
+	root string // the folder of codemode's that it is in
 }
+
+// What codemode makes in its cache, and there in a tenant's folder. Whatever else lies there is not its to remove.
+var (
+	madeInCache       = []string{"python", "guest", "seccomp", "shares"}
+	madeInTenantCache = []string{"tools", "found", "packages"}
+)
 
 // aboutKept says what is in the folders of the cache and of a tenant's state.
 var aboutKept = map[string]string{
 	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox",
 	"interpreters": "what other interpreters are", "seccomp": "system call filters for engines",
 	"shares": "folders that containers were seen to read", "tools": "tool lists of servers",
+	"found": "names of servers that serve has found",
 	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs",
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
 	"artifacts":      "files that code has left",
@@ -60,19 +69,21 @@ var aboutKept = map[string]string{
 
 // kept is what there is, the cache first. Locks keep nothing, and one that is removed while it is held is none.
 func kept(paths config.Paths) (list []keptThing) {
-	add := func(name, path string, cache bool) {
+	add := func(name, path, root string) {
 		if size, err := sizeOf(path); err == nil {
-			list = append(list, keptThing{name, path, size, cache, aboutKept[filepath.Base(name)]})
+			list = append(list, keptThing{name, path, size, root == paths.Cache, aboutKept[filepath.Base(name)], root})
 		}
 	}
 	for _, path := range inside(paths.Cache) {
-		if filepath.Base(path) != "tenants" {
-			add(filepath.Base(path), path, true)
+		if slices.Contains(madeInCache, filepath.Base(path)) {
+			add(filepath.Base(path), path, paths.Cache)
 		}
 	}
 	for _, tenant := range tenantFolders(join(paths.Cache, "tenants")) {
 		for _, path := range inside(tenant) {
-			add(tenantName(tenant)+filepath.Base(path), path, true)
+			if slices.Contains(madeInTenantCache, filepath.Base(path)) {
+				add(tenantName(tenant)+filepath.Base(path), path, paths.Cache)
+			}
 		}
 	}
 	for _, tenant := range tenantFolders(paths.State) {
@@ -84,7 +95,7 @@ func kept(paths config.Paths) (list []keptThing) {
 			if name == "tools" {
 				name = "saved-tools"
 			}
-			add(tenantName(tenant)+name, path, false)
+			add(tenantName(tenant)+name, path, paths.State)
 		}
 	}
 	return list
@@ -117,6 +128,34 @@ func tenantFolders(dir string) []string {
 		info, err := os.Lstat(path)
 		return err != nil || !info.IsDir()
 	})
+}
+
+// leadsTo is where a link leads; empty of what is none.
+func leadsTo(path string) string {
+	if info, err := os.Lstat(path); err != nil || info.IsDir() {
+		return ""
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return to
+}
+
+// linkedError is a folder of codemode's that is a link. It is used, but in what it leads to nothing is removed: a name
+// there is no proof that codemode has made it.
+type linkedError struct{ link, to string }
+
+func (e *linkedError) Error() string {
+	return fmt.Sprintf("%q is a link to %q, in which codemode removes nothing; nothing was removed", e.link, e.to)
+}
+
+// Hint is how to have it elsewhere, and removed.
+func (e *linkedError) Hint() []string {
+	return []string{
+		"remove there what you do not want to keep",
+		"to have it elsewhere without a link: XDG_CACHE_HOME and XDG_STATE_HOME",
+	}
 }
 
 func sizeOf(path string) (size int64, err error) {
@@ -154,6 +193,9 @@ func runClean(env Env, ui *ui, cmd *cli.Command) error {
 	}
 	var names []string
 	for _, k := range chosen {
+		if to := leadsTo(k.root); to != "" {
+			return &linkedError{k.root, to}
+		}
 		names = append(names, k.Name)
 	}
 	question := "remove " + strings.Join(names, ", ") + "?"

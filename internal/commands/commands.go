@@ -9,6 +9,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v3"
@@ -16,42 +17,22 @@ import (
 
 // Main runs the command that env.Args name and returns the process's exit code.
 func Main(ctx context.Context, env Env) int {
+	env.ahead = startAhead(env)
+	defer env.ahead.Close()
+	collectLater(env)
 	ui := newUI(env)
 	err := table(env, ui).Run(ctx, env.Args)
 	return ui.report(err)
 }
 
-// table is every command, in the order people read them.
+// table is the commands, in the order people read them.
 func table(env Env, ui *ui) *cli.Command {
 	root := &cli.Command{
 		Name:        "codemode",
 		Usage:       "run Python in a sandbox, with your MCP servers as its functions",
 		Description: "More: codemode help COMMAND, codemode man, and docs/guide of its source.",
-		Commands: []*cli.Command{
-			execCommand(env, ui),
-			replCommand(env, ui),
-			callCommand(env, ui),
-			serveCommand(env, ui),
-			serversCommand(env, ui),
-			authCommand(env, ui),
-			secretsCommand(env, ui),
-			searchCommand(env, ui),
-			docsCommand(env, ui),
-			toolsCommand(env, ui),
-			artifactsCommand(env, ui),
-			packagesCommand(env, ui),
-			auditCommand(env, ui),
-			installCommand(env, ui),
-			uninstallCommand(env, ui),
-			imageCommand(env, ui),
-			configCommand(env, ui),
-			doctorCommand(env, ui),
-			cleanCommand(env, ui),
-			versionCommand(env, ui),
-			manCommand(env),
-			helpCommand(),
-		},
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true, Hidden: true}},
+		Commands:    meant(env, ui),
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true, Hidden: true}},
 		Metadata: examples(
 			`codemode exec -c 'print(sum(range(10)))'`,
 			`codemode install claude`,
@@ -73,16 +54,78 @@ func table(env Env, ui *ui) *cli.Command {
 		ConfigureShellCompletionCommand: describeCompletion,
 		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // Main reports
 	}
-	_ = root.Walk(func(c *cli.Command) error {
-		c.OnUsageError = flagError
-		c.DisableSliceFlagSeparator = true
-		if len(c.Commands) > 0 { // behind a word that is none of them, nothing can be meant for c
-			first := 1
-			c.StopOnNthArg = &first
-		}
-		return nil
-	})
+	_ = root.Walk(readStrictly)
 	return root
+}
+
+// meant is every command that may be meant. The two that start a run are known by their first word alone: to make all
+// the others takes 2 ms, for which somebody waits.
+func meant(env Env, ui *ui) []*cli.Command {
+	word := ""
+	if len(env.Args) > 1 {
+		word = env.Args[1]
+	}
+	switch word {
+	case "exec":
+		return []*cli.Command{execCommand(env, ui)}
+	case "serve":
+		return []*cli.Command{serveCommand(env, ui)}
+	}
+	return []*cli.Command{
+		execCommand(env, ui),
+		replCommand(env, ui),
+		callCommand(env, ui),
+		serveCommand(env, ui),
+		serversCommand(env, ui),
+		authCommand(env, ui),
+		secretsCommand(env, ui),
+		searchCommand(env, ui),
+		docsCommand(env, ui),
+		toolsCommand(env, ui),
+		artifactsCommand(env, ui),
+		packagesCommand(env, ui),
+		auditCommand(env, ui),
+		installCommand(env, ui),
+		uninstallCommand(env, ui),
+		imageCommand(env, ui),
+		configCommand(env, ui),
+		doctorCommand(env, ui),
+		cleanCommand(env, ui),
+		versionCommand(env, ui),
+		manCommand(env),
+		helpCommand(),
+	}
+}
+
+// readStrictly sets how a command reads its words, for which the library has no setting of all commands.
+func readStrictly(c *cli.Command) error {
+	c.OnUsageError = flagError
+	c.DisableSliceFlagSeparator = true
+	if len(c.Commands) > 0 { // after a word that is no subcommand, no flag belongs to c
+		first := 1
+		c.StopOnNthArg = &first
+	}
+	for _, sub := range c.Commands {
+		sub.Before = func(ctx context.Context, cmd *cli.Command) (context.Context, error) {
+			return ctx, flagBefore(c, cmd)
+		}
+	}
+	return nil
+}
+
+// flagBefore is a flag that stands between a command and its subcommand: the library would read it, and the subcommand
+// go by its own flag of that name, which is not set.
+func flagBefore(c, sub *cli.Command) error {
+	for _, f := range c.Flags {
+		if f.IsSet() {
+			flag, behind := "--"+f.Names()[0], sub.FullName()
+			return &usageError{
+				fmt.Sprintf("%s is a flag of %q here, and stands before %q; nothing was done", flag, c.FullName(), sub.Name),
+				[]string{"put it behind: " + behind + " " + flag},
+			}
+		}
+	}
+	return nil
 }
 
 // describeCompletion puts the library's completion command among ours.

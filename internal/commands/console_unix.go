@@ -29,7 +29,7 @@ func openConsole() (in, out *os.File, err error) {
 const (
 	answerPatience = 300 * time.Millisecond // for a terminal, which may be at the end of a long line
 	quietTime      = 50 * time.Millisecond
-	discardTime    = 5 * time.Second // for all of it: who can type that long without a pause is no person
+	discardTime    = 5 * time.Second // for all of it: a person who types pauses sooner
 )
 
 // discardTyped forgets what was typed before, by a person or by the terminal itself: programs can have it type its
@@ -83,7 +83,11 @@ func (r untilDone) Read(p []byte) (int, error) {
 			return 0, context.Cause(r.ctx)
 		}
 	}
-	return r.in.Read(p)
+	n, err := r.in.Read(p)
+	if r.ctx.Err() != nil { // what is typed later is no answer
+		return 0, context.Cause(r.ctx)
+	}
+	return n, err
 }
 
 // typedLine waits for a line. Its end without one is io.EOF.

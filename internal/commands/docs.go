@@ -56,13 +56,21 @@ const exitCodeDocs = `
 | every | 2 | the command line cannot be meant; nothing was done |
 | exec | 0 … 255 | what the program ended with: 1 for an uncaught exception, n for ` + "`sys.exit(n)`" + `, 128+n for signal n |
 | exec | 124 | the deadline |
-| exec | 125 | codemode could not run the program: no sandbox, bad settings, unknown server |
+| exec, call | 125 | codemode could not run the program: no sandbox, bad settings, an unknown server, tenant or tool |
 | exec | 130, 131, 143 | codemode was interrupted, or told to end |
 | install, uninstall | 3 | some of the files were written, others not |
 | install, uninstall | 4 | no file was written: each was refused |
 | doctor | 0 | nothing failed; there may be warnings |
 | doctor | 1 | a check failed |
 | serve | 0 | the client went away, or codemode was told to end |
+
+What is not there has a code by what it is:
+
+| unknown | code |
+|---|---|
+| command, flag, AI client, shell, and the file of a program, which python3 ends so for, too | 2 |
+| server, tool of a server, tenant, package that was added, saved tool, artifact, secret | 1; of exec and call 125 |
+| server, tool or run in the patterns of audit, which may be gone | 0, and a note |
 `
 
 func settingDocs() string {

@@ -283,8 +283,8 @@ func (p *patient) repairs() []doctor.Check {
 	return doctor.Repairs(p.kept(), p.python(p.ui))
 }
 
-// askPulls asks about each image that is missing from a runtime that nothing takes the place of, unless yes was said
-// before. Without a terminal nobody else can say it.
+// askPulls asks about each image that is missing from a runtime that has no substitute, unless --yes answers it. Where
+// there is no terminal, no image is fetched without --yes.
 func (p *patient) askPulls(ctx context.Context, yes bool) (checks []doctor.Check) {
 	if !yes && (!p.ui.live || !isTerminal(p.env.Stdin)) {
 		return nil

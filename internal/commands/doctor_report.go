@@ -34,6 +34,9 @@ func newReport(env Env, cmd *cli.Command) (report, error) {
 	if _, err := os.Lstat(r.file); err == nil {
 		return r, fmt.Errorf("writing the report %q: %w", r.file, &isThereError{otherReport})
 	}
+	if dir := filepath.Dir(r.file); !isFolder(dir) {
+		return r, fmt.Errorf("writing the report %q: there is no folder %q; nothing was examined", r.file, dir)
+	}
 	return r, nil
 }
 
@@ -54,12 +57,19 @@ func (r report) write(ui *ui, p *patient, found []doctor.Finding) error {
 
 // report is the whole text, redacted last so that nothing gets by.
 func (p *patient) report(found []doctor.Finding) string {
+	return reported(readVersion(), p.redactor(), p.findings(found))
+}
+
+// reported is a text without what others are not to see, below the line that says which codemode that is. A revision
+// looks like a key, and is none.
+func reported(v version, r *doctor.Redactor, text string) string {
+	which := strings.TrimSpace(v.Version + " " + v.Revision)
+	return fmt.Sprintf("codemode %s, %s, %s\n%s", which, v.Go, v.Platform, r.Text(text))
+}
+
+func (p *patient) findings(found []doctor.Finding) string {
 	var b strings.Builder
-	v := readVersion()
-	fmt.Fprintf(
-		&b, "codemode %s, %s, %s\n%s\n", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.Platform, systemName(),
-	)
-	b.WriteString("\nchecks\n\n")
+	fmt.Fprintf(&b, "%s\n\nchecks\n\n", systemName())
 	for _, f := range found {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Verdict, oneLine(strings.TrimSpace(f.Check+" "+f.Subject)+": "+f.Summary))
 		for _, d := range f.Details {
@@ -80,7 +90,7 @@ func (p *patient) report(found []doctor.Finding) string {
 			programName(e.Server),
 		)
 	}
-	return p.redactor().Text(b.String())
+	return b.String()
 }
 
 // from is a layer and what of it.

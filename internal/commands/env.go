@@ -3,6 +3,8 @@ package commands
 import (
 	"io"
 	"os"
+
+	"codemode/internal/sandbox"
 )
 
 // Env is the process's edges. No other package touches them.
@@ -15,6 +17,8 @@ type Env struct {
 	Environ []string // NAME=VALUE
 	Dir     string   // where the program was started
 	Self    string   // the program's own file: an entry that starts it is no server. Empty is unknown
+
+	ahead *sandbox.Ahead // of the guest that a command will start; nil is none
 }
 
 // ProcessEnv is the environment of this process.

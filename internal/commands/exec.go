@@ -13,7 +13,6 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
-	"codemode/internal/inquiry"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/telemetry"
 
@@ -88,40 +87,40 @@ func runInteractive(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *p
 	return runREPL(ctx, env, ui, cmd, p)
 }
 
-// openExec opens the tenancy that a program runs in, with what it is given and the packages that it needs.
-func openExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) (*tenancy, error) {
-	t, err := openTenancy(env, cmd)
+// openExec opens the tenancy that a program runs in, with what it is given and the packages that it needs, and returns
+// the servers that it may call; none are all.
+func openExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) (*tenancy, []string, error) {
+	t, err := openLate(env, cmd)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t.inputs = p.inputs
-	if p.servers != nil {
-		cmd = &cli.Command{}
-	}
-	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
-		return nil, err
-	}
-	ui.warnAll(t.ownProblems())
-	t.unseen = ui.warnAll
-	return t, nil
-}
-
-// runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
-func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
-	t, err := openExec(ctx, env, ui, cmd, p)
-	if err != nil {
-		return &exitError{exitNotRun, err}
-	}
 	servers := cmd.StringSlice("server")
 	if p.servers != nil {
 		cmd, servers = &cli.Command{}, p.servers
 	}
+	if err := t.provide(ctx, ui, cmd, p.with); err != nil {
+		return nil, nil, err
+	}
+	ui.warnAll(t.ownProblems())
+	t.unseen = ui.warnAll
 	if err := t.askable(servers); err != nil && !cmd.Bool("json") { // there, the outcome says it
+		return nil, nil, err
+	}
+	return t, servers, nil
+}
+
+// runExec runs a program and ends as it does. Errors before that are codemode's own: 125.
+func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program) error {
+	t, servers, err := openExec(ctx, env, ui, cmd, p)
+	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
-	s := newScreen(env.Stdout, env.Stderr)
-	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
-	ui.out = env.Stderr
+	if p.servers != nil {
+		cmd = &cli.Command{}
+	}
+	s := ui.shareScreen(&env)
+	defer ui.legible()
 	pictures, err := t.openImages(env, ui, cmd)
 	if err != nil {
 		return &exitError{exitNotRun, err}
@@ -135,38 +134,32 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer ignoreBrokenPipe()()
-	// The first Ctrl-C interrupts the program, which may clean up; the second ends it.
-	defer watchSignals(func(s *signalled) { cancel(s) }, func() { _ = b.Close() })()
+	ending := &interruption{ui: ui, bridge: b, grace: t.config.Run.Grace}
+	defer ending.watch(cancel)()
 
 	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel}
 	req := execRequest(env, ui, t, p, show)
+	if cmd.Bool("json") { // which is all that is printed
+		req.Output = nil
+	}
 	if terminal := openTerminal(env, s); terminal != nil {
 		defer terminal.close()
-		req.StdinLock = &terminal.typing
-		req.Ask = terminal.ask
-		req.Respond, req.Can = inquiry.Person(terminal.fill).Respond, inquiry.PersonCan()
+		req.StdinLock = terminal
+		terminal.answers(&req)
 	}
 	if len(servers) > 0 {
 		req.Servers = servers
 	}
-	if cmd.Bool("json") {
-		req.Output = nil
+	saved, err := t.saveOut(ui, pictures, &req)
+	if err != nil {
+		return &exitError{exitNotRun, err}
 	}
-	saved := &outFolder{}
-	if pictures.named {
-		saved, err = openOut(pictures.dir, t.config.Disk.MaxSize, ui)
-		if err != nil {
-			return &exitError{exitNotRun, err}
-		}
-		defer saved.close()
-		req.OutFiles, t.inputs.out = saved.take, true
-	}
+	defer saved.close()
 	out := b.Run(ctx, req)
-	if out.Err != nil {
-		out.ExitCode = exitNotRun // whatever kept it from running, this is how exec ends
-	}
+	ending.stopped()
+	p.amend(env, &out)
 	if cmd.Bool("json") {
-		show.print("stdout", append(out.JSON(), '\n'))
+		show.outcome(out)
 	}
 	err = finish(ui, cmd, out, context.Cause(ctx))
 	if err == nil && saved.lost {
@@ -176,6 +169,14 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		ui.warn(closing.Error())
 	}
 	return err
+}
+
+// outcome prints an outcome as JSON, with the exit code of exec.
+func (p *printer) outcome(out bridge.Outcome) {
+	if out.Err != nil {
+		out.ExitCode = exitNotRun // whatever kept it from running, this is how exec ends
+	}
+	p.print("stdout", append(out.JSON(), '\n'))
 }
 
 // execRequest is what a program asks of its bridge, but for what depends on the terminal.

@@ -49,8 +49,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// isFlagError is about a flag whose value cannot be used, which makes the command line one that cannot be
-// meant.
+// isFlagError reports whether a flag has a value that cannot be used, which is a usage error.
 func isFlagError(err error) bool {
 	var value *config.ValueError
 	return errors.As(err, &value) && value.Flag

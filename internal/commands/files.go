@@ -11,10 +11,12 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
 
+	"codemode/internal/visible"
 	"github.com/urfave/cli/v3"
 )
 
@@ -47,15 +49,18 @@ type inputs struct {
 // addModules adds the folder with the modules beside a program: a script's own, else where codemode was started, as
 // python3 has it.
 func (h *inputs) addModules(env Env, script string) {
-	dir := env.Dir
-	if filepath.IsAbs(script) {
-		dir = filepath.Dir(script)
-	} else if script != "" {
-		dir = filepath.Dir(filepath.Join(env.Dir, script))
-	}
+	dir := modulesDir(env, script)
 	w := mount.Request{Path: filepath.Clean(dir), Name: strings.ToValidUTF8(filepath.Base(dir), "_")}
 	h.files = append(h.files, w)
 	h.modules = path.Join(sandbox.WorkDir, w.Name)
+}
+
+// modulesDir is where python3 looks for modules first: beside the script, or where its user is.
+func modulesDir(env Env, script string) string {
+	if script == "" {
+		return env.Dir
+	}
+	return filepath.Dir(absolute(env, script))
 }
 
 // readInputs reads inputFlags.
@@ -83,7 +88,7 @@ func readInputs(env Env, cmd *cli.Command) (h inputs, err error) {
 // variablePattern is what a variable may be called that code gets.
 var variablePattern = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variableValue is the value of a variable that code is to get. A value on a command line could be seen by every user.
+// variableValue is the value of a variable of --env, from the environment: a command line is visible to every user.
 func variableValue(env Env, name string) (string, error) {
 	if name, _, ok := strings.Cut(name, "="); ok {
 		name = cut(name, maxName)
@@ -112,17 +117,19 @@ func isReserved(name string) bool {
 }
 
 // mounts are what code is shown of the user's files: what the settings say, and what the command gives. It is asked
-// for each sandbox, since folders come and go; what of them code does not see is told once, if to anybody.
+// for each sandbox, since folders come and go; what of them code does not see, or sees for want of a bound, is told
+// when it is new, if to anybody.
 func (t *tenancy) mounts() ([]sandbox.Mount, error) {
 	list, refused, err := t.shown()
 	if err == nil && t.unseen != nil {
-		t.told.Do(func() {
-			problems := t.secretsIn(list)
-			if refused != nil {
-				problems = append(problems, refused)
-			}
-			t.unseen(problems)
-		})
+		problems := t.secretsIn(list)
+		if refused != nil {
+			problems = append(problems, refused)
+		}
+		t.unseen(slices.DeleteFunc(problems, func(err error) bool {
+			_, told := t.told.LoadOrStore(err.Error(), true)
+			return told
+		}))
 	}
 	return list, err
 }
@@ -214,7 +221,8 @@ func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string)
 		}
 		m := list[len(list)-1]
 		requests, mounts = append(requests, w), append(mounts, m)
-		note := fmt.Sprintf("the client's folder %s is %s, to be read", quote(w.Name), sandbox.WorkDir+"/"+w.Name)
+		inside := visible.Name(sandbox.WorkDir + "/" + w.Name)
+		note := fmt.Sprintf("the client's folder %s is %s, to be read", quote(w.Name), inside)
 		if n := len(m.Covered); n > 0 {
 			note += fmt.Sprintf(", without %d that .gitignore names or that look like secrets", n)
 		}
@@ -224,11 +232,36 @@ func (t *tenancy) roots(paths []string) (mounts []sandbox.Mount, notes []string)
 }
 
 func (t *tenancy) choose(requests []mount.Request) ([]sandbox.Mount, error) {
+	if len(requests) == 0 {
+		return nil, nil
+	}
 	rules := t.mountRules()
 	if slices.ContainsFunc(requests, func(w mount.Request) bool { return w.Write }) {
 		rules.Starts = t.starts()
 	}
-	return rules.Choose(requests)
+	mounts, err := rules.Choose(requests)
+	var refused *mount.RefusedError
+	if errors.As(err, &refused) && errors.Is(err, fs.ErrNotExist) {
+		whole := refused.Request.Path + ":" + refused.Request.Name
+		if isFolder(whole) {
+			refused.Err = &colonError{refused.Err, whole, refused.Request.Name}
+		}
+	}
+	return mounts, err
+}
+
+// colonError is a folder whose name has a colon, of which the end was taken for the name that code sees.
+type colonError struct {
+	error
+	folder, name string
+}
+
+func (e *colonError) Unwrap() error { return e.error }
+
+// Hint is how to write it.
+func (e *colonError) Hint() []string {
+	return []string{fmt.Sprintf("what follows the last colon is the name that code sees; for the folder %q, add one: %s",
+		e.folder, hint.Word(e.folder+":"+e.name))}
 }
 
 // refusedMount is why a folder of the command line will never be shown. One that is missing may come.

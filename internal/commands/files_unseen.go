@@ -31,9 +31,13 @@ func (t *tenancy) secretsIn(mounts []sandbox.Mount) (list []error) {
 				)
 				told++
 			default:
+				show := "--file "
+				if c.Dir {
+					show = "--mount "
+				}
 				list = append(list, hint.New(
 					fmt.Sprintf("code does not see %q, which looks like a secret", path),
-					"to show it: --file "+hint.Word(path),
+					"to show it: "+show+hint.Word(path),
 				))
 				told++
 			}

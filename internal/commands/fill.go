@@ -15,7 +15,7 @@ import (
 // fill puts what a server asks before the user: to open a URL, or to fill in a form, line by line. As with a call, it
 // is a word that agrees; what the server says stands behind bars, so that nothing of it passes for codemode's.
 func (t *terminal) fill(ctx context.Context, q inquiry.Prompt) (values map[string]any, yes bool, err error) {
-	err = t.put(ctx, oneLine(q.Who)+"\n"+t.barred(q.Text), func(word string) error {
+	err = t.put(ctx, oneLine(q.Who)+"\n"+t.barred(q.Text), func(ctx context.Context, word string) error {
 		if yes, err = t.agree(ctx, q, word); yes && err == nil {
 			values, err = t.fields(ctx, q.Fields)
 		}
@@ -61,7 +61,7 @@ func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bo
 	}
 	t.say(fmt.Sprintf("codemode: answer the server?\nType %s to %s, or no: ", word, what))
 	for range maxWrong {
-		switch typed, err := typedLine(ctx, t.in); {
+		switch typed, err := t.typedLine(ctx); {
 		case err != nil:
 			return false, err
 		case typed == word:
@@ -87,7 +87,7 @@ func (t *terminal) fields(ctx context.Context, list []inquiry.Field) (map[string
 		fmt.Fprintf(t.out, "%s%s (%s): ", about, oneLine(f.Name), oneLine(f.Takes))
 		wrong := 0
 		for {
-			typed, err := typedLine(ctx, t.in)
+			typed, err := t.typedLine(ctx)
 			if err != nil {
 				return nil, err
 			}

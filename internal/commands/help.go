@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// The library prints help through this variable, whoever asks for it: --help, -h, a command without action.
+// The library prints help through this variable in every case: --help, -h, a command without action.
 func init() {
 	cli.HelpPrinter = func(w io.Writer, _ string, data any) {
 		if cmd, ok := data.(*cli.Command); ok {
@@ -53,8 +53,11 @@ func usageLine(cmd *cli.Command) string {
 	if len(flagLines(cmd)) > 0 {
 		parts = append(parts, "[FLAG...]")
 	}
-	if len(listed(cmd)) > 0 {
-		parts = append(parts, "COMMAND [ARG...]")
+	if len(listed(cmd)) > 0 { // whose flags stand behind it
+		if len(parts) > 1 {
+			parts = append(parts, "|")
+		}
+		parts = append(parts, "COMMAND [FLAG...] [ARG...]")
 	}
 	if cmd.ArgsUsage != "" {
 		parts = append(parts, cmd.ArgsUsage)
@@ -71,7 +74,7 @@ func listed(cmd *cli.Command) (list []*cli.Command) {
 	return list
 }
 
-// flagLines describes every flag but --help, which whoever reads this has found. The name of a flag's
+// flagLines describes every flag but --help, which the reader has found. The name of a flag's
 // value is in backquotes in its usage.
 func flagLines(cmd *cli.Command) (lines []string) {
 	var settings []string

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"codemode/internal/bridge"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 
@@ -48,6 +49,20 @@ func imageCommand(env Env, ui *ui) *cli.Command {
 					return pullImage(ctx, env, ui, cmd)
 				},
 			},
+			{
+				Name:  "warm-pool",
+				Usage: "print a warm pool of pods for agent-sandbox",
+				Description: "The pool's pods have the image and limits of the settings, and wait for guests\n" +
+					"of this codemode. They are taken where sandbox.kubernetes.warm_pool names it.",
+				Flags:    append(settingFlags("tenant"), configFlag()),
+				Metadata: examples(`codemode image warm-pool | kubectl apply --filename -`),
+				Action: func(_ context.Context, cmd *cli.Command) error {
+					if err := noArguments(cmd); err != nil {
+						return err
+					}
+					return printWarmPool(env, ui, cmd)
+				},
+			},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
@@ -56,6 +71,20 @@ func imageCommand(env Env, ui *ui) *cli.Command {
 			return showImage(ctx, env, ui, cmd)
 		},
 	}
+}
+
+func printWarmPool(env Env, ui *ui, cmd *cli.Command) error {
+	t, err := openTenancy(env, cmd)
+	if err != nil {
+		return err
+	}
+	rt := t.engine(container.Kubernetes, ui, slog.New(slog.DiscardHandler))
+	text, err := rt.WarmPool(bridge.Policy(t.config.Sandbox))
+	if err != nil {
+		return err
+	}
+	_, err = env.Stdout.Write(text)
+	return err
 }
 
 // imageState is what one engine has.

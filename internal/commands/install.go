@@ -279,7 +279,7 @@ func (s *installation) ask(ctx context.Context) error {
 	return s.installInto(ctx, s.clients)
 }
 
-// interactive says whether there is somebody to ask.
+// interactive says whether there is a terminal to ask at.
 func (s *installation) interactive() bool {
 	return isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr) && !s.cmd.Bool("json")
 }
@@ -329,7 +329,9 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	}
 	s.in.Replace = s.replacer()
 	if s.cmd.Bool("adopt") {
-		s.in.Adopt = &install.Adopter{Dir: s.tenancy.config.Servers.Dir, Own: s.own, Choose: s.chooser()}
+		s.in.Adopt = &install.Adopter{
+			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved, Choose: s.chooser(),
+		}
 	} else {
 		s.ui.working("changing clients' files")
 		defer s.ui.done()
@@ -418,6 +420,7 @@ func (s *installation) print() error {
 		s.clients = installable()[:1]
 		s.clients[0] = clientcfg.Client{ID: "any", Title: "a client that is not known", Key: []string{"mcpServers"}}
 	}
+	s.request.Force = true // nothing is written that would not be seen first
 	if err := s.executable(); err != nil {
 		return err
 	}
@@ -437,7 +440,7 @@ func (s *installation) print() error {
 		b.WriteString(s.in.Snippet(req, path))
 		if link := s.in.Link(req); link != "" {
 			s.ui.note(c.ID, "or open this link, and the client asks you")
-			b.WriteString(link + "\n")
+			s.ui.raw(link + "\n")
 		}
 	}
 	return newSheet(s.env).text(b.String())

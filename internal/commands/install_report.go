@@ -233,9 +233,11 @@ func (s *installation) remedy(r install.Result) []string {
 			"in its place, with its MCP_BRIDGE_ variables: " + again + " --yes", "beside it: " + again + " --force",
 		}
 	case errors.As(r.Err, &foreign):
-		return []string{
-			"under another name: " + again + " --name codemode-local", "in its place: " + again + " --force",
+		place := "in its place: "
+		if foreign.Command != nil {
+			place = "in its place, whole, with no argument or variable of its: "
 		}
+		return []string{"under another name: " + again + " --name codemode-local", place + again + " --force"}
 	case errors.Is(r.Err, install.ErrNotFound):
 		return []string{"to write its file all the same: " + again + " --force"}
 	case errors.Is(r.Err, install.ErrReverted):

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"codemode/internal/bridge"
 	"codemode/internal/catalog"
@@ -21,8 +17,10 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/keyring"
+	"codemode/internal/plainfile"
 	"codemode/internal/quota"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
 	"codemode/internal/secrets"
 	"codemode/internal/servers"
 	"codemode/internal/signin"
@@ -41,16 +39,19 @@ type tenancy struct {
 	file      string // config.toml
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
+	judging   func()               // finds what clients have, once; nil where nobody looks
 	telemetry *telemetry.Telemetry // nil is none
 	adder     *adder               // of its bridge
 	inputs    inputs               // to code, by this command
 	unseen    func([]error)        // is told what code does not see of its folders; nil is nobody
-	told      sync.Once            // of unseen
+	told      sync.Map             // what unseen was, by its text
 	looked    sync.Once            // for what is unshown
 	unshown   []error              // what sessions will lack of the user's files
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
+	needs     bool                 // the program asks for packages, and is not run without
 
 	allProjects bool              // what Claude Code has for other projects is found, too
+	basis       basis             // of found
 	usable      []config.Server   // those code can be given, by the tenant's choice too
 	ready       []string          // of usable, the names of those that lack nothing
 	aliases     map[string]string // of usable
@@ -59,6 +60,28 @@ type tenancy struct {
 
 // openTenancy loads the settings and looks for servers. Nothing is started.
 func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
+	t, err := openLate(env, cmd)
+	if err != nil {
+		return nil, err
+	}
+	t.judge()
+	return t, nil
+}
+
+// openLate is openTenancy that has looked at what is codemode's own alone: judge looks at the rest.
+func openLate(env Env, cmd *cli.Command) (*tenancy, error) {
+	t, err := openSettings(env, cmd)
+	if err == nil {
+		err = t.findOwn()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// openSettings is openTenancy without servers.
+func openSettings(env Env, cmd *cli.Command) (*tenancy, error) {
 	c, err := load(env, cmd)
 	if err != nil {
 		return nil, err
@@ -75,63 +98,7 @@ func openTenancy(env Env, cmd *cli.Command) (*tenancy, error) {
 	if w, ok := t.projectRequest(); ok {
 		t.config.Files.Own = &config.Mount{Folder: w.Path, Name: w.Name}
 	}
-	t.discover()
-	for _, name := range cmd.StringSlice("servers-file") { // one named on this command line must be there
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(env.Dir, name)
-		}
-		for _, p := range t.found.Problems {
-			if p.File == name && errors.Is(p.Err, fs.ErrNotExist) {
-				return nil, p
-			}
-		}
-	}
 	return t, nil
-}
-
-func (t *tenancy) machine() clientcfg.Env {
-	home, _ := t.home()
-	return clientcfg.Env{
-		OS: runtime.GOOS, Home: home, WorkDir: t.env.Dir, Lookup: t.env.Lookup, Secrets: t.secretStore().File,
-		AllProjects: t.allProjects,
-	}
-}
-
-// discover looks for servers, again when it has before.
-func (t *tenancy) discover() {
-	t.found = clientcfg.Discover(clientcfg.Options{
-		Env:       t.machine(),
-		Servers:   t.config.Servers,
-		Sources:   t.config.Discovery.Sources,
-		Approvals: t.approvals,
-		Self:      clientcfg.Self{Executable: t.env.Self},
-		Secret:    t.hasSecret,
-		Program:   func(s config.Server) error { return upstream.Missing(s, t.env.Lookup) },
-		SignedOut: func(s config.Server) bool { return t.signIns(s).Wanted(s.URL) },
-	})
-	t.usable = slices.DeleteFunc(slices.Clone(t.found.Servers), func(s config.Server) bool {
-		return s.Disabled || !t.config.Servers.Selects(s.Name)
-	})
-	for i := range t.usable {
-		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], t.machine())
-		t.usable[i].Line = 0 // an entry that has only moved is what it was
-	}
-	t.aliases = servers.Aliases(t.usable)
-	t.ready = nil
-	for _, e := range t.found.Entries {
-		if e.Status == clientcfg.Ready && slices.Contains(names(t.usable), e.Server.Name) {
-			t.ready = append(t.ready, e.Server.Name)
-		}
-	}
-}
-
-// given are the servers that code is given: those that lack a variable or their program would only fail, with each
-// call.
-func (t *tenancy) given() []config.Server {
-	lacking := slices.Concat(t.lacking(clientcfg.NeedsInput), t.lacking(clientcfg.NeedsProgram))
-	return slices.DeleteFunc(
-		slices.Clone(t.usable), func(s config.Server) bool { return slices.Contains(lacking, s.Name) },
-	)
 }
 
 func (t *tenancy) home() (string, bool) {
@@ -140,6 +107,17 @@ func (t *tenancy) home() (string, bool) {
 		name = "USERPROFILE"
 	}
 	return t.env.Lookup(name)
+}
+
+// setOf is a set of all those names.
+func setOf(lists ...[]string) map[string]bool {
+	set := map[string]bool{}
+	for _, list := range lists {
+		for _, name := range list {
+			set[name] = true
+		}
+	}
+	return set
 }
 
 func names(servers []config.Server) []string {
@@ -180,57 +158,34 @@ func (t *tenancy) resolver(resolved func(variable, value string)) clientcfg.Reso
 // maxReference bounds a file that an entry refers to.
 const maxReference = 64 << 10
 
-// readReference reads a file that an entry refers to; one of a project's entry is opened within the project. A pipe in
-// its place must not make it wait.
+// readReference reads a file that an entry refers to; one of a project's entry within the project.
 func readReference(within, path string) ([]byte, error) {
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK
-	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0) }
 	if within != "" {
-		root, err := os.OpenRoot(within)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		name, err := filepath.Rel(within, path)
-		if err != nil {
-			return nil, err
-		}
-		open = func() (*os.File, error) { return root.OpenFile(name, flags, 0) }
+		return plainfile.ReadWithin(within, path, maxReference)
 	}
-	f, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxReference {
-		return nil, fmt.Errorf("it is no file of at most %d bytes", maxReference)
-	}
-	return io.ReadAll(io.LimitReader(f, maxReference))
+	return plainfile.Read(path, maxReference)
 }
 
-// bridgeOptions are those of every bridge of the tenant. The runtime is the caller's to choose.
+// bridgeOptions are those of every bridge of the tenant, of all servers that could be used. The runtime is the caller's
+// to choose.
 func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 	return bridge.Options{
 		Config:       t.config,
-		Servers:      t.usable,
-		Unusable:     t.unusable(),
+		Servers:      func() *servers.Set { return servers.NewSet(t.usable, t.unusable()) },
 		Log:          log,
 		Version:      readVersion().Version,
 		Lookup:       t.env.Lookup,
 		Expand:       t.expand,
 		Token:        t.token,
-		SignIn:       t.whoIsSignedIn,
+		SignedInAs:   t.whoIsSignedIn,
 		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
+		SignIn:       t.signInForRun,
 		Secrets:      t.secrets,
 		Mounts:       t.mounts,
 		Roots:        t.shownRoots(),
 		Env:          t.inputs.env,
 		Telemetry:    t.telemetry,
-		Protected:    t.protected(),
+		Protected:    t.protected,
 		Homes:        t.homes(),
 		CatalogDir:   t.listsDir(),
 		AuditDir:     t.auditDir(),
@@ -238,7 +193,17 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		ToolsDir:     t.toolsDir(),
 		Artifacts:    t.artifacts(log),
 		Disk:         t.disk(log),
+		Pods:         t.serverPods(log),
 	}
+}
+
+// serverPods makes pods for servers, in the cluster that guests have or would have.
+func (t *tenancy) serverPods(log *slog.Logger) bridge.ServerPods {
+	command := container.Kubernetes
+	if strings.Contains(filepath.Base(t.config.Sandbox.Runtime), "kubectl") {
+		command = t.config.Sandbox.Runtime
+	}
+	return t.engine(command, nil, log) // which shows no progress: nodes fetch images themselves
 }
 
 // disk is the budget of what the tenant keeps. Where there is no folder for that, nothing is kept that outlives a
@@ -334,6 +299,7 @@ func (t *tenancy) homes() []string {
 // could change it could start anything, outside of its sandbox. Files of a project are not among it: what changes in
 // them must be approved again.
 func (t *tenancy) protected() []string {
+	t.judge()
 	c := t.config.Servers
 	list := append([]string{t.paths.Config, t.paths.Cache, t.paths.State, t.file, c.Dir}, c.Files...)
 	list = append(list, clientcfg.UserFiles(t.machine())...)
@@ -342,7 +308,7 @@ func (t *tenancy) protected() []string {
 			list = append(list, e.Server.Source)
 		}
 	}
-	return list
+	return slices.Compact(list) // entries of one file stand side by side
 }
 
 // approvalsFile is where the tenant's approvals are.
@@ -396,26 +362,9 @@ func (t *tenancy) askable(asked []string) error {
 	return nil
 }
 
-// unusable are the servers that code cannot be given, under each name that they may be asked for by. One that starts
-// codemode itself is left out: mending it is not what helps.
-func (t *tenancy) unusable() (list []servers.Unusable) {
-	given := names(t.given())
-	for _, e := range t.found.Entries {
-		if e.Status == clientcfg.SelfReference {
-			continue
-		}
-		for _, name := range []string{e.Server.Name, e.Written} {
-			known := slices.ContainsFunc(list, func(u servers.Unusable) bool { return u.Name == name })
-			if !known && !slices.Contains(given, name) {
-				list = append(list, servers.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
-			}
-		}
-	}
-	return list
-}
-
 // named finds the entries that are called so here, or are written so.
 func (t *tenancy) named(name string) ([]clientcfg.Entry, error) {
+	t.judge()
 	entries := t.found.Named(name)
 	if len(entries) == 0 {
 		var known []string

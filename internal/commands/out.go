@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"codemode/internal/artifact"
+	"codemode/internal/bridge"
 	"codemode/internal/fileerr"
 	"codemode/internal/sandbox"
 )
@@ -35,6 +36,20 @@ const (
 	maxNamed = 20
 )
 
+// saveOut has req save what its program leaves in sandbox.OutDir to the folder that the user has named. Where they have
+// named none, nothing is saved, and what is returned does nothing.
+func (t *tenancy) saveOut(ui *ui, pictures *images, req *bridge.Request) (*outFolder, error) {
+	if !pictures.named {
+		return &outFolder{}, nil
+	}
+	saved, err := openOut(pictures.dir, t.config.Disk.MaxSize, ui)
+	if err != nil {
+		return nil, err
+	}
+	req.OutFiles, t.inputs.out = saved.save, true
+	return saved, nil
+}
+
 // openOut opens a folder that is there.
 func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 	root, err := os.OpenRoot(dir)
@@ -46,8 +61,8 @@ func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 
 var errManySaved = fmt.Errorf("a program may leave %d files", maxSaved)
 
-// take saves one file. An error is one after which no other can be saved.
-func (o *outFolder) take(f sandbox.OutFile) error {
+// save saves one file. An error is one after which no other can be saved.
+func (o *outFolder) save(f sandbox.OutFile) error {
 	if o.count >= maxSaved {
 		o.lost = true
 		return errManySaved
@@ -57,7 +72,7 @@ func (o *outFolder) take(f sandbox.OutFile) error {
 		err = fmt.Errorf("those of one program may have %d bytes (disk.max_size)", o.max)
 	}
 	if err == nil {
-		name, err = o.save(f)
+		name, err = o.write(f)
 	}
 	if err != nil {
 		o.lost = o.lost || !errors.Is(f.Err, sandbox.ErrNotRegular)
@@ -73,8 +88,8 @@ func (o *outFolder) take(f sandbox.OutFile) error {
 	return nil
 }
 
-// save writes a file by the first name that is free, and returns that.
-func (o *outFolder) save(f sandbox.OutFile) (string, error) {
+// write writes a file by the first name that is free, and returns that.
+func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 	name := artifact.SafeName(f.Name)
 	if dir := path.Dir(name); dir != "." {
 		if err := o.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
@@ -103,6 +118,9 @@ func (o *outFolder) save(f sandbox.OutFile) (string, error) {
 
 // close tells of what has not been named.
 func (o *outFolder) close() {
+	if o.root == nil {
+		return
+	}
 	if n := o.count - maxNamed; n > 0 {
 		o.ui.note("file", fmt.Sprintf("and %d more in %s", n, o.dir))
 	}

@@ -111,8 +111,8 @@ func TestHints(t *testing.T) {
 		{&servers.UnknownServerError{Name: "githb", Nearest: "github"}, `did you mean "github"?`},
 		{&servers.UnknownServerError{Name: "x"}, "codemode servers"},
 		{&sandbox.GapError{Gaps: []sandbox.Gap{{Name: "memory"}, {Name: "pids"}}}, "CODEMODE_SANDBOX_ALLOW_GAPS=memory,pids"},
-		{&upstream.StartError{Server: "x", Stderr: "npm noise\nnpm error 404\n"}, "its last words: npm error 404"},
-		{&upstream.StartError{Server: "x", Step: "initialize"}, "see what is started: codemode servers show x"},
+		{&upstream.StartError{Server: "x", Stderr: "npm noise\nnpm error 404\n"}, "its last words: npm noise\nits last words: npm error 404"},
+		{&upstream.StartError{Server: "x", Step: "initialize"}, "see its entry: codemode servers show x"},
 		{
 			&upstream.StartError{Server: "x", Step: "initialize", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}},
 			"see its entry: codemode servers show x",

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"codemode/internal/fileerr"
+	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/packages"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 
@@ -67,11 +65,13 @@ func addPackagesCommand(env Env, ui *ui) *cli.Command {
 		Description: "It shows what would be added before anything is fetched. Versions may stand\n" +
 			"behind a name, as in 'pandas>=2'.",
 		Flags: packageFlags(
+			&cli.StringFlag{Name: "from", Usage: "`DIR` where they are installed, and what they need", Local: true},
 			&cli.StringFlag{Name: "requirements", Usage: "`FILE` with more names, one a line", Local: true},
 		),
 		Metadata: examples(
 			"codemode packages add pandas matplotlib", "codemode packages add --yes 'polars>=1'",
 			"codemode packages add --no-index --find-links wheels mytool",
+			"codemode packages add --from ~/venv/lib/python3.14/site-packages mytool",
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			asked, err := readRequirements(env, cmd)
@@ -91,53 +91,34 @@ func updatePackagesCommand(env Env, ui *ui) *cli.Command {
 		Flags:     packageFlags(),
 		Metadata:  examples("codemode packages update", "codemode packages update pandas --yes"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			return changePackages(ctx, env, ui, cmd, nil, cmd.Args().Slice())
+			return changePackages(ctx, env, ui, cmd, packages.Wish{}, cmd.Args().Slice())
 		},
 	}
 }
 
 // readRequirements is what packages add was given.
-func readRequirements(env Env, cmd *cli.Command) ([]string, error) {
-	asked := cmd.Args().Slice()
+func readRequirements(env Env, cmd *cli.Command) (asked packages.Wish, err error) {
+	asked.Requirements = cmd.Args().Slice()
 	if name := cmd.String("requirements"); name != "" {
-		data, err := readBounded(absolute(env, name), maxRequirements)
+		data, err := plainfile.Read(absolute(env, name), maxRequirements)
 		if err != nil {
-			return nil, &usageError{fmt.Sprintf("reading requirements %q: %v; nothing was added", name, err), nil}
+			return asked, &usageError{fmt.Sprintf("reading requirements %q: %v; nothing was added", name, err), nil}
 		}
-		lines, err := packages.ParseRequirements(string(data))
+		lines, sums, err := packages.ParseRequirements(string(data))
 		if err != nil {
-			return nil, &usageError{fmt.Sprintf("%s: %v; nothing was added", name, err), nil}
+			return asked, &usageError{fmt.Sprintf("%s: %v; nothing was added", name, err), nil}
 		}
-		asked = append(asked, lines...)
+		asked.Requirements = append(asked.Requirements, lines...)
+		asked.Sums = packages.Sums{File: name, Of: sums}
 	}
-	if len(asked) == 0 {
-		return nil, &usageError{"packages add takes names of packages", []string{"see: codemode packages add --help"}}
+	if len(asked.Requirements) == 0 {
+		return asked, &usageError{"packages add takes names of packages", []string{"see: codemode packages add --help"}}
 	}
-	return asked, checkRequirements(asked)
+	return asked, checkRequirements(asked.Requirements)
 }
 
 // maxRequirements bounds a file of requirements.
 const maxRequirements = 1 << 20
-
-// readBounded reads a regular file, and waits for no other.
-func readBounded(name string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fileerr.Cause(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, fileerr.Cause(err)
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
-	case info.Size() > limit:
-		return nil, fmt.Errorf("it has more than %d bytes", limit)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit))
-	return data, fileerr.Cause(err)
-}
 
 func checkRequirements(asked []string) error {
 	for _, r := range asked {
@@ -181,22 +162,33 @@ func (t *tenancy) pipEnv() (list []string) {
 	return list
 }
 
-// wish is what the tenant has, and what is asked for beside it. A name that is there already is asked for anew.
+// wish is what the tenant has, and what is asked for beside it. A name that is there already is resolved again.
 func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) packages.Wish {
 	had := old.Asked()
 	w := packages.Wish{Index: t.config.Packages.Index, Cooldown: t.config.Packages.Cooldown}
-	if len(had.Requirements) > 0 { // of no package, nothing is remembered
-		w.FindLinks = had.FindLinks
+	for _, dir := range had.FindLinks {
+		if old.TakesFrom(dir) { // what stays comes from there; a folder of nothing is not remembered
+			w.FindLinks = append(w.FindLinks, dir)
+		}
 	}
-	kept := len(had.Requirements) > 0 && had.Index != "" && had.Index != packages.NoIndex && !cmd.IsSet("index")
+	var names []string
+	for _, a := range asked {
+		names = append(names, packages.Named(a))
+	}
+	w.From = had.FromWithout(names)
+	if dir := cmd.String("from"); dir != "" {
+		w.From = append(w.From, packages.From{Dir: absolute(t.env, dir), Names: names})
+	}
+	// No index, too, is remembered: names that were kept from one are told to none until its user says so.
+	kept := len(had.Requirements) > 0 && had.Index != "" && !cmd.IsSet("index")
 	if kept && !packages.SameIndex(had.Index, w.Index) {
 		w.Index = had.Index
 	}
 	if cmd.Bool("no-index") {
 		w.Index = packages.NoIndex
 	}
-	for _, dir := range cmd.StringSlice("find-links") {
-		if dir = absolute(t.env, dir); !slices.Contains(w.FindLinks, dir) {
+	for _, dir := range t.findLinks(cmd) {
+		if !slices.Contains(w.FindLinks, dir) {
 			w.FindLinks = append(w.FindLinks, dir)
 		}
 	}
@@ -213,6 +205,14 @@ func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) pac
 	return w
 }
 
+// findLinks are the folders that a command names.
+func (t *tenancy) findLinks(cmd *cli.Command) (list []string) {
+	for _, dir := range cmd.StringSlice("find-links") {
+		list = append(list, absolute(t.env, dir))
+	}
+	return list
+}
+
 var errNoPackagesHere = hint.New(
 	"packages are chosen and compiled in the native runtime, which Linux alone has; nothing was added",
 	"a container's image can have them (sandbox.image)",
@@ -220,7 +220,9 @@ var errNoPackagesHere = hint.New(
 
 // changePackages is add, of what is asked, and update, of what is named. What another codemode changes meanwhile is
 // looked at again.
-func changePackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, asked, update []string) error {
+func changePackages(
+	ctx context.Context, env Env, ui *ui, cmd *cli.Command, asked packages.Wish, update []string,
+) error {
 	t, s, err := openPackageStore(env, ui, cmd)
 	if err != nil {
 		return err
@@ -251,7 +253,7 @@ func changing(ctx context.Context, ui *ui, change func(context.Context) error) e
 }
 
 func (t *tenancy) change(
-	ctx context.Context, ui *ui, cmd *cli.Command, s *packages.Store, asked, update []string,
+	ctx context.Context, ui *ui, cmd *cli.Command, s *packages.Store, asked packages.Wish, update []string,
 ) error {
 	old, err := s.Lock()
 	if err != nil {
@@ -260,16 +262,22 @@ func (t *tenancy) change(
 	if err := there(old, update); err != nil {
 		return err
 	}
-	w := t.wish(cmd, old, asked)
+	w := t.wish(cmd, old, asked.Requirements)
+	w.Sums = asked.Sums
 	if len(w.Requirements) == 0 {
 		ui.note("note", "no package was added, so there is nothing to update")
 		return nil
 	}
+	for _, dir := range w.FindLinks {
+		if !slices.Contains(t.findLinks(cmd), dir) {
+			ui.note("packages", "wheels in "+quote(dir)+" can be chosen, too: packages that were added before came from there (--find-links)")
+		}
+	}
 	keep, change := old, update
-	if asked == nil && len(update) == 0 {
+	if len(asked.Requirements) == 0 && len(update) == 0 {
 		keep = nil
 	}
-	for _, a := range asked {
+	for _, a := range asked.Requirements {
 		change = append(change, packages.Named(a))
 	}
 	lock, err := s.Resolve(ctx, w, keep, change)
@@ -287,16 +295,17 @@ func (t *tenancy) change(
 		return err
 	}
 	ui.waiting("packages", "")
-	can := count(len(lock.Packages), "package") + " can be imported by code of tenant " + quote(t.config.Tenant)
+	can := countPackages(len(lock.Packages)) + " can be imported by code of tenant " + quote(t.config.Tenant)
 	ui.note("packages", can)
 	return nil
 }
 
-func count(n int, what string) string {
+// countPackages is a number of packages, in words.
+func countPackages(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 package"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d packages", n)
 }
 
 // there refuses names of packages that the lock does not have.
@@ -320,7 +329,7 @@ func confirmPackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, old
 		return &exitError{
 			exitRefused, errors.New("there is nobody to ask, so nothing was fetched; with --yes it is done unasked"),
 		}
-	case !ui.ask(whileGoing(ctx, env.Stdin), "fetch and install "+count(len(lock.Packages), "package")+"?"):
+	case !ui.askAfresh(ctx, env, installQuestion(differences(old, lock))):
 		if ctx.Err() != nil {
 			fmt.Fprintln(ui.out)
 			return context.Cause(ctx)
@@ -366,6 +375,7 @@ func removePackagesCommand(env Env, ui *ui) *cli.Command {
 			for _, d := range differences(old, lock) {
 				ui.note("removed", d.pkg.Name+" "+d.pkg.Version)
 			}
+			ui.hints([]string{"what was fetched is kept for a while; to free its room: codemode clean packages"})
 			return nil
 		},
 	}
@@ -397,7 +407,7 @@ func verifyPackagesCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			text := count(len(lock.Packages), "package") + " as the lock says"
+			text := countPackages(len(lock.Packages)) + " as the lock says"
 			if len(damage) > 0 {
 				text += ", again"
 			}
@@ -442,9 +452,12 @@ func (t *tenancy) layer(ctx context.Context, s *packages.Store, l *packages.Lock
 	if len(l.Packages) == 0 {
 		return sandbox.Packages{}, nil
 	}
-	abi, err := s.Source.ABI(ctx)
-	if err != nil {
-		return sandbox.Packages{}, err
+	abi := l.ABI() // which Python an image has is known when a container starts; what was added says for which it is
+	if abi == "" || runtimeNames(t.config.Sandbox)[0] == config.RuntimeNative {
+		var err error
+		if abi, err = s.Source.ABI(ctx); err != nil {
+			return sandbox.Packages{}, err
+		}
 	}
 	p, there := s.Layer(l, abi)
 	if !there {

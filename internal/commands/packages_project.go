@@ -32,7 +32,13 @@ func approvePackagesCommand(env Env, ui *ui) *cli.Command {
 func (t *tenancy) approvePackages(
 	ctx context.Context, ui *ui, cmd *cli.Command, s *packages.Store, p *packages.Project,
 ) error {
-	lock, err := s.ResolveProject(ctx, p, t.wish(cmd, &packages.Lock{}, nil))
+	old, err := s.Lock()
+	if err != nil {
+		return err
+	}
+	from := t.wish(cmd, old, nil) // where the tenant's packages come from
+	w := packages.Wish{Index: from.Index, FindLinks: from.FindLinks, Cooldown: from.Cooldown}
+	lock, err := s.ResolveProject(ctx, p, w)
 	if err != nil {
 		return err
 	}
@@ -48,7 +54,7 @@ func (t *tenancy) approvePackages(
 		return err
 	}
 	ui.waiting("packages", "")
-	can := count(len(lock.Packages), "package") + " can be imported by code in this project, and none beside"
+	can := countPackages(len(lock.Packages)) + " can be imported by code in this project, and none beside"
 	ui.note("approved", can)
 	return nil
 }
@@ -68,7 +74,7 @@ func revokePackagesCommand(env Env, ui *ui) *cli.Command {
 			case err != nil:
 				return fmt.Errorf("taking back the approval of %q: %w", p.File, err)
 			case !there:
-				return fmt.Errorf("the lock of packages %q was not approved", p.File)
+				return fmt.Errorf("the lock of packages %q was not approved as it is now", p.File)
 			}
 			ui.note("revoked", "code in this project has the packages that it has elsewhere")
 			return nil
@@ -107,7 +113,7 @@ func (t *tenancy) lock(s *packages.Store) (lock *packages.Lock, ofProject bool, 
 			return lock, true, nil, err
 		}
 		unapproved = hint.New(
-			fmt.Sprintf("%q: the project asks for packages, which nobody has approved; code has the tenant's", p.File),
+			fmt.Sprintf("%q: the project asks for packages, which nobody has approved as it is now; code has the tenant's", p.File),
 			"to see and to approve them: codemode packages approve",
 		)
 	}

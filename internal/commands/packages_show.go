@@ -56,7 +56,24 @@ func (t *tenancy) showChange(ui *ui, old, lock *packages.Lock) error {
 	if total > 0 {
 		ui.note("packages", "to fetch: "+sizeText(total))
 	}
+	for _, note := range lock.Notes {
+		ui.note("packages", note)
+	}
 	return nil
+}
+
+// installQuestion is about what changes, not about what is there already.
+func installQuestion(list []difference) string {
+	n := 0
+	for _, d := range list {
+		if d.what != "remove" {
+			n++
+		}
+	}
+	if n == 0 {
+		return "remove " + countPackages(len(list)) + "?"
+	}
+	return "fetch and install " + countPackages(n) + "?"
 }
 
 // changeRows are differences as they are shown, and how many bytes are to be fetched for them.
@@ -121,9 +138,16 @@ func listPackagesCommand(env Env, ui *ui) *cli.Command {
 			if err := noArguments(cmd); err != nil {
 				return err
 			}
-			t, s, lock, err := openPackages(env, ui, cmd)
+			t, s, err := openPackageStore(env, ui, cmd)
 			if err != nil {
 				return err
+			}
+			lock, ofProject, _, err := t.lock(s)
+			if err != nil {
+				return err
+			}
+			if ofProject && !cmd.Bool("json") {
+				ui.note("packages", "this project's lock says what code here imports (.codemode/pylock.toml)")
 			}
 			rows, table := []packageRow{}, [][]cell{}
 			for _, p := range lock.Packages {

@@ -56,8 +56,8 @@ func (t *tenancy) fitsPython(ctx context.Context, ui *ui, requires string) error
 	)
 }
 
-// packages is what the tenant's code is given at a start.
-func (t *tenancy) packages(ui *ui) func(context.Context) (sandbox.Packages, error) {
+// packagesAtStart are the packages that a sandbox of the tenant is started with, as they are at that moment.
+func (t *tenancy) packagesAtStart(ui *ui) func(context.Context) (sandbox.Packages, error) {
 	return func(ctx context.Context) (sandbox.Packages, error) {
 		s, err := t.packageStore(ui)
 		if err != nil {
@@ -122,6 +122,7 @@ func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head pa
 	if len(needs) == 0 {
 		return nil
 	}
+	t.needs = true
 	s, err := t.packageStore(ui)
 	if err != nil {
 		return err
@@ -130,27 +131,27 @@ func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head pa
 	if err != nil {
 		return err
 	}
-	if has.Satisfies(needs) {
-		if _, err := t.layer(ctx, s, has); err == nil {
-			return nil // as any other code
+	program := packages.Wish{Requirements: needs, Project: has.Asked().Project}
+	made, err := s.WithLock(program)
+	if err != nil {
+		return err
+	}
+	if !has.Satisfies(needs) && len(made.Packages) > 0 {
+		if p, there := t.beside(ctx, ui, s, made, has, program); there {
+			t.layered = &p
+			return nil
 		}
 	}
-	abi, err := s.Source.ABI(ctx)
-	if err != nil {
-		return err
+	if has.Satisfies(needs) && runtimeNames(t.config.Sandbox)[0] != config.RuntimeNative {
+		return nil // whether they fit an image's Python is seen when one runs
+	}
+	if enough, err := s.Has(ctx, has, needs); err != nil || enough {
+		return err // as any other code
 	}
 	w := t.wish(cmd, has, needs)
-	made, err := s.WithLock(w)
-	if err != nil {
-		return err
-	}
-	if p, there := s.Layer(made, abi); there && len(made.Packages) > 0 {
-		t.layered = &p
-		return nil
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	p, err := t.install(ctx, ui, s, has, w, needs)
+	p, err := t.install(ctx, ui, s, has, w, program)
 	ui.waiting("packages", "")
 	if ended := interrupted(ctx); ended != nil && err != nil {
 		return ended
@@ -159,19 +160,46 @@ func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head pa
 	return err
 }
 
+// beside is the layer that was made for a program, with what the tenant has been given since, as far as that goes
+// together; false where there is none.
+func (t *tenancy) beside(
+	ctx context.Context, ui *ui, s *packages.Store, made, has *packages.Lock, program packages.Wish,
+) (sandbox.Packages, bool) {
+	abi, err := s.Source.ABI(ctx)
+	if err != nil {
+		return sandbox.Packages{}, false
+	}
+	p, there := s.Layer(made, abi)
+	joined, agree := made.Joined(has)
+	if !there || !agree || len(joined.Packages) == len(made.Packages) {
+		return p, there
+	}
+	err = s.InstallWith(ctx, joined, program)
+	ui.waiting("packages", "")
+	if err != nil { // what was agreed to is there all the same
+		ui.warn("the program has its packages without those added since: "+err.Error(), hint.Of(err)...)
+		return p, true
+	}
+	return s.Layer(joined, abi)
+}
+
 // install makes a layer of what a program needs.
 func (t *tenancy) install(
-	ctx context.Context, ui *ui, s *packages.Store, has *packages.Lock, w packages.Wish, needs []string,
+	ctx context.Context, ui *ui, s *packages.Store, has *packages.Lock, w, program packages.Wish,
 ) (sandbox.Packages, error) {
+	needs := program.Requirements
 	ask := isTerminal(t.env.Stdin) && isTerminal(t.env.Stderr)
 	if !ask {
-		add := "codemode packages add " + hint.Words(needs)
+		add := "to have it: codemode packages add " + hint.Words(needs)
 		if t.config.Tenant != config.DefaultTenant {
 			add += " --tenant " + hint.Word(t.config.Tenant)
 		}
+		if has.Asked().Project != "" {
+			add = "its lock says what code here imports (.codemode/pylock.toml): put it there, or start this at a terminal"
+		}
 		return sandbox.Packages{}, hint.New(
 			"the program needs "+strings.Join(needs, ", ")+", and there is nobody to ask whether to fetch it; it was not run",
-			"to have it: "+add,
+			add,
 		)
 	}
 	lock, err := s.Resolve(ctx, w, has, slices.Collect(namesOf(needs)))
@@ -179,17 +207,20 @@ func (t *tenancy) install(
 		return sandbox.Packages{}, err
 	}
 	ui.waiting("packages", "")
+	if len(differences(has, lock)) == 0 {
+		return t.layer(ctx, s, has)
+	}
 	if err := t.showChange(ui, has, lock); err != nil {
 		return sandbox.Packages{}, err
 	}
-	if !ui.ask(whileGoing(ctx, t.env.Stdin), "the program needs this; fetch it?") {
+	if !ui.askAfresh(ctx, t.env, "the program needs this; fetch it?") {
 		if ended := interrupted(ctx); ended != nil {
 			fmt.Fprintln(ui.out)
 			return sandbox.Packages{}, ended
 		}
 		return sandbox.Packages{}, errors.New("the program was not run without " + strings.Join(needs, ", "))
 	}
-	if err := s.InstallWith(ctx, lock, w); err != nil {
+	if err := s.InstallWith(ctx, lock, program); err != nil {
 		return sandbox.Packages{}, err
 	}
 	return t.layer(ctx, s, lock)

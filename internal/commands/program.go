@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"codemode/internal/bridge"
 	"codemode/internal/lazyregexp"
 
 	"github.com/urfave/cli/v3"
@@ -55,7 +56,12 @@ func readProgram(env Env, cmd *cli.Command) (*program, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(env.Dir, name)
 	}
-	data, err := os.ReadFile(name)
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, unreadable(args[0], err)
+	}
+	defer file.Close()
+	data, err := readSource(file)
 	if err != nil {
 		return nil, unreadable(args[0], err)
 	}
@@ -79,9 +85,20 @@ func moduleProgram(env Env, cmd *cli.Command, args []string) (*program, error) {
 	return &program{code: code, filename: "<string>", argv: append([]string{"-m"}, args...), stdin: env.Stdin}, nil
 }
 
+// maxSource is more than anybody writes; a device or a sparse file has no end.
+const maxSource = 64 << 20
+
+func readSource(from io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, maxSource+1))
+	if err == nil && len(data) > maxSource {
+		err = fmt.Errorf("it has more than %d MiB; data goes in by --file, or on stdin of a script", maxSource>>20)
+	}
+	return data, err
+}
+
 // stdinProgram reads all of stdin as code, which leaves the program an empty one.
 func stdinProgram(env Env, args []string) (*program, error) {
-	data, err := io.ReadAll(env.Stdin)
+	data, err := readSource(env.Stdin)
 	if err != nil {
 		return nil, fmt.Errorf("reading code from stdin: %w", err)
 	}
@@ -94,6 +111,37 @@ func stdinProgram(env Env, args []string) (*program, error) {
 		return nil, fmt.Errorf("opening an empty stdin: %w", err)
 	}
 	return &program{code: code, filename: "<stdin>", argv: args, stdin: null, owned: true}, nil
+}
+
+// missingModule is what a failed import is told by, with what an index might have.
+var missingModule = lazyregexp.New(`(No module named '?([A-Za-z_][A-Za-z0-9_]*)['()A-Za-z0-9_.]*); nothing can be [^\n]*`)
+
+// amend has an outcome say what is known here alone, and nothing twice.
+func (p *program) amend(env Env, out *bridge.Outcome) {
+	out.Error = p.suggestWithDir(env, out.Error)
+	if p.servers != nil && out.ExitCode == exitNotRun {
+		out.Notes = nil // callCode has said why its server did not start
+	}
+}
+
+// suggestWithDir adds to a failed import that the module is beside the script, where python3 would find it, and how to
+// take it into the sandbox. An index may have a stranger's package of that name.
+func (p *program) suggestWithDir(env Env, message string) string {
+	m := missingModule().FindStringSubmatch(message)
+	if m == nil || p.inputs.modules != "" {
+		return message
+	}
+	where := "beside the script"
+	if p.script == "" {
+		where = "in this folder"
+	}
+	for _, name := range []string{m[2] + ".py", m[2]} {
+		if _, err := os.Stat(filepath.Join(modulesDir(env, p.script), name)); err == nil {
+			advice := fmt.Sprintf("; %s is %s, and not in the sandbox: codemode exec --with-dir", name, where)
+			return strings.Replace(message, m[0], m[1]+advice, 1)
+		}
+	}
+	return message
 }
 
 func (p *program) close() {

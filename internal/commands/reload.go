@@ -16,7 +16,6 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
-	"codemode/internal/servers"
 
 	"github.com/urfave/cli/v3"
 )
@@ -157,7 +156,7 @@ func (r *reloader) apply(t *tenancy) {
 	if t.config.Tenant != r.started.Tenant {
 		return // whose servers are not this one's
 	}
-	if c := r.bridge.Servers().Update(servers.NewSet(t.given(), t.unusable())); !c.None() {
+	if c := r.bridge.Servers().Update(t.configured()); !c.None() {
 		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
 	}
 }

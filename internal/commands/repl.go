@@ -13,7 +13,6 @@ import (
 
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
-	"codemode/internal/inquiry"
 	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
@@ -95,36 +94,34 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err := t.askable(cmd.StringSlice("server")); err != nil {
 		return err
 	}
-	pictures, err := t.openImages(env, ui, cmd)
+	shared := env // with what a program prints; lines that are typed are drawn by themselves
+	s := ui.shareScreen(&shared)
+	defer ui.legible()
+	pictures, err := t.openImages(shared, ui, cmd)
 	if err != nil {
 		return err
 	}
-	s := newScreen(env.Stdout, env.Stderr)
 	b, err := t.execBridge(ui, execLog(env, t.config))
 	if err != nil {
 		return err
 	}
-	r := &repl{env: env, ui: ui, bridge: b, show: &printer{env: env, ui: ui, images: pictures}}
+	r := &repl{env: env, ui: ui, bridge: b, show: &printer{env: shared, ui: ui, images: pictures}}
 	r.req = bridge.Request{
 		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
 		Output: r.show.print, Calling: ui.calls(),
 	}
 	r.req.Modules = t.inputs.modules
-	if pictures.named {
-		saved, err := openOut(pictures.dir, t.config.Disk.MaxSize, ui)
-		if err != nil {
-			return errors.Join(err, b.Close())
-		}
-		defer saved.close()
-		r.req.OutFiles, t.inputs.out = saved.take, true
+	saved, err := t.saveOut(ui, pictures, &r.req)
+	if err != nil {
+		return errors.Join(err, b.Close())
 	}
+	defer saved.close()
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}
 	if r.asks = openTerminal(env, s); r.asks != nil {
 		defer r.asks.close()
-		r.req.Ask = r.asks.ask
-		r.req.Respond, r.req.Can = inquiry.Person(r.asks.fill).Respond, inquiry.PersonCan()
+		r.asks.answers(&r.req)
 	}
 	r.keys, r.past = &keys{Reader: env.Stdin}, openHistory(t.historyFile())
 	r.open()
@@ -325,16 +322,20 @@ func (r *repl) complete(line string, pos int, key rune) (string, int, bool) {
 	return line[:begin] + common + line[pos:], begin + len(common), true
 }
 
-// names are those of servers, and of the tools that are known.
+// names are those of the servers that the session may call, and of their tools that are known.
 func (r *repl) names() (list []string) {
 	known, unlisted := r.bridge.Servers().Known()
+	unseen := func(name string) bool { return r.req.Servers != nil && !slices.Contains(r.req.Servers, name) }
 	for _, s := range known.Servers() {
+		if unseen(s.Name) && unseen(s.Alias) {
+			continue
+		}
 		list = append(list, "mcp_"+s.Alias)
 		for _, t := range s.Tools {
 			list = append(list, "mcp_"+s.Alias+"."+t.Alias+"(")
 		}
 	}
-	for _, name := range unlisted {
+	for _, name := range slices.DeleteFunc(unlisted, unseen) {
 		list = append(list, "mcp_"+name)
 	}
 	return append(list, "runtime.search_tool_docs(", "runtime.query_tool_docs(", "runtime.discovered_servers(")

@@ -3,9 +3,13 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"codemode/internal/bridge"
 	"codemode/internal/config"
@@ -19,40 +23,49 @@ import (
 var errNoCache = hint.New("there is no folder to unpack Python into: neither HOME nor XDG_CACHE_HOME names one",
 	"set HOME, or XDG_CACHE_HOME and XDG_CONFIG_HOME, to absolute paths")
 
-// serveBridge makes the bridge of a command that runs code again and again. Nothing is started or probed by it.
-func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
+// serveBridge is what makes the bridge of a command that runs code again and again, when the servers are known. Nothing
+// is started or probed by it.
+func (t *tenancy) serveBridge(ui *ui, log *slog.Logger) (make func() *bridge.Bridge, err error) {
 	return t.newBridge(ui, log, log, t.config.Sandbox.Pool, nil, true)
 }
 
 // execBridge makes the bridge of a command that runs code once, for a user who is told what the engine's log would
 // warn of.
 func (t *tenancy) execBridge(ui *ui, log *slog.Logger) (*bridge.Bridge, error) {
-	return t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting, false)
+	make, err := t.newBridge(ui, log, slog.New(warner{ui}), 0, ui.waiting, false)
+	if err != nil {
+		return nil, err
+	}
+	return make(), nil
 }
 
 func (t *tenancy) newBridge(
 	ui *ui, log, engines *slog.Logger, pool int, progress func(subject, text string), keep bool,
-) (*bridge.Bridge, error) {
+) (make func() *bridge.Bridge, err error) {
 	rt, err := t.chooseRuntime(ui, log, engines, pool)
 	if err != nil {
 		return nil, err
 	}
-	opts := t.bridgeOptions(log)
-	opts.KeepOutFiles = keep
-	opts.Runtime = &named{Runtime: rt, config: t.config, log: engines, packages: t.packages(ui)}
-	opts.Progress, opts.Servers = progress, t.given()
-	t.adder = &adder{env: t.env, cmd: t.cmd}
-	opts.Adder, opts.Packages = t.adder, &packageAdder{t, ui}
-	t.adder.bridge = bridge.New(opts)
-	return t.adder.bridge, nil
+	return func() *bridge.Bridge {
+		opts := t.bridgeOptions(log)
+		opts.KeepOutFiles = keep
+		opts.Runtime = &tenantRuntime{
+			Runtime: rt, config: t.config, log: engines, packages: t.packagesAtStart(ui), tenancy: t,
+		}
+		opts.Progress, opts.Servers = progress, t.configured
+		t.adder = &adder{env: t.env, cmd: t.cmd}
+		opts.Adder, opts.Packages = t.adder, &packageAdder{t, ui}
+		t.adder.bridge = bridge.New(opts)
+		return t.adder.bridge
+	}, nil
 }
 
-// mcpServer is what MCP clients see of a bridge.
-func (t *tenancy) mcpServer(b *bridge.Bridge, ui *ui, log *slog.Logger) *mcpserver.Server {
-	return mcpserver.New(b, mcpserver.Options{
-		Config: t.config, Version: readVersion().Version, Log: log,
+// mcpOptions are those of what MCP clients see of the tenant's bridge.
+func (t *tenancy) mcpOptions(ui *ui, log *slog.Logger) mcpserver.Options {
+	return mcpserver.Options{
+		Config: t.config, Version: readVersion().Version, Log: log, Artifacts: t.artifactsDir() != "",
 		Packages: func(ctx context.Context) ([]string, error) { return t.importable(ctx, ui) },
-	})
+	}
 }
 
 // chooseRuntime returns the runtime that the settings ask for. What is asked for by name is never replaced by
@@ -81,24 +94,26 @@ func (t *tenancy) chooseRuntime(ui *ui, log, engines *slog.Logger, pool int) (sa
 	return sandbox.NewFirst(runtimes...), nil
 }
 
-// named is a runtime whose errors call settings by the names that their user knows, and which tells where no container
-// is had though a variable asks for one. What it starts has the tenant's packages as they are at that moment.
-type named struct {
+// tenantRuntime is a runtime whose errors call settings by the names that their user knows, and which tells where no
+// container is had though a variable asks for one. What it starts has the tenant's packages as they are at that moment.
+type tenantRuntime struct {
 	sandbox.Runtime
 	config   config.Config
 	log      *slog.Logger
 	packages func(context.Context) (sandbox.Packages, error)
+	tenancy  *tenancy
 	once     sync.Once
 	without  sync.Once
+	unfit    atomic.Pointer[string] // the layer that the image's Python cannot use
 }
 
-func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+func (n *tenantRuntime) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	packages, lost := n.packages(ctx)
 	if lost != nil {
 		n.without.Do(func() { n.log.Warn(told(lost)) })
 	}
 	spec.Packages = packages
-	box, err := n.Runtime.Start(ctx, spec)
+	box, err := n.startWith(ctx, spec)
 	image := n.config.Variables["sandbox.image"]
 	if err == nil && image != "" && len(runtimeNames(n.config.Sandbox)) > 1 && n.Name() == config.RuntimeNative {
 		n.once.Do(func() {
@@ -109,12 +124,34 @@ func (n *named) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, 
 	return box, n.wrap(err)
 }
 
-func (n *named) Probe(ctx context.Context) (sandbox.Report, error) {
+// startWith has code run without packages that are not for the runtime's Python, unless the program asks for some.
+func (n *tenantRuntime) startWith(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if unfit := n.unfit.Load(); unfit != nil && *unfit == spec.Packages.Host {
+		spec.Packages.Host, spec.Packages.ABI = "", ""
+	}
+	box, err := n.Runtime.Start(ctx, spec)
+	var other *sandbox.PackagesError
+	if !errors.As(err, &other) || n.tenancy.needs {
+		return box, err
+	}
+	n.without.Do(func() {
+		n.log.Warn(told(hint.New(fmt.Sprintf(
+			"code runs without the packages that were added: they are for %s, and the Python of runtime %q is %s",
+			other.Want, other.Runtime, other.Has,
+		), n.config.Name(hint.Of(err))...)))
+	})
+	host := spec.Packages.Host
+	n.unfit.Store(&host)
+	spec.Packages.Host, spec.Packages.ABI = "", ""
+	return n.Runtime.Start(ctx, spec)
+}
+
+func (n *tenantRuntime) Probe(ctx context.Context) (sandbox.Report, error) {
 	report, err := n.Runtime.Probe(ctx)
 	return report, n.wrap(err)
 }
 
-func (n *named) wrap(err error) error {
+func (n *tenantRuntime) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -163,7 +200,37 @@ func (t *tenancy) native(ui *ui, log *slog.Logger) sandbox.Runtime {
 		Log:       log,
 		Isolation: sandbox.Isolation(c.Isolation),
 		Python:    t.python(ui),
+		Ahead:     t.env.ahead,
 	})
+}
+
+// startAhead begins to start a guest while the program still has to find out which.
+func startAhead(env Env) *sandbox.Ahead {
+	if !expectsGuest(env) {
+		return nil
+	}
+	return sandbox.StartAhead()
+}
+
+// expectsGuest tells whether the command line and the environment let expect a guest of the native runtime. An error
+// costs time: what config.toml says is not known yet.
+func expectsGuest(env Env) bool {
+	if len(env.Args) < 3 || env.Args[1] != "exec" {
+		return false
+	}
+	asked := env.get("CODEMODE_SANDBOX_RUNTIME")
+	for i, arg := range env.Args[2:] {
+		name, value, given := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		switch {
+		case name == "-help" || name == "h":
+			return false
+		case name == "-runtime" && given:
+			asked = value
+		case name == "-runtime" && len(env.Args) > 3+i:
+			asked = env.Args[3+i]
+		}
+	}
+	return asked == "" || asked == config.RuntimeAuto || asked == config.RuntimeNative
 }
 
 func (t *tenancy) python(ui *ui) python.Source {
@@ -189,6 +256,8 @@ func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runti
 		Progress: func(line string) { ui.waiting(filepath.Base(name), line) },
 		LookPath: lookPath(t.env),
 		Lookup:   t.env.Lookup,
+
+		Kubernetes: container.KubernetesOptions(c.Kubernetes),
 	})
 }
 

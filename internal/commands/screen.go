@@ -19,6 +19,7 @@ type screen struct {
 	lock  chan struct{} // a semaphore of one: its holder writes
 	outs  []io.Writer
 	moded bool // modes of a terminal may have been set; who has the lock may look
+	acted bool // the same since codemode has written a message
 }
 
 func newScreen(outs ...io.Writer) *screen {
@@ -27,19 +28,49 @@ func newScreen(outs ...io.Writer) *screen {
 	return s
 }
 
-// over writes to one of the screen's streams once it has the lock.
-func (s *screen) over(to io.Writer) io.Writer { return &lockedWriter{s, to} }
+// shareScreen has a program's output and codemode's messages take turns.
+func (u *ui) shareScreen(env *Env) *screen {
+	s := newScreen(env.Stdout, env.Stderr)
+	env.Stdout, env.Stderr = s.over(env.Stdout), s.over(env.Stderr)
+	u.out = env.Stderr
+	return s
+}
+
+// over writes to one of the screen's streams once it has the lock, and that of the terminal that it is.
+func (s *screen) over(to io.Writer) io.Writer { return &lockedWriter{s, to, lockTerminal(to)} }
 
 type lockedWriter struct {
 	screen *screen
 	io.Writer
+	terminal *terminalLock
 }
 
 func (w *lockedWriter) Write(p []byte) (int, error) {
 	<-w.screen.lock
 	defer w.screen.release()
-	w.screen.moded = w.screen.moded || setsModes(p)
+	if setsModes(p) {
+		w.terminal.setsModes()
+		w.screen.moded, w.screen.acted = true, true
+	}
+	return w.show(p)
+}
+
+// show writes while no question of another process stands on the terminal.
+func (w *lockedWriter) show(p []byte) (int, error) {
+	w.terminal.begin()
+	defer w.terminal.end()
 	return w.Writer.Write(p)
+}
+
+// legible has a terminal show what codemode says next, also where the program has left a sequence or a string open, or
+// drawn in what cannot be read.
+func (w *lockedWriter) legible() {
+	<-w.screen.lock
+	defer w.screen.release()
+	if w.screen.acted {
+		_, _ = w.show([]byte(endOfSequence + softReset))
+		w.screen.acted = false
+	}
 }
 
 // harmless are colours, and what takes a progress line away.
@@ -60,7 +91,7 @@ var errUndrained = errors.New(
 	"the user is not asked while what the program has printed is still in a pipe: it could be shown over the question",
 )
 
-// take waits for the lock, and until whoever reads the streams has what was written to them.
+// take waits for the lock, and until the readers of the streams have what was written to them.
 func (s *screen) take(ctx context.Context) error {
 	select {
 	case <-s.lock:
@@ -85,29 +116,33 @@ func (s *screen) take(ctx context.Context) error {
 	return nil
 }
 
-// taken says whether somebody writes, or asks.
+// taken says whether another goroutine writes, or asks.
 func (s *screen) taken() bool { return len(s.lock) == 0 }
 
 func (s *screen) release() { s.lock <- struct{}{} }
 
-// fresh is what gives a terminal of so many rows an empty screen that shows what is written, whatever a program has
-// done to it, and keeps what was there where one can scroll back to it. xterm's "Control Sequences" (2026-03) has the
-// sequences; a terminal ignores those that it does not know.
-func (s *screen) fresh(rows int) string {
-	begin := "\x18\x1b\\" + // the end of a sequence and of a string that were begun
+// Sequences of xterm's "Control Sequences" (2026-03); a terminal ignores those that it does not know.
+const (
+	endOfSequence = "\x18\x1b\\" + // and of a string that was begun
 		"\x1b<\x1b\x03" + // of VT52's and Tektronix's mode
 		"\x1b[4i\x1b[?5i\x1b[?4i" + // of printing in place of showing
 		"\x1b[?2026l" // of an update that is shown as a whole
-	modes := "\x1b[!p\x1b%G\x1b(B\x1b)B\x0f\x1b[0m" + // soft reset, UTF-8, ASCII, no colours
-		"\x1b[?1049l\x1b[?1047l\x1b[?47l" + // not the alternate screen
+	softReset = "\x1b[!p\x1b%G\x1b(B\x1b)B\x0f\x1b[0m" + // and UTF-8, ASCII, no colours,
+		"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]117\x1b\\\x1b]119\x1b\\" // the palette
+)
+
+// fresh is what gives a terminal of so many rows an empty screen that shows what is written, whatever a program has
+// done to it, and keeps what was there where one can scroll back to it.
+func (s *screen) fresh(rows int) string {
+	modes := "\x1b[?1049l\x1b[?1047l\x1b[?47l" + // not the alternate screen; its end may bring colours back,
+		softReset + // which therefore follow
 		"\x1b[?69l\x1b[r\x1b[?6l\x1b[4l\x1b[20l\x1b[2l\x1b[?7h\x1b[?5l\x1b[?25h" + // margins, origin, insertion, wrapping, cursor
 		"\x1b[?1;9;1000;1001;1002;1003;1004;1005;1006;1015;1016;2004l" + // the mouse's, the focus's and pasting's reports
 		"\x1b[>4m\x1b[=0u\x1b>" + // keys as they are
-		"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]117\x1b\\\x1b]119\x1b\\" + // the palette
 		"\x1b_Ga=d\x1b\\" // no pictures
 	scrolled := "\x1b[9999;1H" + strings.Repeat("\r\n", rows)
 	if s.moded {
 		scrolled += "\x1bc" + modes // what is not among the modes: some terminals forget what can be scrolled back to
 	}
-	return begin + modes + scrolled + "\x1b[H\x1b[J"
+	return endOfSequence + modes + scrolled + "\x1b[H\x1b[J"
 }

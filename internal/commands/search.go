@@ -94,14 +94,14 @@ func runSearch(ctx context.Context, env Env, ui *ui, cmd *cli.Command, query str
 	}
 	if err == nil && len(found) == 0 {
 		ui.note("note", "nothing was found for "+quote(query))
-		ui.hints(l.elsewhere())
+		ui.hints(l.elsewhere(only))
 		return exit(exitFailed)
 	}
 	return err
 }
 
-// elsewhere is what to try where nothing was found.
-func (l *listing) elsewhere() []string {
+// elsewhere is what to try where nothing was found, in one server or in all.
+func (l *listing) elsewhere(only string) []string {
 	if len(l.usable) == 0 {
 		return []string{"no MCP server is configured: codemode servers add"}
 	}
@@ -109,7 +109,10 @@ func (l *listing) elsewhere() []string {
 	if len(l.ready) == 0 {
 		return []string{words, "see what servers lack: codemode servers"}
 	}
-	return []string{words + ", or see what a server has: codemode docs " + hint.Word(l.ready[0])}
+	if only == "" {
+		only = l.ready[0]
+	}
+	return []string{words + ", or see what a server has: codemode docs " + hint.Word(only)}
 }
 
 // policy is what the tenant's policy says of a tool that was found.

@@ -78,10 +78,11 @@ func openLogFile(env Env, name string) (*os.File, error) {
 }
 
 func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
+	collectAsUsual(env)
 	ctx, stop := signal.NotifyContext(ctx, endSignals...)
 	defer stop()
 	defer ignoreBrokenPipe()()
-	t, err := openTenancy(env, cmd)
+	t, known, err := openServing(env, cmd)
 	var usage *usageError
 	if errors.As(err, &usage) || err != nil && isTerminal(env.Stdin) {
 		return err
@@ -105,7 +106,7 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	if isTerminal(env.Stdin) {
 		ui.note("serve", "waiting for an MCP client; see: codemode help serve")
 	}
-	s, err := startServing(ctx, ui, cmd, t, log)
+	s, err := startServing(ctx, ui, cmd, t, known, log)
 	if err != nil {
 		return err
 	}
@@ -116,34 +117,70 @@ func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	return errors.Join(err, s.close())
 }
 
+// openServing is openTenancy. Where the names of the servers are known as well without them, it does not look for
+// them.
+func openServing(env Env, cmd *cli.Command) (t *tenancy, known *mcpserver.Names, err error) {
+	if t, err = openSettings(env, cmd); err != nil {
+		return nil, nil, err
+	}
+	if known = t.recall(); known == nil {
+		err = t.findServers()
+	}
+	return t, known, err
+}
+
 // serving is a bridge whose servers are brought up to date.
 type serving struct {
-	bridge    *bridge.Bridge
+	bridge    func() *bridge.Bridge
 	server    *mcpserver.Server
 	reloading sync.WaitGroup
 	stop      context.CancelFunc
 	telemetry *telemetry.Telemetry
 }
 
-func startServing(ctx context.Context, ui *ui, cmd *cli.Command, t *tenancy, log *slog.Logger) (*serving, error) {
+// startServing serves a tenant: at once, but for the servers whose names are known.
+func startServing(
+	ctx context.Context, ui *ui, cmd *cli.Command, t *tenancy, known *mcpserver.Names, log *slog.Logger,
+) (*serving, error) {
 	t.telemetry = newTelemetry(t.env, func(text string) { log.Warn(text) })
-	b, err := t.serveBridge(ui, log)
+	t.unseen = func(list []error) {
+		for _, err := range list {
+			log.Warn(err.Error())
+		}
+	}
+	makeBridge, err := t.serveBridge(ui, log)
 	if err != nil {
 		t.telemetry.Close()
 		return nil, err
 	}
-	s := &serving{bridge: b, server: t.mcpServer(b, ui, log), telemetry: t.telemetry}
+	s := &serving{telemetry: t.telemetry}
 	ctx, s.stop = context.WithCancel(ctx)
-	r := newReloader(t, cmd, b, log)
-	t.adder.reload = r.reload
-	s.reloading.Go(func() { r.run(ctx) })
+	s.bridge = sync.OnceValue(func() *bridge.Bridge {
+		if known != nil {
+			t.discover()
+		}
+		b := makeBridge()
+		r := newReloader(t, cmd, b, log)
+		t.adder.reload = r.reload
+		s.reloading.Go(func() {
+			t.remember(b.Servers().Configured(), known)
+			r.run(ctx)
+		})
+		return b
+	})
+	if known == nil {
+		s.server = mcpserver.New(s.bridge(), t.mcpOptions(ui, log))
+	} else {
+		s.server = mcpserver.NewLate(s.bridge, *known, t.mcpOptions(ui, log))
+	}
 	return s, nil
 }
 
 func (s *serving) close() error {
+	b := s.bridge()
 	s.stop()
 	s.reloading.Wait()
-	err := s.bridge.Close()
+	err := b.Close()
 	s.telemetry.Close()
 	return err
 }
@@ -206,7 +243,7 @@ func mended(ctx context.Context, env Env, ui *ui, cmd *cli.Command) (*serving, e
 	if err := loop(t.config, upstream.Depth(env.Lookup)); err != nil {
 		return nil, err
 	}
-	return startServing(ctx, ui, cmd, t, newLog(env, t.config))
+	return startServing(ctx, ui, cmd, t, nil, newLog(env, t.config))
 }
 
 // loopError is a codemode serve that codemode has started, which would start every server again.
@@ -234,7 +271,7 @@ func loop(c config.Config, depth int) error {
 	return &loopError{depth}
 }
 
-// unclosed keeps the process's stdout open for whoever closes the stream over it.
+// unclosed keeps the process's stdout open when the stream over it is closed.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

@@ -137,6 +137,9 @@ func (l *listing) print(all, asJSON bool) error {
 	if len(rows) == 0 {
 		l.ui.note("note", "no MCP server is configured")
 		l.tellHidden(hidden)
+		if l.paths.Config == "" {
+			l.ui.hints([]string{"neither HOME nor XDG_CONFIG_HOME names a folder to look in"})
+		}
 		l.ui.hints([]string{"codemode servers add NAME -- COMMAND [ARG...]"})
 		return nil
 	}

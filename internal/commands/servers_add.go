@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 	"codemode/internal/registry"
 
 	"github.com/urfave/cli/v3"
@@ -40,7 +41,7 @@ func addServerCommand(env Env, ui *ui) *cli.Command {
 			&cli.StringSliceFlag{Name: "header", Usage: "`NAME: VALUE` sent to its URL; can be repeated", Local: true},
 			&cli.StringFlag{
 				Name:  "transport",
-				Usage: "`KIND`: stdio, http or sse; default is what the rest says",
+				Usage: "`KIND` of it, stdio, http or sse; default is what the rest says",
 				Local: true,
 			},
 			&cli.StringFlag{Name: "json", Usage: "`ENTRY` as JSON, or - for stdin, in place of a command", Local: true},
@@ -128,6 +129,9 @@ func newEntry(env Env, cmd *cli.Command, words []string) (map[string]any, error)
 		if len(words) > 1 {
 			return nil, &usageError{"a server with a URL takes no arguments, but there is " + quote(words[1]), nil}
 		}
+		if u, err := url.Parse(words[0]); err != nil || u.Host == "" {
+			return nil, &usageError{quote(words[0]) + " is no URL of a server: it names no host; nothing was written", nil}
+		}
 		entry["type"], entry["url"] = config.HTTP, words[0]
 	case isAddress().MatchString(words[0]):
 		return nil, &usageError{
@@ -160,10 +164,13 @@ func complete(cmd *cli.Command, entry map[string]any) error {
 	)
 }
 
+// maxEntry is more than anybody writes.
+const maxEntry = 1 << 20
+
 // readEntry reads an entry, also one that stands in a file's braces.
 func readEntry(env Env, text string, entry *map[string]any) error {
 	if text == "-" {
-		data, err := io.ReadAll(env.Stdin)
+		data, err := plainfile.Bounded(env.Stdin, 0, maxEntry)
 		if err != nil {
 			return fmt.Errorf("reading the entry from stdin: %w", err)
 		}
@@ -288,7 +295,13 @@ func (t *tenancy) tellAdded(ui *ui, name, file string) error {
 			})
 		}
 		if e.Status != clientcfg.Ready {
-			ui.warn(fmt.Sprintf("it cannot be used yet (%s): %s", e.Status, e.Reason), (&unusableError{e}).Hint()...)
+			hints := (&unusableError{e}).Hint()
+			if word := e.Server.Command; e.Status == clientcfg.NeedsProgram && filepath.Base(word) == word &&
+				len(e.Server.Args) == 0 {
+				hints = append(hints, fmt.Sprintf("%q was taken for a program; a URL begins with http:// or https://: "+
+					"codemode servers remove %s, and add it with that", word, hint.Word(name)))
+			}
+			ui.warn(fmt.Sprintf("it cannot be used yet (%s): %s", e.Status, e.Reason), hints...)
 			return nil
 		}
 	}
@@ -329,11 +342,7 @@ func removeServerCommand(env Env, ui *ui) *cli.Command {
 		Flags:    append(settingFlags("tenant"), configFlag()),
 		Metadata: examples(`codemode servers remove memory`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			name, err := oneName(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := openTenancy(env, cmd)
+			name, t, err := openNamed(env, cmd)
 			if err != nil {
 				return err
 			}

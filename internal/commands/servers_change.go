@@ -11,6 +11,7 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
 )
@@ -23,11 +24,7 @@ func showServerCommand(env Env) *cli.Command {
 		Flags:     append([]cli.Flag{jsonFlag()}, discoveryFlags()...),
 		Metadata:  examples(`codemode servers show github`, `codemode servers show github --json`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			name, err := oneName(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := openTenancy(env, cmd)
+			name, t, err := openNamed(env, cmd)
 			if err != nil {
 				return err
 			}
@@ -48,23 +45,40 @@ func oneName(cmd *cli.Command) (string, error) {
 	return cmd.Args().First(), nil
 }
 
+// openNamed is the name of the one server that a command is about, and the tenancy that may have it.
+func openNamed(env Env, cmd *cli.Command) (string, *tenancy, error) {
+	name, err := oneName(cmd)
+	if err != nil {
+		return "", nil, err
+	}
+	t, err := openTenancy(env, cmd)
+	return name, t, err
+}
+
 // entryDetail is an entry in JSON. Its secrets are masked.
 type entryDetail struct {
-	Name    string               `json:"name"`
-	Status  clientcfg.Status     `json:"status"`
-	Reason  string               `json:"reason,omitempty"`
-	Source  string               `json:"source"`
-	Scope   clientcfg.Scope      `json:"scope"`
-	File    string               `json:"file,omitempty"`
-	Line    int                  `json:"line,omitempty"`
-	AlsoIn  []string             `json:"also_in,omitempty"`
-	Command string               `json:"command,omitempty"`
-	Args    []string             `json:"args,omitempty"`
-	Env     map[string]string    `json:"env,omitempty"`
-	EnvFile string               `json:"env_file,omitempty"`
-	Cwd     string               `json:"cwd,omitempty"`
-	URL     string               `json:"url,omitempty"`
-	Headers map[string]string    `json:"headers,omitempty"`
+	Name    string            `json:"name"`
+	Status  clientcfg.Status  `json:"status"`
+	Reason  string            `json:"reason,omitempty"`
+	Source  string            `json:"source"`
+	Scope   clientcfg.Scope   `json:"scope"`
+	File    string            `json:"file,omitempty"`
+	Line    int               `json:"line,omitempty"`
+	AlsoIn  []string          `json:"also_in,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	EnvFile string            `json:"env_file,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Names of the user's variables: those that the program gets, is without, or whose values are headers'.
+	EnvPass     []string          `json:"env_pass,omitempty"`
+	EnvUnset    []string          `json:"env_unset,omitempty"`
+	HeadersFrom map[string]string `json:"headers_from,omitempty"`
+	BearerFrom  string            `json:"bearer_from,omitempty"`
+
 	OAuth   *config.OAuth        `json:"oauth,omitempty"`
 	Sandbox *config.Restrictions `json:"sandbox,omitempty"`
 	Notes   []string             `json:"notes,omitempty"`
@@ -75,7 +89,8 @@ func detail(e clientcfg.Entry) entryDetail {
 	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
-		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers, s.OAuth, s.Sandbox, e.Notes,
+		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers,
+		s.EnvPass, s.EnvUnset, s.HeadersFrom, s.BearerFrom, s.OAuth, s.Sandbox, e.Notes,
 	}
 }
 
@@ -125,20 +140,32 @@ func (d entryDetail) write(b *strings.Builder) {
 	}
 	row("from", fmt.Sprintf("%s (%s) %s", d.Source, d.Scope, place))
 	row("also in", strings.Join(d.AlsoIn, ", "))
-	row("command", strings.Join(append([]string{d.Command}, d.Args...), " "))
+	row("command", commandLine(append([]string{d.Command}, d.Args...)))
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		row("env", name+"="+d.Env[name])
+		row("env", shownName(name)+"="+shownWord(d.Env[name]))
 	}
-	row("env file", d.EnvFile)
-	row("cwd", d.Cwd)
-	row("url", d.URL)
+	for _, name := range d.EnvPass {
+		row("env", shownName(name)+", with the value that it has in your environment")
+	}
+	for _, name := range d.EnvUnset {
+		row("env", shownName(name)+" is left out")
+	}
+	row("env file", shownWord(d.EnvFile))
+	row("cwd", shownWord(d.Cwd))
+	row("url", shownWord(d.URL))
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
-		row("header", name+": "+d.Headers[name])
+		row("header", shownWord(name)+": "+shownWord(d.Headers[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.HeadersFrom)) {
+		row("header", shownWord(name)+": the value of your variable "+shownName(d.HeadersFrom[name]))
+	}
+	if d.BearerFrom != "" {
+		row("header", "Authorization: Bearer and the value of your variable "+shownName(d.BearerFrom))
 	}
 	if d.OAuth != nil {
-		row("client", d.OAuth.ClientID)
-		row("secret", d.OAuth.Secret)
-		row("scopes", strings.Join(d.OAuth.Scopes, " "))
+		row("client", shownWord(d.OAuth.ClientID))
+		row("secret", shownWord(d.OAuth.Secret))
+		row("scopes", shownWord(strings.Join(d.OAuth.Scopes, " ")))
 		if d.OAuth.CallbackPort != 0 {
 			row("port", strconv.Itoa(d.OAuth.CallbackPort))
 		}
@@ -151,11 +178,47 @@ func (d entryDetail) write(b *strings.Builder) {
 	}
 }
 
+// commandLine shows where an argument begins and ends.
+func commandLine(words []string) string {
+	shown := make([]string, len(words))
+	for i, word := range words {
+		if shown[i] = shownWord(word); i > 0 && word == "" || shown[i] == word && strings.ContainsAny(word, ` "'`) {
+			shown[i] = singleQuoted(word)
+		}
+	}
+	return strings.Join(shown, " ")
+}
+
+// shownWord is a word as it is, unless that would look like another: one with characters that are not seen is in the
+// quotes in which shells know escapes, $'…'; elsewhere a backslash is a backslash.
+func shownWord(word string) string {
+	switch {
+	case strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || visible.Hidden(r) }):
+		return "$'" + visible.Line(strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(word)) + "'"
+	case strings.HasPrefix(word, "$'"):
+		return singleQuoted(word)
+	}
+	return word
+}
+
+// shownName is a variable's name, which ends at the first equals sign.
+func shownName(name string) string {
+	if shown := shownWord(name); shown != name || !strings.ContainsAny(name, "=, ") {
+		return shown
+	}
+	return singleQuoted(name)
+}
+
+func singleQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
 // restricted says what a server may use in its sandbox.
 func restricted(w *config.Restrictions) string {
 	list := []string{"no network"}
 	if w.Network {
 		list[0] = "network"
+	}
+	if w.Image != "" {
+		list[0] = "pod of " + w.Image + ", the cluster's network"
 	}
 	if len(w.Read) > 0 {
 		list = append(list, "reads "+strings.Join(w.Read, " "))
@@ -179,9 +242,9 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 			if err := t.approvals.Approve(e); err != nil {
 				return err
 			}
-			ui.note("approved", fmt.Sprintf("%s from %s, as it is now:", quote(e.Written), quote(e.Server.Source)))
+			ui.note("approved", fmt.Sprintf("%s from %s, which said:", quote(e.Written), quote(e.Server.Source)))
 			var b strings.Builder
-			detail(t.again(e)).write(&b)
+			detail(t.pinned(e)).write(&b)
 			ui.raw(b.String())
 			return nil
 		},
@@ -192,15 +255,19 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 	return c
 }
 
-// again is an entry of a project as it counts now.
-func (t *tenancy) again(e clientcfg.Entry) clientcfg.Entry {
+// pinned is an entry of a project that was just approved, with what becomes of it now. What it starts is what was
+// approved: its file may say something else by now, which nobody has agreed to.
+func (t *tenancy) pinned(e clientcfg.Entry) clientcfg.Entry {
+	e.Status, e.Reason = clientcfg.Invalid, "it is in its file no more"
 	t.discover()
 	for _, now := range t.found.Entries {
 		if now.Scope == e.Scope && now.Server.Source == e.Server.Source && now.Written == e.Written {
-			return t.chosen(now)
+			e.Server.Name, e.Status, e.Reason = now.Server.Name, now.Status, now.Reason
+			e.AlsoIn, e.Notes = now.AlsoIn, now.Notes
+			break
 		}
 	}
-	return e
+	return t.chosen(e)
 }
 
 func revokeCommand(env Env, ui *ui) *cli.Command {
@@ -305,10 +372,17 @@ func refreshCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if len(wanted) == 0 {
+				ui.note("note", "there is no server that could be asked")
+				ui.hints([]string{"see: codemode servers"})
+				return nil
+			}
 			known, _ := l.bridge.Servers().Known()
 			tools := 0
 			for _, s := range known.Servers() {
-				tools += len(s.Tools)
+				if slices.Contains(wanted, s.Name) || slices.Contains(wanted, l.aliases[s.Name]) {
+					tools += len(s.Tools)
+				}
 			}
 			ui.note(
 				"servers",

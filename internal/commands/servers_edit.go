@@ -142,11 +142,7 @@ func editServerCommand(env Env, ui *ui) *cli.Command {
 		Flags:       append(settingFlags("tenant"), configFlag()),
 		Metadata:    examples(`codemode servers edit memory`, `EDITOR=nano codemode servers edit memory`),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			name, err := oneName(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := openTenancy(env, cmd)
+			name, t, err := openNamed(env, cmd)
 			if err != nil {
 				return err
 			}

@@ -92,18 +92,31 @@ func addOffered(ctx context.Context, env Env, ui *ui, cmd *cli.Command, name str
 		return err
 	}
 	tellOffer(env, ui, offered, made, text)
-	question := fmt.Sprintf("write this as %s?", quote(t.ownFile(request.Local)))
+	if err := confirmOffer(ctx, env, ui, cmd, text, t.ownFile(request.Local)); err != nil {
+		return err
+	}
+	return addServer(ui, t, cmd, request.Local, entry)
+}
+
+// confirmOffer asks whether an entry, which stands right above, is wanted.
+func confirmOffer(ctx context.Context, env Env, ui *ui, cmd *cli.Command, entry, file string) error {
+	question := fmt.Sprintf("write this as %s?", quote(file))
 	switch {
 	case cmd.Bool("yes"):
 	case !isTerminal(env.Stdin) || !isTerminal(env.Stderr):
 		return &exitError{
 			exitRefused, errors.New("there is nobody to ask, so nothing was written; with --yes it is done unasked"),
 		}
-	case !ui.ask(env.Stdin, question):
+	case !ui.fits(entry + "codemode: " + question + " [y/N] "):
+		return &exitError{exitRefused, hint.New(
+			"the entry is longer than this terminal shows at once, so you were not asked, and nothing was written",
+			"scroll back and read all of it; with --yes it is written unasked",
+		)}
+	case !ui.askAfresh(ctx, env, question):
 		ui.note("note", "nothing was written")
 		return exit(exitRefused)
 	}
-	return addServer(ui, t, cmd, request.Local, entry)
+	return nil
 }
 
 // offerRequest is what the command line says about a server of the registry.
@@ -189,7 +202,7 @@ func (t *tenancy) ownFile(local string) string {
 	return filepath.Join(t.config.Servers.Dir, local+".json")
 }
 
-// tellOffer shows an entry as it would be stored, with warnings about it.
+// tellOffer shows an entry as it would be stored, behind all that is said about it: what is asked for stays in sight.
 func tellOffer(env Env, ui *ui, offered registry.Server, made registry.Entry, text string) {
 	ui.note("server", strings.TrimSpace(fmt.Sprintf(
 		"%s %s: %s", offered.Name, cut(offered.Version, maxName), cut(offered.Description, maxOffer),
@@ -200,7 +213,6 @@ func tellOffer(env Env, ui *ui, offered registry.Server, made registry.Entry, te
 	if offered.Status == registry.Deprecated {
 		ui.warn(strings.TrimSuffix("it is deprecated: "+cut(offered.Message, maxOffer), ": "))
 	}
-	ui.raw(text)
 	if made.Runtime {
 		ui.warn("its publisher chose options of the container engine: they decide what the container may use here")
 	}
@@ -212,13 +224,15 @@ func tellOffer(env Env, ui *ui, offered registry.Server, made registry.Entry, te
 		if v, set := env.Lookup(n.Name); set && v != "" {
 			state = "is set here, and would be given to it"
 		}
-		ui.note("needs", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", what, state, n.About), ": "))
+		ui.note("needs", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", what, state, cut(n.About, maxOffer)), ": "))
 	}
 	for _, n := range made.Optional {
 		form := map[string]string{"--header": n.Name + ": VALUE"}[n.Flag]
 		if form == "" {
 			form = n.Name + "=VALUE"
 		}
-		ui.note("optional", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", n.Flag, hint.Word(form), n.About), ": "))
+		about := cut(n.About, maxOffer)
+		ui.note("optional", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", n.Flag, hint.Word(form), about), ": "))
 	}
+	ui.raw(text)
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,8 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/registry"
-	"codemode/internal/servers"
 
 	"github.com/urfave/cli/v3"
 )
@@ -68,8 +69,11 @@ func (a *adder) Propose(ctx context.Context, name string, entry json.RawMessage)
 	if p.There = t.isThere(name, fields); p.There {
 		return p, nil
 	}
-	if err := errors.Join(t.isNew(name, fields), t.judged(name, fields)); err != nil {
+	if err := cmp.Or(plainlySpelled(fields), t.isNew(name, fields)); err != nil {
 		return p, err
+	}
+	if err := t.judged(name, fields); err != nil {
+		return p, &bridge.TellingError{Err: err}
 	}
 	_, p.Remote = fields["url"]
 	if p.Given, err = t.referredTo(name, fields); err != nil {
@@ -97,6 +101,7 @@ func inOrder(fields map[string]any) (json.RawMessage, error) {
 		if err := e.Encode(value); err != nil {
 			return nil, err
 		}
+		b.Truncate(b.Len() - 1) // its newline
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -121,24 +126,22 @@ func (t *tenancy) isNew(name string, fields map[string]any) error {
 		switch {
 		case python(e.Server.Name) == python(name) || python(e.Written) == python(name):
 			return fmt.Errorf("server %q has that name in Python already; nothing was written", e.Server.Name)
-		case clientcfg.SameServer(asked, e), startsSame(asked.Server, e.Server):
-			return fmt.Errorf("server %q is the same already, whether it can be used or not; nothing was written", e.Server.Name)
+		case clientcfg.StartsSame(asked.Server, e.Server, t.machine()):
+			return &bridge.TellingError{Err: fmt.Errorf(
+				"server %q is the same already, whether it can be used or not; nothing was written", e.Server.Name,
+			)}
 		}
 	}
 	return nil
 }
 
-// startsSame tells whether two entries start the same, whatever they give it.
-func startsSame(a, b config.Server) bool {
-	if a.URL != "" || b.URL != "" {
-		return a.URL == b.URL
-	}
-	return a.Command == b.Command && slices.Equal(a.Args, b.Args)
-}
-
 // readAsked is an entry as it would be read from its file.
 func (t *tenancy) readAsked(name string, fields map[string]any) (e clientcfg.Entry, err error) {
-	text, err := encodeEntry(name, fields)
+	entry, err := inOrder(fields)
+	if err != nil {
+		return e, err
+	}
+	text, err := askedFile(name, entry)
 	if err != nil {
 		return e, err
 	}
@@ -173,12 +176,22 @@ func (t *tenancy) offered(ctx context.Context, name string) (map[string]any, err
 
 // isThere tells whether a server is configured already in these words.
 func (t *tenancy) isThere(name string, fields map[string]any) bool {
-	text, err := encodeEntry(name, fields)
+	entry, err := inOrder(fields)
 	if err != nil {
 		return false
 	}
-	data, err := readBounded(t.ownFile(name), int64(len(text)))
+	text, err := askedFile(name, entry)
+	if err != nil {
+		return false
+	}
+	data, err := plainfile.Read(t.ownFile(name), int64(len(text)))
 	return err == nil && string(data) == text
+}
+
+// askedFile is the text of a file with one server, whose entry is in it byte for byte.
+func askedFile(name string, entry json.RawMessage) (string, error) {
+	quoted, err := json.Marshal(name)
+	return fmt.Sprintf("{\n  \"mcpServers\": {\n    %s: %s\n  }\n}\n", quoted, entry), err
 }
 
 // referredTo is what of the user's an entry refers to.
@@ -217,7 +230,7 @@ func (a *adder) Add(ctx context.Context, p bridge.Proposal) error {
 	if err := t.isNew(p.Name, fields); err != nil { // what was configured meanwhile counts
 		return err
 	}
-	text, err := encodeEntry(p.Name, fields)
+	text, err := askedFile(p.Name, p.Entry)
 	if err != nil {
 		return err
 	}
@@ -231,6 +244,6 @@ func (a *adder) Add(ctx context.Context, p bridge.Proposal) error {
 		return a.reload(ctx)
 	}
 	t.discover()
-	a.bridge.Servers().Update(servers.NewSet(t.given(), t.unusable()))
+	a.bridge.Servers().Update(t.configured())
 	return nil
 }

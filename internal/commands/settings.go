@@ -17,23 +17,24 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// settingValues names the values of the flags that stand for settings.
+// settingValues are the placeholders in help for the values of settings' flags. Each flag of config's keys needs one.
 var settingValues = map[string]string{
 	"servers-file": "FILE", "timeout": "DURATION", "runtime": "NAME", "python": "PATH", "memory": "SIZE",
 	"tenant": "NAME", "pull": "WHEN", "mount": "DIR", "index": "URL",
 }
 
-// settingsCategory is what the flags have in common that stand for settings: where a command has manyFlags, its help
-// names them without words.
+// settingsCategory marks flags that stand for settings. The help of a command with more than manyFlags flags lists them
+// by name alone.
 const (
 	settingsCategory = "settings"
 	manyFlags        = 16
 )
 
-// repeated can be repeated.
+// repeated are the settings' flags that may be given more than once.
 var repeated = []string{"servers-file", "mount"}
 
-// settingFlags are the flags that stand for settings, with the words of the settings' table.
+// settingFlags are the flags of a command that stand for settings. The flag in a key's row (config/keys.go) makes none
+// by itself: each command names here those that it has. Their help is the key's doc.
 func settingFlags(order ...string) []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range order {
@@ -84,7 +85,7 @@ func settingsSource(env Env, cmd *cli.Command) config.Source {
 
 // warnings are what is odd about the settings and stops nothing.
 func warnings(env Env, c config.Config) []error {
-	list := fold(c.Problems)
+	list := joinUntrusted(c.Problems)
 	for _, unknown := range config.UnknownVariables(env.Environ) {
 		list = append(list, unknown)
 	}
@@ -107,8 +108,8 @@ func (e *untrustedError) Error() string {
 // Hint is where each of them is told.
 func (e *untrustedError) Hint() []string { return []string{"for each of them: codemode config check"} }
 
-// fold makes one of the problems with keys that a project's file may not set: every command tells them.
-func fold(problems []error) []error {
+// joinUntrusted joins the problems about keys that a project's file may not set into one: every command warns of them.
+func joinUntrusted(problems []error) []error {
 	var (
 		all   untrustedError
 		first = -1

@@ -75,7 +75,7 @@ func (p sheet) table(head []string, rows [][]cell) error {
 		}
 	}
 	beside := p.width - total(widths)
-	if below := beside < min(widest, besides); below {
+	if below := beside < min(widest, minBeside); below {
 		beside = 0
 		fit(widths, p.width+2)
 	}
@@ -90,8 +90,8 @@ func (p sheet) table(head []string, rows [][]cell) error {
 // maxTyped is how much of a name nobody minds: strangers choose them, and one without end is not to fill the terminal.
 const maxTyped = 128
 
-// besides is the room from which on the last column goes on beside the others rather than below them.
-const besides = 24
+// minBeside is the least width in which the last column goes on beside the others; in less it stands below them.
+const minBeside = 24
 
 // total is how many characters columns take, with the gaps behind them.
 func total(widths []int) (n int) {

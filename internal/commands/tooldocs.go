@@ -37,6 +37,9 @@ func (e *unusableError) Hint() []string {
 	case clientcfg.NeedsSignIn:
 		return []string{"codemode auth login " + name}
 	case clientcfg.Disabled:
+		if isOwn(e.entry) {
+			return []string{"codemode servers enable " + name}
+		}
 		return []string{"switch it on in " + quote(file)}
 	case clientcfg.NeedsInput:
 		if len(e.entry.Ways) > 0 {

@@ -11,6 +11,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/hint"
 	"codemode/internal/toolbox"
+	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
 )
@@ -116,7 +117,7 @@ func (t *tools) row(tool toolbox.Tool) toolRow {
 func (r toolRow) uses() string {
 	var names []string
 	for _, u := range r.Uses {
-		names = append(names, u.Server+"."+u.Tool)
+		names = append(names, visible.Call(u.Server, u.Tool))
 	}
 	if len(names) == 0 {
 		return "-"
@@ -216,7 +217,7 @@ func (r toolRow) detail() string {
 	line("sha256", r.Hash)
 	line("needs", strings.Join(r.Needs, ", "))
 	for _, u := range r.Uses {
-		line("uses", u.Server+"."+u.Tool)
+		line("uses", visible.Call(u.Server, u.Tool))
 	}
 	for _, w := range r.Warnings {
 		line("warning", w)

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/bridge"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/toolbox"
 
 	"github.com/urfave/cli/v3"
@@ -48,8 +49,8 @@ func exportToolsCommand(env Env, ui *ui) *cli.Command {
 				_, err = io.WriteString(env.Stdout, text)
 				return err
 			}
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(env.Dir, file)
+			if file, err = t.follow(file); err != nil {
+				return fmt.Errorf("writing %s: %w; nothing was written", quote(args[len(args)-1]), err)
 			}
 			if err := writeModule(file, text, cmd.Bool("force")); err != nil {
 				return err
@@ -209,16 +210,9 @@ func article(what string) string {
 const maxModule = 1 << 20
 
 func readModule(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxModule) {
-		err = fmt.Errorf("it is no file of at most %d bytes", maxModule)
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(file)
-	}
+	data, err := plainfile.Read(file, maxModule)
 	if err != nil {
-		return "", fmt.Errorf("reading %q: %w", file, fileerr.Cause(err))
+		return "", fmt.Errorf("reading %q: %w", file, err)
 	}
 	return string(data), nil
 }

@@ -52,6 +52,13 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// legible has what follows be seen on a terminal that a program has written to.
+func (u *ui) legible() {
+	if w, ok := u.out.(*lockedWriter); ok && u.live {
+		w.legible()
+	}
+}
+
 // Colours, as their SGR parameters.
 const (
 	red    = "31"
@@ -64,10 +71,39 @@ func (u *ui) line(colour, kind, text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clear()
-	if u.colour {
-		kind = "\x1b[" + colour + "m" + kind + "\x1b[0m"
+	u.legible()
+	text = "codemode: " + kind + " " + oneLine(text)
+	if kind != hintKind { // which is often a command, to be copied whole
+		text = folded(text, u.columns())
 	}
-	fmt.Fprintf(u.out, "codemode: %s %s\n", kind, oneLine(text))
+	if u.colour {
+		text = strings.Replace(text, kind, "\x1b["+colour+"m"+kind+"\x1b[0m", 1)
+	}
+	fmt.Fprintln(u.out, text)
+}
+
+const hintKind = "hint:"
+
+// columns is how wide the terminal is; 0 of what is none.
+func (u *ui) columns() (n int) {
+	if f, ok := u.out.(*os.File); ok {
+		n, _, _ = term.GetSize(int(f.Fd()))
+	}
+	return n
+}
+
+// fits says whether the terminal shows a text, which is printed by raw, at once.
+func (u *ui) fits(text string) bool {
+	columns, rows := 80, 24
+	if f, ok := u.out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			columns, rows = w, h
+		}
+	}
+	for line := range strings.SplitSeq(visible.Text(text), "\n") {
+		rows -= max(1, (columnsOf(line)+columns-1)/columns)
+	}
+	return rows >= 0
 }
 
 func (u *ui) error(text string, hints ...string) {
@@ -98,7 +134,7 @@ func (u *ui) note(kind, text string) { u.line(cyan, kind+":", text) }
 
 func (u *ui) hints(hints []string) {
 	for _, h := range hints {
-		u.line(cyan, "hint:", h)
+		u.line(cyan, hintKind, h)
 	}
 }
 
@@ -112,6 +148,7 @@ func (u *ui) raw(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clear()
+	u.legible()
 	_, _ = io.WriteString(u.out, visible.Text(text))
 }
 
@@ -166,7 +203,23 @@ func (u *ui) ask(from io.Reader, question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// askEach is ask about one of several, to all of which the answer may be given.
+// askAfresh is ask after something that took its time: what was typed meanwhile was no answer to this. Stdin and stderr
+// are a terminal.
+func (u *ui) askAfresh(ctx context.Context, env Env, question string) bool {
+	if out, ok := env.Stderr.(*os.File); ok {
+		u.mu.Lock()
+		u.clear()
+		err := discardTyped(env.Stdin, out)
+		u.mu.Unlock()
+		if err != nil {
+			u.warn("nobody was asked: what was typed before cannot be discarded: " + err.Error())
+			return false
+		}
+	}
+	return u.ask(whileGoing(ctx, env.Stdin), question)
+}
+
+// askEach is ask about one of several; the answer may be given for all of them.
 func (u *ui) askEach(from io.Reader, question string) (yes, all bool) {
 	answer := u.put(from, question+" [y/N/all]", "y", "yes", "n", "no", "a", "all")
 	all = answer == "a" || answer == "all"
@@ -180,11 +233,7 @@ func (u *ui) put(from io.Reader, question string, answers ...string) string {
 	for range maxWrong {
 		u.mu.Lock()
 		u.clear()
-		columns := 0
-		if f, ok := u.out.(*os.File); ok {
-			columns, _, _ = term.GetSize(int(f.Fd()))
-		}
-		fmt.Fprint(u.out, folded(fmt.Sprintf("codemode: %s%s ", wrong, oneLine(question)), columns))
+		fmt.Fprint(u.out, folded(fmt.Sprintf("codemode: %s%s ", wrong, oneLine(question)), u.columns()))
 		u.mu.Unlock()
 		answer := strings.ToLower(strings.TrimSpace(typed(from)))
 		if answer == "" || slices.Contains(answers, answer) {

@@ -62,13 +62,25 @@ func (s *installation) everything(ctx context.Context) error {
 			s.ui.note("dry run", "would be removed: "+quote(dir))
 			continue
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("removing %q: %w", dir, fileerr.Cause(err))
+		if err := s.removeFolder(dir); err != nil {
+			return err
 		}
-		s.ui.note("removed", quote(dir))
 	}
 	if exe := s.env.Self; exe != "" {
 		s.ui.note("note", "the program itself is "+quote(exe))
+	}
+	return nil
+}
+
+// removeFolder removes a folder, or the link in its place alone.
+func (s *installation) removeFolder(dir string) error {
+	to := leadsTo(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("removing %q: %w", dir, fileerr.Cause(err))
+	}
+	s.ui.note("removed", quote(dir))
+	if to != "" {
+		s.ui.note("note", "it was a link: what is in "+quote(to)+" stays")
 	}
 	return nil
 }

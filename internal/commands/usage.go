@@ -43,7 +43,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	}
 	if m := badValue().FindStringSubmatch(msg); m != nil {
 		want := "a number"
-		if strings.Contains(m[3], "ParseBool") {
+		if !strings.HasPrefix(m[3], "strconv.") || strings.Contains(m[3], "ParseBool") {
 			want = "true or false"
 		}
 		return &usageError{fmt.Sprintf("flag %s is %s; it must be %s", dashed(m[2]), quote(m[1]), want), []string{help}}
@@ -52,7 +52,7 @@ func flagError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 }
 
 // badValue is what the library says of a value that strconv refuses.
-var badValue = lazyregexp.New(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*)$`)
+var badValue = lazyregexp.New(`(?s)^invalid value "(.*)" for flag -+(\S+): (strconv\..*|parse error)$`)
 
 func unknownCommand(root *cli.Command, name string) error {
 	hints := hint.Nearest(name, commandNames(root))

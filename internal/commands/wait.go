@@ -148,7 +148,7 @@ func (u *ui) width() int {
 	return 80
 }
 
-// busy is waiting for something of which is known how far it is.
+// busy is waiting for something that tells its progress.
 func (u *ui) busy(done, total int, what string) {
 	switch {
 	case done >= total:

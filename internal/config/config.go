@@ -2,8 +2,8 @@
 // the tenant's tables, environment and flags, and the Server type.
 //
 // It is the only reader of CODEMODE_* and MCP_BRIDGE_* variables. It never reads an AI client's
-// files (clientcfg does), never expands the ${VAR} of a server (upstream does, when it starts one) and
-// starts nothing. Values are plain data; nothing needs closing.
+// files (clientcfg does), never expands the ${VAR} of a server (clientcfg.Expand does, when upstream
+// starts one) and starts nothing. Values are plain data; nothing needs closing.
 package config
 
 import (
@@ -12,7 +12,7 @@ import (
 	"codemode/internal/policy"
 )
 
-// Config is every setting, resolved. The tags are the names of the table in keys.go.
+// Config is every setting, resolved. A field's koanf tag is the name of its key in keys.go.
 type Config struct {
 	Tenant       string       `koanf:"tenant"`
 	Sandbox      Sandbox      `koanf:"sandbox"`
@@ -53,7 +53,7 @@ const (
 
 // Sandbox says where and how code runs.
 type Sandbox struct {
-	Runtime     string        `koanf:"runtime"`    // RuntimeAuto, "native", "podman" or "docker"
+	Runtime     string        `koanf:"runtime"`    // RuntimeAuto, or the name of one
 	Order       []string      `koanf:"order"`      // what auto tries
 	Isolation   string        `koanf:"isolation"`  // "full" or "reduced"
 	Python      string        `koanf:"python"`     // another interpreter than the embedded one
@@ -67,6 +67,7 @@ type Sandbox struct {
 	Pull        string        `koanf:"pull"` // "never" or "missing"
 	User        string        `koanf:"user"` // uid:gid inside a container
 	Podman      Podman        `koanf:"podman"`
+	Kubernetes  Kubernetes    `koanf:"kubernetes"`
 	Pool        int           `koanf:"pool"`         // sandboxes kept ready
 	IdleTimeout time.Duration `koanf:"idle_timeout"` // 0 is never
 }
@@ -74,6 +75,17 @@ type Sandbox struct {
 // Podman is for that engine alone.
 type Podman struct {
 	Machine string `koanf:"machine"` // "off" or "manage"
+}
+
+// Kubernetes is for that runtime alone. Empty is what kubectl takes by itself.
+type Kubernetes struct {
+	Context      string   `koanf:"context"`
+	Namespace    string   `koanf:"namespace"`
+	RuntimeClass string   `koanf:"runtime_class"`
+	NodeSelector []string `koanf:"node_selector"` // NAME=VALUE
+	Requests     []string `koanf:"requests"`      // NAME=VALUE
+	Template     string   `koanf:"template"`      // path of a file
+	WarmPool     string   `koanf:"warm_pool"`     // of agent-sandbox
 }
 
 // Run bounds one run.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
+	"codemode/internal/policy"
 )
 
 // A ValueError is a setting whose value cannot be used.
@@ -22,11 +24,18 @@ type ValueError struct {
 }
 
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("%s %.200q cannot be used: write %s", e.Where, e.Value, e.Forms)
+	shown := userOfURL().ReplaceAllString(e.Value, "//***@")
+	return fmt.Sprintf("%s %.200q cannot be used: write %s", e.Where, shown, e.Forms)
 }
 
-// Hint says how a folder gets a name that looks like a mode.
+// userOfURL is what may be a name and a password in an address, also in one that is none.
+var userOfURL = lazyregexp.New(`(?s)//.*@`)
+
+// Hint says how a folder gets a name that looks like a mode, or what a pattern could mean.
 func (e *ValueError) Hint() []string {
+	if could := policy.Readings(e.Value); e.Forms == policy.GrantForms && could != nil {
+		return []string{"each dot may be the one between the server and the tool: write " + strings.Join(could, " or ")}
+	}
 	if i := strings.LastIndexByte(e.Value, ':'); e.Forms == mountForms && badMode().MatchString(e.Value) {
 		return []string{fmt.Sprintf(
 			"%s is neither ro nor rw; as a name it is followed by one: %s:ro", e.Value[i+1:], e.Value,

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 )
 
 // document is what a config.toml says: of everybody, and of each tenant.
@@ -39,7 +39,7 @@ func userFile(src Source, paths Paths) (name string, named bool) {
 	fromVariable, _ := src.Lookup("CODEMODE_CONFIG")
 	name = cmp.Or(src.File, fromVariable)
 	if name == "" {
-		return paths.ConfigFile(), false
+		return paths.configFile(), false
 	}
 	return place{dir: src.Dir, home: paths.Home}.resolve(name), true
 }
@@ -53,23 +53,25 @@ func readUser(src Source, paths Paths) (document, []error) {
 	if name == "" {
 		return document{}, nil
 	}
-	var data []byte
-	info, err := os.Stat(name)
+	data, err := plainfile.Read(name, maxFile)
 	switch {
-	case err == nil && !named && (!info.Mode().IsRegular() || info.Size() > maxFile):
-		// one that was named may be a pipe
-		err = fmt.Errorf("it is no file of at most %d MiB", maxFile>>20)
-	case err == nil:
-		data, err = os.ReadFile(name)
-	}
-	switch {
-	case !named && errors.Is(err, fs.ErrNotExist):
+	case !named && errors.Is(err, fs.ErrNotExist) && !leadsNowhere(name):
 		return document{}, nil
 	case err != nil:
-		return document{}, []error{&FileError{File: name, Err: fileerr.Cause(err)}}
+		return document{}, []error{&FileError{File: name, Err: err}}
 	}
 	r := reader{file: name, layer: User, at: place{dir: filepath.Dir(name), home: paths.Home}}
 	return r.read(data)
+}
+
+// leadsNowhere says whether a file that is missing, or a folder above it, is a link to what is missing: who has made it
+// has settings, which must not count as none.
+func leadsNowhere(name string) bool {
+	for ; ; name = filepath.Dir(name) {
+		if info, err := os.Lstat(name); err == nil || name == filepath.Dir(name) {
+			return err == nil && info.Mode()&fs.ModeSymlink != 0
+		}
+	}
 }
 
 // reader turns the text of a config.toml into settings and servers.

@@ -9,14 +9,14 @@ import (
 // key is one setting: where it comes from, what it may be, and the words people read about it. Parsing
 // and documentation are both made from the table of them.
 type key struct {
-	name  string   // in config.toml; CODEMODE_ and the name in capitals is its variable
-	kind  kind     // what it may be
-	def   string   // as a user would write it
-	older []string // variables of the Python original that mean the same
-	flag  string   // on the command line, of the commands that have it
-	adds  bool     // a list that a later layer adds to, in front, instead of replacing it
+	name  string   // dotted, as in config.toml: "sandbox.memory"; its variable is CODEMODE_SANDBOX_MEMORY
+	kind  kind     // how its value is parsed, see kinds.go
+	def   string   // the default, as written in config.toml
+	older []string // environment variables of the Python original for the same setting
+	flag  string   // its flag; commands that have it name it in settingFlags
+	adds  bool     // a list: later layers prepend to it instead of replacing it
 	trust trust    // what a project's file may do with it
-	doc   string
+	doc   string   // for docs/cli.md, config.schema.json, config init and --help
 }
 
 // trust is what a project's file may do with a setting. Such a file comes with a clone: it is a stranger's, and
@@ -32,8 +32,8 @@ const (
 	asks                   // ask for it: its user approves
 )
 
-// releases is where those are that this codemode is one of. The linker sets it when a release is made
-// (.goreleaser.yaml); a codemode that was built from source knows none.
+// releases is the default of release.address: where this build's newest release is described. The linker sets it in
+// release builds (.goreleaser.yaml); a build from source has none.
 var releases string
 
 // keys is every setting, in the order people read them.
@@ -43,16 +43,16 @@ var keys = []key{
 		doc: "set of servers, limits and state to use",
 	},
 	{
-		name: "expose", kind: rules,
+		name: "expose", kind: grants,
 		doc: "tools that clients see beside run_python, and call themselves",
 	},
 
 	{
 		name: "sandbox.runtime", kind: runtimeName, def: "auto", older: []string{"MCP_BRIDGE_RUNTIME"},
-		flag: "--runtime", doc: "where code runs: auto, native, podman or docker",
+		flag: "--runtime", doc: "where code runs: auto, native, podman, docker, kubernetes",
 	},
 	{
-		name: "sandbox.order", kind: runtimeOrder, def: strings.Join(runtimes, ","),
+		name: "sandbox.order", kind: runtimeOrder, def: "native,podman,docker",
 		doc: "runtimes of which auto takes the first that works here",
 	},
 	{
@@ -102,6 +102,34 @@ var keys = []key{
 	{
 		name: "sandbox.podman.machine", kind: oneOf("off", "manage"), def: "off",
 		doc: "manage: make and start the Podman machine where one is needed",
+	},
+	{
+		name: "sandbox.kubernetes.context", kind: text,
+		doc: "context of kubectl whose cluster has the pods; none is the current one",
+	},
+	{
+		name: "sandbox.kubernetes.namespace", kind: text,
+		doc: "namespace of the pods; none is the context's",
+	},
+	{
+		name: "sandbox.kubernetes.runtime_class", kind: text,
+		doc: "runtime class of the pods, as gvisor; none is the cluster's own",
+	},
+	{
+		name: "sandbox.kubernetes.node_selector", kind: pairs,
+		doc: "labels of the nodes that may have the pods, as pool=sandboxes",
+	},
+	{
+		name: "sandbox.kubernetes.requests", kind: requests,
+		doc: "what a pod asks its node for, as cpu=500m, memory=256Mi; its limits are sandbox.cpus and sandbox.memory",
+	},
+	{
+		name: "sandbox.kubernetes.template", kind: anyPath,
+		doc: "file of a pod whose labels, placement, requests and pull secrets the pods have",
+	},
+	{
+		name: "sandbox.kubernetes.warm_pool", kind: text,
+		doc: "warm pool of agent-sandbox that gives the pods; none makes them",
 	},
 	{
 		name: "sandbox.pool", kind: countFrom(0), def: "1", trust: lower,
@@ -157,7 +185,7 @@ var keys = []key{
 		older: []string{"MCP_BRIDGE_OUTPUT_MODE"}, trust: freely, doc: "text of a run_python result",
 	},
 	{
-		name: "output.structured", kind: boolean, def: "false", trust: freely,
+		name: "output.structured", kind: boolean, def: "false", trust: lower,
 		doc: "give results a structuredContent, too; some clients hand their model that instead of the text",
 	},
 	{
@@ -175,7 +203,7 @@ var keys = []key{
 	},
 
 	{
-		name: "instructions.servers", kind: boolean, def: "true", trust: freely,
+		name: "instructions.servers", kind: boolean, def: "true", trust: lower,
 		doc: "name the servers to the model at the start of a session",
 	},
 
@@ -205,7 +233,7 @@ var keys = []key{
 	},
 	{
 		name: "mcp.start_timeout", kind: deadline, def: "60s", trust: lower,
-		doc: "time a server has to start and list its tools",
+		doc: "time a server has to start and list its tools; five times as long where npx, uvx or the like may fetch it",
 	},
 	{
 		name: "mcp.call_timeout", kind: deadline, def: "300s", trust: lower,
@@ -213,7 +241,7 @@ var keys = []key{
 	},
 
 	{
-		name: "policy.allow", kind: rules,
+		name: "policy.allow", kind: grants,
 		doc: "tools that code may call; none is all",
 	},
 	{
@@ -225,7 +253,7 @@ var keys = []key{
 		doc: "tools whose calls the user is asked about, one by one",
 	},
 	{
-		name: "policy.approved", kind: rules,
+		name: "policy.approved", kind: grants,
 		doc: "tools of policy.confirm that need not be asked about",
 	},
 	{

@@ -119,6 +119,19 @@ var safeAddress = kind{forms: "an https URL, or http on loopback", parse: func(s
 
 var words = kind{forms: "names separated by commas", list: ",", parse: text.parse}
 
+var pairs = kind{forms: "NAME=VALUE, separated by commas", list: ",", parse: func(s string, _ place) (any, bool) {
+	name, value, ok := strings.Cut(s, "=")
+	return s, ok && name != "" && value != "" && strings.TrimSpace(name) == name && strings.TrimSpace(value) == value
+}}
+
+var requestPattern = lazyregexp.New(`^(cpu|memory)=[0-9]+(\.[0-9]+)?([munkKMGT]|[KMGT]i)?$`)
+
+// requests are quantities of Kubernetes.
+var requests = kind{
+	forms: "cpu=QUANTITY, memory=QUANTITY, as Kubernetes writes them: 500m, 256Mi", list: ",",
+	parse: func(s string, _ place) (any, bool) { return s, requestPattern().MatchString(s) },
+}
+
 // names are words whose case does not matter.
 var names = kind{
 	forms: words.forms, list: ",", parse: func(s string, _ place) (any, bool) { return strings.ToLower(s), true },
@@ -136,6 +149,13 @@ var globs = kind{
 // rules are patterns of policy.
 var rules = kind{
 	forms: policy.Forms, list: ",", parse: func(s string, _ place) (any, bool) { return s, policy.Valid(s) },
+}
+
+// grants are those that let a tool be called or seen: one that could be about another tool than is meant is refused.
+var grants = kind{
+	forms: policy.GrantForms, list: ",", parse: func(s string, _ place) (any, bool) {
+		return s, policy.Valid(s) && policy.Readings(s) == nil
+	},
 }
 
 var tenantName = kind{
@@ -287,12 +307,12 @@ var program = kind{forms: "a path or the name of a program", parse: func(s strin
 	return at.resolve(s), true
 }}
 
-// runtimes are in the order in which auto tries them.
-var runtimes = []string{"native", "podman", "docker"}
+// runtimes are those there are. The last is tried only where it is asked for: pods are made in somebody's cluster.
+var runtimes = []string{"native", "podman", "docker", "kubernetes"}
 
 // runtimeName is a runtime, or the path of a container engine's command.
 var runtimeName = kind{
-	forms: "auto, native, podman, docker or a path to an engine",
+	forms: "auto, native, podman, docker, kubernetes or a path to an engine",
 	parse: func(s string, at place) (any, bool) {
 		if isPath(s) {
 			return at.resolve(s), true

@@ -196,7 +196,7 @@ func (m *merger) merge(layer []setting) {
 	values := map[string]any{}
 	for _, s := range layer {
 		v, err := s.parse()
-		if err == nil && s.layer == Project {
+		if s.layer == Project && (err == nil || s.key.trust == never) { // whatever its value
 			err = distrust(s, v, m.koanf.Get(s.key.name))
 		}
 		switch {
@@ -218,6 +218,9 @@ func (m *merger) merge(layer []setting) {
 		}
 		values[s.key.name] = v
 		m.origin[s.key.name] = s
+	}
+	if len(values) == 0 {
+		return
 	}
 	if err := m.koanf.Load(confmap.Provider(values, "."), nil); err != nil {
 		m.errs = append(m.errs, fmt.Errorf("merging settings: %w", err))

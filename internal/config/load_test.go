@@ -45,6 +45,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 			Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20,
 			Image: "python:3.14-slim", Pull: "never", User: "65534:65534", Podman: Podman{Machine: "off"},
 			Pool: 1, IdleTimeout: 5 * time.Minute,
+			Kubernetes: Kubernetes{NodeSelector: []string{}, Requests: []string{}},
 		},
 		Run:          Run{Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, Grace: 2 * time.Second},
 		Output:       Output{Mode: "compact", Limit: 32 << 10, Keep: 256 << 20},
@@ -240,6 +241,25 @@ MCP_BRIDGE_TIMEOUT "abc" cannot be used: write a time above 0, such as 30, 30s o
 --memory "lots" cannot be used: write bytes, or 512k, 512m, 1g, 1GiB, at least 16m`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %v", err, want)
+	}
+}
+
+// TestAmbiguousGrants holds that a pattern which could let another tool be called than is meant is refused, and told in
+// the ways in which it is clear; what forbids or asks takes it for both.
+func TestAmbiguousGrants(t *testing.T) {
+	for _, name := range []string{"CODEMODE_EXPOSE", "CODEMODE_POLICY_ALLOW", "CODEMODE_POLICY_APPROVED"} {
+		_, err := Load(Source{Lookup: env(name + "=x.y,a.b.c")})
+		var wrong *ValueError
+		if !errors.As(err, &wrong) || wrong.Value != "a.b.c" || len(wrong.Hint()) != 1 ||
+			!strings.HasSuffix(wrong.Hint()[0], `write "a".b.c or "a.b".c`) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Load(Source{Lookup: env(name + `="a.b".c`)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Load(Source{Lookup: env("CODEMODE_POLICY_DENY=a.b.c", "CODEMODE_POLICY_CONFIRM=a.b.c")}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -49,8 +49,8 @@ func FindPaths(lookup func(string) (string, bool), goos string) Paths {
 	return p
 }
 
-// ConfigFile is where config.toml is looked for.
-func (p Paths) ConfigFile() string { return under(p.Config, "config.toml") }
+// configFile is where config.toml is looked for.
+func (p Paths) configFile() string { return under(p.Config, "config.toml") }
 
 // TenantState is where a tenant keeps what cannot be made again. No other tenant uses it.
 func (p Paths) TenantState(tenant string) string { return under(p.State, tenant) }

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 )
 
 const (
@@ -90,27 +90,7 @@ func openProject(dir string) ([]byte, error) {
 		return nil, fs.ErrNotExist // a folder that nobody may look into has no file
 	}
 	defer root.Close()
-	f, err := root.OpenFile(filepath.FromSlash(projectFile), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	switch {
-	case err != nil && strings.Contains(err.Error(), "escapes from parent"):
-		// os.Root's words, for which it has no error
-		return nil, errors.New("it leads out of the project, where it is not followed")
-	case err != nil:
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxProject+1))
-	if err == nil && len(data) > maxProject {
-		err = fmt.Errorf("it is larger than %d KiB", maxProject>>10)
-	}
-	return data, err
+	return plainfile.ReadIn(root, filepath.FromSlash(projectFile), maxProject)
 }
 
 // distrust says why a project's file may not give a key a value, where the user's settings say now.

@@ -75,21 +75,26 @@ func TestProjectAsks(t *testing.T) {
 func TestProjectMayNot(t *testing.T) {
 	// What is looser than the default, or another, as TOML; a key that is not here has no way to be loosened.
 	values := map[string]string{
-		"tenant":                  `"work"`,
-		"sandbox.runtime":         `"./evil"`,
-		"sandbox.order":           `["docker"]`,
-		"sandbox.isolation":       `"reduced"`,
-		"sandbox.python":          `"./python"`,
-		"sandbox.allow_gaps":      `["memory"]`,
-		"sandbox.memory":          `"1t"`,
-		"sandbox.pids":            `9999`,
-		"sandbox.cpus":            `64`,
-		"sandbox.tmp_size":        `"1t"`,
-		"sandbox.work_size":       `"1t"`,
-		"sandbox.image":           `"evil"`,
-		"sandbox.pull":            `"missing"`,
-		"sandbox.user":            `"0:0"`,
-		"sandbox.podman.machine":  `"manage"`,
+		"tenant":                 `"work"`,
+		"sandbox.runtime":        `"./evil"`,
+		"sandbox.order":          `["docker"]`,
+		"sandbox.isolation":      `"reduced"`,
+		"sandbox.python":         `"./python"`,
+		"sandbox.allow_gaps":     `["memory"]`,
+		"sandbox.memory":         `"1t"`,
+		"sandbox.pids":           `9999`,
+		"sandbox.cpus":           `64`,
+		"sandbox.tmp_size":       `"1t"`,
+		"sandbox.work_size":      `"1t"`,
+		"sandbox.image":          `"evil"`,
+		"sandbox.pull":           `"missing"`,
+		"sandbox.user":           `"0:0"`,
+		"sandbox.podman.machine": `"manage"`,
+
+		"sandbox.kubernetes.context": `"x"`, "sandbox.kubernetes.namespace": `"x"`,
+		"sandbox.kubernetes.runtime_class": `"x"`,
+		"sandbox.kubernetes.node_selector": `["a=b"]`, "sandbox.kubernetes.requests": `["cpu=1"]`,
+		"sandbox.kubernetes.template": `"x"`, "sandbox.kubernetes.warm_pool": `"x"`,
 		"sandbox.pool":            `99`,
 		"sandbox.idle_timeout":    `0`,
 		"run.max_timeout":         `"9h"`,
@@ -97,6 +102,8 @@ func TestProjectMayNot(t *testing.T) {
 		"exec.timeout":            `"9h"`,
 		"output.limit":            `"1t"`,
 		"output.keep":             `"1t"`,
+		"output.structured":       `true`,
+		"instructions.servers":    `true`,
 		"mcp.files":               `["evil.json"]`,
 		"mcp.dir":                 `"."`,
 		"mcp.include":             `["x"]`,
@@ -135,6 +142,7 @@ func TestProjectMayNot(t *testing.T) {
 	}
 	// The user's own limits, where the default is none.
 	user := writeFile(t, "sandbox.cpus = 2\nexec.timeout = '1h'\ntools.save = false\nrepl.history = false\n"+
+		"instructions.servers = false\n"+
 		"policy = { calls_per_run = 9, calls_per_minute = 9, concurrency = 9 }\n[servers.mine]\ncommand = 'mine'\n")
 	want, err := Load(Source{File: user})
 	if err != nil {
@@ -293,7 +301,7 @@ func TestProjectFileIsNotFollowed(t *testing.T) {
 	}
 	words := map[string]string{
 		"a link out":  "it leads out of the project, where it is not followed",
-		"a directory": "it is not a regular file", "too large": "it is larger than 64 KiB",
+		"a directory": "it is a directory", "too large": "it is larger than 64 KiB",
 		"no TOML": "line 1, column 1", "a pipe": "it is not a regular file",
 	}
 	for name, place := range places {

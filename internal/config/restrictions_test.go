@@ -26,6 +26,12 @@ sandbox_memory = "1g"
 [servers.off]
 command = "x"
 sandbox = "off"
+
+[servers.pod]
+command = "x"
+sandbox = "kubernetes"
+sandbox_image = "i"
+sandbox_network = true
 `)
 	c, err := Load(Source{File: file})
 	if err != nil {
@@ -46,6 +52,7 @@ sandbox = "off"
 	}{
 		"none":                             {c.Servers.Own["plain"], nil},
 		"its own":                          {c.Servers.Own["own"], own},
+		"in a pod":                         {c.Servers.Own["pod"], &Restrictions{Image: "i", Network: true}},
 		"declined by its user":             {c.Servers.Own["off"], nil},
 		"by name":                          {named("named"), strict},
 		"by client":                        {named("any@cursor"), strict},
@@ -62,15 +69,23 @@ sandbox = "off"
 }
 
 func TestFileRestrictionsProblems(t *testing.T) {
+	const pod = "sandbox = 'kubernetes'\nsandbox_image = 'i'\n"
 	for text, want := range map[string]string{
-		`sandbox = "docker"`:                                `line 3, column 1: server "a": "sandbox" must be native or off`,
-		`sandbox = true`:                                    `line 3, column 1: server "a": "sandbox" must be text`,
-		`sandbox_network = true`:                            `line 1, column 10: server "a": "sandbox" must be "native", since it says what the server may use in one`,
-		"sandbox = 'off'\nsandbox_read = ['/x']":            `line 3, column 1: server "a": "sandbox" must be "native"`,
-		"sandbox = 'native'\nsandbox_memory = '1k'":         `line 4, column 1: server "a": "sandbox_memory" must be`,
-		"sandbox = 'native'\nsandbox_write = '/x'":          `line 4, column 1: server "a": "sandbox_write" must be a list of texts`,
-		"url = 'https://x'\nsandbox = 'native'\n#":          `line 4, column 1: server "a": "sandbox" must be left out: it is for servers with a "command"`,
-		"sandbox = 'native'\nsandbox_netwrk = true\ncwd=''": `line 4, column 1: unknown key "servers.a.sandbox_netwrk"`,
+		`sandbox = "docker"`:                                  `line 3, column 1: server "a": "sandbox" must be native, kubernetes or off`,
+		`sandbox = true`:                                      `line 3, column 1: server "a": "sandbox" must be text`,
+		`sandbox_network = true`:                              `line 1, column 10: server "a": "sandbox" must be "native", since it says what the server may use in one`,
+		"sandbox = 'off'\nsandbox_read = ['/x']":              `line 3, column 1: server "a": "sandbox" must be "native"`,
+		"sandbox = 'native'\nsandbox_memory = '1k'":           `line 4, column 1: server "a": "sandbox_memory" must be`,
+		"sandbox = 'native'\nsandbox_write = '/x'":            `line 4, column 1: server "a": "sandbox_write" must be a list of texts`,
+		"url = 'https://x'\nsandbox = 'native'\n#":            `line 4, column 1: server "a": "sandbox" must be left out: it is for servers with a "command"`,
+		"sandbox_image = 'i'":                                 `"sandbox" must be "kubernetes", since it names an image`,
+		"sandbox = 'kubernetes'":                              `"sandbox_image" must be the image that its pod has`,
+		pod + "sandbox_read = ['/x']":                         `"sandbox_read" must be left out, as sandbox_write: a pod has no files`,
+		pod + "cwd = '/x'":                                    `"cwd" must be left out: its pod starts it`,
+		pod:                                                   `"sandbox_network" must be true: its pod has the cluster's network`,
+		pod + "sandbox_network = true\nsandbox_memory = '1k'": `"sandbox_memory" must be`,
+		"url = 'https://x'\nsandbox = 'kubernetes'\n#":        `"sandbox" must be left out: it is for servers with a "command"`,
+		"sandbox = 'native'\nsandbox_netwrk = true\ncwd=''":   `line 4, column 1: unknown key "servers.a.sandbox_netwrk"`,
 	} {
 		head := "[servers.a]\ncommand = 'x'\n"
 		if strings.HasPrefix(text, "url") {

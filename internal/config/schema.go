@@ -92,7 +92,8 @@ func serverSchema() map[string]any {
 		"headers": table, "disabled": map[string]any{"type": "boolean"},
 		"type": map[string]any{"enum": []string{Stdio, HTTP, SSE}}, "include_tools": names,
 		"exclude_tools": names, "start_timeout": wait, "call_timeout": wait,
-		"sandbox": map[string]any{"enum": []string{SandboxNative, SandboxOff}}, "sandbox_read": names,
+		"sandbox":       map[string]any{"enum": []string{SandboxNative, SandboxKubernetes, SandboxOff}},
+		"sandbox_read":  names,
 		"sandbox_write": names, "sandbox_network": map[string]any{"type": "boolean"}, "sandbox_memory": memory,
 	}
 	properties := map[string]any{}

@@ -1,14 +1,17 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Server is an MCP server of the user's, as configured, before any ${VAR} is expanded.
+// Server is an MCP server of the user's, as configured, before any ${VAR} is expanded. Approvals hash its JSON form
+// (clientcfg.fingerprint): renaming a field without a json tag revokes every approval.
 type Server struct {
 	Name        string            // as the user wrote it
 	Description string            // the entry's own, else its file's
@@ -39,6 +42,15 @@ type Server struct {
 	EnvHash string `json:"-"`
 	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
 	Line    int    `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+}
+
+// Endpoint is the address of a server by URL, whose references are replaced.
+func (s Server) Endpoint() (*url.URL, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New(`the "url" of its entry is no http or https URL`)
+	}
+	return u, nil
 }
 
 // OAuth is the client that a user has registered at the authorization server of a server by URL. Its texts may have
@@ -106,14 +118,14 @@ func (s Server) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("name", s.Name), slog.String("source", s.Source))
 }
 
-// ServerFields are the fields of an entry that mean something to codemode.
+// ServerFields are the fields of [servers.NAME] in config.toml. Keys in other files are read by clientcfg (entry.go).
 var ServerFields = []string{
 	"type", "command", "args", "env", "env_file", "cwd", "description", "url", "headers", "disabled",
 	"include_tools", "exclude_tools", "start_timeout", "call_timeout",
-	"sandbox", "sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory",
+	"sandbox", "sandbox_image", "sandbox_read", "sandbox_write", "sandbox_network", "sandbox_memory",
 }
 
-// A FieldError says what is wrong with a server's entry. It never holds a value: those may be secret.
+// A FieldError says what is wrong with a server's entry. It holds no value of a field that may be secret.
 type FieldError struct {
 	Server string
 	Field  string // empty when the entry as a whole is meant
@@ -127,9 +139,9 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("server %q: %q must be %s", e.Server, e.Field, e.Want)
 }
 
-// NewServer makes a server from the fields of its entry, as JSON or TOML decode them; fields it does not
-// know are ignored. Every error is a *FieldError. Numbers and booleans are taken as their text where
-// text belongs, because people write "PORT": 3000.
+// NewServer makes a server from the fields of its [servers.NAME] table in config.toml; fields it does not know are
+// ignored. Entries of all other files are read by clientcfg. Every error is a *FieldError. Numbers and booleans are
+// taken as their text where text belongs, because people write "PORT": 3000.
 func NewServer(name string, fields map[string]any) (Server, error) {
 	e := entry{server: name, fields: fields}
 	s := Server{
@@ -163,6 +175,7 @@ func NewServer(name string, fields map[string]any) (Server, error) {
 	}
 	restrictions := RestrictionsFields{
 		Kind:    e.text("sandbox"),
+		Image:   e.text("sandbox_image"),
 		Read:    e.list("sandbox_read"),
 		Write:   e.list("sandbox_write"),
 		Network: e.boolean("sandbox_network"),

@@ -21,7 +21,7 @@ var (
 )
 
 func validTenant(name string) bool {
-	return tenantPattern().MatchString(name) && !devicePattern().MatchString(name)
+	return name == DefaultTenant || tenantPattern().MatchString(name) && !devicePattern().MatchString(name)
 }
 
 // Selects says whether the tenant may use a server that discovery calls by this name. The servers in its own

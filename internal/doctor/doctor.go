@@ -19,7 +19,7 @@ const (
 	OK      Verdict = "ok"
 	Warning Verdict = "warning"
 	Failed  Verdict = "failed"
-	Skipped Verdict = "skipped" // not here, not asked for, or in vain after another failure
+	Skipped Verdict = "skipped" // not installed, not requested, or pointless after another failure
 )
 
 // A Finding is one line of the doctor's.

@@ -80,6 +80,9 @@ func Runtimes(all []*Runtime, gap func([]sandbox.Gap) string) []Check {
 			Examine: func(ctx context.Context, found func(Finding)) {
 				x := r.examine(ctx)
 				found(r.presence(x))
+				if f, ok := r.permission(ctx); ok {
+					found(f)
+				}
 				if x.err == nil {
 					f := r.limits(x, gap)
 					f.Check = "limits"
@@ -173,16 +176,38 @@ func (r *Runtime) presence(x *exam) Finding {
 	return f
 }
 
+// permission says whether a cluster lets this user do what a pod takes. Where it cannot be asked, presence says why.
+func (r *Runtime) permission(ctx context.Context) (f Finding, ok bool) {
+	cluster, ok := r.Runtime.(*container.Runtime)
+	if !ok || r.Name() != container.Kubernetes {
+		return f, false
+	}
+	lacks, err := cluster.Lacks(ctx)
+	if err != nil {
+		return f, false
+	}
+	f = Finding{
+		Check: "permission", Subject: r.Name(), Verdict: OK, Summary: "this user may do all that pods and leases take",
+	}
+	if len(lacks) > 0 {
+		f.Verdict, f.Summary = r.bad(), "this user may not do all that pods and leases take"
+		f.Details, f.Remedy = lacks, []string{container.PodRole()}
+	}
+	return f, true
+}
+
 // about is a runtime in one line.
 func about(r sandbox.Report) string {
 	who := "as root"
 	if r.Rootless {
 		who = "rootless"
 	}
-	switch r.Method {
-	case "container":
+	switch {
+	case r.Runtime == container.Kubernetes:
+		return "version " + r.Version
+	case r.Method == "container":
 		return fmt.Sprintf("version %s, %s", r.Version, who)
-	case "none":
+	case r.Method == "none":
 		return fmt.Sprintf("%s, without namespaces, %s", r.Version, who)
 	}
 	return fmt.Sprintf(

@@ -198,16 +198,12 @@ func Tools(b *bridge.Bridge, names []string, sandboxed map[string]string, remedy
 	}
 }
 
-// lastWords is how many of the last lines of a server's stderr are told.
-const lastWords = 5
-
 // broken tells of a server that could not be used, with its last words.
 func broken(subject string, err error, remedy []string) Finding {
 	f := Finding{Subject: subject, Verdict: Failed, Summary: err.Error(), Remedy: remedy}
 	start, ok := errors.AsType[*upstream.StartError](err)
 	if ok && start.Stderr != "" {
-		lines := strings.Split(strings.TrimSpace(start.Stderr), "\n")
-		f.Details = lines[max(0, len(lines)-lastWords):]
+		f.Details = start.LastWords()
 		f.Remedy = slices.DeleteFunc(f.Remedy, func(r string) bool { return strings.HasPrefix(r, "its last words: ") })
 	}
 	if ok && start.SandboxHint() != "" && !slices.Contains(f.Remedy, start.SandboxHint()) {

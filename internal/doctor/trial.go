@@ -32,7 +32,7 @@ var trialFiles = sync.OnceValue(func() fs.FS {
 })
 
 const (
-	// trialMemory and trialProcesses are small, so that an attempt ends soon and hurts nobody where it succeeds. What
+	// trialMemory and trialProcesses are small, so that an attempt ends soon and does no harm where it succeeds. What
 	// enforces them is what enforces any other limit.
 	trialMemory    = 192 << 20
 	trialProcesses = 128

@@ -1,4 +1,4 @@
-// Package fair shares what there is little of: in turns by key, so that who wants much holds up another for one turn.
+// Package fair is a fair queue: turns are given by key, so that a key with much to do delays each other one by a turn.
 //
 // It knows nothing of what is shared. A Queue starts no goroutine and needs no Close.
 package fair
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Lately is how long a key counts as one that uses a queue, from the end of its last turn.
-const Lately = 10 * time.Second
+// lately is how long a key counts as one that uses a queue, from the end of its last turn.
+const lately = 10 * time.Second
 
 // A Queue has room for so many turns at once. Of those who wait, the key goes first that was given a turn longest ago.
 // While several keys use the queue, one holds no more than its share, so that another that comes finds room.
@@ -92,6 +92,20 @@ func (t *Turn) Wait(ctx context.Context) error {
 	}
 }
 
+// Lighten has a turn that has come stand for less.
+func (t *Turn) Lighten(weight int) {
+	q := t.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.over || weight >= t.weight {
+		return
+	}
+	q.taken -= t.weight - weight
+	t.line.held -= t.weight - weight
+	t.weight = weight
+	q.give()
+}
+
 // Leave ends the turn, or gives up the place. It does nothing the second time.
 func (t *Turn) Leave() {
 	q := t.queue
@@ -124,6 +138,18 @@ func (q *Queue) Crowded(key string) bool {
 		others--
 	}
 	return others > 0
+}
+
+// Quiet says whether nobody but a key has held or wanted a turn for so long, which is no longer than a key counts.
+func (q *Queue) Quiet(key string, long time.Duration) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k, l := range q.lines {
+		if k != key && (l.held > 0 || len(l.waiting) > 0 || time.Since(l.used) < long) {
+			return false
+		}
+	}
+	return true
 }
 
 // give gives turns while there is room. It is called with the lock held.
@@ -172,7 +198,7 @@ func (q *Queue) shareOf(users int) int {
 func (q *Queue) users() int {
 	if len(q.lines) > 1 {
 		for key, l := range q.lines {
-			if l.held == 0 && len(l.waiting) == 0 && time.Since(l.used) >= Lately {
+			if l.held == 0 && len(l.waiting) == 0 && time.Since(l.used) >= lately {
 				delete(q.lines, key)
 			}
 		}

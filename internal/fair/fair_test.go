@@ -98,7 +98,7 @@ func TestShareAloneAgain(t *testing.T) {
 		if !q.Crowded("key") || came(turns[2]) {
 			t.Error("it holds more than its share")
 		}
-		<-time.After(Lately)
+		<-time.After(lately)
 		if q.Crowded("key") {
 			t.Error("who is long gone still counts")
 		}

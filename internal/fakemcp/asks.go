@@ -45,6 +45,10 @@ func addAsks(s *mcp.Server, o options) {
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return say(strconv.FormatInt(o.rootsChanged.Load(), 10)), nil, nil
 		})
+	mcp.AddTool(s, &mcp.Tool{Name: "open_first", Description: "Refuse until the user has opened a URL"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return say("the peer answers that"), nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "ask", Description: "Ask the client, and say what it answered"},
 		func(_ context.Context, req *mcp.CallToolRequest, in asking) (*mcp.CallToolResult, any, error) {
 			if req.Params.InputResponses == nil {

@@ -72,86 +72,96 @@ type options struct {
 
 func parse(args []string) (o options, err error) {
 	fs := flag.NewFlagSet("fakemcp", flag.ContinueOnError)
-	fs.StringVar(&o.name, "name", "fake", "serverInfo.name")
-	fs.BoolVar(&o.reads, "reads", false, "also serve a tool that reads the file at a path")
-	fs.IntVar(&o.tools, "tools", 0, "also serve `N` tools tool_1 … tool_N")
-	fs.IntVar(&o.pages, "pages", 0, "list `N` tools a page")
-	fs.BoolVar(&o.banner, "banner", false, "print a greeting and blank lines to stdout")
-	fs.StringVar(&o.say, "say", "", "write `TEXT` to stderr at start, $VAR expanded")
-	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
-	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
+	o.lifeFlags(fs)
+	o.streamFlags(fs)
+	o.toolFlags(fs)
+	o.httpFlags(fs)
+	err = fs.Parse(args)
+	return o, err
+}
+
+// lifeFlags are those of how it starts and ends.
+func (o *options) lifeFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.starts, "starts", "", "append a line to `FILE` at start")
+	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
+	fs.DurationVar(&o.startDelay, "start-delay", 0, "wait before answering initialize")
+	fs.BoolVar(&o.onlyInit, "only-initialize", false, "exit when the first message is not initialize")
+	fs.BoolVar(&o.modern, "modern", false, "refuse initialize: revision 2026-07-28 alone")
 	fs.StringVar(
-		&o.die,
-		"die",
-		"",
+		&o.die, "die", "",
 		"exit with 3 at `STEP`: initialize, tools/list, tools/call (before the answer); listed, answered (after that of tools/list, of a call)",
 	)
-	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: "+strings.Join(wrongTools, ", "))
-	fs.BoolVar(&o.stderrFlood, "flood-stderr", false, "write to stderr without end")
-	fs.IntVar(&o.exitAtStart, "exit-at-start", -1, "exit with `CODE` before reading anything")
+	fs.StringVar(&o.hang, "hang", "", "never answer `METHOD`: initialize, tools/list, call")
 	fs.BoolVar(&o.ignoreTerm, "ignore-term", false, "ignore SIGTERM")
-	fs.BoolVar(&o.ignoreEOF, "ignore-eof", false, "keep running when stdin ends")
 	fs.BoolVar(
 		&o.spawnChild, "spawn-child", false,
 		"start a grandchild in a session of its own that ignores every signal it can",
 	)
-	fs.BoolVar(&o.listChanged, "list-changed", false, "send list_changed right after initialize")
+}
+
+// streamFlags are those of what it writes and reads beside messages.
+func (o *options) streamFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.say, "say", "", "write `TEXT` to stderr at start, $VAR expanded")
+	fs.IntVar(&o.chatty, "chatty-stderr", 0, "write `N` bytes to stderr at start")
+	fs.BoolVar(&o.stderrFlood, "flood-stderr", false, "write to stderr without end")
+	fs.BoolVar(&o.banner, "banner", false, "print a greeting and blank lines to stdout")
+	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
 	fs.BoolVar(&o.garbage, "garbage", false, "print lines that are no messages before each answer")
-	fs.DurationVar(&o.startDelay, "start-delay", 0, "wait before answering initialize")
-	fs.BoolVar(&o.oddNames, "odd-names", false, "list tools with names that are hard to write in Python")
-	fs.BoolVar(&o.schemaZoo, "schema-zoo", false, "list tools with unusual schemas")
-	fs.BoolVar(&o.modern, "modern", false, "refuse initialize: revision 2026-07-28 alone")
-	fs.BoolVar(&o.onlyInit, "only-initialize", false, "exit when the first message is not initialize")
-	fs.StringVar(&o.starts, "starts", "", "append a line to `FILE` at start")
 	fs.BoolVar(&o.deaf, "deaf", false, "stop reading stdin once initialized and listed")
 	fs.BoolVar(&o.closeOnStart, "close-stdout", false, "close stdout at start and stay")
-	fs.StringVar(&o.listing, "listing", "", "list tools without end: `HOW` is cycle, bytes, tools or pages")
-	fs.BoolVar(&o.resources, "resources", false, "also have resources, templates of them, prompts and completions")
-	fs.StringVar(&o.client, "client", "", "with -oauth, know a client `ID` that was registered by hand")
-	fs.StringVar(
-		&o.subscribed, "subscriptions", "",
-		"with -resources, tell of their changes, by the tool touch; `FILE` gets a line for each subscription and its end",
-	)
-	fs.StringVar(&o.endless, "resources-listing", "", "list resources as -listing lists tools, with `HOW`")
-	fs.BoolVar(&o.flood, "flood", false, "write to stdout at start, without a line end and without end")
-	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
-	fs.StringVar(
-		&o.notes,
-		"notes",
-		"",
-		"also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with",
-	)
-	fs.DurationVar(&o.notePause, "note-pause", 0, "wait between a note and the answer")
+	fs.BoolVar(&o.ignoreEOF, "ignore-eof", false, "keep running when stdin ends")
+}
+
+// toolFlags are those of what it serves and lists.
+func (o *options) toolFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.name, "name", "fake", "serverInfo.name")
+	fs.IntVar(&o.tools, "tools", 0, "also serve `N` tools tool_1 … tool_N")
+	fs.IntVar(&o.pages, "pages", 0, "list `N` tools a page")
+	fs.BoolVar(&o.oddNames, "odd-names", false, "list tools with names that are hard to write in Python")
+	fs.BoolVar(&o.schemaZoo, "schema-zoo", false, "list tools with unusual schemas")
+	fs.StringVar(&o.listing, "listing", "", "list too much: without end, where `HOW` is cycle, bytes, tools or pages; large tools, definition or definitions")
+	fs.BoolVar(&o.listChanged, "list-changed", false, "send list_changed right after initialize")
 	fs.BoolVar(
 		&o.stripNames, "strip-names", false,
 		"mind neither case nor white space around the name of a tool that is called",
 	)
+	fs.BoolVar(&o.wrong, "wrong", false, "also serve tools whose answers are wrong: "+strings.Join(wrongTools, ", "))
+	fs.BoolVar(&o.reads, "reads", false, "also serve a tool that reads the file at a path")
 	fs.StringVar(
-		&o.http,
-		"http",
-		"",
+		&o.notes, "notes", "",
+		"also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with",
+	)
+	fs.DurationVar(&o.notePause, "note-pause", 0, "wait between a note and the answer")
+	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
+	fs.StringVar(&o.tasks, "tasks", "", "also serve long, which answers with a task; `FILE` gets what is asked of it")
+	fs.BoolVar(&o.asCodemode, "as-codemode", false, "have the tool run_python, as codemode has")
+	fs.DurationVar(&o.ttl, "ttl", 0, "how long lists are good, by what it says")
+	fs.BoolVar(&o.resources, "resources", false, "also have resources, templates of them, prompts and completions")
+	fs.StringVar(&o.endless, "resources-listing", "", "list resources as -listing lists tools, with `HOW`")
+	fs.StringVar(
+		&o.subscribed, "subscriptions", "",
+		"with -resources, tell of their changes, by the tool touch; `FILE` gets a line for each subscription and its end",
+	)
+}
+
+// httpFlags are those of how it is served by URL, and who is let in.
+func (o *options) httpFlags(fs *flag.FlagSet) {
+	fs.StringVar(
+		&o.http, "http", "",
 		"serve by URL, on a free port, or the one in `FILE`, and write http://HOST:PORT to it: /mcp, /json, /stateless, /sse below it",
 	)
 	fs.StringVar(&o.token, "token", "", "by URL, want the bearer token `TEXT`")
 	fs.BoolVar(&o.oauth, "oauth", false, "by URL, have everybody sign in, at an authorization server beside it")
 	fs.DurationVar(&o.tokenLife, "token-life", time.Hour, "how long an access token is good")
-	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
-	fs.DurationVar(&o.ttl, "ttl", 0, "how long lists are good, by what it says")
-	fs.StringVar(&o.tasks, "tasks", "", "also serve long, which answers with a task; `FILE` gets what is asked of it")
+	fs.StringVar(&o.client, "client", "", "with -oauth, know a client `ID` that was registered by hand")
 	fs.StringVar(
-		&o.device,
-		"device",
-		"",
+		&o.device, "device", "",
 		"let users sign in by a code, and answer its client's polls with the `WORDS` with commas, the last for good: an error, ok, or hang-up",
 	)
 	fs.StringVar(
-		&o.lie,
-		"lie",
-		"",
+		&o.lie, "lie", "",
 		"what the authorization server says wrongly: `WHAT` is issuer, iss, no-iss, no-pkce, state, resource, denied, no-token, mac, redirects, large, page, no-registration, or of a code: code-address, code-end, code-text, code-refused",
 	)
-	err = fs.Parse(args)
-	return o, err
 }
 
 // Main is the server's main function. args are without the program's name.

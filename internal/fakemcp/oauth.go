@@ -64,6 +64,11 @@ func (a *oauth) protect(next http.Handler) http.Handler {
 
 func origin(r *http.Request) string { return "http://" + r.Host }
 
+// isResource says whether a token is wanted for a server that is here.
+func isResource(r *http.Request, address string) bool {
+	return strings.HasPrefix(address, origin(r)+"/")
+}
+
 // lies says whether this server tells that lie.
 func (a *oauth) lies(lie string) bool { return a.options.lie == lie }
 
@@ -158,7 +163,7 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 		redirect, known = q.Get("redirect_uri"), true
 	}
 	if !known || redirect != q.Get("redirect_uri") || q.Get("code_challenge_method") != "S256" ||
-		q.Get("resource") == "" {
+		!isResource(r, q.Get("resource")) {
 		http.Error(w, "this is no request to authorize", http.StatusBadRequest)
 		return
 	}
@@ -181,6 +186,16 @@ func (a *oauth) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, redirect+"?"+answer.Encode(), http.StatusFound)
 }
 
+// tokenError is what the token endpoint says instead of tokens.
+type tokenError struct {
+	status int
+	body   map[string]any
+}
+
+var invalidGrant = &tokenError{http.StatusBadRequest, map[string]any{
+	"error": "invalid_grant", "error_description": "that is over",
+}}
+
 func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 	if a.lies("token-redirect") { // which would have the code be sent on
 		http.Redirect(w, r, "https://bank.example/token", http.StatusTemporaryRedirect)
@@ -189,44 +204,12 @@ func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	good := r.Form.Get("resource") != ""
-	switch r.Form.Get("grant_type") {
-	case "authorization_code":
-		asked, ok := a.codes[r.Form.Get("code")]
-		delete(a.codes, r.Form.Get("code"))
-		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-		good = good && ok && asked.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) &&
-			asked.Get("client_id") == r.Form.Get("client_id") && asked.Get("redirect_uri") == r.Form.Get("redirect_uri")
-	case deviceGrant:
-		said := a.polled(r.Form.Get("device_code"))
-		switch {
-		case said == "hang-up":
-			panic(http.ErrAbortHandler)
-		case said != "ok":
-			reply(w, http.StatusBadRequest, map[string]any{"error": said})
-			return
-		}
-	case "client_credentials":
-		id, secret, _ := r.BasicAuth()
-		if id != Robot || secret != url.QueryEscape(RobotSecret) {
-			reply(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
-			return
-		}
-	case "refresh_token":
-		used, ok := a.refresh[r.Form.Get("refresh_token")]
-		if used {
-			clear(a.access)
-			clear(a.refresh)
-		}
-		good = good && ok && !used
-		if good {
-			a.refresh[r.Form.Get("refresh_token")] = true
-		}
-	default:
-		good = false
+	refusal := a.redeem(r)
+	if refusal == nil && a.lies("no-token") {
+		refusal = invalidGrant
 	}
-	if !good || a.lies("no-token") {
-		reply(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant", "error_description": "that is over"})
+	if refusal != nil {
+		reply(w, refusal.status, refusal.body)
 		return
 	}
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
@@ -236,14 +219,70 @@ func (a *oauth) token(w http.ResponseWriter, r *http.Request) {
 	if a.lies("mac") {
 		kind = "mac"
 	}
-	reply(
-		w,
-		http.StatusOK,
-		map[string]any{
-			"access_token": access, "token_type": kind, "expires_in": int(life.Seconds()),
-			"refresh_token": refresh,
-		},
-	)
+	reply(w, http.StatusOK, map[string]any{
+		"access_token": access, "token_type": kind, "expires_in": int(life.Seconds()), "refresh_token": refresh,
+	})
+}
+
+// redeem takes what a request for tokens has to show; nil is that it is good for tokens. A grant is used up by it, also
+// where the request is refused for another reason.
+func (a *oauth) redeem(r *http.Request) *tokenError {
+	var refusal *tokenError
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		refusal = a.redeemCode(r.Form)
+	case deviceGrant:
+		refusal = a.redeemDeviceCode(r.Form.Get("device_code"))
+	case "client_credentials":
+		id, secret, _ := r.BasicAuth()
+		if id != Robot || secret != url.QueryEscape(RobotSecret) {
+			refusal = &tokenError{http.StatusUnauthorized, map[string]any{"error": "invalid_client"}}
+		}
+	case "refresh_token":
+		refusal = a.redeemRefresh(r.Form)
+	default:
+		refusal = invalidGrant
+	}
+	if refusal == nil && !isResource(r, r.Form.Get("resource")) { // a token would be for another audience
+		refusal = invalidGrant
+	}
+	return refusal
+}
+
+func (a *oauth) redeemCode(form url.Values) *tokenError {
+	asked, ok := a.codes[form.Get("code")]
+	delete(a.codes, form.Get("code"))
+	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
+	if !ok || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) ||
+		asked.Get("client_id") != form.Get("client_id") || asked.Get("redirect_uri") != form.Get("redirect_uri") {
+		return invalidGrant
+	}
+	return nil
+}
+
+func (a *oauth) redeemDeviceCode(code string) *tokenError {
+	switch said := a.polled(code); said {
+	case "ok":
+		return nil
+	case "hang-up":
+		panic(http.ErrAbortHandler)
+	default:
+		return &tokenError{http.StatusBadRequest, map[string]any{"error": said}}
+	}
+}
+
+// redeemRefresh ends all sign-ins where a token comes again.
+func (a *oauth) redeemRefresh(form url.Values) *tokenError {
+	used, ok := a.refresh[form.Get("refresh_token")]
+	if used {
+		clear(a.access)
+		clear(a.refresh)
+	}
+	if !ok || used {
+		return invalidGrant
+	}
+	a.refresh[form.Get("refresh_token")] = true
+	return nil
 }
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
@@ -279,6 +318,9 @@ func (a *oauth) device(w http.ResponseWriter, r *http.Request) {
 	switch a.options.lie {
 	case "code-address":
 		m["verification_uri"] = "http://bank.example@" + r.Host + "/code"
+	case "code-elsewhere":
+		m["verification_uri"] = "https://bank.example/device"
+		m["verification_uri_complete"] = "https://bank.example/device?user_code=WDJB-MJHT"
 	case "code-end":
 		m["expires_in"] = 1
 	case "code-text":

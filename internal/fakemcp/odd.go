@@ -9,7 +9,7 @@ import (
 // oddNames are tool names that are legal on the wire and hard in Python.
 var oddNames = []string{
 	"list_tools", "class", "a-b", "a_b", "x", "X", "日本", "", strings.Repeat("n", 300),
-	"import", "1st", "with space", "dots.and/slashes", "__init__", "TOOLS", "raw", "None",
+	"import", "1st", "\u202eflip", "x\x1f", "with space", "dots.and/slashes", "__init__", "TOOLS", "raw", "None",
 }
 
 // schemaZoo are tool definitions as careless servers send them, in their own order and with their own members.
@@ -51,6 +51,10 @@ func endless(list, how, cursor string) json.RawMessage {
 		next = map[string]string{"": "a", "a": "b", "b": "a"}[cursor]
 	case "bytes":
 		tool = `{"name":"t","description":"` + strings.Repeat("d", 16<<20) + `"}`
+	case "definition":
+		tool, next = `{"name":"t","inputSchema":{"enum":[[]`+strings.Repeat(",[]", 400_000)+`]}}`, ""
+	case "definitions":
+		tool, count, next = `{"name":"t","description":"`+strings.Repeat("d", 1_000_000)+`"}`, 9, ""
 	case list:
 		count = 5_000
 	}

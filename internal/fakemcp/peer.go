@@ -11,9 +11,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf16"
-
-	"github.com/tidwall/gjson"
 )
 
 // peer sits between the streams and the SDK's server, and does what that would not.
@@ -77,25 +74,18 @@ func stripped(m raw) []byte {
 	return append(line, '\n')
 }
 
+// request is what intercept looks at of a message's params.
+type request struct {
+	Name      string          `json:"name"`
+	Cursor    string          `json:"cursor"`
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	Meta      json.RawMessage `json:"_meta"`
+}
+
 // intercept says whether a message has been dealt with.
 func (p *peer) intercept(m raw) bool {
-	var params struct {
-		Name      string          `json:"name"`
-		Cursor    string          `json:"cursor"`
-		URI       string          `json:"uri"`
-		Arguments json.RawMessage `json:"arguments"`
-		Meta      json.RawMessage `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &params)
-	o := p.options
-	if o.die == m.Method && m.Method != "" {
-		die()
-	}
-	if o.die == "listed" && m.Method == "tools/list" || o.die == "answered" && m.Method == "tools/call" {
-		p.mu.Lock()
-		p.final = m.ID
-		p.mu.Unlock()
-	}
+	p.dieAt(m)
 	if call, result, mine := p.tasks.late(m); mine {
 		if call != nil {
 			p.send(raw{ID: call, Result: json.RawMessage(result)})
@@ -106,12 +96,13 @@ func (p *peer) intercept(m raw) bool {
 		p.send(raw{ID: m.ID, Result: json.RawMessage(result), Error: json.RawMessage(failed)})
 		return true
 	}
+	if m.Method == "" {
+		return p.answered(m)
+	}
+	var params request
+	_ = json.Unmarshal(m.Params, &params)
+	o := p.options
 	switch {
-	case m.Method == "" && string(m.ID) == `"asked"`:
-		answer, _ := json.Marshal(m)
-		p.send(raw{ID: p.asker, Result: textResult(string(answer))})
-		return true
-	case m.Method == "":
 	case m.Method == "initialize" && o.modern:
 		p.send(raw{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"Method not found"}`)})
 		return true
@@ -119,15 +110,6 @@ func (p *peer) intercept(m raw) bool {
 		return true
 	case m.Method == "initialize":
 		time.Sleep(o.startDelay)
-	case m.Method == "tools/list" && (o.oddNames || o.schemaZoo):
-		p.send(raw{ID: m.ID, Result: oddTools(o)})
-		return true
-	case m.Method == "tools/list" && o.listing != "":
-		p.send(raw{ID: m.ID, Result: endless("tools", o.listing, params.Cursor)})
-		return true
-	case m.Method == "resources/list" && o.endless != "":
-		p.send(raw{ID: m.ID, Result: endless("resources", o.endless, params.Cursor)})
-		return true
 	case m.Method == "resources/read":
 		return p.readWrong(m.ID, params.URI)
 	case m.Method == "tools/call" && (o.oddNames || o.schemaZoo):
@@ -136,107 +118,54 @@ func (p *peer) intercept(m raw) bool {
 	case m.Method == "tools/call" && o.deaf:
 		forever()
 	case m.Method == "tools/call":
-		return p.call(m.ID, params.Name, params.Arguments, params.Meta)
+		return p.call(params.Name, rawCall{m.ID, params.Arguments, params.Meta})
 	}
-	return false
+	return p.list(m, params.Cursor)
+}
+
+// dieAt ends the server at the step that -die names: now, or with the answer to this message.
+func (p *peer) dieAt(m raw) {
+	step := p.options.die
+	if step == m.Method && m.Method != "" {
+		die()
+	}
+	if step == "listed" && m.Method == "tools/list" || step == "answered" && m.Method == "tools/call" {
+		p.mu.Lock()
+		p.final = m.ID
+		p.mu.Unlock()
+	}
+}
+
+// answered takes the client's answer to what the tool request has asked.
+func (p *peer) answered(m raw) bool {
+	if string(m.ID) != `"asked"` {
+		return false
+	}
+	answer, _ := json.Marshal(m)
+	p.send(raw{ID: p.asker, Result: textResult(string(answer))})
+	return true
+}
+
+// list answers with lists that the SDK would not send.
+func (p *peer) list(m raw, cursor string) bool {
+	o := p.options
+	switch {
+	case m.Method == "tools/list" && (o.oddNames || o.schemaZoo):
+		p.send(raw{ID: m.ID, Result: oddTools(o)})
+	case m.Method == "tools/list" && o.listing != "":
+		p.send(raw{ID: m.ID, Result: endless("tools", o.listing, cursor)})
+	case m.Method == "resources/list" && o.endless != "":
+		p.send(raw{ID: m.ID, Result: endless("resources", o.endless, cursor)})
+	default:
+		return false
+	}
+	return true
 }
 
 // die is the server's end, as it says on stderr.
 func die() {
 	fmt.Fprintln(os.Stderr, "fakemcp: crashing as told")
 	os.Exit(3)
-}
-
-// call plays the tools whose answers the SDK would not send.
-func (p *peer) call(id json.RawMessage, tool string, args, meta json.RawMessage) bool {
-	switch tool {
-	case "meta": // the request's _meta as it came over the wire
-		p.send(raw{ID: id, Result: textResult(string(meta))})
-	case "crash":
-		die()
-	case "nan":
-		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"x":NaN}}}`, id))
-	case "verbatim": // answers with its argument "result", byte for byte, result first
-		var a struct{ Result string }
-		_ = json.Unmarshal(args, &a)
-		p.line(fmt.Sprintf(`{"result":%s,"jsonrpc":"2.0","id":%s}`, a.Result, id))
-	case "lines": // writes its argument, in base64, before it answers; ID is the call's id, TOKEN that of its progress
-		var a struct{ Lines []byte }
-		_ = json.Unmarshal(args, &a)
-		token := []byte(gjson.GetBytes(meta, "progressToken").Raw)
-		p.line(string(bytes.ReplaceAll(bytes.ReplaceAll(a.Lines, []byte("TOKEN"), token), []byte("ID"), id)))
-		p.send(raw{ID: id, Result: textResult("done")})
-	case "spell_path": // tells of its argument by progress, and answers with it in escapes
-		var a text
-		_ = json.Unmarshal(args, &a)
-		written, _ := json.Marshal(a.Message)
-		var escaped strings.Builder
-		for _, unit := range utf16.Encode([]rune(a.Message)) {
-			fmt.Fprintf(&escaped, `\u%04X`, unit)
-		}
-		within, _ := json.Marshal(`{"path": "` + strings.ToLower(escaped.String()) + `"}`)
-		p.send(raw{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(
-			`{"progressToken":%s,"progress":1,"message":%s}`, gjson.GetBytes(meta, "progressToken").Raw, written))})
-		p.line(fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"},{"type":"text","text":%s}],`+
-				`"structuredContent":{"%[2]s":1.50}}}`, id, escaped.String(), within))
-	case "request": // sends a request, whatever the client has said, and answers with the answer
-		var a raw
-		_ = json.Unmarshal(args, &a)
-		p.asker = id
-		p.send(raw{ID: json.RawMessage(`"asked"`), Method: a.Method, Params: a.Params})
-	case "refuse":
-		p.send(
-			raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`)},
-		)
-	case "open_first": // refuses until its user has opened a URL, which it says soon, unless how is never
-		var a struct{ How string }
-		_ = json.Unmarshal(args, &a)
-		if p.opened {
-			p.send(raw{ID: id, Result: textResult("done at last")})
-			return true
-		}
-		p.opened = a.How == ""
-		p.send(raw{ID: id, Error: json.RawMessage(`{"code":-32042,"message":"sign in first","data":{"elicitations":[` +
-			`{"mode":"url","message":"There:","url":"https://fake.example/","elicitationId":"8"}]}}`)})
-		if p.opened {
-			done := json.RawMessage(`{"elicitationId":"8"}`)
-			time.AfterFunc(200*time.Millisecond, func() {
-				p.send(raw{Method: "notifications/elicitation/complete", Params: done})
-			})
-		}
-	case "arguments": // the arguments as they came over the wire
-		p.send(raw{ID: id, Result: textResult(string(args))})
-	case "steps": // 10 times 50 ms, with progress
-		token := gjson.GetBytes(meta, "progressToken").Raw
-		go func() {
-			for i := range 10 {
-				time.Sleep(50 * time.Millisecond)
-				p.send(raw{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(
-					`{"progressToken":%s,"progress":%d,"total":10}`, token, i+1))})
-			}
-			p.send(raw{ID: id, Result: textResult("done")})
-		}()
-	case "large": // answers with 5 MiB, one call after the other
-		p.line(
-			fmt.Sprintf(
-				`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`,
-				id,
-				strings.Repeat("x", 5<<20),
-			),
-		)
-	case "nag": // asks without end, and reads no answer
-		for i := 1; ; i++ {
-			p.send(raw{ID: json.RawMessage(fmt.Sprint(i)), Method: "ping"})
-		}
-	case "flood": // writes without a line end and without end
-		flood(os.Stdout)
-	case "eof": // closes stdout and stays
-		os.Stdout.Close()
-	default:
-		return p.options.wrong && p.wrong(id, tool)
-	}
-	return true
 }
 
 // readWrong plays the resources that the SDK would not answer so.

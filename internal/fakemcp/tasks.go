@@ -62,6 +62,8 @@ func (t *tasks) answer(m raw) (result, failed string) {
 	defer t.mu.Unlock()
 	t.note(m.Method + " " + id + how)
 	switch {
+	case isCall && how == "unasked":
+		return t.state("task", how, `"status":"working"`), ""
 	case !declared:
 		return "", undeclared
 	case isCall && how == "no-id":

@@ -121,7 +121,7 @@ func addPlainTools(s *mcp.Server) {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "fail", Description: "Answer with isError"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
-			return nil, nil, errors.New(in.Message)
+			return nil, nil, errors.New(joined(in.Message))
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "big", Description: "Answer with n bytes"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in size) (*mcp.CallToolResult, any, error) {
@@ -136,7 +136,6 @@ func addPlainTools(s *mcp.Server) {
 		"request":   "Send the given request, and answer with the answer",
 		"arguments": "Answer with the arguments as they came",
 		"meta":      "Answer with the request's _meta as it came",
-		"steps":     "Report progress ten times in half a second",
 		"eof":       "Close stdout and stay",
 		"flood":     "Write without a line end and without end",
 		"large":     "Answer with 5 MiB",
@@ -280,3 +279,6 @@ func addNumbered(s *mcp.Server, n int) {
 			return say(name + ": " + in.Message), nil, nil
 		})
 }
+
+// joined is a text without the character DEL: what a server says need not stand in what it was sent.
+func joined(text string) string { return strings.ReplaceAll(text, "\x7f", "") }

@@ -1,4 +1,5 @@
 // Package fileerr says what an error of the file system was, without the path that a message around it names.
+// It opens nothing.
 package fileerr
 
 import (

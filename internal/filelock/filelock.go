@@ -1,4 +1,5 @@
 // Package filelock is the lock that processes take on a file of codemode's while they change what is beside it.
+// It never reads or writes the file. Whoever takes the lock closes it.
 package filelock
 
 import (
@@ -9,15 +10,15 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Timeout is how long a lock is waited for. What is done under one takes milliseconds; but whoever may read the file
+// timeout is how long a lock is waited for. What is done under one takes milliseconds; but whoever may read the file
 // can hold it for good.
-const Timeout = 10 * time.Second
+const timeout = 10 * time.Second
 
 const poll = 10 * time.Millisecond
 
 // Take takes the lock, which its Close gives back. The file is made where it is missing, its folder is not.
 func Take(ctx context.Context, file string) (*flock.Flock, error) {
-	wait, cancel := context.WithTimeout(ctx, Timeout)
+	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	lock := flock.New(file, flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(wait, poll)
@@ -27,7 +28,7 @@ func Take(ctx context.Context, file string) (*flock.Flock, error) {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case wait.Err() != nil:
-		return nil, fmt.Errorf("another process has held the lock %q for %v", file, Timeout)
+		return nil, fmt.Errorf("another process has held the lock %q for %v", file, timeout)
 	}
 	return nil, fmt.Errorf("waiting for the lock %q: %w", file, err)
 }

@@ -22,7 +22,7 @@ func TestTake(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("a lock that is held: %v", err)
 		}
-		if took := time.Since(began); took < Timeout || took > Timeout+time.Second {
+		if took := time.Since(began); took < timeout || took > timeout+time.Second {
 			t.Errorf("it was waited for %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

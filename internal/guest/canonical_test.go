@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestCanonical(t *testing.T) {
@@ -29,6 +33,8 @@ func TestCanonical(t *testing.T) {
 		{in: deep(1 << 20), refused: "deeper than 1000"},
 		{in: many("q"), refused: `the member "q" is there twice`},
 		{in: `{"path":"/tmp/x","path":"/etc/passwd"}`, refused: `the member "path" is there twice`},
+		{in: `{"b":{"a":1},"a":[{"a":1,"b":":"}],"c":"a"}`, want: `{"b":{"a":1},"a":[{"a":1,"b":":"}],"c":"a"}`},
+		{in: `{"a\"":1,"a\\":{"a":{}},"a":[],"a\u0022":2}`, refused: `the member "a\"" is there twice`},
 		{in: `{"a":1,"\u0061":2}`, refused: `the member "a" is there twice`},
 		{in: `[{"x":[{"b":1,"c":{},"b":1}]}]`, refused: `the member "b" is there twice`},
 		{in: `"\ud800"`, refused: "surrogate"},
@@ -56,8 +62,35 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// TestCanonicalTakesLittle holds that a value takes little more memory than it has bytes, whatever there are many of.
+func TestCanonicalTakesLittle(t *testing.T) {
+	var members strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&members, `"%x":1,`, i*2654435761%(1<<32)) // in no order
+	}
+	for name, c := range map[string]struct {
+		value string
+		times uint64
+	}{
+		"objects": {`[` + strings.Repeat(`{},`, 1<<20) + `{}]`, 2},
+		"texts":   {`[` + strings.Repeat(`"",`, 1<<20) + `""]`, 2},
+		"members": {`{` + members.String() + `"z":1}`, 6},
+	} {
+		var before, after runtime.MemStats
+		value := []byte(c.value)
+		runtime.ReadMemStats(&before)
+		if got, err := Canonical(value); err != nil || string(got) != c.value {
+			t.Errorf("%s: %.100s, %v", name, got, err)
+		}
+		runtime.ReadMemStats(&after)
+		if took, size := after.TotalAlloc-before.TotalAlloc, uint64(len(value)); took > c.times*size {
+			t.Errorf("%s: %d bytes for %d", name, took, size)
+		}
+	}
+}
+
 // FuzzCanonical holds that a canonical value means what the value means to encoding/json, and is its own canonical
-// form.
+// form; what jsontext refuses, two members of one name above all, is refused.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,1.0,"\u0061\ud83d\ude00"],"b":{"c":null}}`, `{"a":1,"\u0061":2}`, `"\ud800"`, `[true,false]`,
@@ -66,6 +99,9 @@ func FuzzCanonical(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		got, err := Canonical(value)
+		if valid := jsontext.Value(value).IsValid(); valid != (err == nil) && !Deeper(value, maxCanonicalDepth) {
+			t.Errorf("%q: %v, and to jsontext it is valid: %v", value, err, valid)
+		}
 		if err != nil {
 			return
 		}
@@ -109,5 +145,22 @@ func TestReplaceTexts(t *testing.T) {
 	fails := func(string) (string, error) { return "", errors.New("no") }
 	if _, err := ReplaceTexts([]byte(`["x"]`), fails); err == nil {
 		t.Error("an error is lost")
+	}
+}
+
+// TestMembersOfACall holds that a call's members are those of exactly these names: what another reader may take for one
+// is none.
+func TestMembersOfACall(t *testing.T) {
+	c, err := ParseToolCall(json.RawMessage(`{"server":"a","Server":"b","\u0074ool":"c","TOOL":"d","x":[{}],` +
+		`"progress":true,"arguments":{"y": 1},"Arguments":{}}`))
+	if err != nil || c.Server != "a" || c.Tool != "c" || !c.Progress || string(c.Arguments) != `{"y":1}` {
+		t.Errorf("%+v, %s, %v", c, c.Arguments, err)
+	}
+	for _, bad := range []string{
+		`[]`, `{`, `{"server":1}`, `{"tool":{}}`, `{"arguments":[]}`, `{"arguments":null}`, `{"a" 1}`,
+	} {
+		if c, err := ParseToolCall(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s: %+v", bad, c)
+		}
 	}
 }

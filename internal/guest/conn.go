@@ -18,8 +18,8 @@ import (
 // that wrap it say what was wrong and quote the beginning of the line.
 var ErrProtocol = errors.New("guest protocol violated")
 
-// ErrTooLong is returned for a message that does not fit into a line.
-var ErrTooLong = errors.New("message too long")
+// errTooLong is returned for a message that does not fit into a line.
+var errTooLong = errors.New("message too long")
 
 // bufferSize is what a Conn keeps for reading, and up to which it gathers a message for one write:
 // a message of output is at most this long before encoding.
@@ -33,7 +33,9 @@ type Conn struct {
 	r       *bufio.Reader
 	readErr error // what ended reading
 
-	acquire func() (release func()) // before what is long is parsed; nil where parsing has no limit
+	acquire func(size int) (release func()) // before what is long is parsed; nil where parsing has no limit
+	large   int                             // bytes of a line
+	begin   func() error                    // before more than those are read; nil where reading has no limit
 
 	writes   *fair.Queue // messages arrive in the order in which they were queued
 	w        io.Writer
@@ -48,7 +50,11 @@ func NewConn(rw io.ReadWriter, maxMessage int) *Conn {
 
 // LimitParsing has Read call acquire before it parses a message that is longer than a buffer, which keeps a processor
 // busy, and release behind that. It is called before the first Read.
-func (c *Conn) LimitParsing(acquire func() (release func())) { c.acquire = acquire }
+func (c *Conn) LimitParsing(acquire func(size int) (release func())) { c.acquire = acquire }
+
+// LimitReading has Read call begin once in a message that turns out to be large, before it reads the rest: the guest
+// has to keep that meanwhile. An error of begin's is Read's. It is called before the first Read.
+func (c *Conn) LimitReading(large int, begin func() error) { c.large, c.begin = large, begin }
 
 // Read returns the next message. Its raw members are the caller's to keep. The error is io.EOF when
 // the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
@@ -63,7 +69,7 @@ func (c *Conn) Read() (Message, error) {
 		return Message{}, err
 	}
 	if c.acquire != nil && len(line) > bufferSize {
-		defer c.acquire()()
+		defer c.acquire(len(line))()
 	}
 	m, err := parseMessage(line)
 	if err != nil {
@@ -73,24 +79,43 @@ func (c *Conn) Read() (Message, error) {
 	return m, nil
 }
 
-// readLine returns the next line without its newline. It holds at most twice what has arrived.
+// pieceSize is what a large line is kept in pieces of until it is whole.
+const pieceSize = 1 << 20
+
+// readLine returns the next line without its newline. Of one that is not whole it holds what has arrived, and at most
+// a piece more.
 func (c *Conn) readLine() ([]byte, error) {
-	var line []byte
+	var pieces [][]byte
+	var line []byte // the last piece
+	size, begun := 0, c.begin == nil
 	for {
+		if !begun && size >= c.large {
+			begun = true
+			if err := c.begin(); err != nil {
+				return nil, err
+			}
+		}
 		part, err := c.r.ReadSlice('\n')
-		if len(line)+len(bytes.TrimSuffix(part, newline)) > c.max {
-			begin := slices.Concat(line[:min(len(line), 60)], part)
+		if size+len(bytes.TrimSuffix(part, newline)) > c.max {
+			first := slices.Concat(pieces, [][]byte{line})[0]
+			begin := slices.Concat(first[:min(len(first), 60)], part)
 			return nil, fmt.Errorf("%w: a line of more than %d bytes: %.60q", ErrProtocol, c.max, begin)
+		}
+		if len(line)+len(part) > pieceSize {
+			pieces, line = append(pieces, line), make([]byte, 0, pieceSize)
 		}
 		if cap(line)-len(line) < len(part) {
 			line = slices.Grow(line, max(len(line), len(part)))
 		}
 		line = append(line, part...)
+		size += len(part)
 		switch {
+		case err == nil && pieces == nil:
+			return line[:size-1], nil
 		case err == nil:
-			return line[:len(line)-1], nil
+			return slices.Concat(append(pieces, line)...)[:size-1], nil
 		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(line) > 0:
+		case errors.Is(err, io.EOF) && size > 0:
 			return nil, fmt.Errorf("%w within a message", err)
 		default:
 			return nil, err
@@ -138,7 +163,7 @@ func (c *Conn) Respond(id int64, result json.RawMessage) error {
 	// The id comes first: the guest reads it from there when the result is beyond Python's reach.
 	head := append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"result":`...)
 	err := c.write(c.writes.Join("", 1), head, result, tail)
-	if errors.Is(err, ErrTooLong) {
+	if errors.Is(err, errTooLong) {
 		text := fmt.Sprintf("the result has %d bytes; at most %d fit into a message", len(result), c.max)
 		return c.RespondError(id, codeInternal, text, ErrorData{})
 	}
@@ -178,7 +203,7 @@ func (c *Conn) write(turn *fair.Turn, parts ...[]byte) error {
 		size += len(part)
 	}
 	if size > c.max {
-		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, c.max)
+		return fmt.Errorf("%w: %d bytes, at most %d", errTooLong, size, c.max)
 	}
 	if err := turn.Wait(context.Background()); err != nil { // the stream's end ends every write
 		return err

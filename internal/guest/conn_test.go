@@ -229,7 +229,7 @@ func TestWrite(t *testing.T) {
 
 func TestWriteFails(t *testing.T) {
 	c := NewConn(stream{strings.NewReader(""), io.Discard}, 100)
-	if err := c.Notify("x", strings.Repeat("x", 100))(); !errors.Is(err, ErrTooLong) {
+	if err := c.Notify("x", strings.Repeat("x", 100))(); !errors.Is(err, errTooLong) {
 		t.Errorf("too long: %v", err)
 	}
 	if err := c.Notify("x", func() {})(); err == nil || !strings.Contains(err.Error(), "encoding x") {
@@ -373,4 +373,30 @@ func sizeName(size int) string {
 		return "KiB"
 	}
 	return "small"
+}
+
+// TestLargeIsReadLater holds that what is behind the first part of a large message stays with the guest until it may be
+// read, and that nobody is asked about a small one.
+func TestLargeIsReadLater(t *testing.T) {
+	const large = 2 * bufferSize
+	small := `{"jsonrpc":"2.0","method":"a","params":{}}` + "\n"
+	from := strings.NewReader(small + `{"jsonrpc":"2.0","method":"a","params":{"x":"` + strings.Repeat("x", 10*large) + `"}}` + "\n")
+	c := NewConn(struct {
+		io.Reader
+		io.Writer
+	}{from, io.Discard}, testMax*10)
+	var left []int
+	c.LimitReading(large, func() error {
+		left = append(left, from.Len())
+		return nil
+	})
+	if _, err := c.Read(); err != nil || len(left) > 0 {
+		t.Fatalf("a small message: %v, %v", err, left)
+	}
+	if m, err := c.Read(); err != nil || len(m.Params) < 10*large {
+		t.Fatalf("a large message: %v", err)
+	}
+	if len(left) != 1 || left[0] < 8*large {
+		t.Errorf("asked with so much left: %v", left)
+	}
 }

@@ -3,7 +3,7 @@
 // It owns the Python files under python/ (boot code, runner, the mcp package) and the message
 // types and codec both sides speak; docs/protocol.md is their specification. It never starts a
 // process, knows nothing of containers or of MCP sessions, and trusts nothing the other side sends.
-// A [Conn] is closed by whoever opened the stream below it.
+// A [Conn] is closed by the opener of the stream below it.
 package guest
 
 import (

@@ -24,6 +24,7 @@ const (
 	MethodRequest   = "request"      // request: ServerRequest -> the upstream's result, a list's pages as one
 	MethodSubscribe = "subscribe"    // request: Subscribe -> Subscribed
 	MethodUpdates   = "updates"      // request: UpdatesQuery -> Updates
+	MethodServers   = "servers"      // request: {} -> CatalogUpdate, where the run's says Later
 	MethodServer    = "server"       // request: ServerQuery -> Server with its tools
 	MethodSearch    = "search"       // request: SearchQuery -> SearchResult
 	MethodStdin     = "stdin"        // request: {} -> Stdin
@@ -74,7 +75,9 @@ type CatalogUpdate struct {
 	Servers []Server `json:"servers"`
 	// Removed names servers that are no longer configured.
 	Removed []string `json:"removed,omitempty"`
-	// Unusable, where it is there, replaces the list of servers that code asks for in vain.
+	// Later says that nobody has looked for servers yet: the guest asks for them (MethodServers) when code does.
+	Later bool `json:"later,omitempty"`
+	// Unusable, where it is there, replaces the list of servers that are configured and cannot be called.
 	Unusable *[]Unusable `json:"unusable,omitempty"`
 }
 
@@ -141,7 +144,7 @@ type RunResult struct {
 	Value  *Value     `json:"value,omitempty"` // of a last expression that is not None
 	Error  *RunFailed `json:"error,omitempty"`
 	Exit   *RunExited `json:"exit,omitempty"`
-	Notes  []string   `json:"notes,omitempty"` // things left behind, coroutines nobody awaited: one sentence each
+	Notes  Notes      `json:"notes,omitempty"` // things left behind, coroutines nobody awaited: one sentence each
 	Left   bool       `json:"left,omitempty"`  // something in sandbox.OutDir is new, or has changed
 }
 

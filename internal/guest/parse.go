@@ -141,3 +141,31 @@ func newMessage(raw *[numMembers][]byte) (m Message, err error) {
 	m.Result = result
 	return m, nil
 }
+
+// maxNotes is how many notes of a run are read: far more than are shown.
+const maxNotes = 1000
+
+// Notes are texts, of which no more are kept than can be meant: a list of empty ones would take many times the memory
+// that it has as JSON.
+type Notes []string
+
+// UnmarshalJSON reads a list.
+func (n *Notes) UnmarshalJSON(list []byte) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(list), jsontext.AllowInvalidUTF8(true))
+	token, err := d.ReadToken()
+	if err != nil || token.Kind() != '[' {
+		return cmp.Or(explained(err), errors.New("notes are no list"))
+	}
+	for *n = nil; len(*n) < maxNotes && d.PeekKind() != ']'; {
+		value, err := d.ReadValue()
+		if err != nil {
+			return explained(err)
+		}
+		var note string
+		if err := json.Unmarshal(value, &note); err != nil {
+			return fmt.Errorf("a note: %w", err)
+		}
+		*n = append(*n, note)
+	}
+	return nil
+}

@@ -45,6 +45,9 @@ func interpreters(t testing.TB) []string {
 // TestPython runs the unit tests of the core and of the mcp package, testdata/python/**/test_*.py, with every
 // interpreter.
 func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("Python's own concurrency is not what the race detector watches")
+	}
 	pythons := interpreters(t)
 	// The tests are copied here, for go test caches a result unless the test itself has read what it depends on.
 	dir := t.TempDir()

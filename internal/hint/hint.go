@@ -1,5 +1,7 @@
 // Package hint is what to do about an error: each package's errors say it themselves, in words that a terminal, a
 // report and a result over MCP show alike.
+//
+// It never prints and decides nothing: who shows an error asks for its hints ([Of]). Nothing needs closing.
 package hint
 
 import (
@@ -11,7 +13,7 @@ import (
 	"codemode/internal/lazyregexp"
 )
 
-// Hinter is an error that knows what to do about it: sentences and commands.
+// Hinter is an error with hints: sentences and commands that say what to do about it.
 type Hinter interface {
 	error
 	Hint() []string
@@ -43,7 +45,7 @@ func Nearest(typed string, known []string) []string {
 	return Meant(catalog.Suggest(typed, known))
 }
 
-// Meant is the hint at a name that was most likely meant; of none there is no hint.
+// Meant is the hint "did you mean" for the likeliest name; no hint where no name is close.
 func Meant(name string) []string {
 	if name == "" {
 		return nil
@@ -55,6 +57,9 @@ func Meant(name string) []string {
 func NearestOrAll(typed string, known []string) []string {
 	if hints := Nearest(typed, known); hints != nil {
 		return hints
+	}
+	if len(known) == 1 {
+		return []string{"there is " + known[0] + " alone"}
 	}
 	return []string{"there are " + strings.Join(known, ", ")}
 }
@@ -70,7 +75,7 @@ func Words(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Word is a name in a command that is shown to be pasted: strangers choose names, and shells obey them.
+// Word quotes a name for a command that is shown to be pasted into a shell: names come from untrusted files.
 func Word(name string) string {
 	if plainWord().MatchString(name) {
 		return name

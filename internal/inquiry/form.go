@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/mail"
+	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -113,6 +116,30 @@ func choices(schema gjson.Result) (list []choice) {
 	return list
 }
 
+// formats are those of a text that MCP knows: what each is called, and whether a text is one.
+// Source: StringSchema of https://modelcontextprotocol.io/specification/2025-11-25/schema (2026-11-24).
+var formats = map[string]struct {
+	words string
+	fits  func(string) bool
+}{
+	"email": {"an email address", func(s string) bool {
+		a, err := mail.ParseAddress(s)
+		return err == nil && a.Address == s
+	}},
+	"uri": {"a URL", func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && u.IsAbs()
+	}},
+	"date": {"a date such as 2006-01-02", func(s string) bool {
+		_, err := time.Parse(time.DateOnly, s)
+		return err == nil
+	}},
+	"date-time": {"a time such as 2006-01-02T15:04:05Z", func(s string) bool {
+		_, err := time.Parse(time.RFC3339, s)
+		return err == nil
+	}},
+}
+
 // takes says what can be typed for a field.
 func (f Field) takes() (string, error) {
 	kinds := map[string]string{
@@ -140,6 +167,8 @@ func (f Field) takes() (string, error) {
 		words += ": " + strings.Join(named, ", ")
 	case named != nil:
 		words = strings.Join(named, ", ")
+	case formats[f.schema.Get("format").Str].words != "" && kind == "string":
+		words = formats[f.schema.Get("format").Str].words
 	}
 	switch def := f.schema.Get("default"); {
 	case def.Exists():
@@ -218,6 +247,9 @@ func (f Field) readText(typed string) (string, error) {
 		return "", fmt.Errorf("it has less than %d characters", least.Int())
 	case most.Exists() && n > most.Int():
 		return "", fmt.Errorf("it has more than %d characters", most.Int())
+	}
+	if format, ok := formats[f.schema.Get("format").Str]; ok && !format.fits(typed) {
+		return "", fmt.Errorf("it is not %s", format.words)
 	}
 	return typed, nil
 }

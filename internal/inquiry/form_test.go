@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 )
 
 // TestForm fills in a form as a person at a terminal does, by the lines that are typed.
@@ -81,6 +82,29 @@ func TestForm(t *testing.T) {
 			t.Context(), &mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)},
 		); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v", schema, err)
+		}
+	}
+}
+
+// TestFormats takes of a text with a format what it is said to be, and nothing else.
+func TestFormats(t *testing.T) {
+	for format, typed := range map[string][2]string{
+		"email":     {"ada@example.com", "Ada <ada@example.com>"},
+		"uri":       {"https://example.com/a?b", "example.com/a"},
+		"date":      {"2026-02-28", "2026-02-30"},
+		"date-time": {"2026-02-28T10:00:00+01:00", "2026-02-28 10:00"},
+	} {
+		fields, err := fieldsOf(gjson.Parse(`{"properties":{"a":{"type":"string","format":"` + format + `"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fields[0]
+		if value, _, err := f.Read(typed[0]); value != typed[0] || err != nil {
+			t.Errorf("%s: %q is read as %v, %v", format, typed[0], value, err)
+		}
+		what, _, _ := strings.Cut(f.Takes, ";")
+		if _, _, err := f.Read(typed[1]); err == nil || err.Error() != "it is not "+what {
+			t.Errorf("%s, which takes %s: %q is refused by %v", format, f.Takes, typed[1], err)
 		}
 	}
 }

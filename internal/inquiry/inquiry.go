@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/visible"
 )
 
 // What a server asks, what a client answers, and what a client has said that it can answer: as MCP has them.
@@ -37,12 +39,13 @@ func InTurn(ask Responder) Responder {
 	}
 }
 
-// ID is an id of a server's as its client has it: others may give the same.
+// ID is an id of a server's as its client has it: others may give the same. A client may show it, so it is one line of
+// what a reader sees.
 func ID(server, id string) string {
 	if id == "" {
 		return ""
 	}
-	return server + "/" + id
+	return server + "/" + visible.Line(id)
 }
 
 // Offer is what servers are told as they start: that they may ask for what the client can answer.
@@ -57,7 +60,7 @@ func Offer(can *Capabilities) *Capabilities {
 	if offer.Sampling = can.Sampling; can.Elicitation != nil {
 		e := *can.Elicitation
 		if e.URL == nil {
-			e.Form = &mcp.FormElicitationCapabilities{} // all that there was before there were URLs
+			e.Form = &mcp.FormElicitationCapabilities{} // a client from before elicitation by URL
 		}
 		offer.Elicitation = &e
 	}

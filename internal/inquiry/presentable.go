@@ -59,6 +59,41 @@ func Presentable(server, tool string, request Request) (Request, error) {
 	return &p, err
 }
 
+// A SignInPage is where a user signs in, and what they type there, where that is wanted.
+type SignInPage struct {
+	Address   string
+	Code      string // may be empty; Authority is the host that asks for it
+	Authority string
+	Warning   string // what they must know before; may be empty
+}
+
+// SignIn asks a user to sign in at a server by URL, on a page; command is how it is done in a terminal.
+func SignIn(server string, page SignInPage, command, id string) (Request, error) {
+	if err := checkURL(page.Address); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(page.Address)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf(
+		"The server %s wants its user to sign in; what waits for that goes on then.\nThe page is one of %s.",
+		visible.Name(server), visible.Line(u.Host),
+	)
+	if page.Code != "" {
+		text += fmt.Sprintf("\nThe authorization server %s asks to have a code typed there.", visible.Line(page.Authority))
+		if page.Warning != "" {
+			text += "\nWARNING: " + visible.Line(page.Warning) + " If you do not know why, say no."
+		}
+		text += fmt.Sprintf("\nType this code there: %s", visible.Line(page.Code))
+	}
+	text += "\nWith a browser on another machine: " + command
+	return &mcp.ElicitParams{Mode: "url", Message: text, URL: page.Address, ElicitationID: ID(server, id)}, nil
+}
+
+// ToOpen is what a client must be able to ask for it.
+func ToOpen() Request { return &mcp.ElicitParams{Mode: "url"} }
+
 // checkURL decides whether a URL can be shown so that a user sees where it leads.
 func checkURL(text string) error {
 	u, err := url.Parse(text)

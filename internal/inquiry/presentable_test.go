@@ -46,3 +46,16 @@ func TestPresentable(t *testing.T) {
 		}
 	}
 }
+
+// TestID holds that a server's id reaches no client with characters that are not seen.
+func TestID(t *testing.T) {
+	asked := &mcp.ElicitParams{Mode: "url", URL: "https://a.example/", ElicitationID: "8\n\x1b[2J\u202e"}
+	shown, err := Presentable("files", "", asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `files/8\n\x1b[2J\u202e`
+	if got := shown.(*mcp.ElicitParams).ElicitationID; got != want || ID("files", asked.ElicitationID) != want {
+		t.Errorf("the id is %q, want %q", got, want)
+	}
+}

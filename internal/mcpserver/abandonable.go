@@ -30,7 +30,7 @@ func newAbandonableWriter(to io.WriteCloser) *abandonableWriter {
 func (o *abandonableWriter) leave() { o.once.Do(func() { close(o.leaving) }) }
 
 // Write writes one message; the SDK has one written at a time, in memory that it does not use again. The goroutine of
-// one that is stuck for good ends with the process, or when somebody reads after all.
+// one that is stuck ends with the process, or when the client reads after all.
 func (o *abandonableWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

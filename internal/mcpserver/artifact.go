@@ -28,7 +28,7 @@ const (
 )
 
 func (s *Server) addArtifacts(sdk *mcp.Server) {
-	if s.bridge.Artifacts() == nil {
+	if !s.opts.Artifacts {
 		return
 	}
 	sdk.AddResource(&mcp.Resource{
@@ -47,7 +47,7 @@ func (s *Server) listArtifacts(_ context.Context, req *mcp.ReadResourceRequest) 
 		artifact.Artifact
 	}
 	rows := []row{}
-	for _, a := range s.bridge.Artifacts().List() {
+	for _, a := range s.bridge().Artifacts().List() {
 		rows = append(rows, row{a.URI(), a})
 	}
 	text, err := json.Marshal(rows)
@@ -92,7 +92,7 @@ func parseArtifact(uri string) (id string, offset int64, ok bool) {
 
 // artifactPage is what one read returns: a text where it is one in which nothing is hidden, else its bytes.
 func (s *Server) artifactPage(id string, offset int64) (*mcp.ResourceContents, error) {
-	f, a, err := s.bridge.Artifacts().Open(id)
+	f, a, err := s.bridge().Artifacts().Open(id)
 	if err != nil {
 		return nil, err
 	}

@@ -57,19 +57,47 @@ func (s *Server) folderNames() string {
 	return strings.TrimSuffix(text, ",")
 }
 
+// Names are the Python names of servers that code may use, sorted, as many as there is room for, and how many there
+// are.
+type Names struct {
+	First []string
+	All   int
+}
+
+const namesBegin = "MCP servers in run_python, as mcp_NAME:"
+
+// NamesOf are those of servers, by their own names.
+func NamesOf(aliases map[string]string) Names {
+	all := slices.Sorted(maps.Values(aliases))
+	room := maxInstructed - len(namesBegin)
+	n := 0
+	for n < len(all) && room >= len(all[n]) {
+		room -= len(all[n]) + len(" ,")
+		n++
+	}
+	return Names{all[:n], len(all)}
+}
+
 // serverNames are those of the servers that code may use.
 func (s *Server) serverNames() string {
-	now := s.bridge.Servers().Configured()
-	if !s.opts.Config.Instructions.Servers || len(now.All) == 0 {
+	if !s.opts.Config.Instructions.Servers {
 		return ""
 	}
-	names := slices.Sorted(maps.Values(now.Alias))
-	text := "MCP servers in run_python, as mcp_NAME:"
-	for i, name := range names {
-		if len(text)+len(name) > maxInstructed {
-			return fmt.Sprintf("%s and %d more", strings.TrimSuffix(text, ","), len(names)-i)
-		}
+	names := s.known
+	if names == nil {
+		now := NamesOf(s.bridge().Servers().Configured().Alias)
+		names = &now
+	}
+	text := ""
+	for _, name := range names.First {
 		text += " " + name + ","
 	}
-	return strings.TrimSuffix(text, ",")
+	text = strings.TrimSuffix(text, ",")
+	if more := names.All - len(names.First); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if text == "" {
+		return ""
+	}
+	return namesBegin + text
 }

@@ -14,11 +14,14 @@ import (
 )
 
 // decisions is the form in which a client asks its user. enumNames is what clients before revision 2025-11-25 show,
-// and later ones still understand (MCP schema, LegacyTitledEnumSchema). To accept it as it is allows the one call:
-// Claude Code shows a required field as "not set", and takes six keys to set it (seen in November 2026).
-var decisions = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Allow",` +
-	`"enum":["once","run","session","deny"],"default":"once",` +
-	`"enumNames":["this call","every call of this tool in this run","every call of this tool in this session","no"]}}}`)
+// and later ones still understand (MCP schema, LegacyTitledEnumSchema). The field is filled: Claude Code shows a
+// required one as "not set", and takes six keys to set it (seen in November 2026).
+func decisions(filled string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Allow",` +
+		`"enum":["once","run","session","deny"],"default":"` + filled + `",` +
+		`"enumNames":["this call","every call of this tool in this run",` +
+		`"every call of this tool in this session","no"]}}}`)
+}
 
 // additions is the form for a server that is to be added. A yes must be chosen: the server may do whatever its user
 // may.
@@ -34,16 +37,31 @@ func elicitation(q bridge.Question) *mcp.ElicitParams {
 	if q.Exposed {
 		who = "The model"
 	}
-	return &mcp.ElicitParams{
-		Mode: "form",
-		Message: fmt.Sprintf(
-			"%s wants to call %s.%s with %s\nYou are asked because %s.", who, q.Server, q.Tool, q.Arguments, q.Why,
-		),
-		RequestedSchema: decisions,
+	message := fmt.Sprintf(
+		"%s wants to call %s.%s with %s\nYou are asked because %s.", who, q.Server, q.Tool, q.Arguments, q.Why,
+	)
+	if unchosen(q) == deny {
+		message += "\nTo allow it, choose so: to accept the form as it stands is a no."
 	}
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: decisions(unchosen(q))}
 }
 
-// answer reads a user's decision. Who accepts without choosing allows the one call.
+// What is said of a call in the form.
+const (
+	once = "once"
+	deny = "deny"
+)
+
+// unchosen is what it means to accept the form as it stands: a client may do so by itself, and a user from habit, which
+// is no yes to what changes something or is not all shown.
+func unchosen(q bridge.Question) string {
+	if q.Choose {
+		return deny
+	}
+	return once
+}
+
+// answer reads a user's decision.
 func answer(q bridge.Question, r *mcp.ElicitResult) bridge.Answer {
 	switch {
 	case r != nil && r.Action == "cancel":
@@ -51,7 +69,7 @@ func answer(q bridge.Question, r *mcp.ElicitResult) bridge.Answer {
 	case r == nil || r.Action != "accept":
 		return bridge.No
 	}
-	decision := "once"
+	decision := unchosen(q)
 	if q.Adding() {
 		decision = "no"
 	}
@@ -61,7 +79,7 @@ func answer(q bridge.Question, r *mcp.ElicitResult) bridge.Answer {
 	if q.Adding() {
 		return map[string]bridge.Answer{"add": bridge.Once}[decision]
 	}
-	return map[string]bridge.Answer{"once": bridge.Once, "run": bridge.ForRun, "session": bridge.ForSession}[decision]
+	return map[string]bridge.Answer{once: bridge.Once, "run": bridge.ForRun, "session": bridge.ForSession}[decision]
 }
 
 // approve has a client ask its user about a call.

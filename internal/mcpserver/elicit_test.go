@@ -2,9 +2,11 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,17 @@ func TestAnswer(t *testing.T) {
 		if got := answer(bridge.Question{}, tt.result); got != tt.want {
 			t.Errorf("%+v: %v, want %v", tt.result, got, tt.want)
 		}
+		want := tt.want
+		if tt.result != nil && tt.result.Action == "accept" && tt.result.Content == nil {
+			want = bridge.No
+		}
+		if got := answer(bridge.Question{Choose: true}, tt.result); got != want {
+			t.Errorf("where a yes must be chosen, %+v: %v, want %v", tt.result, got, want)
+		}
+	}
+	for choose, want := range map[bool]string{false: `"default":"once"`, true: `"default":"deny"`} {
+		form, _ := elicitation(bridge.Question{Choose: choose}).RequestedSchema.(json.RawMessage)
+		contains(t, string(form), want)
 	}
 }
 
@@ -83,5 +96,40 @@ func TestCancelledWhileAsked(t *testing.T) {
 	want(t, text, "result: 41")
 	if _, err := os.Stat(called); err == nil {
 		t.Error("the call was made")
+	}
+}
+
+// TestAcceptedAsItStands has a client accept each form without a choice. That is a yes to a tool that changes nothing
+// and whose arguments are all shown, and to no other. The names of arguments show however long another is.
+func TestAcceptedAsItStands(t *testing.T) {
+	k := newKit(t, func(o *bridge.Options) {
+		o.Config.Policy.Confirm = []string{"notes.*", "fake.image"}
+	}, fake("notes", "-notes", filepath.Join(t.TempDir(), "called")), fake("fake"))
+	var asked []string
+	client := k.serveClient(&mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked = append(asked, q.Params.Message)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+		},
+	}, nil)
+	text, _ := k.call(client, map[string]any{"code": `
+async def may(call):
+    try:
+        await call
+        return True
+    except mcp.PolicyError as e:
+        return "said no" not in str(e)
+[await may(mcp_notes.get_note(message="x")),
+ await may(mcp_notes.get_note(message="x" * 5000)),
+ await may(mcp_notes.delete_note(message="x")),
+ await may(mcp_fake.image(a=list(range(3000)), message="x", zforce=True))]`})
+	want(t, text, "result: [True, False, False, False]")
+	if len(asked) != 4 {
+		t.Fatalf("%d questions: %q", len(asked), asked)
+	}
+	contains(t, asked[2], "to accept the form as it stands is a no")
+	contains(t, asked[3], `{"a":[0,1,2,3,`, ` bytes not shown>],"message":"x","zforce":true}`)
+	if strings.Contains(asked[0], "as it stands") {
+		t.Errorf("of a tool that changes nothing it says %q", asked[0])
 	}
 }

@@ -28,7 +28,7 @@ func TestExposed(t *testing.T) {
 		ElicitationHandler: func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			asked++
 			contains(t, q.Params.Message, "The model wants to call notes.add_note with", "milk")
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "once"}}, nil
 		},
 	}, nil)
 	listed, err := client.ListTools(t.Context(), nil)

@@ -154,7 +154,7 @@ func TestURLIsOpened(t *testing.T) {
 		opened <- req.Params.ElicitationID
 	}
 	server := fake("fake")
-	server.CallTime = 500 * time.Millisecond
+	server.CallTime = 5 * time.Second // in which it answers however busy the machine is
 	k := newKit(t, nil, server)
 	client := k.serveClient(options, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	lines := func(text string) string {

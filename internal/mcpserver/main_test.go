@@ -52,7 +52,7 @@ func newKitOn(
 	env := bridgetest.NewEnv(t, servers)
 	log := slog.New(bridge.LogHandler(env.Handler()))
 	opts := bridge.Options{
-		Config: bridgetest.Config(), Servers: env.Servers, Runtime: rt, StateDir: env.Dir, Lookup: os.LookupEnv,
+		Config: bridgetest.Config(), Servers: env.Configured, Runtime: rt, StateDir: env.Dir, Lookup: os.LookupEnv,
 		Version: "test", Expand: env.Expand, Log: log,
 	}
 	if change != nil {
@@ -61,7 +61,8 @@ func newKitOn(
 	env.Begin()
 	b := bridge.New(opts)
 	env.End(b.Close)
-	return &kit{server: New(b, Options{Config: opts.Config, Version: "test", Log: log}), t: t, log: env.Log}
+	own := Options{Config: opts.Config, Version: "test", Log: log, Artifacts: opts.Artifacts != nil}
+	return &kit{server: New(b, own), t: t, log: env.Log}
 }
 
 func (k *kit) eventually(what string, is func() bool) {

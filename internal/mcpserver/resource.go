@@ -63,7 +63,7 @@ func (s *Server) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	page, size, err := s.bridge.ReadOutput(at, offset, pageSize)
+	page, size, err := s.bridge().ReadOutput(at, offset, pageSize)
 	switch {
 	case errors.Is(err, bridge.ErrNoOutput):
 		return nil, mcp.ResourceNotFoundError(uri)
@@ -82,7 +82,7 @@ func (s *Server) readOutput(_ context.Context, req *mcp.ReadResourceRequest) (*m
 // readRun answers with the account of one run.
 func (s *Server) readRun(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
-	account, ok := s.bridge.Account(strings.TrimPrefix(uri, "codemode://runs/"))
+	account, ok := s.bridge().Account(strings.TrimPrefix(uri, "codemode://runs/"))
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
@@ -91,7 +91,7 @@ func (s *Server) readRun(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.
 	}}}, nil
 }
 
-// parseOutput reads an output's URI, which OutputURI has made.
+// parseOutput reads an output's URI, as bridge makes it.
 func parseOutput(uri string) (at bridge.OutputOf, offset int64, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "codemode" || u.Host != "output" {

@@ -430,3 +430,25 @@ func TestServeHints(t *testing.T) {
 		}
 	}
 }
+
+// TestServeLate has initialize be answered with names that are known before there is a bridge, which is made behind
+// that answer, once, and which all else waits for.
+func TestServeLate(t *testing.T) {
+	k := newKit(t, nil)
+	now, asked, made := k.server.bridge(), make(chan struct{}), make(chan struct{})
+	k.server = NewLate(sync.OnceValue(func() *bridge.Bridge {
+		close(asked)
+		<-made
+		return now
+	}), Names{First: []string{"first", "second"}, All: 7}, k.server.opts)
+	client := k.serveClient(nil, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	const want = "MCP servers in run_python, as mcp_NAME: first, second and 5 more"
+	if got := client.InitializeResult().Instructions; got != want {
+		t.Errorf("the instructions are %q, want %q", got, want)
+	}
+	<-asked
+	close(made)
+	if text, _ := k.call(client, map[string]any{"code": "print(6*7)"}); text != "42" {
+		t.Errorf("code printed %q", text)
+	}
+}

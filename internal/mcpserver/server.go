@@ -18,6 +18,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -40,17 +41,28 @@ type Options struct {
 	Version string
 	Log     *slog.Logger // over LogHandler, so that its lines name their run
 	// Packages names what the interpreter that sandbox.python names has beside the standard library.
-	Packages func(context.Context) ([]string, error)
+	Packages  func(context.Context) ([]string, error)
+	Artifacts bool // the bridge keeps files that code leaves
 }
 
 // Server is codemode as MCP clients see it, over a bridge that somebody else closes.
 type Server struct {
-	bridge *bridge.Bridge
+	bridge func() *bridge.Bridge
+	known  *Names         // nil asks the bridge
+	making sync.WaitGroup // of a late bridge
 	opts   Options
 }
 
 // New returns a server. It holds nothing that must be closed.
-func New(b *bridge.Bridge, opts Options) *Server { return &Server{b, opts} }
+func New(b *bridge.Bridge, opts Options) *Server {
+	return &Server{bridge: func() *bridge.Bridge { return b }, opts: opts}
+}
+
+// NewLate is New for a bridge that made, which is asked again and again, makes once initialize is answered, for which
+// these are the names of its servers.
+func NewLate(made func() *bridge.Bridge, known Names, opts Options) *Server {
+	return &Server{bridge: made, known: &known, opts: opts}
+}
 
 // definition is the one tool. Its definition never names a server, so that it costs the model the same few tokens
 // however many there are, and prompt caches keep it.
@@ -81,9 +93,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		Logger: slog.New(demoteInfoHandler{s.opts.Log.Handler()}), Instructions: s.instructions(),
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 
-		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { s.bridge.RootsChanged() },
+		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { s.bridge().RootsChanged() },
 	})
 	calls := newRounds(ctx, s)
+	defer s.making.Wait()
 	defer calls.close()
 	sdk.AddTool(s.definition(), func(run context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return calls.handle(ctx, run, req, calls.runPython).(*mcp.CallToolResult), nil
@@ -105,10 +118,14 @@ func (s *Server) meet(next mcp.MethodHandler) mcp.MethodHandler {
 				if p.ProtocolVersion < severalRounds {
 					c.Roots = inquiry.InTurn(request(session))
 				}
-				s.bridge.Meet(c)
+				s.bridge().Meet(c)
 			}
 		}
-		return next(ctx, method, req)
+		result, err := next(ctx, method, req)
+		if s.known != nil && method == "initialize" {
+			s.making.Go(func() { s.bridge() }) // before it is needed
+		}
+		return result, err
 	}
 }
 
@@ -163,7 +180,7 @@ func (s *Server) call(ctx context.Context, arguments json.RawMessage, from bridg
 	if err != nil {
 		return bridge.Invalid("%v", err)
 	}
-	out := s.bridge.Run(ctx, req)
+	out := s.bridge().Run(ctx, req)
 	out.Notes = append(notes, out.Notes...)
 	if limit := s.opts.Config.Run.MaxTimeout; out.Status == bridge.StatusTimeout && req.Timeout < limit {
 		out.Notes = append(out.Notes, fmt.Sprintf("timeout may be up to %g s", limit.Seconds()))

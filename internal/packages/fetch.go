@@ -74,7 +74,7 @@ func (s *Store) fetchWheel(ctx context.Context, p Package) error {
 	return nil
 }
 
-// open is the wheel's content, wherever it is.
+// open is the wheel's content, local or downloaded.
 func (s *Store) open(ctx context.Context, w Wheel) (io.ReadCloser, error) {
 	u, err := url.Parse(w.URL)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ func (s *Store) describe(ctx context.Context, l *Lock, index string) {
 	for i := range l.Packages {
 		w := &l.Packages[i].Wheels[0]
 		name := l.Packages[i].Name
-		if file, ok := strings.CutPrefix(w.URL, "file://"); ok {
+		if file, ok := fileOf(w.URL); ok {
 			if info, err := os.Stat(file); err == nil { // where it is not, fetching says so
 				w.Size = info.Size()
 			}
@@ -104,16 +105,20 @@ func (s *Store) describe(ctx context.Context, l *Lock, index string) {
 	_ = g.Wait() // nobody fails
 }
 
-// isYoung tells whether a version appeared after a moment.
-func (s *Store) isYoung(ctx context.Context, w Wish, requirement, version string, cutoff time.Time) bool {
-	name := Named(requirement)
+// mayBeYoung tells whether a version appeared after a moment, or at one that the index does not tell.
+func (s *Store) mayBeYoung(ctx context.Context, w Wish, requirement, version string, cutoff time.Time) bool {
+	if w.Index == NoIndex {
+		return false // files in folders have no such moment, and pip does not ask for one
+	}
+	name, told := Named(requirement), false
 	files, _ := s.files(ctx, w, name) // pip says why
 	for _, f := range files {
-		if isOf(f.Name, name, version) && !f.Upload.IsZero() && f.Upload.After(cutoff) {
+		if isOf(f.Name, name, version) && (f.Upload.IsZero() || f.Upload.After(cutoff)) {
 			return true
 		}
+		told = told || !f.Upload.IsZero()
 	}
-	return false
+	return !told
 }
 
 // isOf tells whether a file is a wheel of that version.
@@ -122,7 +127,52 @@ func isOf(file, name, version string) bool {
 	return strings.HasSuffix(file, ".whl") && len(parts) >= 5 && Normal(parts[0]) == name && parts[1] == version
 }
 
-var lackingText = lazyregexp.New(`satisfies the requirement (\S+?)(\[[^\]]*\])?([<>=!~].*)? \(from versions: (.*)\)`)
+// inFolders are the files of a package that the folders of --find-links hold.
+func (w Wish) inFolders(name string) (list []indexFile) {
+	for _, dir := range w.FindLinks {
+		entries, _ := os.ReadDir(dir) // what is no folder was refused before
+		for _, e := range entries {
+			rest, of := strings.CutPrefix(Normal(e.Name()), Normal(name)+"-")
+			kind := filepath.Ext(e.Name())
+			if of && rest[:1] >= "0" && rest[:1] <= "9" && slices.Contains([]string{".whl", ".gz", ".zip"}, kind) {
+				list = append(list, indexFile{Name: e.Name()})
+			}
+		}
+	}
+	return list
+}
+
+// unaskedText is how pip tells that an index gave no answer, in the words of pip.py.
+var unaskedText = lazyregexp.New(`the index cannot be asked for (\S+): (.{0,300})`)
+
+// unasked is the error of an index that gave no answer.
+func (s *Store) unasked(ctx context.Context, w Wish, name, reason string) error {
+	_, err := s.files(ctx, w, name)
+	if err == nil {
+		err = errors.New(reason) // that of another moment
+	}
+	return w.unreachable(name, err)
+}
+
+func (w Wish) unreachable(name string, err error) error {
+	hints := []string{"proxies are those of HTTPS_PROXY and NO_PROXY; another index: --index, or packages.index in config.toml"}
+	if len(w.FindLinks) > 0 {
+		hints = append(hints, "to take wheels from folders alone: --no-index")
+	}
+	return hint.New(fmt.Sprintf("%s cannot be asked for %q: %v; nothing was added", w.Source(), name, err), hints...)
+}
+
+var lackingText = lazyregexp.New(
+	`satisfies the requirement (\S+?)(\[[^\]]*\])?([<>=!~;].*?)?(?: \(from ([^ ()]+)\))? \(from versions: (.*)\)`,
+)
+
+// neededBy is the part of a sentence that says by what a package is needed; empty where it was asked for.
+func neededBy(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", which " + name + " needs"
+}
 
 // lacking says of what pip found no version, and why, by what the index has of it; nil where it cannot tell.
 func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Interpreter, cutoff time.Time) error {
@@ -130,12 +180,12 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 	if m == nil {
 		return nil
 	}
-	name, asked := m[1], m[3]
+	name, asked, needed, versions := m[1], m[3], neededBy(m[4]), m[5]
 	files, err := s.files(ctx, w, name)
 	if err != nil {
-		return hint.New(fmt.Sprintf("%s cannot be asked for %q: %v; nothing was added", w.Source(), name, err),
-			"proxies are those of HTTPS_PROXY and NO_PROXY; another index: --index, or packages.index in config.toml")
+		return w.unreachable(name, err)
 	}
+	files = append(files, w.inFolders(name)...)
 	var young []string
 	var newest time.Time
 	wheels, yanked := 0, 0
@@ -158,25 +208,29 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 	}
 	const none = "; nothing was added"
 	switch {
-	case len(files) == 0:
-		return hint.New(fmt.Sprintf("%s has no package %q, or no wheel of it%s", w.Source(), name, none),
-			"its name may be another than what is imported, as with scikit-learn and sklearn")
-	case wheels == 0:
-		return hint.New(fmt.Sprintf("of %q there is source alone, and no wheel%s: what is built while it is added "+
-			"runs a stranger's code", name, none),
+	case len(files) == 0 && versions == "none":
+		advice := "its name may be another than what is imported, as with scikit-learn and sklearn"
+		if w.Index == NoIndex {
+			advice = "no index is asked (--no-index holds for what is added later, too); to ask one: --index URL"
+		}
+		text := fmt.Sprintf("%s has no package %q%s, or no wheel of it%s", w.Source(), name, needed, none)
+		return hint.New(text, advice)
+	case len(files) > 0 && wheels == 0:
+		return hint.New(fmt.Sprintf("of %q%s there is source alone, and no wheel%s: what is built while it is added "+
+			"runs a stranger's code", name, needed, none),
 			"build its wheel yourself (pip wheel "+hint.Word(name)+"), and add it with --find-links DIR")
-	case wheels == yanked:
+	case wheels > 0 && wheels == yanked:
 		return hint.New(fmt.Sprintf("every version of %q was withdrawn by its authors (yanked)%s", name, none),
 			"to take one all the same, ask for it by number: codemode packages add "+hint.Word(name+"==VERSION"))
-	case len(young) > 0 && m[4] == "none":
+	case len(young) > 0 && versions == "none":
 		last := young[len(young)-1]
 		return hint.New(fmt.Sprintf("every version of %q that could be taken is younger than packages.cooldown, %v "+
 			"(the newest is of %s)%s", name, w.Cooldown, newest.Format(time.DateOnly), none),
 			"to take one all the same, ask for it by number: codemode packages add "+hint.Word(name+"=="+last))
-	case m[4] == "none":
+	case versions == "none":
 		return hint.New(fmt.Sprintf("no wheel of %q is for Python %s on this system%s", name, py.Version, none),
 			"another interpreter may have one: sandbox.python, or --python")
 	}
-	return hint.New(fmt.Sprintf("there is no version of %q that is %s; those for Python %s are %s%s",
-		name, strings.TrimSpace(asked), py.Version, m[4], none))
+	return hint.New(fmt.Sprintf("there is no version of %q that is %s%s; those for Python %s are %s%s",
+		name, strings.TrimSpace(asked), needed, py.Version, versions, none))
 }

@@ -114,13 +114,13 @@ func (s *Store) unpack(ctx context.Context, l *Lock, dir string) error {
 		return fmt.Errorf("making a layer: %w", fileerr.Cause(err))
 	}
 	defer root.Close()
-	room := int64(maxUnpacked)
+	room, has := int64(maxUnpacked), modules{}
 	for _, p := range l.Packages {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		s.progress("unpacking " + p.Wheel().Name)
-		took, err := s.unpackWheel(root, p, room)
+		took, err := s.unpackWheel(root, p, has, room)
 		if err != nil {
 			name := p.Wheel().Name
 			text := fmt.Sprintf("the wheel %s cannot be used: %v; nothing was added", name, fileerr.Cause(err))
@@ -131,13 +131,16 @@ func (s *Store) unpack(ctx context.Context, l *Lock, dir string) error {
 	return nil
 }
 
-func (s *Store) unpackWheel(root *os.Root, p Package, room int64) (int64, error) {
+func (s *Store) unpackWheel(root *os.Root, p Package, has modules, room int64) (int64, error) {
 	f, err := os.Open(filepath.Join(s.wheels(), p.wheelName()))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	a, err := openArchive(f, p)
+	if err == nil {
+		err = has.add(p, a)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type Lock struct {
 	RequiresPython string    `toml:"requires-python,omitempty"`
 	Packages       []Package `toml:"packages"`
 	Tool           tool      `toml:"tool"`
+
+	Notes []string `toml:"-"` // of how it was made, for people
 }
 
 type tool struct {
@@ -69,7 +72,10 @@ type Wish struct {
 	Requirements []string      `toml:"requirements"`         // PEP 508, without URLs
 	Index        string        `toml:"index,omitempty"`      // of PEP 503, or NoIndex
 	FindLinks    []string      `toml:"find-links,omitempty"` // folders with wheels
+	From         []From        `toml:"from,omitempty"`       // where some of them are installed
+	Project      string        `toml:"-"`                    // of a project that has its own, and is named by it
 	Cooldown     time.Duration `toml:"-"`                    // a version younger than that is not taken
+	Sums         Sums          `toml:"-"`
 }
 
 // NoIndex stands for no index at all.
@@ -88,11 +94,11 @@ func public(index string) string {
 // SameIndex tells whether two addresses are of one index, whoever asks it.
 func SameIndex(a, b string) bool { return public(a) == public(b) }
 
-// key names a wish, however it is ordered.
+// key names what a program needs, however that is ordered, and whatever else is there.
 func (w Wish) key() string {
 	all := slices.Clone(w.Requirements)
 	slices.Sort(all)
-	sum := sha256.Sum256([]byte(strings.Join(append(all, public(w.Index)), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(append(all, w.Project), "\n")))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -186,25 +192,92 @@ func (l *Lock) Find(name string) (Package, bool) {
 	return l.Packages[i], true
 }
 
+// FromWithout is From without the given names, and without folders of which no name is left.
+func (w Wish) FromWithout(names []string) (list []From) {
+	for _, from := range w.From {
+		from.Names = slices.DeleteFunc(slices.Clone(from.Names), func(has string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return Normal(n) == has })
+		})
+		if len(from.Names) > 0 {
+			list = append(list, from)
+		}
+	}
+	return list
+}
+
+// TakesFrom tells whether one of the lock's wheels is from a folder.
+func (l *Lock) TakesFrom(dir string) bool {
+	return slices.ContainsFunc(l.Packages, func(p Package) bool {
+		file, ok := fileOf(p.Wheel().URL)
+		return ok && filepath.Dir(file) == filepath.Clean(dir)
+	})
+}
+
+// ABI is that of the Python for which the versions were chosen; empty where the lock does not say it.
+func (l *Lock) ABI() string {
+	version, exact := strings.CutPrefix(l.RequiresPython, "==")
+	version, minor := strings.CutSuffix(version, ".*")
+	if !exact || !minor {
+		return ""
+	}
+	return "cpython-" + strings.ReplaceAll(version, ".", "")
+}
+
 // Wants tells whether a package was asked for, rather than needed by another.
 func (l *Lock) Wants(name string) bool {
 	return slices.ContainsFunc(l.Asked().Requirements, func(r string) bool { return Named(r) == Normal(name) })
 }
 
-// Satisfies tells whether a lock has what a program needs, as far as that can be known without comparing versions: what
-// is asked for without a version, with the version it has, or in the very words.
+// Satisfies tells whether a lock has what is required, as far as names and numbers tell. What has a marker, an extra or
+// another form of a version needs Store.Has.
 func (l *Lock) Satisfies(requirements []string) bool {
 	for _, r := range requirements {
-		p, there := l.Find(Named(r))
-		bare := Normal(r) == Named(r)
-		pinned := strings.ReplaceAll(r, " ", "")
-		name, version, exact := strings.Cut(pinned, "==")
-		exact = exact && version == p.Version && Normal(name) == Normal(p.Name)
-		if !there || !bare && !exact && !slices.Contains(l.Asked().Requirements, r) {
+		if yes, _ := l.answers(r); !yes {
 			return false
 		}
 	}
 	return true
+}
+
+// numbersText is a version that is compared by its numbers alone.
+var numbersText = lazyregexp.New(`^[0-9]+(\.[0-9]+)*$`)
+
+// answers tells whether a lock has what one requirement asks for, and whether that is known for certain.
+func (l *Lock) answers(r string) (yes, known bool) {
+	m := requirementText().FindStringSubmatch(r)
+	if m == nil {
+		return false, false
+	}
+	p, there := l.Find(m[1])
+	extras, clauses := m[2], m[3]
+	switch {
+	case there && slices.Contains(l.Asked().Requirements, r):
+		return true, true
+	case strings.Contains(clauses, ";"):
+		return false, false
+	case !there:
+		return false, true
+	case extras != "" || strings.Contains(clauses, "===") || !numbersText().MatchString(p.Version):
+		return clauses == "" && extras == "", clauses == "" && extras == ""
+	}
+	return fitsClauses(clauses, p.Version)
+}
+
+// Joined is a lock with what another has beside it; false where they have different wheels of a package. Of two locks
+// that are whole and agree, that is whole, too.
+func (l *Lock) Joined(other *Lock) (*Lock, bool) {
+	next := *l
+	next.Packages = slices.Clone(l.Packages)
+	for _, p := range other.Packages {
+		switch had, there := l.Find(p.Name); {
+		case !there:
+			next.Packages = append(next.Packages, p)
+		case had.wheelName() != p.wheelName():
+			return l, false
+		}
+	}
+	slices.SortFunc(next.Packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
+	return &next, true
 }
 
 // layerForm changes with how a layer is made.
@@ -254,14 +327,7 @@ func (l *Lock) Without(names []string) (*Lock, error) {
 			next.Tool.Codemode.Requirements = append(next.Tool.Codemode.Requirements, r)
 		}
 	}
-	for _, name := range names {
-		switch _, there := l.Find(name); {
-		case !there:
-			return nil, &NotThereError{Name: name}
-		case !l.Wants(name):
-			return nil, &NotThereError{Name: name, Needed: l.needing(name)}
-		}
-	}
+	next.Tool.Codemode.From = l.Asked().FromWithout(names)
 	keep := map[string]bool{}
 	var visit func(name string)
 	visit = func(name string) {
@@ -278,6 +344,14 @@ func (l *Lock) Without(names []string) (*Lock, error) {
 		visit(Named(r))
 	}
 	next.Packages = slices.DeleteFunc(slices.Clone(l.Packages), func(p Package) bool { return !keep[Normal(p.Name)] })
+	for _, name := range names {
+		switch _, there := l.Find(name); {
+		case !there:
+			return nil, &NotThereError{Name: name}
+		case keep[Normal(name)]:
+			return nil, &NotThereError{Name: name, Needed: next.needing(name)}
+		}
+	}
 	return &next, nil
 }
 
@@ -342,21 +416,34 @@ func CheckAsked(r string) error {
 	return nil
 }
 
-// ParseRequirements reads a file of requirements, as pip has it, as far as that names packages.
-func ParseRequirements(text string) (list []string, err error) {
+// ParseRequirements reads a file of requirements, as pip has it, as far as that names packages, and their hashes.
+func ParseRequirements(text string) (list []string, sums map[string][]string, err error) {
+	sums = map[string][]string{}
+	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", " ")
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
 		line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " #")
-		line, _, _ = strings.Cut(line, " --hash")
+		line, hashes, hashed := strings.Cut(line, " --hash")
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		if strings.HasPrefix(line, "-") {
-			return nil, fmt.Errorf("line %d is an option (%.40q), and names of packages are taken alone", n, line)
+			return nil, nil, fmt.Errorf("line %d is an option (%.40q), and names of packages are taken alone", n, line)
 		}
 		list = append(list, line)
+		if !hashed {
+			continue
+		}
+		for hash := range strings.SplitSeq(hashes, " --hash") {
+			hash = strings.TrimLeft(hash, "= ")
+			sum, ok := strings.CutPrefix(strings.TrimSpace(hash), "sha256:")
+			if !ok || !sha256Text().MatchString(sum) {
+				return nil, nil, fmt.Errorf("line %d has a hash that is no SHA-256 (%.40q)", n, hash)
+			}
+			sums[Named(line)] = append(sums[Named(line)], sum)
+		}
 	}
-	return list, nil
+	return list, sums, nil
 }

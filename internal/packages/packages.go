@@ -39,7 +39,7 @@ type Store struct {
 
 const (
 	lockName  = "pylock.toml"
-	withDir   = "with" // the locks of what single programs need, by a hash of that, and of projects, by their own
+	withDir   = "with" // locks of single programs (exec --with), by a hash of their requirements, and of projects
 	guardName = ".lock"
 	tempName  = ".tmp-"
 
@@ -123,7 +123,7 @@ func (s *Store) install(ctx context.Context, lock *Lock, file string, old *Lock)
 	return s.replace(ctx, file, lock, old)
 }
 
-// guard waits for whoever makes a layer for this tenant, for as long as the caller likes: that may take minutes.
+// guard waits for another process that makes a layer for this tenant, until ctx ends: that may take minutes.
 func (s *Store) guard(ctx context.Context) (*flock.Flock, error) {
 	guard := flock.New(filepath.Join(s.Cache, guardName), flock.SetPermissions(0o600))
 	got, err := guard.TryLock()
@@ -153,7 +153,8 @@ func (s *Store) unchanged(old *Lock) error {
 	return err
 }
 
-// replace writes a lock. Which is there, a second codemode with the guard of another cache might change, too.
+// replace writes a lock. It compares with old once more, under a lock in State: the guard is in Cache, and a codemode
+// with another cache does not hold it.
 func (s *Store) replace(ctx context.Context, file string, lock, old *Lock) error {
 	held, err := filelock.Take(ctx, filepath.Join(s.State, guardName))
 	if err != nil {
@@ -180,7 +181,8 @@ func (s *Store) replace(ctx context.Context, file string, lock, old *Lock) error
 
 // sweep removes what killed processes have left. The guard is held, so none of it is at work.
 func (s *Store) sweep() {
-	for _, dir := range []string{s.Cache, s.wheels(), s.layers(), s.State, filepath.Join(s.State, withDir)} {
+	with := filepath.Join(s.State, withDir)
+	for _, dir := range []string{s.Cache, s.wheels(), s.layers(), s.State, with, s.installed()} {
 		left, _ := filepath.Glob(filepath.Join(dir, tempName+"*")) // the pattern is sound
 		for _, path := range left {
 			_ = os.RemoveAll(path) // what cannot be removed costs room alone
@@ -207,11 +209,13 @@ func (s *Store) prune() {
 			}
 			used[lock.layerName(abi)] = true
 			for _, p := range lock.Packages {
-				used[p.wheelName()] = true
+				used[p.wheelName()], used[p.Wheel().Hashes["sha256"]] = true, true
 			}
 		}
 	}
-	for dir, age := range map[string]time.Duration{s.layers(): unusedLayer, s.wheels(): unusedWheel} {
+	for dir, age := range map[string]time.Duration{
+		s.layers(): unusedLayer, s.wheels(): unusedWheel, s.installed(): unusedLayer,
+	} {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			info, err := e.Info()
@@ -232,6 +236,9 @@ func (s *Store) Layers() string {
 
 func (s *Store) layers() string { return filepath.Join(s.Cache, "layers") }
 func (s *Store) wheels() string { return filepath.Join(s.Cache, "wheels") }
+
+// installed is where wheels lie that were made of what is installed elsewhere, by their hashes. No index has them.
+func (s *Store) installed() string { return filepath.Join(s.State, "installed") }
 
 func (s *Store) withFile(w Wish) string { return filepath.Join(s.State, withDir, w.key()+".toml") }
 

@@ -1,7 +1,8 @@
 """Run pip as a resolver: argv has pip's folder, a file of the addresses that requirements may name, and pip's arguments.
 
 Nothing but pip is executed. What would have to be built is refused before anything of it runs, and so is what a package
-needs by an address of its own: neither an index nor the cooldown stands behind that. It is given to python -c.
+needs by an address of its own: neither an index nor the cooldown stands behind that. An index that cannot be asked is an
+error, and not one that has nothing. It is given to python -c.
 """
 
 import runpy
@@ -34,12 +35,26 @@ def _take_by_name(allowed):
     Factory._make_requirements_from_install_req = checked
 
 
+def _ask_the_index():
+    """Have pip 26.1 end where the index gives no answer; without it, it would choose from what is left."""
+    from pip._internal.exceptions import InstallationError
+    from pip._internal.index import collector
+
+    def fail(link, reason, meth=None):
+        response = getattr(reason, "response", None)
+        if response is None or response.status_code != 404:
+            raise InstallationError(f"the index cannot be asked for {link.filename}: {reason}")
+
+    collector._handle_get_simple_fail = fail
+
+
 def main():
     folder, addresses = sys.argv[1:3]
     sys.argv[:3] = ["pip"]
     sys.path.insert(0, folder)
     with open(addresses, encoding="utf-8") as file:
         _take_by_name(frozenset(file.read().split("\n")))
+    _ask_the_index()
     sys.addaudithook(_forbid)
     runpy.run_module("pip", run_name="__main__", alter_sys=True)
 

@@ -6,17 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -36,12 +34,12 @@ const projectFile = ".codemode/pylock.toml"
 func ReadProject(folders []string) (*Project, error) {
 	for _, folder := range folders {
 		p := &Project{File: filepath.Join(folder, projectFile)}
-		data, err := readWithin(folder, projectFile)
+		data, err := plainfile.ReadWithin(folder, projectFile, maxLock)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("reading the project's lock of packages %q: %w", p.File, fileerr.Cause(err))
+			return nil, fmt.Errorf("reading the project's lock of packages %q: %w", p.File, err)
 		}
 		place, err := filepath.EvalSymlinks(folder) // a folder that is replaced by a link is another project
 		if err != nil {
@@ -54,30 +52,6 @@ func ReadProject(folders []string) (*Project, error) {
 	return nil, nil
 }
 
-// readWithin reads a plain file of a folder, which no link may lead out of.
-func readWithin(folder, name string) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO has nobody wait
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
-	case info.Size() > maxLock:
-		return nil, fmt.Errorf("it has %d bytes, and %d are enough for every lock", info.Size(), maxLock)
-	}
-	return io.ReadAll(io.LimitReader(f, maxLock))
-}
-
 // ProjectLock is what the project's lock came to when its user approved of it, as it is now and where it is; nil where
 // nobody has.
 func (s *Store) ProjectLock(p *Project) (*Lock, error) {
@@ -85,6 +59,7 @@ func (s *Store) ProjectLock(p *Project) (*Lock, error) {
 	if err != nil || len(lock.Packages) == 0 {
 		return nil, err
 	}
+	lock.Tool.Codemode.Project = p.key
 	return lock, nil
 }
 
@@ -172,24 +147,16 @@ func (s *Store) ResolveProject(ctx context.Context, p *Project, w Wish) (*Lock, 
 	if err != nil {
 		return nil, fmt.Errorf("the project's lock of packages %q: %w; nothing was added", p.File, err)
 	}
-	w.Requirements = requirements
+	w.Requirements, w.Sums = requirements, Sums{p.File, sums}
 	lock, err := s.Resolve(ctx, w, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, found := range lock.Packages {
-		allowed, there := sums[Normal(found.Name)]
-		switch sum := found.Wheel().Hashes["sha256"]; {
-		case !there:
+		if _, there := sums[Normal(found.Name)]; !there {
 			return nil, hint.New(
 				fmt.Sprintf("package %q is needed, and is not in %q; nothing was added", found.Name, p.File),
 				"the lock is to be made again by who has made it, whole",
-			)
-		case !slices.Contains(allowed, sum):
-			return nil, hint.New(
-				fmt.Sprintf("%s has the SHA-256 %s at %s, and %q names others; nothing was added",
-					found.Wheel().Name, sum, w.Source(), p.File),
-				"one of the two gives out another file than was meant: ask who made the lock, and who runs the index",
 			)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -77,17 +76,17 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 	}
 	defer guard.Close()
 	s.sweep()
-	r := &resolution{store: s, py: py, lib: lib, wish: w, cutoff: time.Now().Add(-w.Cooldown)}
-	r.lines = slices.Clone(w.Requirements)
-	if keep != nil {
-		for _, p := range keep.Packages {
-			if !slices.ContainsFunc(change, func(c string) bool { return Normal(c) == Normal(p.Name) }) {
-				r.constraints = append(r.constraints, p.Name+"=="+p.Version)
-			}
-		}
+	r := &resolution{
+		store: s, py: py, lib: lib, wish: w, had: keep, change: change, cutoff: time.Now().Add(-w.Cooldown),
 	}
+	r.lines = slices.Clone(w.Requirements)
+	made, notes, err := s.collect(ctx, w, keep, change)
+	if err != nil {
+		return nil, err
+	}
+	r.keep(made, keep, change)
 	s.progress("asking " + w.Source() + " what " + strings.Join(w.Requirements, ", ") + " comes to")
-	if err := r.freePins(ctx); err != nil {
+	if err := r.exemptPins(ctx); err != nil {
 		return nil, err
 	}
 	found, err := r.pip(ctx, r.lines, r.constraints, w.Cooldown > 0)
@@ -95,11 +94,59 @@ func (s *Store) Resolve(ctx context.Context, w Wish, keep *Lock, change []string
 		return nil, err
 	}
 	lock, err := found.lock(w, py)
+	if err == nil {
+		err = w.Sums.check(lock, w.Source())
+	}
 	if err != nil {
 		return nil, err
 	}
+	lock.Notes = notes
 	s.describe(ctx, lock, w.Index)
 	return lock, nil
+}
+
+// keep has pip take what was made and what stays, and no other version of it.
+func (r *resolution) keep(made []collected, keep *Lock, change []string) {
+	for _, c := range made {
+		r.constraints = append(r.constraints, c.requirement())
+	}
+	if keep == nil {
+		return
+	}
+	for _, p := range keep.Packages {
+		name := Normal(p.Name)
+		if slices.ContainsFunc(change, func(c string) bool { return Normal(c) == name }) ||
+			slices.ContainsFunc(made, func(c collected) bool { return c.name == name }) {
+			continue
+		}
+		w := p.Wheel()
+		if file, ok := fileOf(w.URL); ok && filepath.Dir(filepath.Dir(file)) == r.store.installed() {
+			r.constraints = append(r.constraints, collected{name, w.URL, w.Hashes["sha256"]}.requirement())
+			continue
+		}
+		r.constraints = append(r.constraints, r.staying(name, p))
+	}
+}
+
+// staying has pip keep a version. One that is not known to be old is named by its address, since an index would be
+// asked when it appeared.
+func (r *resolution) staying(name string, p Package) string {
+	w := p.Wheel()
+	_, local := fileOf(w.URL)
+	old := !w.Upload.IsZero() && !w.Upload.After(r.cutoff)
+	if r.wish.Cooldown == 0 || old || local || !plainAddress().MatchString(w.URL) || !fits(wheelTag(w.Name), r.py.Tag) {
+		return p.Name + "==" + p.Version
+	}
+	return collected{name, w.URL, w.Hashes["sha256"]}.requirement()
+}
+
+// fileOf is the path that an address of a file has.
+func fileOf(address string) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" {
+		return "", false
+	}
+	return filepath.FromSlash(u.Path), true
 }
 
 // checkFolders refuses what is no folder that could hold wheels.
@@ -134,20 +181,23 @@ type resolution struct {
 	py          *python.Interpreter
 	lib         string
 	wish        Wish
+	had         *Lock // what was there, and stays but for what is in change
+	change      []string
 	cutoff      time.Time
 	lines       []string // requirements, as pip reads them
 	addresses   []string // that they may name
 	constraints []string
 }
 
-// freePins has versions taken that were asked for by number though they are younger than the cooldown, of which pip
-// knows no exception: they are looked for alone first, and then named by their addresses.
-func (r *resolution) freePins(ctx context.Context) error {
+// exemptPins exempts versions that were asked for by number from the cooldown, for which pip has no option: it resolves
+// them first, by themselves, and then gives pip their URLs.
+func (r *resolution) exemptPins(ctx context.Context) error {
 	var young []string
 	extras := map[string]string{}
 	for i, line := range r.lines {
 		version, pinned := pin(line)
-		if pinned && r.wish.Cooldown > 0 && r.store.isYoung(ctx, r.wish, line, version, r.cutoff) {
+		if pinned && r.wish.Cooldown > 0 && !r.isByAddress(line) &&
+			r.store.mayBeYoung(ctx, r.wish, line, version, r.cutoff) {
 			young = append(young, line)
 			extras[Named(line)] = requirementText().FindStringSubmatch(line)[2]
 			r.lines[i] = ""
@@ -179,12 +229,20 @@ func (r *resolution) freePins(ctx context.Context) error {
 	return nil
 }
 
+// isByAddress tells whether the package of a requirement has its address already.
+func (r *resolution) isByAddress(requirement string) bool {
+	return slices.ContainsFunc(r.constraints, func(c string) bool {
+		return strings.HasPrefix(c, Named(requirement)+" @ ")
+	})
+}
+
 // plainAddress is an address as it may stand in a file for pip, which ends lines at many characters, and replaces
 // ${NAME} by variables.
 var plainAddress = lazyregexp.New(`^(https?|file)://[A-Za-z0-9._~:/?&=%+,!\[\]-]+$`)
 
 // pin is the one version that a requirement allows.
 func pin(requirement string) (version string, ok bool) {
+	requirement, _, _ = strings.Cut(requirement, ";")
 	_, version, ok = strings.Cut(requirement, "==")
 	version = strings.TrimSpace(strings.TrimPrefix(version, "="))
 	return version, ok && !strings.ContainsAny(version, ",*; ")
@@ -203,23 +261,7 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 		return nil, fmt.Errorf("making a folder for pip: %w", err)
 	}
 	result := filepath.Join(scratch, "report.json")
-	args := []string{
-		runPip, r.lib, filepath.Join(scratch, "addresses"),
-		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
-		"--retries", "2", "--timeout", "15", "--cache-dir", cache,
-		"--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", result,
-	}
-	if r.wish.Index == NoIndex {
-		args = append(args, "--no-index")
-	} else {
-		args = append(args, "--index-url", r.wish.Index)
-	}
-	for _, dir := range r.wish.FindLinks {
-		args = append(args, "--find-links", dir)
-	}
-	if cooldown {
-		args = append(args, "--uploaded-prior-to", r.cutoff.UTC().Format(time.RFC3339))
-	}
+	args := r.pipArgs(scratch, cache, result, cooldown)
 	if len(constraints) > 0 && constraints[0] == "--no-deps" {
 		args, constraints = append(args, "--no-deps"), nil
 	}
@@ -229,11 +271,12 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 			return nil, fmt.Errorf("writing for pip: %w", err)
 		}
 	}
-	args = append(args, "-r", filepath.Join(scratch, "requirements.txt"))
-	args = append(args, "-c", filepath.Join(scratch, "constraints.txt"))
 	may := sandbox.Restrictions{
 		Read: append([]string{r.lib}, r.wish.FindLinks...), Write: []string{scratch, cache},
 		Network: r.wish.Index != NoIndex,
+	}
+	if _, err := os.Stat(s.installed()); err == nil {
+		may.Read = append(may.Read, s.installed())
 	}
 	var said []string
 	err = s.run(ctx, r.py, may, args, func(line string) {
@@ -253,6 +296,29 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 		return nil, fmt.Errorf("running pip: %w", err)
 	}
 	return readReport(result)
+}
+
+// pipArgs are the words of pip's command, with its files in scratch.
+func (r *resolution) pipArgs(scratch, cache, result string, cooldown bool) []string {
+	args := []string{
+		runPip, r.lib, filepath.Join(scratch, "addresses"),
+		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
+		"--retries", "2", "--timeout", "15", "--cache-dir", cache,
+		"--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", result,
+		"-r", filepath.Join(scratch, "requirements.txt"), "-c", filepath.Join(scratch, "constraints.txt"),
+	}
+	if r.wish.Index == NoIndex {
+		args = append(args, "--no-index")
+	} else {
+		args = append(args, "--index-url", r.wish.Index)
+	}
+	for _, dir := range r.wish.FindLinks {
+		args = append(args, "--find-links", dir)
+	}
+	if cooldown {
+		args = append(args, "--uploaded-prior-to", r.cutoff.UTC().Format(time.RFC3339))
+	}
+	return args
 }
 
 // maxSaid is how many lines of pip's are kept for an explanation.
@@ -337,70 +403,4 @@ func licence(expression, text string, classifiers []string) string {
 		expression = string(letters[:59]) + "…"
 	}
 	return expression
-}
-
-// explain makes an error of what pip said, shortened: the reason, and what of an index would help.
-func (r *resolution) explain(ctx context.Context, said []string, failed *programError) error {
-	reasons := reasons(said, failed.stderr)
-	if len(reasons) == 0 {
-		return fmt.Errorf("pip failed, and nothing was added: %w", failed)
-	}
-	if len(reasons) == 1 && reasons[0] == "Exception:" { // a traceback, whose last line says what it was
-		reasons[0] = "pip failed: " + strings.TrimPrefix(python.LastLine(failed.stderr), ": ")
-	}
-	text := requirementLine().ReplaceAllStringFunc(strings.Join(reasons, "; "), func(place string) string {
-		n, err := strconv.Atoi(requirementLine().FindStringSubmatch(place)[1])
-		if err != nil || n < 1 || n > len(r.lines) {
-			return place
-		}
-		return r.lines[n-1]
-	})
-	err := hint.New(text+"; nothing was added", r.advice(text)...)
-	if about := r.store.lacking(ctx, r.wish, text, r.py, r.cutoff); about != nil {
-		return about
-	}
-	return err
-}
-
-// requirementLine is how pip names what it was asked for: by a file that nobody else has seen.
-var requirementLine = lazyregexp.New(`-r \S+requirements\.txt \(line (\d+)\)`)
-
-// maxReasons is how many lines of a reason are told.
-const maxReasons = 8
-
-// reasons are pip's own, without what it says for its other users.
-func reasons(said []string, stderr string) (list []string) {
-	conflict := false
-	for _, line := range said {
-		switch {
-		case strings.HasPrefix(line, "The conflict is caused by:"):
-			conflict = true
-		case conflict && strings.HasPrefix(line, "    "):
-			list = append(list, strings.TrimSpace(line))
-		case conflict && line == "":
-			conflict = false
-		}
-	}
-	var errs []string
-	for line := range strings.Lines(stderr) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "ERROR: "); ok &&
-			!strings.HasPrefix(text, "ResolutionImpossible") && !strings.HasPrefix(text, "No matching distribution") {
-			errs = append(errs, text)
-		}
-	}
-	list = append(errs, list...)
-	return list[:min(len(list), maxReasons)]
-}
-
-// advice is what to do about a reason.
-func (r *resolution) advice(text string) []string {
-	switch {
-	case strings.Contains(text, "does not provide upload-time"):
-		return []string{
-			"packages.cooldown needs to know when a version appeared; to do without: CODEMODE_PACKAGES_COOLDOWN=0",
-		}
-	case strings.Contains(text, "conflicting dependencies") && len(r.constraints) > 0:
-		return []string{"to let all versions change: codemode packages update"}
-	}
-	return nil
 }

@@ -55,6 +55,9 @@ func ScriptNeeds(code string) (Head, error) {
 	}
 	var head Head
 	if err := toml.Unmarshal([]byte(block.String()), &head); err != nil {
+		if toml.Unmarshal([]byte(block.String()), &map[string]any{}) == nil {
+			return Head{}, errors.New("dependencies is to be a list of strings in it, and requires-python a string")
+		}
 		return Head{}, fmt.Errorf("it is no TOML: %w", err)
 	}
 	if _, err := FitsPython(head.Python, "3"); err != nil {
@@ -68,19 +71,28 @@ var clauseText = lazyregexp.New(`^(===?|!=|<=|>=|~=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\
 // FitsPython tells whether a version of Python is one that requires-python names: clauses of PEP 440, with commas
 // between them. A Python that is released has no other parts than numbers.
 func FitsPython(requires, version string) (bool, error) {
-	fits := true
-	for clause := range strings.SplitSeq(requires, ",") {
+	fits, plain := fitsClauses(requires, version)
+	if !plain {
+		return false, fmt.Errorf("requires-python = %q cannot be read; it is as in \">=3.11, <4\"", requires)
+	}
+	return fits, nil
+}
+
+// fitsClauses tells whether a version of numbers is what clauses of numbers name, and whether these are such clauses.
+func fitsClauses(clauses, version string) (fits, plain bool) {
+	fits = true
+	for clause := range strings.SplitSeq(clauses, ",") {
 		clause = strings.TrimSpace(clause)
 		if clause == "" {
 			continue
 		}
 		m := clauseText().FindStringSubmatch(clause)
 		if m == nil || m[3] != "" && m[1] != "==" && m[1] != "!=" || m[1] == "~=" && !strings.Contains(m[2], ".") {
-			return false, fmt.Errorf("requires-python = %q cannot be read; it is as in \">=3.11, <4\"", requires)
+			return false, false
 		}
 		fits = fits && meets(m[1], numbers(m[2]), m[3] != "", numbers(version))
 	}
-	return fits, nil
+	return fits, true
 }
 
 // meets tells whether a version is what one clause allows.

@@ -95,7 +95,8 @@ func TestPipStartsNothing(t *testing.T) {
 		"pip/__init__.py": "", "pip/_internal/__init__.py": "", "pip/_internal/resolution/__init__.py": "",
 		"pip/_internal/exceptions.py":                     "InstallationError = Exception",
 		"pip/_internal/resolution/resolvelib/__init__.py": "",
-		"pip/_internal/resolution/resolvelib/factory.py":  "class Factory:\n    _make_requirements_from_install_req = None",
+		"pip/_internal/index/__init__.py":                 "", "pip/_internal/index/collector.py": "",
+		"pip/_internal/resolution/resolvelib/factory.py": "class Factory:\n    _make_requirements_from_install_req = None",
 		"pip/__main__.py": "import os, subprocess\n" +
 			"for start in (lambda: subprocess.run(['true']), lambda: os.system('true'), os.fork, lambda: os.execv('/bin/true', ['x'])):\n" +
 			"    try: start()\n    except PermissionError as e: print(e)\n    else: print('started')",

@@ -22,19 +22,26 @@ func (s *Store) fitting(ctx context.Context, l *Lock) error {
 	}
 	for _, p := range l.Packages {
 		if tag := wheelTag(p.Wheel().Name); !fits(tag, abi) {
-			this, update := "the Python that codemode carries", "codemode packages update"
+			update := "codemode packages update"
 			if other := s.Source.Interpreter; other != "" {
-				this = fmt.Sprintf("%q", other)
 				update += " --python " + hint.Word(other)
 			}
-			return hint.New(
-				fmt.Sprintf("the wheel %s is for %s, and %s is %s on %s; nothing was changed",
-					p.Wheel().Name, tag, this, abi, runtime.GOARCH),
-				"to have packages for this Python instead: "+update,
-			)
+			return s.foreign("the wheel "+p.Wheel().Name, tag, abi, "to have packages for this Python instead: "+update)
 		}
 	}
 	return nil
+}
+
+// foreign is the error of what is for another interpreter.
+func (s *Store) foreign(what, tag, abi, advice string) error {
+	this := "the Python that codemode carries"
+	if other := s.Source.Interpreter; other != "" {
+		this = fmt.Sprintf("%q", other)
+	}
+	return hint.New(
+		fmt.Sprintf("%s is for %s, and %s is %s on %s; nothing was changed", what, tag, this, abi, runtime.GOARCH),
+		advice,
+	)
 }
 
 // wheelTag is the end of a wheel's name, PYTHON-ABI-PLATFORM; empty of a name that has none.
@@ -69,8 +76,8 @@ func anyOf(set string, test func(string) bool) bool {
 	return false
 }
 
-// pythonFits holds a tag of Python and one of an ABI against a version, "314", and its minor one. Which of its ABIs an
-// interpreter has, with a lock around all threads or without, its version does not tell: that is left to pip.
+// pythonFits compares a wheel's Python tag and ABI tag with a version, such as "314", whose minor version is given too.
+// Whether the interpreter is free-threaded cannot be told from its version: that is left to pip.
 func pythonFits(python, binary, version string, minor int) bool {
 	own := python == "cp"+version
 	least, numbered := minorOf(strings.TrimLeft(python, "cpy"))

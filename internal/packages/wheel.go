@@ -74,7 +74,8 @@ func openArchive(f *os.File, p Package) (*archive, error) {
 	if err := a.readRecord(about); err != nil {
 		return nil, err
 	}
-	return a, a.place(about)
+	a.place(about)
+	return a, nil
 }
 
 // checkDirectory refuses an archive whose list of files alone would fill the memory, before it is read.
@@ -226,22 +227,16 @@ func (a *archive) readRecord(about string) error {
 	if err != nil {
 		return err
 	}
-	in := csv.NewReader(bufio.NewReader(bytes.NewReader(data)))
-	in.FieldsPerRecord, in.ReuseRecord = 3, true
-	for {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("its RECORD: %w", err)
-		}
+	err = recordRows(data, func(row []string) {
 		algorithm, sum, _ := strings.Cut(row[1], "=")
 		size, err := strconv.ParseInt(row[2], 10, 64)
 		if err != nil {
 			size = -1
 		}
 		a.record[strings.Clone(row[0])] = recorded{strings.Clone(algorithm), strings.Clone(sum), size}
+	})
+	if err != nil {
+		return fmt.Errorf("its RECORD: %w", err)
 	}
 	there := map[string]bool{}
 	for _, f := range a.zip.File {
@@ -268,6 +263,22 @@ func (a *archive) readRecord(about string) error {
 	return nil
 }
 
+// recordRows calls each with the rows of a RECORD, which it does not keep.
+func recordRows(data []byte, each func(row []string)) error {
+	in := csv.NewReader(bufio.NewReader(bytes.NewReader(data)))
+	in.FieldsPerRecord, in.ReuseRecord = 3, true
+	for {
+		row, err := in.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		each(row)
+	}
+}
+
 // unsigned are the files that RECORD has no hash of: itself, and its signatures.
 func unsigned(name, about string) bool {
 	return name == about+"/RECORD" || name == about+"/RECORD.jws" || name == about+"/RECORD.p7s"
@@ -287,7 +298,7 @@ func newHash(algorithm string) hash.Hash {
 
 // place chooses what a layer is made of: what can be imported. Programs, headers and data of a system are left out, and
 // .pth files, which Python would execute in a folder that is installed as a whole.
-func (a *archive) place(about string) error {
+func (a *archive) place(about string) {
 	data := strings.TrimSuffix(about, ".dist-info") + ".data/"
 	for _, f := range a.zip.File {
 		if strings.HasSuffix(f.Name, "/") {
@@ -306,7 +317,6 @@ func (a *archive) place(about string) error {
 		}
 		a.kept = append(a.kept, member{f, to})
 	}
-	return nil
 }
 
 // unpack writes what is kept below root, and returns what it took. Each content is held against RECORD; what is there

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,9 +199,17 @@ func TestRequirements(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	list, err := ParseRequirements("# all\n\npandas>=2 # and more\r\nnumpy==2.2.0 \\\n  --hash=sha256:00 \\\n  --hash=sha256:11\n")
-	if err != nil || len(list) != 2 || list[0] != "pandas>=2" || list[1] != "numpy==2.2.0" {
-		t.Errorf("%q, %v", list, err)
+	one, other := strings.Repeat("1", 64), strings.Repeat("a", 64)
+	list, sums, err := ParseRequirements("\ufeff# all\n\npandas>=2 # and more\r\nNum.Py==2.2.0 \\\n  --hash=sha256:" + one +
+		" \\\n  --hash sha256:" + other + "\n")
+	if err != nil || !slices.Equal(list, []string{"pandas>=2", "Num.Py==2.2.0"}) || len(sums) != 1 ||
+		!slices.Equal(sums["num-py"], []string{one, other}) {
+		t.Errorf("%q, %q, %v", list, sums, err)
+	}
+	for _, hash := range []string{"", "=", "=sha256:00", "=md5:" + one, "=sha512:" + one + one, "=" + one, "es=sha256:" + one} {
+		if list, _, err := ParseRequirements("kit --hash" + hash + "\n"); err == nil || !strings.Contains(err.Error(), "line 1 ") {
+			t.Errorf("the hash %q is taken: %q, %v", hash, list, err)
+		}
 	}
 }
 
@@ -241,12 +250,17 @@ func TestScriptNeeds(t *testing.T) {
 		{begin + "# dependencies = ['a']\nprint(1)\n", "", false}, // it has no end, so it is a comment
 		{"x = 1\r\n# /// script\r\n# dependencies = ['a']\r\n# ///\r\n", "a", false},
 		{begin + "# dependencies = 'a'\n" + end, "", true},
+		{begin + "# dependencies = [1]\n" + end, "", true},
+		{begin + "# requires-python = 3.11\n" + end, "", true},
 		{begin + end + "\n" + begin + end, "", true},
 		{begin + "# requires-python = 'yes'\n" + end, "", true},
 	} {
 		got, err := ScriptNeeds(tt.code)
 		if strings.Join(got.Dependencies, " ") != tt.want || (err != nil) != tt.bad {
 			t.Errorf("%q: %q, %v", tt.code, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "packages.Head") {
+			t.Errorf("%q: the error is for who has written codemode: %v", tt.code, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"codemode/internal/lazyregexp"
+	"codemode/internal/visible"
 )
 
 // stylesheet checks the text of a style element: rules with plain selectors, and no references at all.
@@ -21,7 +22,7 @@ func stylesheet(text string) (string, error) {
 			return "", err
 		}
 		if len(refers) > 0 {
-			return "", fmt.Errorf("its style sheet refers to %q", refers[0])
+			return "", fmt.Errorf("its style sheet refers to %q", refers[0].id)
 		}
 		out.WriteString(strings.TrimSpace(selector) + "{" + list + "}")
 		rest = strings.TrimSpace(next)
@@ -29,20 +30,24 @@ func stylesheet(text string) (string, error) {
 	return out.String(), nil
 }
 
-// selectors are of elements, classes and ids: what is visited, hovered over or has an attribute is nobody's business.
+// selectors are of elements, classes and ids. Those by state (:visited, :hover) or by attribute are refused: they can
+// depend on who looks.
 var selectors = lazyregexp.New(`^[\w*.#,>+~\s-]+$`)
 
-// declarations keeps those of known properties, and returns the ids that they refer to.
-func declarations(text string) (list string, refers []string, err error) {
+// reference is to an element, by a property or an attribute.
+type reference struct{ property, id string }
+
+// declarations keeps those of known properties, and returns what they refer to.
+func declarations(text string) (list string, refers []reference, err error) {
 	var kept []string
 	for declaration := range strings.SplitSeq(text, ";") {
 		property, value, ok := strings.Cut(declaration, ":")
 		property = strings.ToLower(strings.TrimSpace(property))
-		if ids, err := references(declaration); err != nil {
+		if found, err := references(property, declaration); err != nil {
 			return "", nil, err // also of one that would be left out: where one ends is a question to each parser
 		} else if ok && properties[property] {
 			kept = append(kept, property+":"+strings.TrimSpace(value))
-			refers = append(refers, ids...)
+			refers = append(refers, found...)
 		}
 	}
 	return strings.Join(kept, ";"), refers, nil
@@ -51,7 +56,7 @@ func declarations(text string) (list string, refers []string, err error) {
 // checkCSS refuses what could be read as something else than it looks: escapes, comments, other rules, other markup.
 func checkCSS(value string) error {
 	odd := func(r rune) bool {
-		return r < ' ' && r != '\n' && r != '\t' && r != '\r' || strings.ContainsRune(`\@<>{}`, r) || r == 0x7f
+		return r != '\r' && visible.Hidden(r) || strings.ContainsRune(`\@<>{}`, r)
 	}
 	if strings.ContainsFunc(value, odd) || strings.Contains(value, "/*") {
 		return fmt.Errorf("%.40q has a character that does not belong into a drawing", value)
@@ -59,15 +64,15 @@ func checkCSS(value string) error {
 	return nil
 }
 
-// references returns the ids that a value refers to, and refuses functions that could fetch something.
-func references(value string) (ids []string, err error) {
+// references returns what a property's value refers to, and refuses functions that could fetch something.
+func references(property, value string) (refers []reference, err error) {
 	if err := checkCSS(value); err != nil {
 		return nil, err
 	}
 	for rest := value; ; {
 		at := strings.IndexByte(rest, '(')
 		if at < 0 {
-			return ids, nil
+			return refers, nil
 		}
 		word := strings.TrimRight(rest[:at], " \t\r\n") // in a transform there may be some before the parenthesis
 		name := word[strings.LastIndexAny(word, " \t\r\n,:;'\"()!/")+1:]
@@ -80,7 +85,7 @@ func references(value string) (ids []string, err error) {
 			if id == nil {
 				return nil, fmt.Errorf("%.40q refers to something outside of the drawing", name+rest)
 			}
-			ids = append(ids, id[1])
+			refers = append(refers, reference{property, id[1]})
 			rest = rest[len(id[0]):]
 		default:
 			return nil, fmt.Errorf("%.40q is none of the functions that only draw", name+"()")

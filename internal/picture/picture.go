@@ -30,7 +30,7 @@ type Picture struct {
 
 // Bounds of what is decoded.
 const (
-	MaxPixels = 16 << 20 // a page of A4 at 300 dots per inch has 9 million
+	maxPixels = 16 << 20 // a page of A4 at 300 dots per inch has 9 million
 	maxTime   = 2 * time.Second
 	quality   = 92 // of a JPEG that is encoded again
 )
@@ -51,7 +51,7 @@ var errSlow = fmt.Errorf("decoding it takes more than %v", maxTime)
 
 // Clean returns the picture that data of a type holds, without what else is in it. GIF and WebP become PNG or JPEG.
 func Clean(mime string, data []byte) (Picture, error) {
-	b := &budget{pixels: MaxPixels, end: time.Now().Add(maxTime)}
+	b := &budget{pixels: maxPixels, end: time.Now().Add(maxTime)}
 	if mime == "image/svg+xml" {
 		return b.svg(data)
 	}

@@ -143,7 +143,7 @@ func TestNoPictures(t *testing.T) {
 		"cut short":          {"image/png", whole[:len(whole)-20]},
 		"another type":       {"image/jpeg", whole},
 		"many pixels":        {"image/png", huge},
-		"too many by one":    {"image/png", pngOf(t, 1, MaxPixels+1)},
+		"too many by one":    {"image/png", pngOf(t, 1, maxPixels+1)},
 		"more than its size": {"image/png", bytes.Join([][]byte{
 			pngOf(t, 1, 1)[:33], chunk("IDAT", zeros.Bytes()),
 			chunk("IEND", nil),

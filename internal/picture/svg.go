@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"codemode/internal/visible"
 )
 
 // Bounds of a drawing.
@@ -16,7 +18,6 @@ const (
 	maxSVG      = 8 << 20
 	maxElements = 200_000
 	maxDepth    = 64
-	maxDrawn    = 1_000_000 // elements, with those that references repeat
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // of their own.
 type drawing struct {
 	budget *budget
-	ids    map[string][]*node // which of several of one id is meant, programs do not agree on
+	ids    map[string][]*node // where several share an id, programs differ in which of them a reference means
 	count  int
 }
 
@@ -38,11 +39,13 @@ type drawing struct {
 type node struct {
 	name     string
 	attrs    []attribute
-	refers   []string // ids
+	refers   []reference
+	parent   *node
 	children []*node
 	text     string
 
-	cost    int // with what it refers to; 0 is not known yet
+	size    size    // with what it refers to; no elements: it is not known yet
+	handed  *handed // nil is not known yet
 	pending bool
 }
 
@@ -57,7 +60,7 @@ func (b *budget) svg(data []byte) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	if _, err := d.cost(root, 0); err != nil {
+	if _, err := d.drawn(root, 0); err != nil {
 		return Picture{}, err
 	}
 	var out bytes.Buffer
@@ -91,6 +94,7 @@ func (d *drawing) parse(data []byte) (root *node, err error) {
 				return nil, err
 			case len(open) > 0:
 				parent := open[len(open)-1]
+				n.parent = parent
 				parent.children = append(parent.children, n)
 			case root != nil || n.name != "svg":
 				return nil, errors.New("it is not one svg element")
@@ -106,7 +110,7 @@ func (d *drawing) parse(data []byte) (root *node, err error) {
 		case xml.CharData:
 			if len(open) > 0 && texts[open[len(open)-1].name] {
 				parent := open[len(open)-1]
-				parent.children = append(parent.children, &node{text: string(token)})
+				parent.children = append(parent.children, &node{text: visible.Text(string(token))})
 			}
 		case xml.Directive: // a DOCTYPE may name a standard, and is left out; with a subset it may define entities
 			if bytes.ContainsRune(token, '[') {
@@ -183,7 +187,7 @@ func (d *drawing) attribute(n *node, name, value string) (string, error) {
 	case "href", "xlink:href":
 		value = strings.TrimSpace(value)
 		if id, ok := strings.CutPrefix(value, "#"); ok && idPattern().MatchString(id) {
-			n.refers = append(n.refers, id)
+			n.refers = append(n.refers, reference{name, id})
 			return value, nil
 		}
 		if n.name == "image" {
@@ -195,7 +199,7 @@ func (d *drawing) attribute(n *node, name, value string) (string, error) {
 		n.refers = append(n.refers, refers...)
 		return list, err
 	}
-	refers, err := references(value)
+	refers, err := references(name, value)
 	n.refers = append(n.refers, refers...)
 	return value, err
 }
@@ -232,35 +236,6 @@ func (n *node) close() error {
 	sheet, err := stylesheet(text.String())
 	n.children = []*node{{text: sheet}}
 	return err
-}
-
-// cost is how many elements are drawn for one, with those that it refers to: a few that refer to each other can be
-// more than any program can draw.
-func (d *drawing) cost(n *node, depth int) (int, error) {
-	switch {
-	case n.cost > 0:
-		return n.cost, nil
-	case n.pending || depth > 4*maxDepth:
-		return 0, errors.New("its references lead back to where they began, or do not end")
-	}
-	n.pending = true
-	defer func() { n.pending = false }()
-	total := 1
-	next := n.children
-	for _, id := range n.refers {
-		next = append(next[:len(next):len(next)], d.ids[id]...)
-	}
-	for _, c := range next {
-		more, err := d.cost(c, depth+1)
-		if err != nil {
-			return 0, err
-		}
-		if total += more; total > maxDrawn {
-			return 0, fmt.Errorf("its references repeat more than %d elements", maxDrawn)
-		}
-	}
-	n.cost = total
-	return total, nil
 }
 
 func (n *node) write(out *bytes.Buffer) {

@@ -164,6 +164,36 @@ func TestDrawingsAreRewritten(t *testing.T) {
 	}
 }
 
+// TestDrawingsWithMarkers passes on what is drawn often, as in charts, and is few elements all the same.
+func TestDrawingsWithMarkers(t *testing.T) {
+	points := strings.Repeat("1.5,2 ", 50_000)
+	for _, text := range []string{
+		`<svg><marker id="m"><circle/></marker><polyline marker-mid="url(#m)" points="` + points + `"/></svg>`,
+		`<svg><marker id="m"><circle/></marker><g marker-end="url(#m)">` +
+			strings.Repeat(`<polyline points="`+points[:5000]+`"/>`, 400) + `</g></svg>`,
+		`<svg><g fill="url(#g)"><linearGradient id="g"><stop/><stop/></linearGradient>` +
+			strings.Repeat(`<path/>`, 10_000) + `</g></svg>`,
+	} {
+		if _, err := svgText(t, text); err != nil {
+			t.Errorf("%.100s: %v", text, err)
+		}
+	}
+}
+
+// TestHiddenTextOfDrawings shows what a reader of a drawing's text would not see.
+func TestHiddenTextOfDrawings(t *testing.T) {
+	out, err := svgText(t, "<svg><title>a\u202eb</title><text>c\u200bd&#x2066;e<tspan>\U000e0041</tspan>é\n</text></svg>")
+	const want = `<title>a\u202eb</title><text>c\u200bd\u2066e<tspan>\U000e0041</tspan>é&#xA;</text></svg>`
+	if err != nil || !strings.HasSuffix(out, want) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, text := range []string{"<svg id=\"a\u200b\"/>", "<svg><g style=\"font-family: a\u202eb\"/></svg>"} {
+		if out, err := svgText(t, text); err == nil {
+			t.Errorf("%q is passed on as %q", text, out)
+		}
+	}
+}
+
 // TestDrawingsThatGrow is of drawings that are small as a text and large as a picture.
 func TestDrawingsThatGrow(t *testing.T) {
 	laughs := `<svg><g id="a0"><path/></g>`
@@ -176,13 +206,26 @@ func TestDrawingsThatGrow(t *testing.T) {
 		"patterns": strings.NewReplacer(
 			"<g id", `<pattern id`, "</g>", "</pattern>", "<use href=\"", `<rect fill="url(`, `"/>`, `)"/>`,
 		).Replace(laughs) + `</svg>`,
-		"a circle":         `<svg><g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g></svg>`,
-		"itself":           `<svg id="a"><use href="#a"/></svg>`,
-		"the same id":      strings.Replace(laughs, `<svg>`, `<svg><g id="a12"/>`, 1) + `<use href="#a12"/></svg>`,
-		"depth":            `<svg>` + strings.Repeat(`<g>`, 1000) + strings.Repeat(`</g>`, 1000) + `</svg>`,
-		"elements":         `<svg>` + strings.Repeat(`<g/>`, maxElements+1) + `</svg>`,
-		"bytes":            `<svg>` + strings.Repeat(` `, maxSVG) + `</svg>`,
-		"pixels of images": `<svg>` + strings.Repeat(`<image href="data:image/png;base64,`+bomb+`"/>`, 2) + `</svg>`,
+		"a marker at each point": `<svg><marker id="m">` + strings.Repeat(`<path/>`, 1000) + `</marker><path marker-mid="url(#m)" d="M0 0` +
+			strings.Repeat("h1", 2000) + `"/></svg>`,
+		"a marker at the points of a style": `<svg><marker id="m">` + strings.Repeat(`<path/>`, 1000) +
+			`</marker><polyline style="marker: url(#m)" points="` + strings.Repeat("1,1 ", 2000) + `"/></svg>`,
+		"a marker that is inherited": `<svg><marker id="m">` + strings.Repeat(`<path/>`, 1000) +
+			`</marker><g marker="url(#m)">` + strings.Repeat(`<g><path d="M0 0"/></g>`, 2000) + `</g></svg>`,
+		"a marker for what is used": `<svg><marker id="m">` + strings.Repeat(`<path/>`, 1000) + `</marker><path id="p" d="M0 0` +
+			strings.Repeat("zm.5.5", 1000) + `"/><g marker-mid="url(#m)"><use href="#p"/></g></svg>`,
+		"a pattern that is inherited": `<svg fill="url(#p)"><pattern id="q">` + strings.Repeat(`<path/>`, 1000) +
+			`</pattern><g stroke="url(#q)">` + strings.Repeat(`<path/>`, 1000) + `</g></svg>`,
+		"a pattern for what is used": `<svg><pattern id="p">` + strings.Repeat(`<path/>`, 1000) + `</pattern><g id="g">` +
+			strings.Repeat(`<path/>`, 1000) + `</g><use fill="url(#p)" href="#g"/></svg>`,
+		"a pattern within itself": `<svg><pattern id="p" fill="url(#p)"><path/></pattern><rect fill="url(#p)"/></svg>`,
+		"a circle":                `<svg><g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g></svg>`,
+		"itself":                  `<svg id="a"><use href="#a"/></svg>`,
+		"the same id":             strings.Replace(laughs, `<svg>`, `<svg><g id="a12"/>`, 1) + `<use href="#a12"/></svg>`,
+		"depth":                   `<svg>` + strings.Repeat(`<g>`, 1000) + strings.Repeat(`</g>`, 1000) + `</svg>`,
+		"elements":                `<svg>` + strings.Repeat(`<g/>`, maxElements+1) + `</svg>`,
+		"bytes":                   `<svg>` + strings.Repeat(` `, maxSVG) + `</svg>`,
+		"pixels of images":        `<svg>` + strings.Repeat(`<image href="data:image/png;base64,`+bomb+`"/>`, 2) + `</svg>`,
 	} {
 		if out, err := svgText(t, text); err == nil {
 			t.Errorf("%s: passed on, %d bytes", name, len(out))

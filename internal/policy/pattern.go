@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 // Forms says what a pattern may be, for people.
 const Forms = "patterns SERVER.TOOL with * ? [a-z], or readonly, destructive, openworld, each also with a ! before it"
+
+// GrantForms says what one of a grant may be.
+const GrantForms = Forms + `; the server in quotes where a name has a dot: "a.b".c`
 
 // words are the patterns that go by what a server says of a tool.
 var words = map[string]func(Hints) bool{
@@ -24,14 +28,62 @@ func Valid(pattern string) bool {
 	if words[pattern] != nil {
 		return true
 	}
+	if server, tool, is := quoted(pattern); is {
+		_, bad := path.Match(server, "")
+		_, err := path.Match(tool, "")
+		return bad == nil && err == nil && server != ""
+	}
 	_, err := path.Match(pattern, "")
 	return err == nil && pattern[:min(len(pattern), 1)] != "!" && strings.Contains(strings.Trim(pattern, "."), ".")
+}
+
+// Readings are the patterns that one could mean whose dots may part a server from a tool in several places, as they are
+// written without that doubt; there are none for one that is clear.
+func Readings(pattern string) (list []string) {
+	if _, _, is := quoted(pattern); is || words[pattern] != nil {
+		return nil
+	}
+	parted(pattern, func(server, tool string) bool {
+		if p := inQuotes(server) + "." + tool; Valid(p) {
+			list = append(list, p)
+		}
+		return false
+	})
+	if len(list) < 2 {
+		return nil
+	}
+	return list
 }
 
 // Name is the pattern that fits one tool alone.
 func Name(server, tool string) string {
 	quote := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
-	return quote.Replace(server) + "." + quote.Replace(tool)
+	of, name := quote.Replace(server), quote.Replace(tool)
+	if strings.ContainsAny(of[:min(len(of), 1)], `"!`) || strings.Contains(of+name, ".") {
+		of = inQuotes(of)
+	}
+	return of + "." + name
+}
+
+func inQuotes(server string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(server) // a text never fails
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// quoted parts a pattern whose server is in quotes, a string of JSON, as people are shown one that has a dot.
+func quoted(pattern string) (server, tool string, is bool) {
+	if !strings.HasPrefix(pattern, `"`) {
+		return "", "", false
+	}
+	d := json.NewDecoder(strings.NewReader(pattern))
+	if d.Decode(&server) != nil {
+		return "", "", false
+	}
+	tool, is = strings.CutPrefix(pattern[d.InputOffset():], ".")
+	return server, tool, is
 }
 
 // reach says under which names a call is looked for.
@@ -79,9 +131,12 @@ func fits(pattern string, c Call, as reach) bool {
 }
 
 // parted reports whether a pattern is so parted into that of a server and that of a tool. Both names may have dots, so
-// each dot may be the one between them. A * does not reach across it: "github.*" is about no server called
-// "github.evil".
+// each dot may be the one between them where the server is not in quotes. A * does not reach across it: "github.*" is
+// about no server called "github.evil".
 func parted(pattern string, so func(server, tool string) bool) bool {
+	if server, tool, is := quoted(pattern); is {
+		return so(server, tool)
+	}
 	for i, char := range []byte(pattern) {
 		if char == '.' && so(pattern[:i], pattern[i+1:]) {
 			return true

@@ -30,7 +30,7 @@ type Call struct {
 	InRun                  int   // calls the run has made
 	LastMinute             int   // calls the tenant has made
 
-	standing *Decision // what names and hints alone decide, where [Rules.Prepare] has said it
+	static *Decision // by names and hints alone, computed once by [Rules.Prepare]; nil is not computed yet
 }
 
 // Hints are what a server says of a tool, by the defaults of the Model Context Protocol (schema of revision 2025-11-25,
@@ -54,12 +54,12 @@ type Decision struct {
 
 // Decide decides about a call that has not been made.
 func (r Rules) Decide(c Call) Decision {
-	standing := c.standing
-	if standing == nil {
-		standing = r.stand(c)
+	static := c.static
+	if static == nil {
+		static = r.byNameAndHints(c)
 	}
 	switch {
-	case standing.Denied:
+	case static.Denied:
 	case r.MaxArguments > 0 && c.Arguments > r.MaxArguments:
 		return denied(
 			"max_arguments",
@@ -79,17 +79,17 @@ func (r Rules) Decide(c Call) Decision {
 			),
 		)
 	}
-	return *standing
+	return *static
 }
 
 // Prepare decides once what all calls of a tool have in common. The call that it returns is for the same rules' Decide.
 func (r Rules) Prepare(c Call) Call {
-	c.standing = r.stand(c)
+	c.static = r.byNameAndHints(c)
 	return c
 }
 
-// stand decides by names and hints.
-func (r Rules) stand(c Call) *Decision {
+// byNameAndHints evaluates the rules that need no count and no size: deny, allow, confirm, approved.
+func (r Rules) byNameAndHints(c Call) *Decision {
 	d := Decision{}
 	if p, ok := first(r.Deny, c, wide); ok {
 		d = denied("deny:"+p, fmt.Sprintf("it fits %q of policy.deny", p))

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func call(server, tool string) Call {
@@ -35,6 +37,11 @@ func TestDecide(t *testing.T) {
 		{"* stays on its side of the dot", Rules{Allow: []string{"github.*"}}, call("github.evil", "t"), "allow"},
 		{"a dot in the server's name", Rules{Deny: []string{"io.github.x.*"}}, call("io.github.x", "t"), "deny:io.github.x.*"},
 		{"a dot in the tool's name", Rules{Deny: []string{"s.user.delete"}}, call("s", "user.delete"), "deny:s.user.delete"},
+		{"a server in quotes", Rules{Allow: []string{`"a.b".c`}}, call("a.b", "c"), ""},
+		{"a server in quotes, and no other", Rules{Allow: []string{`"a.b".c`}}, call("a", "b.c"), "allow"},
+		{"a tool with a dot", Rules{Allow: []string{`"a".b.*`}}, call("a", "b.c"), ""},
+		{"a tool with a dot, and no server", Rules{Allow: []string{`"a".b.*`}}, call("a.b", "c"), "allow"},
+		{"quotes are part of the name", Rules{Deny: []string{`"\"a".c`}}, call(`"a`, "c"), `deny:"\"a".c`},
 		{"a slash", Rules{Deny: []string{"*.delete"}}, call("io.github.a/b", "delete"), "deny:*.delete"},
 		{"the Python names are denied, too", Rules{Deny: []string{"my_server.delete_it"}}, aliased, "deny:my_server.delete_it"},
 		{"but do not allow", Rules{Allow: []string{"my_server.delete_it"}}, aliased, "allow"},
@@ -93,6 +100,7 @@ func TestResult(t *testing.T) {
 
 func TestValid(t *testing.T) {
 	for pattern, want := range map[string]bool{
+		`"a.b".c`: true, `"a".`: true, `"a"`: false, `"".c`: false, `"a[".c`: false,
 		"a.b": true, "*.*": true, "a.[x-z]*": true, "readonly": true, "!openworld": true,
 		"": false, "a": false, "a.": false, ".b": false, "a.[": false, "!a.b": false, "readOnly": false, "!destructve": false,
 	} {
@@ -102,16 +110,48 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// FuzzName holds that a tool's own pattern fits the tool, and no other of the same server.
+// TestReadings holds that what could be about two tools is written in each of the ways.
+func TestReadings(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		"a.b": nil, "*.x*": nil, `"a.b".c`: nil, `"a".b.c`: nil, "!readonly": nil,
+		"a.b.c":   {`"a".b.c`, `"a.b".c`},
+		`a\.b.c`:  nil, // that dot is part of a name
+		"a.b.*.c": {`"a".b.*.c`, `"a.b".*.c`, `"a.b.*".c`},
+	} {
+		got := Readings(pattern)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", pattern, got, want)
+		}
+		for _, p := range got {
+			if !Valid(p) || Readings(p) != nil {
+				t.Errorf("%q is no clear pattern", p)
+			}
+		}
+	}
+}
+
+// FuzzName holds that a tool's own pattern is clear, fits the tool, and no other of the same server; nor one of another
+// whose names are the same in a row.
 func FuzzName(f *testing.F) {
 	f.Add("a", "b")
+	f.Add("a.b", "c")
+	f.Add("a", "b.c")
 	f.Add("io.github.x/y@cursor", `*?[]\.^-`)
 	f.Fuzz(func(t *testing.T, server, tool string) {
-		if server == "" || tool == "" || strings.ContainsRune(server+tool, '\x00') ||
+		if server == "" || tool == "" || strings.ContainsRune(server+tool, '\x00') || !utf8.ValidString(server) || !utf8.ValidString(tool) ||
 			strings.Contains(server+tool, "/") {
 			t.Skip()
 		}
 		p := Name(server, tool)
+		if !Valid(p) || Readings(p) != nil {
+			t.Errorf("%q can be read as %q", p, Readings(p))
+		}
+		if of, rest, dotted := strings.Cut(server, "."); dotted && fits(p, Call{Server: of, Tool: rest + "." + tool}, narrow) {
+			t.Errorf("%q fits %q of %q, too", p, rest+"."+tool, of)
+		}
+		if rest, name, dotted := strings.Cut(tool, "."); dotted && fits(p, Call{Server: server + "." + rest, Tool: name}, narrow) {
+			t.Errorf("%q fits %q of %q, too", p, name, server+"."+rest)
+		}
 		if !fits(p, Call{Server: server, Tool: tool}, narrow) {
 			t.Errorf("%q does not fit %q %q", p, server, tool)
 		}

@@ -108,7 +108,7 @@ func resume(pid uint32) error {
 	return nil
 }
 
-// Wait returns when the program has ended; whoever it left behind ends with the job.
+// Wait returns when the program has ended; processes that it left behind end with the job.
 func (f *family) Wait() error {
 	err := f.cmd.Wait()
 	f.Kill()

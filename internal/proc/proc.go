@@ -1,6 +1,6 @@
 // Package proc is child processes that really end: the process, its group and what it left behind.
 //
-// It never knows what it runs. Whoever starts a process stops it; when [Process.Stop] returns, the
+// It never knows what it runs. The caller that starts a process stops it; when [Process.Stop] returns, the
 // process and all its descendants are gone.
 //
 // # When codemode is killed
@@ -38,6 +38,9 @@ type Spec struct {
 	// Start, when set, is how the process is started, in place of this package's own way.
 	Start Starter
 
+	// Hurry, when closed, ends Stop's grace period: processes that are still there are killed.
+	Hurry <-chan struct{}
+
 	// StderrLine, when set, is called with each line of standard error as it comes, from one goroutine. A line
 	// longer than 8 KiB is cut there: its rest could begin in the middle of a secret. It must not block.
 	StderrLine func(line string, cut bool)
@@ -64,6 +67,7 @@ type Process struct {
 	stderr *tail
 	done   chan struct{}
 	exit   error // set before done is closed
+	hurry  <-chan struct{}
 
 	stop    sync.Once
 	stopped chan struct{}
@@ -97,7 +101,9 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("entering directory %q: %w", spec.Dir, syscall.ENOTDIR)
 	}
-	p := &Process{stderr: newTail(spec.StderrLine), done: make(chan struct{}), stopped: make(chan struct{})}
+	p := &Process{
+		stderr: newTail(spec.StderrLine), done: make(chan struct{}), stopped: make(chan struct{}), hurry: spec.Hurry,
+	}
 	theirs, err := p.openStreams()
 	if err != nil {
 		return nil, fmt.Errorf("executing %q: %w", spec.Path, err)
@@ -207,7 +213,7 @@ func (p *Process) Stop(grace time.Duration) error {
 			// "Sending SIGKILL if the server does not exit within a reasonable time after SIGTERM"
 			if !p.ended(grace) {
 				p.family.Kill()
-				if !p.ended(killWait) {
+				if !p.gone(killWait) {
 					p.family.Abandon()
 					<-p.done
 				}
@@ -220,8 +226,22 @@ func (p *Process) Stop(grace time.Duration) error {
 	return p.exit
 }
 
-// ended waits at most d for the end.
+// ended waits at most d for the end, as long as there is no hurry.
 func (p *Process) ended(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	case <-p.hurry:
+		return p.gone(0)
+	}
+}
+
+// gone waits at most d for the end.
+func (p *Process) gone(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -125,6 +125,21 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestHurry holds that nobody need wait for a process that does not end: its grace would be an hour.
+func TestHurry(t *testing.T) {
+	hurry := make(chan struct{})
+	spec := shell(proctest.Mark(t), `trap "" TERM HUP INT; echo; while :; do sleep 0.1; done`)
+	spec.Hurry = hurry
+	p := start(t, spec)
+	ready(t, p)
+	ended := make(chan error)
+	go func() { ended <- p.Stop(time.Hour) }()
+	close(hurry)
+	if err, want := <-ended, (&ExitError{Signal: syscall.SIGKILL}); fmt.Sprint(err) != want.Error() {
+		t.Errorf("it ended with %v, want %v", err, want)
+	}
+}
+
 // heirs are grandchildren that try to stay.
 var heirs = map[string]string{
 	"in the group":          `(trap "" TERM HUP INT; while :; do sleep 1000; done) & echo; cat`,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,16 +19,58 @@ import (
 type Error struct{ At string }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("its host leads to %s, an address of this machine or its network, which a stranger's may not", e.At)
+	return fmt.Sprintf("its host leads to %s, which is no public address of another machine; "+
+		"a stranger's may lead to no other", e.At)
 }
 
-// shared are the addresses between a provider and its customers, RFC 6598.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// special are the blocks that are no public server's, of IANA's registries of special-purpose addresses for IPv4 and
+// IPv6 (iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry, with the allocations until
+// 2025-04) and of multicast. 6to4 (2002::/16) and Teredo (in 2001::/23) are here whole: each embeds an address of IPv4
+// that a relay would lead to, and both are out of use.
+var special = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+	"224.0.0.0/4", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+)
 
+var (
+	// globalUnicast is all of IPv6 that is given to networks. What its registry lists, and special does not, lies
+	// outside.
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+
+	// nat64 leads to the IPv4 address in its last four bytes, RFC 6052. Networks without IPv4 reach servers by it.
+	nat64 = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		list[i] = netip.MustParsePrefix(text)
+	}
+	return list
+}
+
+// interfaceAddrs are this machine's own addresses, which may be public ones; a variable for tests.
+var interfaceAddrs = net.InterfaceAddrs
+
+// public says whether an address is a public one, and of another machine. Where it cannot be told which addresses are
+// this machine's, none is.
 func public(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast() && !ip.IsMulticast() &&
-		!ip.IsUnspecified() && !shared.Contains(ip)
+	ip = ip.Unmap().WithZone("")
+	if nat64.Contains(ip) {
+		bytes := ip.As16()
+		ip = netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	if ip.Is6() && !globalUnicast.Contains(ip) ||
+		slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return false
+	}
+	own, err := interfaceAddrs()
+	return err == nil && !slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip.AsSlice())
+	})
 }
 
 // Outright says whether a host is an address, or this machine's own name: who reads it sees where it leads.

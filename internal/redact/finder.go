@@ -187,7 +187,7 @@ func (f *Finder) json(s string) (string, bool) {
 	if s = strings.TrimSpace(s); s == "" || s[0] != '{' && s[0] != '[' {
 		return "", false
 	}
-	masked := Rewrite([]byte(s), func(t Text) string {
+	masked := rewrite([]byte(s), func(t Text) string {
 		long := t.Within || t.Name != "" && secretName().MatchString(t.Name)
 		switch {
 		case t.Kind == 'n':

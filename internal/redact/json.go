@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"strings"
+	"unicode/utf8"
 )
 
 // Text is one in a JSON value: a string, a name or a number.
@@ -14,9 +17,9 @@ type Text struct {
 	Kind   byte   // 'n' is a name, '"' a string, '0' a number
 }
 
-// Rewrite copies a JSON value whose texts go through change; a number that changes becomes a string. The members of an
+// rewrite copies a JSON value whose texts go through change; a number that changes becomes a string. The members of an
 // object stay as they are, also where two have one name. Of what is not JSON nothing is returned.
-func Rewrite(data []byte, change func(Text) string) []byte {
+func rewrite(data []byte, change func(Text) string) []byte {
 	if !json.Valid(data) { // which bounds how deep it is
 		return nil
 	}
@@ -88,8 +91,69 @@ func (w *rewriter) members(begin json.Delim, in Text) error {
 }
 
 func (w *rewriter) text(s string) {
-	e := json.NewEncoder(&w.to)
+	w.to.Write(appendText(nil, s))
+}
+
+// texts are where the strings, names and numbers of a JSON value stand, which is valid.
+func texts(data []byte) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for i := 0; i < len(data); {
+			from := i
+			switch c := data[i]; {
+			case c == '"':
+				for i++; data[i] != '"'; i++ {
+					if data[i] == '\\' {
+						i++
+					}
+				}
+				i++
+			case c == '-' || isDigit(c):
+				for i < len(data) && (isDigit(data[i]) || strings.IndexByte("+-.eE", data[i]) >= 0) {
+					i++
+				}
+			default:
+				i++
+				continue
+			}
+			if !yield(from, i) {
+				return
+			}
+		}
+	}
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// meaning is what a string means that texts has found, or the number.
+func meaning(raw []byte) (text string) {
+	switch {
+	case raw[0] != '"':
+		return string(raw)
+	case bytes.IndexByte(raw, '\\') < 0:
+		return string(raw[1 : len(raw)-1])
+	}
+	_ = json.Unmarshal(raw, &text) // which is valid
+	return text
+}
+
+// encodedAtOnce is how many bytes of a text are encoded at once: the encoder has all that it makes in memory, twice.
+const encodedAtOnce = 4 << 10
+
+// appendText appends a text as a JSON string.
+func appendText(to []byte, s string) []byte {
+	var piece bytes.Buffer
+	e := json.NewEncoder(&piece)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s)               // a text never fails
-	w.to.Truncate(w.to.Len() - 1) // the newline
+	to = append(to, '"')
+	for s != "" {
+		n := min(len(s), encodedAtOnce)
+		for n < len(s) && !utf8.RuneStart(s[n]) {
+			n++
+		}
+		piece.Reset()
+		_ = e.Encode(s[:n])                                // a text never fails
+		to = append(to, piece.Bytes()[1:piece.Len()-2]...) // without quotes and newline
+		s = s[n:]
+	}
+	return append(to, '"')
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // matcher finds all forms of all secrets in one pass: it is the automaton of Aho and Corasick (1975), in which a state
@@ -16,6 +17,7 @@ type matcher struct {
 	begins   [1 << 16 / 64]uint64 // bits of what hash makes of the first three bytes of forms
 	longest  int                  // bytes of a form
 	shortest int                  // bytes of a value
+	fold     *[256]byte           // what bytes are found as
 }
 
 // state is a node of the trie of forms. Most have one child, so children are a list.
@@ -27,19 +29,26 @@ type state struct {
 	base64               bool // a long form that ends here is base64
 }
 
-// lower is, of a letter of ASCII, the one in lower case: forms are found in whatever case.
-var lower = func() (table [256]byte) {
-	for i := range table {
-		table[i] = byte(i)
-		if i >= 'A' && i <= 'Z' {
-			table[i] += 'a' - 'A'
+// What bytes are found as: exactly has letters of ASCII in whatever case, alike has one for all letters, and for all
+// digits.
+var exactly, alike = func() (exactly, alike [256]byte) {
+	for i := range 256 {
+		b := byte(i)
+		exactly[i], alike[i] = b, b
+		switch {
+		case b >= 'A' && b <= 'Z':
+			exactly[i], alike[i] = b+'a'-'A', 'a'
+		case b >= 'a' && b <= 'z', b >= utf8.RuneSelf:
+			alike[i] = 'a'
+		case isDigit(b):
+			alike[i] = '0'
 		}
 	}
-	return table
+	return exactly, alike
 }()
 
-func newMatcher(values []string) *matcher {
-	m := &matcher{states: make([]state, 1), shortest: math.MaxInt}
+func newMatcher(values []string, fold *[256]byte) *matcher {
+	m := &matcher{states: make([]state, 1), shortest: math.MaxInt, fold: fold}
 	for _, v := range values {
 		m.shortest = min(m.shortest, len(v))
 		short := isShort(v)
@@ -47,7 +56,7 @@ func newMatcher(values []string) *matcher {
 			m.insert(form, short, false)
 			m.insert(strings.ReplaceAll(form, " ", "+"), short, false) // as in the query of a URL
 		}
-		if short {
+		if short || fold == &alike {
 			continue // found by decoding
 		}
 		for offset := range 3 {
@@ -78,13 +87,13 @@ func (m *matcher) insert(form string, short, base64 bool) {
 	m.begin(form)
 	at := int32(0)
 	for i := range len(form) {
-		next := m.goes(at, lower[form[i]])
+		next := m.goes(at, m.fold[form[i]])
 		if next == 0 {
 			next = int32(len(m.states))
-			m.states = append(m.states, state{char: lower[form[i]], sibling: m.states[at].child})
+			m.states = append(m.states, state{char: m.fold[form[i]], sibling: m.states[at].child})
 			m.states[at].child = next
 			if at == 0 {
-				m.first[lower[form[i]]] = next
+				m.first[m.fold[form[i]]] = next
 			}
 		}
 		at = next
@@ -104,7 +113,7 @@ func (m *matcher) begin(form string) {
 		}
 		return
 	}
-	h := hash(hash(hash(0, form[0]), form[1]), form[2])
+	h := m.hash(m.hash(m.hash(0, form[0]), form[1]), form[2])
 	m.begins[h/64] |= 1 << (h % 64)
 }
 
@@ -112,7 +121,7 @@ func (m *matcher) begin(form string) {
 func (m *matcher) mayBegin(hash uint16) bool { return m.begins[hash/64]&(1<<(hash%64)) != 0 }
 
 // hash is that of three bytes, of the last and of what the two before it have.
-func hash(before uint16, b byte) uint16 { return before<<6 ^ uint16(lower[b]) }
+func (m *matcher) hash(before uint16, b byte) uint16 { return before<<6 ^ uint16(m.fold[b]) }
 
 // goes is the state that a byte leads to in the trie, or 0.
 func (m *matcher) goes(from int32, b byte) int32 {
@@ -157,31 +166,38 @@ func (m *matcher) step(from int32, b byte) int32 {
 	}
 }
 
-// search looks for secrets in one text, in all that it could mean.
+// search looks for secrets in texts, in all that they could mean. What it needs for one it uses for the next.
 type search struct {
 	*matcher
+	decodes bool // base64, too, for those that are not found in it as they are
+	whole   view
+	views   [maxLayers]view // of whole, or each of the one before
+	found   []span
 	covered []span // of the text
 	read    int    // bytes, of all views
 }
 
-func (m *matcher) search(text string, base64 bool) *search {
-	s := &search{matcher: m}
-	whole := &view{text: text}
-	s.scan(whole, 0, len(text))
+// in looks for what is covered in one text.
+func (s *search) in(text string) []span {
+	s.whole.text, s.covered = append(s.whole.text[:0], text...), s.covered[:0]
+	s.scan(&s.whole, 0, len(text))
 	for _, e := range escapes {
-		for v, layer := whole.decoded(e.mark, e.decode), 1; v != nil; v, layer = v.decoded(e.mark, e.decode), layer+1 {
-			s.look(v)
-			if layer == maxLayers {
+		of := &s.whole
+		for i := range s.views {
+			v := &s.views[i]
+			if !v.decode(of, e.mark, e.decode) {
 				break
 			}
+			s.look(v)
+			of = v
 		}
 	}
-	s.hex(whole, 0)
-	s.hex(whole, 1)
-	if base64 {
-		s.base64(whole)
+	s.hex(0)
+	s.hex(1)
+	if s.decodes {
+		s.base64()
 	}
-	return s
+	return s.covered
 }
 
 // look finds what is covered by secrets in a view, where it has something decoded in it: the rest has been looked at.
@@ -207,7 +223,7 @@ func (s *search) around(v *view, i int) (from, to int) {
 
 // scan finds what is covered by secrets in a part of a view.
 func (s *search) scan(v *view, from, to int) {
-	var found []span
+	found := s.found[:0]
 	add := func(from, to int) { // what is found later ends later
 		for len(found) > 0 && found[len(found)-1].from >= from {
 			found = found[:len(found)-1]
@@ -221,16 +237,16 @@ func (s *search) scan(v *view, from, to int) {
 	s.read += to - from
 	at, ahead := int32(0), uint16(0)
 	for i := from; i < min(from+2, len(v.text)); i++ {
-		ahead = hash(ahead, v.text[i])
+		ahead = s.hash(ahead, v.text[i])
 	}
 	for i := from; i < to; i++ {
 		if i+2 < len(v.text) {
-			ahead = hash(ahead, v.text[i+2])
+			ahead = s.hash(ahead, v.text[i+2])
 			if at == 0 && !s.mayBegin(ahead) {
 				continue
 			}
 		}
-		if at = s.step(at, lower[v.text[i]]); at == 0 {
+		if at = s.step(at, s.fold[v.text[i]]); at == 0 {
 			continue
 		}
 		state := &s.states[at]
@@ -252,10 +268,11 @@ func (s *search) scan(v *view, from, to int) {
 	for _, f := range found {
 		s.covered = append(s.covered, v.source(f))
 	}
+	s.found = found
 }
 
 // widened is a part of a text with the characters of base64 right beside it.
-func widened(s string, from, to int) (int, int) {
+func widened(s []byte, from, to int) (int, int) {
 	if from > 0 && isBase64(s[from-1]) {
 		from--
 	}

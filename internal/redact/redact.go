@@ -15,10 +15,13 @@
 //   - Each line of a value is a secret by itself.
 //
 // What is encoded in another way, twice in different ones, or taken apart is not recognised.
+//
+// A mask says that there was a secret. Where code can have chosen the text, that would answer its guesses: such texts
+// have a Redactor of their own ([Secrets.ForCode]).
 package redact
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -59,8 +62,12 @@ func (s *Secrets) Add(values ...string) {
 	}
 }
 
-// AddNamed adds the value of a variable, a header, a flag, as far as the rule makes it a secret.
+// AddNamed adds the value of a variable, a header, a flag, as far as the rule makes it a secret. A nil *Secrets is for
+// who wants to know none.
 func (s *Secrets) AddNamed(name, value string) {
+	if s == nil {
+		return
+	}
 	named := Named(name)
 	for _, v := range append(credentials(value), strings.TrimSpace(value)) {
 		if isSecret(v, named) {
@@ -92,14 +99,37 @@ func isScheme(word string) bool {
 }
 
 // Redactor returns what takes the values out of texts. Those that are added later are not among them.
-func (s *Secrets) Redactor() *Redactor {
-	values := slices.Collect(maps.Keys(s.values))
-	r := &Redactor{}
-	for _, v := range values {
-		r.longest = max(r.longest, maxEncoded*len(v))
-		r.short = r.short || isShort(v)
+func (s *Secrets) Redactor() *Redactor { return newRedactor(slices.Collect(maps.Keys(s.values)), nil) }
+
+// ForCode is a Redactor of texts that go to code, which may have had a part in them. It must not tell code which of its
+// guesses is a secret, so what code has sent itself, as told says, is none; and what can be found by trying all that
+// there is, a number or a short value with a digit, is hidden with everything that looks like it.
+func (s *Secrets) ForCode(told func(value string) bool) *Redactor {
+	var values, guessed []string
+	known := func(v string) bool { return guessable(v) || told(v) } // a scheme before it hides no more
+	for v := range s.values {
+		switch {
+		case guessable(v):
+			guessed = append(guessed, v)
+		case !told(v) && !slices.ContainsFunc(credentials(v), known):
+			values = append(values, v)
+		}
 	}
-	r.matcher = sync.OnceValue(func() *matcher { return newMatcher(values) }) // most are never asked
+	return newRedactor(values, guessed)
+}
+
+func guessable(v string) bool {
+	notDigit := func(r rune) bool { return r < '0' || r > '9' }
+	return strings.ContainsAny(v, "0123456789") && (isShort(v) || !strings.ContainsFunc(v, notDigit))
+}
+
+func newRedactor(values, guessed []string) *Redactor {
+	r := &Redactor{values: values, guessed: guessed}
+	for _, v := range slices.Concat(values, guessed) {
+		r.longest = max(r.longest, maxEncoded*len(v))
+	}
+	r.matcher = sync.OnceValue(func() *matcher { return newMatcher(values, &exactly) }) // most are never asked
+	r.lookalike = sync.OnceValue(func() *matcher { return newMatcher(guessed, &alike) })
 	return r
 }
 
@@ -108,9 +138,9 @@ const maxEncoded = 10
 
 // A Redactor takes known secrets out of texts. It may be used from any goroutine; its time is linear in the text.
 type Redactor struct {
-	matcher func() *matcher
-	longest int  // bytes that a secret may have in a text, in whichever form
-	short   bool // there are short ones
+	values, guessed    []string // looked for as they are, by their looks
+	matcher, lookalike func() *matcher
+	longest            int // bytes that a secret may have in a text, in whichever form
 }
 
 // Text hides all that any of the secrets covers. To replace one after the other would show the rest of what overlaps
@@ -119,26 +149,50 @@ func (r *Redactor) Text(s string) string {
 	if r.longest == 0 || s == "" {
 		return s
 	}
-	covered := r.matcher().search(s, r.short).covered
-	if covered == nil {
-		return s
+	return r.over().text(s)
+}
+
+// Sent are the secrets that a name or a JSON value has in it, in whichever form, or taken apart into the value's texts,
+// in their order or the other way about. Those that are hidden by their looks are not among them.
+func (r *Redactor) Sent(name string, value []byte) (secrets []string) {
+	if len(r.values) == 0 {
+		return nil
 	}
-	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	joined := covered[:0]
-	for _, c := range covered {
-		if n := len(joined) - 1; n >= 0 && c.from < joined[n].to {
-			joined[n].to = max(joined[n].to, c.to)
-		} else {
-			joined = append(joined, c)
+	if !json.Valid(value) {
+		value = nil
+	}
+	all, parts := []string{name}, []string(nil)
+	for from, to := range texts(value) {
+		text := meaning(value[from:to])
+		all = append(all, text)
+		if !bytes.HasPrefix(bytes.TrimLeft(value[to:], " \t\r\n"), []byte(":")) {
+			parts = append(parts, text)
 		}
 	}
-	var b strings.Builder
-	end := 0
-	for _, c := range joined {
-		b.WriteString(s[end:c.from] + Mask)
-		end = c.to
+	if len(parts) > 1 {
+		all = append(all, strings.Join(parts, ""))
+		slices.Reverse(parts)
+		all = append(all, strings.Join(parts, ""))
 	}
-	return b.String() + s[end:]
+	sent := strings.Join(all, "\n")
+	exact := *r
+	if exact.guessed = nil; !exact.in(sent) {
+		return nil
+	}
+	for _, v := range r.values {
+		if newRedactor([]string{v}, nil).in(sent) {
+			secrets = append(secrets, v)
+		}
+	}
+	return secrets
+}
+
+// in says whether a text has one of the secrets in it.
+func (r *Redactor) in(s string) bool {
+	for range r.over().coveredIn(s) {
+		return true
+	}
+	return false
 }
 
 // Tail is the end of a text whose beginning may be in the middle of a secret when it was cut.
@@ -162,7 +216,7 @@ func (r *Redactor) Head(s string, cut bool) string {
 }
 
 // JSON is a value whose texts, names and numbers have no secret, however they are written; what is not JSON is taken
-// for a text. Where there is none, it is what it was, byte for byte.
+// for a text. All else is as it was, byte for byte.
 func (r *Redactor) JSON(data []byte) []byte {
 	if r.longest == 0 {
 		return data
@@ -170,16 +224,20 @@ func (r *Redactor) JSON(data []byte) []byte {
 	if !json.Valid(data) {
 		return []byte(r.Text(string(data)))
 	}
-	changed := false
-	text := Rewrite(data, func(t Text) string {
-		s := r.Text(t.Text)
-		changed = changed || s != t.Text
-		return s
-	})
-	if !changed {
+	over, done := r.over(), 0
+	var out []byte
+	for from, to := range texts(data) {
+		meant := meaning(data[from:to])
+		if text := over.text(meant); text != meant {
+			out = append(slices.Grow(out, len(data)-done), data[done:from]...)
+			out = appendText(out, text)
+			done = to
+		}
+	}
+	if done == 0 {
 		return data
 	}
-	return text
+	return append(out, data[done:]...)
 }
 
 // Error is err without secrets; errors.Is and errors.As still see what it was.
@@ -187,7 +245,8 @@ func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := r.Text(err.Error()); text != err.Error() {
+	was := err.Error()
+	if text := r.Text(was); text != was {
 		return &maskedError{text, err}
 	}
 	return err
@@ -207,9 +266,9 @@ func (e *maskedError) As(target any) bool   { return errors.As(e.err, target) }
 type span struct{ from, to int }
 
 // wordAt says whether a short secret may begin or end between two parts of a text.
-func wordAt(before, after string) bool {
-	a, _ := utf8.DecodeLastRuneInString(before)
-	b, _ := utf8.DecodeRuneInString(after)
+func wordAt(before, after []byte) bool {
+	a, _ := utf8.DecodeLastRune(before)
+	b, _ := utf8.DecodeRune(after)
 	return !isWord(a) || !isWord(b)
 }
 

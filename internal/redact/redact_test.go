@@ -148,6 +148,61 @@ func forms(secret string) map[string]string {
 	return all
 }
 
+// TestForCode holds that what code may have chosen tells it of no guess whether it is a secret.
+func TestForCode(t *testing.T) {
+	var numbers strings.Builder
+	for n := range 10000 {
+		fmt.Fprintf(&numbers, "%04d %x %[1]d ", n, fmt.Sprintf("%04d", n))
+	}
+	text := numbers.String() + "k3y, K4Z: 20261124 12345678x, Bearer 4711, Bearer 0815, " + base64.StdEncoding.EncodeToString([]byte("pin 1234 99990000"))
+	mask := func(values ...string) string {
+		s := &Secrets{}
+		s.Add(values...)
+		s.AddNamed("Authorization", "Bearer "+values[0])
+		return s.ForCode(func(string) bool { return false }).Text(text)
+	}
+	one, other := mask("4711", "k3y", "20261124"), mask("0815", "a1b", "12345678")
+	if one != other || strings.Contains(one, "4711") || !strings.Contains(one, "***, ***: *** ***x, Bearer ***, Bearer ***, ") {
+		t.Errorf("by what is secret, it is %.200q or %.200q", one[len(one)-200:], other[len(other)-200:])
+	}
+	for _, secret := range []string{"wJalrXUtnFEMI/K7MDENG+b", "pass word!=&ünd €\"<>", "Tr0ub4dor", "sixsix", "word"} {
+		s := &Secrets{}
+		s.Add(secret, "another-secret")
+		for name, form := range forms(secret) {
+			sent, _ := json.Marshal(map[string]any{"a": []string{"x", form}})
+			told := s.Redactor().Sent("", sent)
+			if !slices.Equal(told, []string{secret}) {
+				t.Errorf("%s of %q: code has sent %q", name, secret, told)
+			}
+			isTold := func(v string) bool { return slices.Contains(told, v) }
+			if got := s.ForCode(isTold).Text(form + " another-secret"); got != form+" ***" {
+				t.Errorf("%s of %q became %q", name, secret, got)
+			}
+		}
+		a, _ := json.Marshal(secret[:2])
+		b, _ := json.Marshal(secret[2:])
+		for _, sent := range []string{
+			fmt.Sprintf(`{"a":%s,"b":%s}`, a, b), fmt.Sprintf(`[%s, %s]`, b, a), fmt.Sprintf(`{%q:1}`, secret[:2]+secret[2:]),
+		} {
+			if strings.Contains(secret, `"`) {
+				continue
+			}
+			if told := s.Redactor().Sent("", []byte(sent)); !slices.Equal(told, []string{secret}) {
+				t.Errorf("of %s code has sent %q", sent, told)
+			}
+		}
+		if told := s.Redactor().Sent("tool", []byte(`{"a":"`+secret[:2]+`","n":[1,true]}`)); told != nil {
+			t.Errorf("code has sent %q", told)
+		}
+	}
+	s := &Secrets{}
+	s.AddNamed("Authorization", "Bearer walnuts")
+	told := s.Redactor().Sent("walnuts", nil)
+	if got := s.ForCode(func(v string) bool { return slices.Contains(told, v) }).Text("Bearer walnuts"); got != "Bearer walnuts" {
+		t.Errorf("it became %q", got)
+	}
+}
+
 // TestOrdinary holds that nothing else goes.
 func TestOrdinary(t *testing.T) {
 	r := redactor("wJalrXUtnFEMI/K7MDENG+b", "Tr0ub4dor", "k3y", "z9")
@@ -247,9 +302,11 @@ var hostile = map[string]string{
 
 // TestWork holds that the time is linear, by the bytes that are looked at.
 func TestWork(t *testing.T) {
-	m := manySecrets("k3y").matcher()
+	r := manySecrets("k3y")
 	read := func(text string, n int) float64 {
-		return float64(m.search(strings.Repeat(text, n/len(text)), true).read) / float64(n)
+		o := r.over()
+		o.text(strings.Repeat(text, n/len(text)))
+		return float64(o.searches[0].read) / float64(n)
 	}
 	if got := read(ordinary, 1<<16); got > 4 {
 		t.Errorf("of ordinary text every byte is looked at %.1f times", got)
@@ -278,5 +335,14 @@ func BenchmarkText(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkSent is of a call's usual arguments.
+func BenchmarkSent(b *testing.B) {
+	r := redactor("sk-ant-api03-000000000000000000000000", "postgres://me:Tr0ub4dor@db.example/x", "Tr0ub4dor", "k3y")
+	arguments := []byte(`{"owner":"octocat","repo":"hello-world","state":"open","labels":["bug","help wanted"],"page":2}`)
+	for b.Loop() {
+		r.Sent("list_issues", arguments)
 	}
 }

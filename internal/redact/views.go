@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"html"
 	"sort"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // view is a text as it is once something in it is decoded.
 type view struct {
-	text  string
+	text  []byte
 	of    *view  // that it was decoded from; nil: the text itself
 	parts []part // what was decoded, in order; all else is as it was
 	words bool   // only short secrets are looked for
@@ -46,23 +47,21 @@ func (v *view) origin(i int) (from, to int) {
 // maxLayers is how often an encoding may lie over itself, as JSON in JSON.
 const maxLayers = 3
 
-// escapes are the encodings of which one begins with a mark, which other text is between.
+// escapes are the encodings that begin each byte or character with a mark, with plain text between.
 var escapes = []struct {
 	mark   byte
-	decode func(s string) (text string, n int) // the n bytes that s begins with, 0 if they are no escape
+	decode func(s []byte) (text string, n int) // the n bytes that s begins with, 0 if they are no escape
 }{{'\\', escape}, {'%', percent}, {'&', entity}, {'=', quotedPrintable}}
 
 // maxEscape is how many bytes an escape has at most: two of a character beyond the first 65536 in JSON.
 const maxEscape = 12
 
-// decoded is a view in which the escapes with a mark are decoded, or nil where there is none.
-func (v *view) decoded(mark byte, decode func(string) (text string, n int)) *view {
-	s := v.text
-	var text []byte
-	var parts []part
-	last := 0
+// decode makes v the view of another in which the escapes with a mark are decoded. Of one that has none it is nothing.
+func (v *view) decode(of *view, mark byte, decode func([]byte) (text string, n int)) bool {
+	s, last := of.text, 0
+	v.text, v.of, v.parts = v.text[:0], of, v.parts[:0]
 	for i := 0; ; {
-		next := strings.IndexByte(s[i:], mark)
+		next := bytes.IndexByte(s[i:], mark)
 		if next < 0 {
 			break
 		}
@@ -72,24 +71,18 @@ func (v *view) decoded(mark byte, decode func(string) (text string, n int)) *vie
 			i++
 			continue
 		}
-		if text == nil {
-			text = make([]byte, 0, len(s))
-			parts = make([]part, 0, strings.Count(s[i:], string(rune(mark))))
-		}
-		text = append(text, s[last:i]...)
-		parts = append(parts, part{int32(len(text)), int32(len(meant)), int32(i), int32(i + n)})
-		text = append(text, meant...)
+		v.text = append(v.text, s[last:i]...)
+		v.parts = append(v.parts, part{int32(len(v.text)), int32(len(meant)), int32(i), int32(i + n)})
+		v.text = append(v.text, meant...)
 		i += n
 		last = i
 	}
-	if parts == nil {
-		return nil
-	}
-	return &view{text: string(append(text, s[last:]...)), of: v, parts: parts}
+	v.text = append(v.text, s[last:]...)
+	return len(v.parts) > 0
 }
 
 // escape decodes one of those that JSON, JavaScript, C, Go and Python write with a backslash.
-func escape(s string) (string, int) {
+func escape(s []byte) (string, int) {
 	if len(s) < 2 {
 		return "", 0
 	}
@@ -100,7 +93,7 @@ func escape(s string) (string, int) {
 	case s[1] == 'x':
 		return hexByte(s, 2)
 	case s[1] == 'u' && len(s) > 2 && s[2] == '{':
-		if end := strings.IndexByte(s, '}'); end > 0 {
+		if end := bytes.IndexByte(s, '}'); end > 0 {
 			text, n := hexChar(s, 3, end)
 			return text, n + min(n, 1)
 		}
@@ -114,18 +107,18 @@ func escape(s string) (string, int) {
 	case isOctal(s):
 		return "", 0
 	case s[1] < 'a' || s[1] > 'z': // \" \\ \/ and what needs none
-		return s[1:2], 2
+		return string(s[1:2]), 2
 	}
 	return "", 0
 }
 
 // utf16Escape decodes \uXXXX, or two of them that are one character.
-func utf16Escape(s string) (string, int) {
+func utf16Escape(s []byte) (string, int) {
 	high := hexNumber(s, 2, 6)
 	if high < 0 {
 		return "", 0
 	}
-	if utf16.IsSurrogate(rune(high)) && len(s) >= 12 && s[6:8] == `\u` {
+	if utf16.IsSurrogate(rune(high)) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
 		if r := utf16.DecodeRune(rune(high), rune(hexNumber(s, 8, 12))); r != utf8.RuneError {
 			return string(r), 12
 		}
@@ -133,12 +126,12 @@ func utf16Escape(s string) (string, int) {
 	return string(rune(high)), 6
 }
 
-func isOctal(s string) bool {
+func isOctal(s []byte) bool {
 	return len(s) >= 4 && s[1]&^7 == '0' && s[2]&^7 == '0' && s[3]&^7 == '0'
 }
 
 // hexChar is the character whose number stands in a part of an escape.
-func hexChar(s string, from, to int) (string, int) {
+func hexChar(s []byte, from, to int) (string, int) {
 	n := hexNumber(s, from, to)
 	if n < 0 {
 		return "", 0
@@ -147,7 +140,7 @@ func hexChar(s string, from, to int) (string, int) {
 }
 
 // hexNumber is the number that stands in a part of an escape, or -1.
-func hexNumber(s string, from, to int) (n int) {
+func hexNumber(s []byte, from, to int) (n int) {
 	if to > len(s) || from >= to {
 		return -1
 	}
@@ -161,7 +154,7 @@ func hexNumber(s string, from, to int) (n int) {
 }
 
 // hexByte is the byte whose two digits stand in an escape.
-func hexByte(s string, from int) (string, int) {
+func hexByte(s []byte, from int) (string, int) {
 	if from+2 > len(s) || nibble(s[from]) < 0 || nibble(s[from+1]) < 0 {
 		return "", 0
 	}
@@ -170,25 +163,26 @@ func hexByte(s string, from int) (string, int) {
 
 func oneByte(b int) string { return string([]byte{byte(b)}) }
 
-func percent(s string) (string, int) { return hexByte(s, 1) }
+func percent(s []byte) (string, int) { return hexByte(s, 1) }
 
-func quotedPrintable(s string) (string, int) {
+func quotedPrintable(s []byte) (string, int) {
 	switch {
-	case strings.HasPrefix(s, "=\r\n"):
+	case bytes.HasPrefix(s, []byte("=\r\n")):
 		return "", 3
-	case strings.HasPrefix(s, "=\n"):
+	case bytes.HasPrefix(s, []byte("=\n")):
 		return "", 2
 	}
 	return hexByte(s, 1)
 }
 
-func entity(s string) (string, int) {
-	end := strings.IndexByte(s, ';')
-	if end < 2 || strings.IndexByte(s[1:end], '&') >= 0 {
+func entity(s []byte) (string, int) {
+	end := bytes.IndexByte(s, ';')
+	if end < 2 || bytes.IndexByte(s[1:end], '&') >= 0 {
 		return "", 0
 	}
-	text := html.UnescapeString(s[:end+1])
-	if text == s[:end+1] {
+	written := string(s[:end+1])
+	text := html.UnescapeString(written)
+	if text == written {
 		return "", 0
 	}
 	return text, end + 1
@@ -196,28 +190,27 @@ func entity(s string) (string, int) {
 
 // hex looks into what the hex in a text says: digits in pairs, with or without one separator between them. A run of
 // them may begin with a digit that is not its own, which skip leaves out.
-func (s *search) hex(of *view, skip int) {
-	text := of.text
-	var meant []byte
-	var parts []part
+func (s *search) hex(skip int) {
+	text, v := s.whole.text, &s.views[0]
+	v.of, v.words = &s.whole, false
 	for i := 0; i < len(text); i++ {
 		if nibble(text[i]) < 0 {
 			continue
 		}
-		meant, parts = meant[:0], parts[:0]
+		v.text, v.parts = v.text[:0], v.parts[:0]
 		for i += skip; isPair(text, i); {
-			parts = append(parts, part{int32(len(meant)), 1, int32(i), int32(i + 2)})
-			meant = append(meant, byte(nibble(text[i])<<4|nibble(text[i+1])))
+			v.parts = append(v.parts, part{int32(len(v.text)), 1, int32(i), int32(i + 2)})
+			v.text = append(v.text, byte(nibble(text[i])<<4|nibble(text[i+1])))
 			i += 2
 			if i < len(text) && strings.IndexByte(": -,.", text[i]) >= 0 && isPair(text, i+1) {
 				i++
 			}
-			if strings.HasPrefix(text[i:], ", 0x") {
+			if bytes.HasPrefix(text[i:], []byte(", 0x")) {
 				i += 4
 			}
 		}
-		if len(meant) >= s.shortest {
-			s.look(&view{text: string(meant), of: of, parts: parts})
+		if len(v.text) >= s.shortest {
+			s.look(v)
 		}
 		for i < len(text) && nibble(text[i]) >= 0 {
 			i++
@@ -225,37 +218,39 @@ func (s *search) hex(of *view, skip int) {
 	}
 }
 
-func isPair(s string, i int) bool { return i+1 < len(s) && nibble(s[i]) >= 0 && nibble(s[i+1]) >= 0 }
+func isPair(s []byte, i int) bool { return i+1 < len(s) && nibble(s[i]) >= 0 && nibble(s[i+1]) >= 0 }
 
-// base64 looks for short secrets in what the words of a text say as base64, where that is a text. A word may begin with
-// what is not its own, as the slash of a path, so it is read from each of its first four characters.
-func (s *search) base64(of *view) {
-	text := of.text
-	var meant []byte
-	var parts []part
+// base64 looks for secrets in what the words of a text say as base64, where that is a text: for short ones, and for
+// what looks like one. A word may begin with what is not its own, as the slash of a path, so it is read from each of
+// its first four characters.
+func (s *search) base64() {
+	text, v := s.whole.text, &s.views[0]
+	v.of, v.words = &s.whole, s.fold == &exactly
 	for i := 0; i < len(text); i++ {
 		start := i
 		for i < len(text) && sextets[text[i]] >= 0 {
 			i++
 		}
 		for from := start; from < min(start+4, i); from++ {
-			meant = fromBase64(meant[:0], text[from:i])
-			if len(meant) < s.shortest || from > start && len(meant) < 3 {
+			v.text = fromBase64(v.text[:0], text[from:i])
+			if len(v.text) < s.shortest || from > start && len(v.text) < 3 {
 				continue
 			}
-			parts = parts[:0]
-			for n := range len(meant) {
-				parts = append(parts, part{int32(n), 1, int32(from + n*8/6), int32(from + (n*8+7)/6 + 1)})
+			v.parts = v.parts[:0]
+			for n := range len(v.text) {
+				v.parts = append(v.parts, part{int32(n), 1, int32(from + n*8/6), int32(from + (n*8+7)/6 + 1)})
 			}
-			s.look(&view{text: string(meant), of: of, parts: parts, words: true})
+			s.look(v)
 		}
 	}
+	v.words = false
 }
 
-// fromBase64 appends what a word says, and nothing where that is no text.
-func fromBase64(to []byte, word string) []byte {
+// fromBase64 appends what a word says, and nothing where that is no text. Its first and its last character may be cut:
+// a word need not be whole in the window that is looked at.
+func fromBase64(to, word []byte) []byte {
 	bits, n := uint(0), uint(0)
-	more := 0 // bytes that the character needs
+	begun, more := 0, 0 // bytes of characters that began before the word, bytes that the character needs
 	for i := range len(word) {
 		bits, n = bits<<6|uint(sextets[word[i]]), n+6
 		if n < 8 {
@@ -266,6 +261,8 @@ func fromBase64(to []byte, word string) []byte {
 		switch { // most are no text from the first bytes on
 		case more > 0 && c&0xc0 == 0x80:
 			more--
+		case len(to) == begun && begun < utf8.UTFMax-1 && c&0xc0 == 0x80:
+			begun++
 		case more > 0, c < ' ' && c != '\n' && c != '\t' && c != '\r', c >= 0x7f && c < 0xc2, c > 0xf4:
 			return to[:0]
 		case c >= 0xf0:
@@ -277,7 +274,13 @@ func fromBase64(to []byte, word string) []byte {
 		}
 		to = append(to, c)
 	}
-	if !utf8.Valid(to) {
+	whole := to[begun:]
+	for i := max(0, len(whole)-utf8.UTFMax+1); more > 0 && i < len(whole); i++ {
+		if !utf8.FullRune(whole[i:]) {
+			whole = whole[:i]
+		}
+	}
+	if !utf8.Valid(whole) {
 		return to[:0]
 	}
 	return to

@@ -42,6 +42,9 @@ var (
 			`(@sha256:[a-f0-9]{64})?$`,
 	)
 	tagged = lazyregexp.New(`[:@][^/]*$`)
+	// transport is what podman would take for another place than a registry (containers-transports(5)).
+	transport = lazyregexp.New(`^(containers-storage|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|dir|docker):`)
+	number    = lazyregexp.New(`^([0-9]+|0x[0-9a-f]*)$`)
 )
 
 // packageHosts are where each kind of package is fetched from when nothing else is said.
@@ -65,7 +68,8 @@ func identifier(p Package) (what, problem string) {
 		what += "==" + p.Version
 	case "oci":
 		what = imageOf(p)
-		ok = len(what) <= 512 && imageName().MatchString(what) && tagged().MatchString(what)
+		ok = len(what) <= 512 && imageName().MatchString(what) && tagged().MatchString(what) &&
+			!transport().MatchString(what)
 	}
 	if !ok {
 		const text = "is the %s package %q of version %q, which is none"
@@ -87,9 +91,11 @@ func imageOf(p Package) string {
 	return what
 }
 
-// isLocalOrAddress says whether a host is this machine or an address: a service for everybody has a name.
+// isLocalOrAddress says whether a host is this machine or an address, in any way of writing one that resolvers take: a
+// service for everybody has a name, whose last part is no number.
 func isLocalOrAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") || number().MatchString(last)
 }

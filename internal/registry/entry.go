@@ -71,9 +71,10 @@ func (s Server) Entry(r Request) (Entry, error) {
 	case lacks != nil:
 		return Entry{}, lacks
 	case r.From != "":
-		return Entry{}, &EntryError{s.Name, fmt.Sprintf("is not offered as %q, but as %s", r.From, s.offered())}
+		return Entry{}, &EntryError{s.Name, fmt.Sprintf("is not offered as %q, but as %s", r.From, s.offered()), ""}
 	}
-	return Entry{}, &EntryError{s.Name, "is offered as " + s.offered() + ", which codemode can neither start nor reach"}
+	what := "is offered as " + s.offered() + ", which codemode can neither start nor reach"
+	return Entry{}, &EntryError{s.Name, what, ""}
 }
 
 func (s Server) offered() string {
@@ -90,18 +91,20 @@ func (s Server) offered() string {
 // builder makes one entry. It remembers the first thing that is wrong with it, and all that it lacks.
 type builder struct {
 	request Request
+	of      Package // what it starts, if anything
 	entry   Entry
 	env     map[string]any
 	missing []Need
 	known   []string // inputs there are
 	err     string
+	then    string // what to do about it, if anything
 }
 
 func (s Server) build(r Request, fill func(*builder)) (Entry, error) {
 	m := &builder{request: r, entry: Entry{Fields: map[string]any{}}, env: map[string]any{}}
 	fill(m)
 	if m.err != "" {
-		return Entry{}, &EntryError{s.Name, m.err}
+		return Entry{}, &EntryError{s.Name, m.err, m.then}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Inputs)) {
 		if !slices.Contains(m.known, name) {
@@ -122,9 +125,12 @@ func (s Server) build(r Request, fill func(*builder)) (Entry, error) {
 	return m.entry, nil
 }
 
-func (m *builder) fail(format string, args ...any) {
+func (m *builder) fail(format string, args ...any) { m.refuse("", format, args...) }
+
+// refuse is fail, with what to do about it.
+func (m *builder) refuse(then, format string, args ...any) {
 	if m.err == "" {
-		m.err = fmt.Sprintf(format, args...)
+		m.err, m.then = fmt.Sprintf(format, args...), then
 	}
 }
 
@@ -139,8 +145,10 @@ func (m *builder) start(p Package, program string) {
 		m.fail("%s", problem)
 		return
 	}
+	m.of = p
 	assigned := m.variables(p)
 	args := m.arguments(p.Runtime, impliedArguments[p.Type], p.Type == "oci")
+	m.chosen(program, args)
 	switch p.Type {
 	case "npm":
 		args = append(args, "-y")
@@ -152,7 +160,7 @@ func (m *builder) start(p Package, program string) {
 	m.entry.Fields["args"] = slices.Concat(args, []string{what}, m.arguments(p.Arguments, nil, false))
 }
 
-// impliedArguments are arguments that an entry has anyway, and a terminal, which nobody sits at.
+// impliedArguments are arguments that an entry has anyway, and a terminal, where no person is.
 var impliedArguments = map[string][]string{
 	"npm": {"-y", "--yes"}, "oci": {"run", "-i", "--interactive", "--rm", "-t", "--tty", "-it", "-ti"},
 }
@@ -174,7 +182,7 @@ func (m *builder) variables(p Package) (assigned []string) {
 		case p.Type == "oci" && !strings.Contains(text, "${"):
 			assigned = append(assigned, in.Name+"="+text)
 		default:
-			m.env[in.Name] = text
+			m.set(in.Name, text)
 		}
 	}
 	return assigned
@@ -212,7 +220,7 @@ func (m *builder) arguments(list []Input, but []string, engine bool) (args []str
 		for _, text := range m.values(label, in, place{flag: "--set"}) {
 			if found := envOption().FindStringSubmatch(text); engine && found != nil &&
 				slices.Contains([]string{"-e", "--env"}, in.Name) {
-				m.env[found[1]] = found[2]
+				m.set(found[1], found[2])
 				continue
 			}
 			args = append(args, argumentWords(in, text)...)

@@ -100,10 +100,21 @@ func (e *UnknownError) Hint() []string {
 }
 
 // EntryError is a server that no entry is made of. It quotes what the registry says.
-type EntryError struct{ Name, What string }
+type EntryError struct {
+	Name, What string
+	Then       string // what to do about it; empty is nothing
+}
 
 func (e *EntryError) Error() string {
 	return fmt.Sprintf("server %q of the MCP registry %s; nothing was written", e.Name, e.What)
+}
+
+// Hint is what to do about it.
+func (e *EntryError) Hint() []string {
+	if e.Then == "" {
+		return nil
+	}
+	return []string{e.Then}
 }
 
 // LackError is a server that nothing here can start.

@@ -98,9 +98,9 @@ func (c *Client) Latest(ctx context.Context, name string) (Server, error) {
 	s, err := parse(data)
 	switch {
 	case err != nil:
-		return Server{}, &EntryError{name, "cannot be read: " + err.Error()}
+		return Server{}, &EntryError{Name: name, What: "cannot be read: " + err.Error()}
 	case s.Name != name:
-		return Server{}, &EntryError{name, fmt.Sprintf("is called %q in the registry's answer", s.Name)}
+		return Server{}, &EntryError{Name: name, What: fmt.Sprintf("is called %q in the registry's answer", s.Name)}
 	}
 	return s, nil
 }

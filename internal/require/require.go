@@ -23,8 +23,10 @@
 // Switches, without which a test is skipped or takes a sample; a test that is asked for and cannot run is a failure:
 //
 //	podman, podman-rootless, docker    container engines with the images of .ci/engines/setup
+//	kubernetes    the cluster of .ci/kubernetes/setup, or any that kubectl reaches ($KUBECONFIG)
 //	escapes       every attempt to escape, as every user, however the sandbox is made
 //	random        all of the random documents, moments and faults rather than some
+//	pip           every way to add packages, each of which starts pip
 //	soak          what takes long by its nature: the largest files, thousands of runs
 //
 // It owns nothing and looks for nothing itself.

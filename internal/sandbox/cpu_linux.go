@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,10 +16,21 @@ import (
 // clockTicks is the unit of processor time in /proc: 100 a second wherever Linux runs CPython (proc_pid_stat(5)).
 const clockTicks = time.Second / 100
 
-// A cpuMeter adds up the processor time of a guest's processes, those included that have ended since it saw them.
+// A cpuMeter adds up the processor time of a guest's processes. What has begun and ended between two looks leaves
+// no trace: a parent that ignores SIGCHLD is not even told of its children's time (getrusage(2)). So where a
+// process is new to a look, the guest is held to have worked all the while since the last one. As long as the guest
+// cannot know when it is looked at, that is right on average, however short its processes live.
 type cpuMeter struct {
-	mu   sync.Mutex
-	seen map[string]time.Duration // by pid and start time
+	mu     sync.Mutex
+	total  time.Duration
+	looked time.Time
+	alive  map[int]cpuUse // when it was looked, by process
+}
+
+// cpuUse is what a process had used.
+type cpuUse struct {
+	started string // tells a process from another of its number
+	used    time.Duration
 }
 
 // CPU is exact where the guest has a cgroup.
@@ -35,24 +48,40 @@ func (s *nativeSandbox) CPU() (time.Duration, bool) {
 	return s.meter.read(watchdog.Tree(s.first())), true
 }
 
-func (m *cpuMeter) read(pids []int) (total time.Duration) {
+func (m *cpuMeter) read(pids []int) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.seen == nil {
-		m.seen = map[string]time.Duration{}
-	}
+	now, alive := time.Now(), map[int]cpuUse{}
+	var used time.Duration
+	isNew := false
 	for _, pid := range pids {
-		b, err := os.ReadFile(procFile(pid, "stat"))
-		fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third one of proc_pid_stat(5)
-		if err != nil || len(fields) < 20 {
-			continue // it has just ended
+		before, known := m.alive[pid]
+		use, err := readCPU(pid)
+		if err != nil { // it has just ended
+			isNew = isNew || !known
+			continue
 		}
-		user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
-		system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
-		m.seen[strconv.Itoa(pid)+" "+string(fields[19])] = time.Duration(user+system) * clockTicks
+		if !known || before.started != use.started {
+			isNew, before.used = true, 0
+		}
+		used += use.used - before.used
+		alive[pid] = use
 	}
-	for _, used := range m.seen {
-		total += used
+	if isNew && !m.looked.IsZero() {
+		used = max(used, now.Sub(m.looked))
 	}
-	return total
+	m.total += used
+	m.looked, m.alive = now, alive
+	return m.total
+}
+
+func readCPU(pid int) (cpuUse, error) {
+	b, err := os.ReadFile(procFile(pid, "stat"))
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third one of proc_pid_stat(5)
+	if err != nil || len(fields) < 20 {
+		return cpuUse{}, cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+	return cpuUse{string(fields[19]), time.Duration(user+system) * clockTicks}, nil
 }

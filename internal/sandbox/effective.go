@@ -3,14 +3,15 @@ package sandbox
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Effective says what a policy comes to on a machine: what will be enforced and by which means, and the
-// gaps that the policy does not allow. Whoever starts a guest in spite of such a gap breaks the promise
+// gaps that the policy does not allow. A caller that starts a guest in spite of such a gap breaks the promise
 // of this package.
 //
-// The word "reduced" allows what that mode never has, see [IsolationReduced]; such gaps are listed in
-// Enforcement.Gaps like any other that was allowed.
+// IsolationReduced implies consent to the gaps that this mode always has; they are in Enforcement.Gaps like gaps that
+// were allowed by name.
 func Effective(p Policy, r Report) (Enforcement, []Gap) {
 	e := Enforcement{
 		Runtime:   r.Runtime,
@@ -35,6 +36,9 @@ func Effective(p Policy, r Report) (Enforcement, []Gap) {
 	}
 	if !reduced && r.Method == methodNone {
 		open(false, "isolation", "namespaces cannot be made here, only Landlock and seccomp are left")
+	}
+	if len(r.Lacks) > 0 {
+		open(false, "isolation", "the pod lacks %s", strings.Join(r.Lacks, ", "))
 	}
 	if p.Memory > 0 && r.Memory == meansNone {
 		open(false, "memory", "nothing here can hold a guest to %d MiB", p.Memory>>20)

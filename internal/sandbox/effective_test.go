@@ -33,6 +33,7 @@ func TestEffective(t *testing.T) {
 		{"no Landlock is no gap", policy(nil), with(func(r *Report) { r.Landlock = 0 }), nil, nil},
 		{"no seccomp", policy(nil), with(func(r *Report) { r.Seccomp = false }), []string{"isolation"}, nil},
 		{"an engine without seccomp", policy(nil), with(func(r *Report) { r.Runtime, r.Seccomp = "podman", false }), []string{"isolation"}, nil},
+		{"a pod that lacks something", policy(nil), with(func(r *Report) { r.Lacks = []string{"runAsNonRoot"} }), []string{"isolation"}, nil},
 		{"no namespaces", policy(nil), with(func(r *Report) { r.Method = "none" }), []string{"isolation"}, nil},
 		{"no memory", policy(nil), with(func(r *Report) { r.Memory = "none" }), []string{"memory"}, nil},
 		{"memory not asked for", policy(func(p *Policy) { p.Memory = 0 }), with(func(r *Report) { r.Memory = "none" }), nil, nil},

@@ -17,3 +17,16 @@ func UseMethodOf(p *Programs, method string) { p.native.remember(method) }
 
 // ReaperPID is the process that watches over a native sandbox.
 func ReaperPID(sb Sandbox) int { return sb.(*nativeSandbox).reaper.PID() }
+
+// AheadPID is the process that was started ahead, 0 where there is none.
+func AheadPID(a *Ahead) int {
+	s := <-a.stage
+	a.stage <- s
+	if s == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
+// RemoveTree removes a folder of a guest that has ended.
+func RemoveTree(dir string) error { return removeTree(dir) }

@@ -285,9 +285,9 @@ func pythonUnavailable(interpreter string, err error) error {
 	e := &UnavailableError{Runtime: nativeName, Code: "python", Step: "preparing the embedded Python", Err: err}
 	switch {
 	case interpreter != "":
-		e.Step = fmt.Sprintf("preparing interpreter %q", interpreter)
+		e.Step = "preparing the interpreter"
 		e.Remedy = []string{
-			"Set `sandbox.python` to a python3 of version 3.9 or later, or leave it out for the embedded one.",
+			"Name a python3 of version 3.9 or later (`sandbox.python`, or --python), or none for the embedded one.",
 		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EROFS):
 		e.Remedy = []string{"Set XDG_CACHE_HOME to a directory that can be written and has 250 MB free."}

@@ -92,8 +92,8 @@ func try[T any](ctx context.Context, f *first, ask func(Runtime) (T, error)) (T,
 	return none, refused
 }
 
-// NoRuntimeError says why the runtime that was tried first does not work here, and that none of the others does. They
-// would be told with four lines each, of engines that nobody may want.
+// NoRuntimeError says that no runtime works here, and why the first one tried does not. The reasons of the others are
+// left to doctor: four lines each about engines that the user may not want.
 type NoRuntimeError struct {
 	Errs  []error // each an *UnavailableError or a *GapError
 	Names []string

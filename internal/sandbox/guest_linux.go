@@ -77,6 +77,9 @@ func (s *nativeSandbox) signal(sig syscall.Signal) {
 func (s *nativeSandbox) Close() error {
 	s.closing.Do(func() {
 		s.Kill()
+		if s.reaper != nil {
+			s.reaper.Leave() // while the kernel takes the guest's namespaces apart
+		}
 		<-s.done
 		s.free()
 	})
@@ -197,9 +200,12 @@ func (s *nativeSandbox) watchMemory(l *launch) {
 	if l.enforced.Memory != meansWatchdog {
 		return
 	}
-	guest := watchdog.Guest{PID: s.first(), Limit: l.policy.Memory, Shared: l.view.program}
+	guest := watchdog.Guest{
+		PID: s.first(), Limit: l.policy.Memory, Processes: 1, Shared: l.view.program,
+	}
 	if !l.alone {
 		guest.Dirs, guest.Sockets = l.view.writable(), !l.view.program
+		guest.Processes = l.policy.Processes
 	}
 	s.reaper.Watch(guest)
 	s.tasks.Go(func() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,7 +28,8 @@ type launch struct {
 
 	cmd    *exec.Cmd
 	config stage2.Config
-	extra  []*os.File // descriptors from stage2.FirstFD on, closed once the child has them
+	extra  []*os.File // descriptors from stage2.FirstFD on, for bubblewrap; closed once the child has them
+	sent   []*os.File // mount trees, sent with the configuration; closed likewise
 	undo   *cleanup   // run after the sandbox's end, or when there is none
 	site   []string   // site-packages as the guest sees them
 	layers string     // python.Interpreter's, likewise
@@ -52,7 +52,7 @@ func (c *cleanup) run() {
 	}
 }
 
-// pass hands the child a descriptor, and returns its number there.
+// pass hands bubblewrap a descriptor, and returns its number there.
 func (l *launch) pass(f *os.File) int {
 	l.extra = append(l.extra, f)
 	return stage2.FirstFD + len(l.extra) - 1
@@ -64,6 +64,7 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 	l.undo = &s.undo
 	defer func() {
 		closeFiles(l.extra...)
+		closeFiles(l.sent...)
 		if err != nil {
 			s.free()
 		}
@@ -80,7 +81,13 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 		return nil, err
 	}
 	s.channel, s.tails, s.input = pipes.channel, pipes.tails, pipes.input
-	err = s.start(ctx, l, pipes)
+	defer pipes.closeGuest()
+	l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr = pipes.guest[0], pipes.guest[1], pipes.guest[2]
+	stage, err := n.stage(l)
+	if err != nil {
+		return nil, err
+	}
+	err = s.start(ctx, l, pipes, stage)
 	return s, err
 }
 
@@ -161,35 +168,20 @@ func guestLimits(p Policy, e Enforcement) []stage2.Limit {
 	return limits
 }
 
-// start starts the process of l and waits until it is Python. The caller frees s when it fails.
-func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) error {
-	defer pipes.closeGuest()
-	configR, configW, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("starting a sandbox: %w", err)
-	}
-	defer closeFiles(configR, configW)
-	statusR, statusW, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("starting a sandbox: %w", err)
-	}
-	defer closeFiles(statusR, statusW)
-	l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr = pipes.guest[0], pipes.guest[1], pipes.guest[2]
-	l.cmd.ExtraFiles = append([]*os.File{pipes.guestChannel, s.tails[0], s.tails[1], configR, statusW}, l.extra...)
-	var pidfd int
-	l.cmd.SysProcAttr.PidFD = &pidfd
-	if err := s.spawn(l.cmd); err != nil {
-		return diagnoseSpawn(l, err)
-	}
-	defer unix.Close(pidfd)
-	pipes.closeGuest()
-	shiftErr := l.shiftOwners(s.pid)
-	closeFiles(configR, statusW)
+// start has a second stage become the guest or program of l. The caller frees s when it fails.
+func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio, stage *stage) error {
+	defer stage.forget()
+	s.pid, s.process = stage.cmd.Process.Pid, stage.cmd.Process
+	s.tasks.Go(func() {
+		<-stage.ended
+		<-s.settled
+		s.ended(stage.cmd.ProcessState)
+	})
 	closeFiles(l.extra...) // so that the end of each is seen
-
 	stop := context.AfterFunc(ctx, s.Kill)
-	if err = shiftErr; err == nil {
-		err = s.begin(l, pidfd, configW, statusR)
+	err := l.shiftOwners(s.pid)
+	if err == nil {
+		err = s.begin(l, pipes, stage)
 	}
 	if err == nil && l.view.out {
 		err = s.holdWork(l)
@@ -209,39 +201,42 @@ func (s *nativeSandbox) start(ctx context.Context, l *launch, pipes *stdio) erro
 	return nil
 }
 
-// begin starts the reaper of the process that pidfd stands for, and lets the second stage execute the guest.
-func (s *nativeSandbox) begin(l *launch, pidfd int, config, status *os.File) error {
+// begin starts the reaper of the second stage's process, and lets it execute the guest.
+func (s *nativeSandbox) begin(l *launch, pipes *stdio, stage *stage) error {
 	if l.info != nil { // who the guest is, is not known before
-		err := s.handshake(l, config, status)
+		err := s.handshake(l, pipes, stage)
 		return cmp.Or(err, s.guardInner(l.view.grace))
 	}
 	if l.view.grace > 0 { // it may ignore its death signal
-		if err := s.guard(pidfd, l.view.grace); err != nil {
+		if err := s.guard(stage.pidfd, l.view.grace); err != nil {
 			return err
 		}
-		return s.handshake(l, config, status)
+		return s.handshake(l, pipes, stage)
 	}
 	guarded := make(chan error, 1)
-	s.tasks.Go(func() { guarded <- s.guard(pidfd, 0) })
-	err := s.handshake(l, config, status)
+	s.tasks.Go(func() { guarded <- s.guard(stage.pidfd, 0) })
+	err := s.handshake(l, pipes, stage)
 	return cmp.Or(err, <-guarded)
 }
 
 // handshake sends the configuration, and waits for the second stage to become Python or to say why not.
-func (s *nativeSandbox) handshake(l *launch, config, status *os.File) error {
+func (s *nativeSandbox) handshake(l *launch, pipes *stdio, stage *stage) error {
 	if l.info != nil {
 		// Before the guest may run, and so may end.
 		if err := s.findInner(l.info); err != nil {
 			return err
 		}
 	}
+	files := pipes.forGuest(l.view.keep)
+	files = append(files, l.sent...)
+	l.config.Files = len(files)
 	b, err := l.encode(s.pid)
 	if err != nil {
 		return err
 	}
-	_, werr := config.Write(b)
-	config.Close()
-	answer, err := io.ReadAll(io.LimitReader(status, 64<<10))
+	werr := stage.configure(b, files)
+	pipes.closeGuest() // so that the end of each is seen
+	answer, err := io.ReadAll(io.LimitReader(stage.control, 64<<10))
 	if err != nil {
 		return fmt.Errorf("starting a sandbox: %w", err)
 	}
@@ -279,44 +274,6 @@ func (e *stage2Error) Unwrap() error {
 		return nil
 	}
 	return syscall.Errno(e.Errno)
-}
-
-// spawn starts cmd on a thread that lives as long as the child: the child's death signal is sent when
-// its parent's thread ends (golang/go#27505). It returns when the child runs, or could not be started.
-func (s *nativeSandbox) spawn(cmd *exec.Cmd) error {
-	started := make(chan error)
-	s.tasks.Go(func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		if err == nil {
-			s.pid, s.process = cmd.Process.Pid, cmd.Process
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		if s.enforced.Method == methodBwrap {
-			endGroup(s.pid)
-		}
-		_ = cmd.Wait() // its state says more than the error
-		<-s.settled
-		s.ended(cmd.ProcessState)
-	})
-	return <-started
-}
-
-// endGroup waits for the end of a process that leads a group, and ends who is left of the group.
-// A bubblewrap that is killed while it starts leaves a child that waits for it for ever. The number is the
-// group's for certain as long as nobody has taken the leader's exit status.
-func endGroup(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	_ = unix.Kill(-pid, unix.SIGKILL) // nobody is left, as a rule
 }
 
 func closeFiles(files ...*os.File) {

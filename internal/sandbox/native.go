@@ -14,6 +14,8 @@ type NativeOptions struct {
 
 	// Isolation is what Probe tries; empty is IsolationFull. Start goes by its Spec's policy.
 	Isolation Isolation
+
+	Ahead *Ahead // for the first guest, if it fits; nil is none
 }
 
 // NewNative returns the runtime that needs no engine: on Linux the codemode binary isolates Python in

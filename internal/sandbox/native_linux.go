@@ -21,6 +21,7 @@ type native struct {
 	isolation Isolation
 	guests    python.Trees
 	groups    cgroups
+	ahead     *Ahead
 
 	mu     sync.Mutex
 	method string  // how namespaces could be made, "" before the first start
@@ -32,6 +33,7 @@ func newNative(opts NativeOptions) Runtime {
 		python:    opts.Python,
 		log:       opts.Log,
 		isolation: opts.Isolation,
+		ahead:     opts.Ahead,
 		guests:    python.Trees{Root: filepath.Join(opts.CacheDir, "guest")},
 	}
 }

@@ -25,6 +25,15 @@ func (native) Start(context.Context, Spec) (Sandbox, error) { return nil, notLin
 
 func (native) Close() error { return nil }
 
+// Ahead is nothing: there is no native runtime that it could be for.
+type Ahead struct{}
+
+// StartAhead starts nothing.
+func StartAhead() *Ahead { return nil }
+
+// Close does nothing.
+func (*Ahead) Close() {}
+
 func notLinux() error {
 	return &UnavailableError{
 		Runtime: nativeName,

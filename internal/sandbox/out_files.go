@@ -18,7 +18,7 @@ type OutFile struct {
 	Content io.Reader // of at least so many bytes, unless somebody takes away from it meanwhile; nil where Err is set
 	Err     error     // why it cannot be kept
 
-	// Stamp is another when the file has changed. Whoever looks through OutDir again says by it what is known.
+	// Stamp is another when the file has changed. A caller that looks through OutDir again says by it what it knows.
 	Stamp string
 }
 

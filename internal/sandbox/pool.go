@@ -82,7 +82,7 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 
 // shapeOf is what a pooled sandbox must have been started with; not every start can have one.
 func shapeOf(spec Spec) (*shape, bool) {
-	own := len(spec.Env) > 0 || len(spec.Mounts) > 0 // what may be another by then
+	own := len(spec.Env) > 0 || len(spec.Mounts) > 0 // may differ by the time the sandbox is handed out
 	if own || spec.Stdin != nil || !reflect.TypeOf(spec.Files).Comparable() {
 		return nil, false
 	}

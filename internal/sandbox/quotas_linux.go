@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quotasEvery is how often a guest's pipes and epoll entries are counted. Of one of few processes that takes 0.2 ms.
+// quotasEvery is how often a guest's pipes, epoll entries and locks are counted. Of one of few processes that takes
+// 0.2 ms.
 const quotasEvery = 100 * time.Millisecond
 
 // Bounds where the user's own quota is used up: more than that of it is too much for a guest then, too.
@@ -23,15 +26,17 @@ const (
 	fewWatches = MaxWatches / 16
 )
 
-// mostWaiting bounds the pipes of a guest and the files that its threads wait for, where its user is not codemode's,
-// which cannot see then what is left of that user's quota.
+// mostWaiting limits the sum of a guest's pipes and of the files that its threads wait for, where the guest runs as
+// another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
-// mostHidden bounds the entries of epolls that may be held by who waits, were each of those files an epoll like the
-// largest: one that was closed and made again between two looks, under the same number, was not seen to go away.
+// mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread
+// waits for it, and one that was closed and reopened under the same number between two looks goes unnoticed. So each
+// file that is waited for counts as an epoll of the largest size seen.
 const mostHidden = 8 * MaxWatches
 
-// quotas looks at what a guest has of what the kernel counts for the user outside, and belongs to one goroutine.
+// quotas looks at what a guest has of what the kernel counts for the user outside, and of what it does not count.
+// It belongs to one goroutine.
 type quotas struct {
 	other   bool               // the guest's user outside is another one than codemode's
 	files   int                // descriptors a process of the guest may have
@@ -85,6 +90,8 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitPipes
 	case watches > MaxWatches, waiting*q.largest > mostHidden:
 		return ExitWatches
+	case locks(list) > MaxLocks:
+		return ExitLocks
 	case q.other:
 		return ExitSelf
 	case pipes+waiting > fewPipes && pipesUsedUp():
@@ -157,6 +164,27 @@ func countWatches(d descriptor, most int) (n int) {
 		}
 	}
 	return min(n, most)
+}
+
+// locks counts the locks on parts of files that processes hold or wait for, no further than is too much. In the table
+// are all of the machine's; a guest's are each in the name of a process of it that lives.
+func locks(list []watchdog.Member) (n int) {
+	table, err := os.Open("/proc/locks")
+	if err != nil {
+		return 0
+	}
+	defer table.Close()
+	ours := make(map[string]bool, len(list))
+	for _, m := range list {
+		ours[strconv.Itoa(m.PID)] = true
+	}
+	for lines := bufio.NewScanner(table); n <= MaxLocks && lines.Scan(); {
+		_, about, _ := bytes.Cut(lines.Bytes(), []byte(" POSIX "))
+		if fields := bytes.Fields(about); len(fields) > 2 && ours[string(fields[2])] { // ADVISORY WRITE 4711 ...
+			n++
+		}
+	}
+	return n
 }
 
 // pipesUsedUp tells whether new pipes of this user are small, for its quota of their pages is used up.

@@ -24,6 +24,7 @@ func TestQuotas(t *testing.T) {
 			"waiting_pipes":   sandbox.ExitPipes,
 			"watches":         sandbox.ExitWatches,
 			"waiting_watches": sandbox.ExitWatches,
+			"many_locks":      sandbox.ExitLocks,
 			"ordinary":        sandbox.ExitSelf,
 		} {
 			t.Run(mode, func(t *testing.T) {

@@ -19,25 +19,18 @@ func (l *launch) prepareReduced() error {
 	if err != nil {
 		return fmt.Errorf("making the guest's directories: %w", err)
 	}
-	l.undo.add(func() { os.RemoveAll(base) })
+	l.undo.add(func() { _ = removeTree(base) })
+	l.cmd = secondStage()
+	if os.Geteuid() == 0 {
+		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
+	}
 	tmp, work := filepath.Join(base, "tmp"), filepath.Join(base, "workspace")
 	own := []string{tmp, work}
 	if l.view.out {
 		own = append(own, filepath.Join(work, outName))
 	}
-	for _, d := range own {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return fmt.Errorf("making the guest's directories: %w", err)
-		}
-	}
-	l.cmd = secondStage()
-	if os.Geteuid() == 0 {
-		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: guestID, Gid: guestID}
-		for _, d := range append(own, base) {
-			if err := os.Chown(d, guestID, guestID); err != nil {
-				return fmt.Errorf("making the guest's directories: %w", err)
-			}
-		}
+	if err := makeReducedDirs(base, own); err != nil {
+		return fmt.Errorf("making the guest's directories: %w", err)
 	}
 	l.alone = true
 	l.config.RequireLandlock = true
@@ -76,6 +69,24 @@ func (l *launch) prepareReduced() error {
 	return nil
 }
 
+// makeReducedDirs makes directories below base that are, as it is, the guest's own.
+func makeReducedDirs(base string, dirs []string) error {
+	for _, d := range dirs {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
+	}
+	if os.Geteuid() != 0 {
+		return nil // the guest runs as this user
+	}
+	for _, d := range append(dirs, base) {
+		if err := os.Chown(d, guestID, guestID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reducedPrefix begins the names of directories of guests; codemode's pid follows.
 const reducedPrefix = "codemode-guest-"
 
@@ -85,7 +96,7 @@ func sweepReduced() {
 	for _, d := range dirs {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(d), reducedPrefix), "-")
 		if processGone(pid) {
-			_ = os.RemoveAll(d) // it may be somebody else's
+			_ = removeTree(d) // it may be somebody else's
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Bind struct {
 	Host, Inside string
 	Write        bool // it may be written to
 	Real         bool // Host leads through no link, and must not when it is mounted
-	Shift        bool // what is root's there is shown as the sandbox's user's, where root has given itself up
+	Shift        bool // ID-mapped where codemode is root and gives that up: root's files appear as the sandbox user's
 	Hidden       bool // the guest should not learn where Host is, which is in the user's home
 	NoExec       bool // nothing in it can be executed
 	Cover        bool // it covers what is there of another bind, if that still is a file, or with Dir a folder

@@ -1,10 +1,9 @@
 // Package sandbox is where a guest runs: it starts one isolated Python process tree and ends it.
 //
-// It owns the native runtime, the pool over any runtime and the decision
-// what a machine can enforce; podman and docker are package container. It never knows MCP or what the guest's messages
-// mean, and it never starts anything with less isolation than the [Policy] says unless the caller allowed that gap by
-// name. Whoever calls [Runtime.Start] closes the [Sandbox]; after Close returns no process, mount, cgroup or file of it
-// is left.
+// It owns the native runtime, the pool over any runtime and the decision what a machine can enforce; those of engines
+// and clusters are package container. It never knows MCP or what the guest's messages mean, and it never starts
+// anything with less isolation than the [Policy] says unless the caller allowed that gap by name. Whoever calls
+// [Runtime.Start] closes the [Sandbox]; after Close returns no process, mount, cgroup or file of it is left.
 package sandbox
 
 import (
@@ -27,7 +26,7 @@ import (
 // A Runtime is a way to run a guest. It is an interface because there are several, for choosing;
 // it is not meant for implementations elsewhere.
 type Runtime interface {
-	// Name is "native", "podman" or "docker".
+	// Name is "native", "podman", "docker" or "kubernetes".
 	Name() string
 
 	// Probe reports what this machine lets the runtime enforce. The first call may start a sandbox
@@ -59,7 +58,7 @@ type Spec struct {
 	// Packages are what it can import beside what its interpreter has.
 	Packages Packages
 
-	// StdinLock is held by whoever else reads from the terminal that Stdin may be, for as long as what is typed is
+	// StdinLock is held by others that read from the terminal that Stdin may be, for as long as what is typed is
 	// not for the guest. It is nil where nobody does.
 	StdinLock sync.Locker
 }
@@ -179,7 +178,9 @@ type Sandbox interface {
 	// the files may be gone.
 	OutFiles(ctx context.Context, known map[string]string, take func(OutFile) error) error
 
-	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen.
+	// CPU is the processor time that the guest's processes have used so far; false where that cannot be seen. Where it
+	// is not counted but looked for, that is right on average alone, if callers ask at moments that no guest can
+	// foresee.
 	CPU() (used time.Duration, ok bool)
 
 	// Kill ends every process of the sandbox at once and returns without waiting.
@@ -213,6 +214,7 @@ const (
 	ExitEngine                   // what it ran in: an engine that was stopped, or told to end the container
 	ExitPipes                    // more pipes than [MaxPipes], or than there are left for the user
 	ExitWatches                  // more entries of epolls than [MaxWatches], or than there are left for the user
+	ExitLocks                    // more locks than [MaxLocks]
 )
 
 // MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with
@@ -224,6 +226,10 @@ const MaxPipes = 256
 // the user outside share some millions (fs.epoll.max_user_watches, a 25th of memory); beyond those no program of the
 // user's can wait.
 const MaxWatches = 16384
+
+// MaxLocks is how many locks on parts of files (fcntl) a guest may hold: 3 MB of the kernel's memory. Nothing else
+// limits them, RLIMIT_LOCKS neither.
+const MaxLocks = 16384
 
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except
 // Isolation. It is a value: print it, compare it, copy it.
@@ -240,7 +246,7 @@ type Policy struct {
 	Interpreter string   // sandbox.python: another interpreter than the embedded one
 }
 
-// DefaultPolicy is contract.md's: 512 MB, 128 processes.
+// DefaultPolicy has the limits of the settings' defaults: 512 MB, 128 processes.
 func DefaultPolicy() Policy {
 	return Policy{
 		Memory: 512 << 20, Processes: 128, OpenFiles: 256, FileSize: 256 << 20,
@@ -270,8 +276,9 @@ type Report struct {
 	Pids     string        `json:"pids"`   // "cgroup", "rlimit", "none"
 	CPUs     string        `json:"cpus"`   // "cgroup", "none"
 	Rootless bool          `json:"rootless"`
-	Python   string        `json:"python"` // interpreter on the host: path or "embedded 3.14.6"
-	Start    time.Duration `json:"start"`  // how long the probe's sandbox took
+	Python   string        `json:"python"`          // interpreter on the host: path or "embedded 3.14.6"
+	Start    time.Duration `json:"start"`           // how long the probe's sandbox took
+	Lacks    []string      `json:"lacks,omitempty"` // what somebody else's pod has not of what codemode's own have
 }
 
 // Enforcement is a policy as it is enforced: the policy, and by which means.

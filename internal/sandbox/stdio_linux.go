@@ -55,6 +55,12 @@ func openStdio(stdin *os.File, lock sync.Locker) (_ *stdio, err error) {
 	return p, err
 }
 
+// forGuest are the first n descriptors of the guest.
+func (p *stdio) forGuest(n int) []*os.File {
+	all := []*os.File{p.guest[0], p.guest[1], p.guest[2], p.guestChannel, p.tails[0], p.tails[1]}
+	return all[:n:n]
+}
+
 // closeGuest closes what the child has by now.
 func (p *stdio) closeGuest() {
 	closeFiles(append(p.guest[:], p.guestChannel)...)

@@ -33,27 +33,13 @@ func secondStage() *exec.Cmd {
 // prepareUserns has the second stage build everything in namespaces of its own.
 func (l *launch) prepareUserns() error {
 	v := l.view
-	l.cmd = secondStage()
-	attr := l.cmd.SysProcAttr
-	attr.Cloneflags = namespaces
+	l.cmd = usernsStage(v.uid, v.gid, l.givesUpRoot())
 	if v.network {
-		attr.Cloneflags &^= unix.CLONE_NEWNET
+		l.cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
 	}
 	if v.grace > 0 {
-		attr.Pdeathsig = syscall.SIGTERM // the reaper kills it after the grace
+		l.cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM // the reaper kills it after the grace
 	}
-	uid, gid := os.Geteuid(), os.Getegid()
-	if l.givesUpRoot() {
-		// Setgroups is enabled for just that.
-		uid, gid = guestID, guestID
-		attr.GidMappingsEnableSetgroups = true
-		attr.Credential = &syscall.Credential{Uid: uint32(v.uid), Gid: uint32(v.gid)}
-	}
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: v.uid, HostID: uid, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: v.gid, HostID: gid, Size: 1}}
-	// The guest's user is not root in its namespace either, so capabilities would not survive the
-	// execve of the second stage, which needs these.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE}
 
 	l.config.DropBounds = true
 	l.config.Root = &stage2.Root{
@@ -74,8 +60,11 @@ func (l *launch) prepareUserns() error {
 // givesUpRoot tells whether we are root, and can become nobody. A program keeps to a root that is an ordinary user
 // outside, as in a rootless container, since its files are that user's.
 func (l *launch) givesUpRoot() bool {
-	return os.Geteuid() == 0 && mapped("/proc/self/uid_map", guestID) && mapped("/proc/self/gid_map", guestID) &&
-		(!l.view.program || isRootOutside())
+	return givesUpRoot() && (!l.view.program || isRootOutside())
+}
+
+func givesUpRoot() bool {
+	return os.Geteuid() == 0 && mapped("/proc/self/uid_map", guestID) && mapped("/proc/self/gid_map", guestID)
 }
 
 // isRootOutside tells whether the root of this user namespace is the machine's.
@@ -101,7 +90,8 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 		if os.Geteuid() == 0 {
 			if fd, err := stage2.OpenTree(sb); err == nil {
 				tree := os.NewFile(uintptr(fd), b.Host)
-				sb.Tree = l.pass(tree)
+				l.sent = append(l.sent, tree)
+				sb.Tree = l.view.keep + len(l.sent) - 1
 				if b.Shift && l.givesUpRoot() {
 					l.shift = append(l.shift, shifted{tree, b.Write})
 				}
@@ -112,29 +102,21 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 	return out
 }
 
-// ownersOf is the user namespace by which owners are shifted: the process's own, where that is root in it, and else one
-// that is made for it alone, by a process that never gets its configuration.
+// ownersOf returns the user namespace for ID-mapped mounts: the process's own if it maps root, else that of a helper
+// process which is started for this alone and ended at once.
 func (l *launch) ownersOf(pid int) (ns *os.File, err error) {
 	if l.view.uid == 0 {
 		return os.Open(procFile(pid, "ns/user"))
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer closeFiles(r, w)
 	cmd := secondStage()
-	cmd.ExtraFiles = []*os.File{nil, nil, nil, r, w}
 	cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: guestID, Size: 1}}
 	cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = ids, ids
-	if err := cmd.Start(); err != nil {
+	s, err := startStage(cmd, nil)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
+	defer s.close()
 	return os.Open(procFile(cmd.Process.Pid, "ns/user"))
 }
 

@@ -24,7 +24,7 @@ var holdings = sync.OnceValue(func() map[int]holding {
 	calls := map[string]holding{
 		"poll": {arg: 1}, "ppoll": {arg: 1}, "select": {arg: 0}, "pselect6": {arg: 0},
 		"epoll_wait": {files: 1}, "epoll_pwait": {files: 1}, "epoll_pwait2": {files: 1},
-		"flock": {files: 1}, "fcntl": {files: 1}, "splice": {files: 2}, "tee": {files: 2}, "sendfile": {files: 2},
+		"flock": {files: 1}, "fcntl": {files: 1},
 		"restart_syscall": {arg: 1, restarted: true}, // as poll
 	}
 	numbers := seccomp.Numbers(runtime.GOARCH)
@@ -51,8 +51,8 @@ func (q *quotas) waiting() (total int) {
 	return total
 }
 
-// waitsFor is how many files a thread waits for. One that runs may just have been woken in vain: what it had counts
-// half as much with every look.
+// waitsFor is how many files a thread waits for. A running thread may have been woken for a moment only, so its last
+// count is halved at each look instead of dropped.
 func (q *quotas) waitsFor(tid int) int {
 	text, err := os.ReadFile(procFile(tid, "syscall"))
 	if err != nil {
@@ -77,8 +77,8 @@ func (q *quotas) waitsFor(tid int) int {
 	return int(uint32(n)) // as the kernel reads it
 }
 
-// restartedPoll tells whether a thread that goes on with a call may be in poll. Locks and sleeps with a time are gone
-// on with, too.
+// restartedPoll tells whether a thread in restart_syscall(2) may be in poll: the call also resumes futex waits and
+// nanosleep, which hold no files.
 func restartedPoll(tid int) bool {
 	place, _ := os.ReadFile(procFile(tid, "wchan")) // where the kernel does not tell, it may
 	return !bytes.HasPrefix(place, []byte("futex")) && !bytes.Contains(place, []byte("nanosleep"))

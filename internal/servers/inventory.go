@@ -29,10 +29,12 @@ type Inventory struct {
 	lists    *Lists
 	judge    Judge
 	changed  func(server string)
+	find     func()        // sets set, once
 	Patience time.Duration // of a search for servers that start
 
 	mu       sync.Mutex
-	set      *Set
+	set      *Set // empty until it has been found
+	found    bool
 	known    map[string]*Known
 	recalled map[string]bool  // servers whose list of an earlier process was asked for
 	index    *catalog.Catalog // of what is known; nil after a change
@@ -74,23 +76,47 @@ type Judge interface {
 	Note(policy.Call) string // empty where the tool may be called
 }
 
-// New returns an inventory of a set. What servers list comes from a pool that Use gives it; changed is told of a server
-// that somebody may know, and that has other tools now.
-func New(set *Set, lists *Lists, judge Judge, changed func(server string)) *Inventory {
-	return &Inventory{
-		judge: judge, set: set, changed: changed, Patience: searchPatience, lists: lists,
+// New returns an inventory of the set that find finds, which is called when something first asks for a server. What
+// servers list comes from a pool that Use gives it; changed is told of a server that somebody may know, and that has
+// other tools now.
+func New(find func() *Set, lists *Lists, judge Judge, changed func(server string)) *Inventory {
+	s := &Inventory{
+		judge: judge, set: NewSet(nil, nil), changed: changed, Patience: searchPatience, lists: lists,
 		known: map[string]*Known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
 	}
+	s.find = sync.OnceFunc(func() {
+		set := find()
+		s.pool.Update(set.All)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.set, s.found = set, true
+	})
+	return s
 }
 
 // Use has the inventory ask a pool. It is called once, before anything else: the pool calls Forget.
 func (s *Inventory) Use(pool Pool) { s.pool = pool }
 
+// Found tells whether anything has asked for a server.
+func (s *Inventory) Found() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found
+}
+
 // Configured is what is configured now.
 func (s *Inventory) Configured() *Set {
+	s.find()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set
+}
+
+// Flush keeps what was learned of the servers' results.
+func (s *Inventory) Flush() {
+	if s.Found() {
+		s.lists.Flush(s.Configured().All)
+	}
 }
 
 // Find returns the configured server of that name or, failing that, alias.

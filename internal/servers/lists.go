@@ -54,9 +54,9 @@ type ListsOptions struct {
 	MaxAge time.Duration // of a list that is used; 0 is for ever
 	// Expand replaces the references in a server's entry; nil leaves them.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
-	// SignIn names who is signed in at a server by URL; nil is nobody, anywhere. What one may see is not another's.
-	SignIn func(config.Server) string
-	Log    *slog.Logger
+	// SignedInAs names who is signed in at a server by URL; nil is nobody, anywhere. What one may see is not another's.
+	SignedInAs func(config.Server) string
+	Log        *slog.Logger
 }
 
 // OpenLists returns the lists that are kept in a folder.
@@ -73,8 +73,8 @@ func (l *Lists) key(c config.Server) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	signIn := ""
-	if l.SignIn != nil && c.URL != "" {
-		signIn = l.SignIn(c)
+	if l.SignedInAs != nil && c.URL != "" {
+		signIn = l.SignedInAs(c)
 	}
 	if k, ok := l.keys[c.Name]; ok && k.signIn == signIn && reflect.DeepEqual(k.entry, c) {
 		return k.key

@@ -39,7 +39,7 @@ func TestListsOfSignIns(t *testing.T) {
 	who := "ada"
 	far := config.Server{Name: "far", URL: "https://far.example/mcp"}
 	l := OpenLists(ListsOptions{
-		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), SignIn: func(config.Server) string { return who },
+		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), SignedInAs: func(config.Server) string { return who },
 	})
 	l.Save(far, []json.RawMessage{json.RawMessage(`{"name":"hers"}`)}, 0)
 	l.Save(entryOf("near"), []json.RawMessage{json.RawMessage(`{"name":"all"}`)}, 0)

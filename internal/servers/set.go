@@ -13,11 +13,20 @@ type Set struct {
 	All      []config.Server   // in the order of configuration
 	Alias    map[string]string // name -> alias
 	Unusable []Unusable        // whose names are none of these
+
+	byName, byAlias map[string]int // where in All
 }
 
 func newServerSet(all []config.Server) *Set {
-	return &Set{All: all, Alias: Aliases(all)}
+	set := &Set{All: all, Alias: Aliases(all), byName: map[string]int{}, byAlias: map[string]int{}}
+	for i, c := range all {
+		set.byName[c.Name], set.byAlias[set.Alias[c.Name]] = i, i
+	}
+	return set
 }
+
+// Always is the find of an inventory of servers that are known.
+func Always(all ...config.Server) func() *Set { return func() *Set { return NewSet(all, nil) } }
 
 // Aliases are the Python names of servers. Those of a project give way to its user's own.
 func Aliases(all []config.Server) map[string]string {
@@ -37,25 +46,22 @@ func (set *Set) Find(name string) (config.Server, bool) {
 	if c, ok := set.Named(name); ok {
 		return c, true
 	}
-	for _, c := range set.All {
-		if set.Alias[c.Name] == name {
-			return c, true
-		}
-	}
-	return config.Server{}, false
+	return set.at(set.byAlias, name)
 }
 
 // Named returns the server of that name.
 func (set *Set) Named(name string) (config.Server, bool) {
-	for _, c := range set.All {
-		if c.Name == name {
-			return c, true
-		}
+	return set.at(set.byName, name)
+}
+
+func (set *Set) at(places map[string]int, name string) (config.Server, bool) {
+	if i, ok := places[name]; ok {
+		return set.All[i], true
 	}
 	return config.Server{}, false
 }
 
-// has says whether the entry is still what it was when somebody got it.
+// has says whether the entry is still the one that a caller was given.
 func (set *Set) has(c config.Server) bool {
 	now, ok := set.Named(c.Name)
 	return ok && reflect.DeepEqual(now, c)

@@ -26,7 +26,7 @@ const maxWhy = 2 << 10
 // maxUnusable bounds what a guest is told of them.
 const maxUnusable = 64
 
-// Why is one line for whoever writes code, who can do nothing about it but tell the user.
+// Why is one line for the author of the code, who can only pass it on to the user.
 func (u Unusable) Why() string {
 	text := u.Err.Error()
 	if ways := hint.Of(u.Err); len(ways) > 0 {

@@ -46,11 +46,52 @@ type deviceAnswer struct {
 	UserCode   string   `json:"user_code"`
 	Address    string   `json:"verification_uri"`
 	Complete   string   `json:"verification_uri_complete"`
-	ExpiresIn  float64  `json:"expires_in"` // seconds
-	Interval   *float64 `json:"interval"`   // seconds
+	ExpiresIn  life     `json:"expires_in"`
+	Interval   *float64 `json:"interval"` // seconds
 }
 
-// byDevice has the user type a code at an address, on whichever device, and asks until they have.
+// A DeviceCode is what a user is asked to type, where, and by whom.
+type DeviceCode struct {
+	Page, Code string
+	Complete   string // the page with the code in it; may be empty
+	Authority  string // the host of the authorization server, which asks
+	Elsewhere  string // the host of the page, where it is neither that one nor below it
+}
+
+// Warning is what a user must know before they type a code at a page that is not of the host that asks: the code can be
+// one that the page's host has given for whoever holds the server, and signs them in there. Providers of several hosts
+// look the same, so it is for the user to tell. It is empty for a page of the authorization server's.
+func (d DeviceCode) Warning(server string) string {
+	if d.Elsewhere == "" {
+		return ""
+	}
+	return fmt.Sprintf("The page belongs to %s, another host than %s, which asks. Typing the code there may give the "+
+		"server %s access to your account at %s.", d.Elsewhere, d.Authority, server, d.Elsewhere)
+}
+
+// shown is the code as its user is shown it. Of a page elsewhere they are given no address with the code in it, and nor
+// of one that is elsewhere than the page.
+func (d *deviceAnswer) shown(issuer string) DeviceCode {
+	c := DeviceCode{Page: d.Address, Code: d.UserCode, Complete: d.Complete, Authority: hostOf(issuer)}
+	page := hostOf(d.Address)
+	if page != c.Authority && !strings.HasSuffix(page, "."+c.Authority) {
+		c.Elsewhere = page
+	}
+	if c.Elsewhere != "" || hostOf(d.Complete) != page {
+		c.Complete = ""
+	}
+	return c
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
+
+// byDevice has the user type a code at an address, on any device, and polls until they have.
 func (s *flow) byDevice(ctx context.Context) (err error) {
 	g := &s.grant
 	if s.at.device == "" {
@@ -79,17 +120,19 @@ func (s *flow) byDevice(ctx context.Context) (err error) {
 	if err := d.check(); err != nil {
 		return fmt.Errorf("asking %q for a code: %w", g.Issuer, err)
 	}
-	life := min(time.Duration(d.ExpiresIn*float64(time.Second)), longest)
+	life := min(time.Duration(d.ExpiresIn), longest)
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, life, fmt.Errorf("nobody has typed the code within %v", life.Round(time.Second)),
 	)
 	defer cancel()
-	s.ShowCode(ctx, d.Address, d.UserCode, d.Complete)
+	if err := s.ShowCode(ctx, d.shown(g.Issuer)); err != nil {
+		return err
+	}
 	answer, err := s.poll(ctx, d)
 	if err != nil {
 		return fmt.Errorf("the sign-in failed: %w", err)
 	}
-	g.take(answer)
+	g.update(answer)
 	return nil
 }
 
@@ -101,7 +144,7 @@ func (d *deviceAnswer) check() error {
 		return errors.New("it sent no code that could be typed")
 	case !safe(d.Address) || d.Complete != "" && !safe(d.Complete):
 		return fmt.Errorf("it sent no plain address to type its code at: %.80q", d.Address)
-	case !(d.ExpiresIn > 0 && d.ExpiresIn < 1e9):
+	case d.ExpiresIn <= 0:
 		return errors.New("it does not say for how long its code is good")
 	}
 	return nil
@@ -177,6 +220,6 @@ func (s *flow) asItself(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
 	}
-	g.take(answer)
+	g.update(answer)
 	return nil
 }

@@ -17,8 +17,9 @@ import (
 func device(t *testing.T, server string) (l *Login, slept *[]time.Duration, shown *string) {
 	slept, shown = new([]time.Duration), new(string)
 	l = &Login{Store: &Store{Dir: t.TempDir()}, Server: server, Device: Always}
-	l.ShowCode = func(_ context.Context, address, code, complete string) {
-		*shown = address + " " + code + " " + complete
+	l.ShowCode = func(_ context.Context, d DeviceCode) error {
+		*shown = d.Page + " " + d.Code + " " + d.Complete
+		return nil
 	}
 	l.sleep = func(ctx context.Context, d time.Duration) error {
 		*slept = append(*slept, d)
@@ -108,9 +109,45 @@ func TestDeviceLeft(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	l.sleep = nil
-	l.ShowCode = func(context.Context, string, string, string) { cancel(enough) }
+	l.ShowCode = func(context.Context, DeviceCode) error {
+		cancel(enough)
+		return nil
+	}
 	if _, err := l.Run(ctx); !errors.Is(err, enough) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestDeviceElsewhere tells pages of the authorization server from those of other hosts.
+func TestDeviceElsewhere(t *testing.T) {
+	for _, c := range []struct{ issuer, page, complete, elsewhere, given string }{
+		{"https://a.example/t", "https://a.example/device", "https://a.example/d?c=1", "", "https://a.example/d?c=1"},
+		{"https://a.example", "https://A.example.:444/", "", "", ""},
+		{"https://a.example", "https://login.a.example/", "", "", ""},
+		{"https://a.example", "https://a.example/", "https://bank.example/?c=1", "", ""},
+		{"https://a.example", "https://bank.example/d", "https://bank.example/d?c=1", "bank.example", ""},
+		{"https://login.bank.example", "https://bank.example/d", "", "bank.example", ""},
+		{"https://a.example", "https://nota.example/d", "", "nota.example", ""},
+		{"https://evil.co.uk", "https://bank.co.uk/d", "", "bank.co.uk", ""},
+	} {
+		d := deviceAnswer{UserCode: "C", Address: c.page, Complete: c.complete}
+		got := d.shown(c.issuer)
+		if got.Elsewhere != c.elsewhere || got.Complete != c.given || (got.Warning("m") == "") != (c.elsewhere == "") {
+			t.Errorf("%s by %s is %+v", c.page, c.issuer, got)
+		}
+	}
+	want := "The page belongs to bank.example, another host than a.example, which asks. Typing the code there may give " +
+		"the server m access to your account at bank.example."
+	d := deviceAnswer{Address: "https://bank.example/d"}
+	if got := d.shown("https://a.example").Warning("m"); got != want {
+		t.Errorf("the warning is %q", got)
+	}
+
+	l, slept, _ := device(t, site(t, "-device", "ok", "-lie", "code-elsewhere"))
+	no := errors.New("no")
+	l.ShowCode = func(context.Context, DeviceCode) error { return no }
+	if _, err := l.Run(t.Context()); !errors.Is(err, no) || len(*slept) > 0 {
+		t.Errorf("after a no the error is %v, and it waited %v", err, *slept)
 	}
 }
 

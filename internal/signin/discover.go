@@ -166,9 +166,19 @@ func resourceMetadata(
 	return nil, nil
 }
 
-// names are what a server may call itself: by its URL, or by one that this is below.
+// names are what a server may call itself: by its URL, with or without what that asks for, or by one that this is
+// below.
 func names(server string) []string {
-	list := []string{server, strings.TrimSuffix(server, "/"), strings.TrimSuffix(server, "/") + "/"}
+	list := []string{server}
+	if u, err := url.Parse(server); err == nil {
+		u.Scheme, u.Host, u.User = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil
+		u.Host = strings.TrimSuffix(u.Host, map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+		u.Fragment, u.RawFragment = "", ""
+		list = append(list, u.String())
+		u.RawQuery, u.ForceQuery = "", false
+		server = u.String()
+	}
+	list = append(list, strings.TrimSuffix(server, "/"), strings.TrimSuffix(server, "/")+"/")
 	root := origin(server)
 	for path := strings.TrimSuffix(strings.TrimPrefix(server, root), "/"); path != ""; {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]

@@ -40,9 +40,9 @@ type Login struct {
 	Itself bool
 
 	// Device says whether the user signs in on any device, by a code that they type there (RFC 8628); ShowCode tells
-	// them where, and which; complete is an address with the code in it, where there is one.
+	// them where, and which. Its error is why they are not to, or will not: nothing is waited for.
 	Device   DeviceUse
-	ShowCode func(ctx context.Context, address, code, complete string)
+	ShowCode func(context.Context, DeviceCode) error
 
 	sleep func(ctx context.Context, d time.Duration) error // for tests; nil is time's
 
@@ -122,7 +122,7 @@ func (s *flow) byBrowser(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("getting a token from %q: %w", g.Issuer, err)
 	}
-	g.take(answer)
+	g.update(answer)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (l *Login) register(
 	case before.ID != "" && before.Redirect == redirect:
 		return before, nil
 	case at.RegistrationEndpoint == "":
-		return Client{}, &noRegistrationError{at.Issuer, redirect}
+		return Client{}, &noRegistrationError{at.Issuer, redirect, nil}
 	}
 	grants := []string{"authorization_code", "refresh_token"}
 	if redirect == nowhere {
@@ -186,7 +186,7 @@ func (l *Login) register(
 		TokenEndpointAuthMethod: "none",
 	}, client)
 	if err != nil {
-		return Client{}, fmt.Errorf("registering codemode at %q: %w", at.Issuer, plainly(err))
+		return Client{}, &noRegistrationError{at.Issuer, redirect, plainly(err)}
 	}
 	c := Client{
 		ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.TokenEndpointAuthMethod, Redirect: redirect,
@@ -208,10 +208,17 @@ func secretMethod(supported []string) string {
 	return "client_secret_basic"
 }
 
-// noRegistrationError is an authorization server that wants its clients registered by hand.
-type noRegistrationError struct{ issuer, redirect string }
+// noRegistrationError is an authorization server that wants its clients registered by hand, or refuses this one.
+type noRegistrationError struct {
+	issuer, redirect string
+	refusal          error // nil where it registers none
+}
 
 func (e *noRegistrationError) Error() string {
+	if e.refusal != nil {
+		why := strings.TrimRight(e.refusal.Error(), ": ") // with all of its answer in it
+		return fmt.Sprintf("the authorization server %q did not register codemode: %.300s", e.issuer, why)
+	}
 	return fmt.Sprintf("the authorization server %q registers no clients by itself", e.issuer)
 }
 
@@ -242,7 +249,7 @@ func (l *Login) authorize(
 	}
 	address.RawQuery = query.Encode()
 
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
 	back.serve(state)
 	l.Show(ctx, address.String())
@@ -252,6 +259,11 @@ func (l *Login) authorize(
 	}
 	return checkAnswer(answer, state, at.server)
 }
+
+// patience is how long a browser is waited for; its user may have to look for another device first.
+const patience = 10 * time.Minute
+
+var errPatience = fmt.Errorf("nobody signed in within %v", patience)
 
 // wait waits for the browser, or for what the user pastes.
 func (l *Login) wait(ctx context.Context, back *callback) (url.Values, error) {

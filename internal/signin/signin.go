@@ -228,9 +228,16 @@ func (s *Store) Want(server string, challenges []string) {
 	case challenges == nil:
 		_ = os.Remove(s.wantedFile(server))
 	case os.MkdirAll(s.Dir, 0o700) == nil:
-		_ = os.WriteFile(s.wantedFile(server), []byte(strings.Join(challenges, "\n")), 0o600)
+		text := strings.Join(challenges, "\n")
+		if len(text) > maxChallenges { // the next sign-in asks for itself
+			text = ""
+		}
+		_ = os.WriteFile(s.wantedFile(server), []byte(text), 0o600)
 	}
 }
+
+// maxChallenges is how much is kept of what a server says where it wants a sign-in, in bytes.
+const maxChallenges = 8 << 10
 
 // challenges are what a server said when it wanted a sign-in that there is not.
 func (s *Store) challenges(server string) (list []string) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -45,18 +46,29 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 	fresh, err := g.renew(ctx, s.client(ctx, g.Server))
 	var wire *oauthError
 	if errors.As(err, &wire) && slices.Contains([]string{"invalid_grant", "invalid_client"}, wire.Code) {
-		return "", fmt.Errorf("the sign-in has ended (%v): %w", wire, ErrSignedOut)
+		return "", s.ended(g, wire)
 	}
 	if err != nil {
 		return "", fmt.Errorf("refreshing the sign-in at %q: %w", g.Issuer, err)
 	}
-	g.take(fresh)
+	g.update(fresh)
 	if g.Sealed != nil { // what stands in the file in the clear stays there until its user signs in again
 		if err := s.sealAgain(ctx, &g); err != nil {
 			return "", err
 		}
 	}
 	return g.AccessToken, s.keep(g)
+}
+
+// ended is a sign-in that cannot be refreshed any more. Where its authorization server has forgotten who codemode is,
+// the next one registers it anew.
+func (s *Store) ended(g Grant, why *oauthError) error {
+	err := fmt.Errorf("the sign-in has ended (%v): %w", why, ErrSignedOut)
+	if why.Code == "invalid_client" && !g.Itself {
+		g.Client = Client{}
+		err = errors.Join(err, s.keep(g))
+	}
+	return err
 }
 
 // renews says whether the access token can be had anew without its user.
@@ -92,14 +104,14 @@ func (g *Grant) usable(refused string) bool {
 	return g.AccessToken != refused && (g.Expires.IsZero() || time.Until(g.Expires) > need)
 }
 
-// take has the grant be what an authorization server has answered.
-func (g *Grant) take(a tokenAnswer) {
+// update has the grant be what an authorization server has answered.
+func (g *Grant) update(a tokenAnswer) {
 	g.AccessToken, g.Expires = a.AccessToken, time.Time{}
 	if a.RefreshToken != "" {
 		g.RefreshToken = a.RefreshToken
 	}
 	if a.ExpiresIn > 0 {
-		g.Expires = time.Now().Add(time.Duration(a.ExpiresIn) * time.Second).Truncate(time.Second)
+		g.Expires = time.Now().Add(time.Duration(a.ExpiresIn)).Truncate(time.Second)
 	}
 	if a.Scope != "" {
 		g.Scopes = strings.Fields(a.Scope)
@@ -110,9 +122,26 @@ func (g *Grant) take(a tokenAnswer) {
 type tokenAnswer struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
-	ExpiresIn    int64  `json:"expires_in"` // seconds
+	ExpiresIn    life   `json:"expires_in"`
 	RefreshToken string `json:"refresh_token"`
 	Scope        string `json:"scope"`
+}
+
+// life is how long a token lives, in seconds: a number, or a text with one, as some servers write it. What is neither
+// is not said.
+type life time.Duration
+
+// longestLife bounds it; what is said beyond is more than a duration holds.
+const longestLife = 10 * 365 * 24 * time.Hour
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *life) UnmarshalJSON(text []byte) error {
+	seconds, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	if err != nil || !(seconds > 0) {
+		return nil
+	}
+	*l = life(min(seconds, longestLife.Seconds()) * float64(time.Second))
+	return nil
 }
 
 // oauthError is an authorization server's error, RFC 6749 section 5.2.
@@ -194,10 +223,10 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 		return nil, err
 	case len(body) > maxAnswer:
 		return nil, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
-	case resp.StatusCode != http.StatusOK:
-		wire := &oauthError{}
-		_ = json.Unmarshal(body, wire) // which need not be one
-		wire.status = resp.StatusCode
+	}
+	wire := &oauthError{}
+	_ = json.Unmarshal(body, wire)                                              // which need not be one
+	if wire.status = resp.StatusCode; wire.status/100 != 2 || wire.Code != "" { // GitHub's errors are a 200
 		return nil, wire
 	}
 	return body, nil

@@ -2,7 +2,7 @@
 //
 // It owns the providers, what is exported and to where, and the names of spans, attributes and metrics. It never holds
 // code, arguments, results or the text of an error, and writes nothing but warnings where its user asks for nothing.
-// Whoever made a Telemetry closes it.
+// The caller of New closes it.
 package telemetry
 
 import (

@@ -75,7 +75,7 @@ func readAll(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// write puts a tool in place of an older one, all of it or nothing; once it returns nil that is on the disk.
+// write replaces the file of a tool atomically. When it returns nil, the new one is synced to the disk.
 func (b *Box) write(ctx context.Context, t Tool) (err error) {
 	defer func() {
 		if err != nil {
@@ -105,7 +105,7 @@ func (b *Box) put(name string, data []byte) error {
 	return syncDir(b.dir)
 }
 
-// syncDir makes a rename or a removal last. Windows has no such call, and needs none.
+// syncDir syncs a directory, so that a rename or a removal in it survives a crash. Windows has no such call.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -61,7 +61,7 @@ func (t Tool) Hash() string {
 // Bounds of a toolbox.
 const (
 	MaxSource = 64 << 10 // bytes of one tool
-	MaxTools  = 256
+	maxTools  = 256
 )
 
 // Box is a directory of saved tools.
@@ -132,8 +132,8 @@ func (b *Box) Save(ctx context.Context, t Tool, replace bool) (Change, error) {
 		switch {
 		case err == nil && old.Hash() == t.Hash():
 			change = Same // written again all the same: what it uses may have changed
-		case errors.Is(err, ErrNone) && len(names) >= MaxTools:
-			return fmt.Errorf("there are %d saved tools already, as many as are kept; nothing was saved", MaxTools)
+		case errors.Is(err, ErrNone) && len(names) >= maxTools:
+			return fmt.Errorf("there are %d saved tools already, as many as are kept; nothing was saved", maxTools)
 		case errors.Is(err, ErrNone):
 		case !replace:
 			return &ExistsError{t.Name, t.Name}
@@ -231,7 +231,7 @@ var namePattern = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 func nameOK(name string) bool { return namePattern().MatchString(name) }
 
-// A tool's file begins with a word, so that none is called as a device of Windows: con.json.
+// A tool's file name has a prefix, because Windows reserves names of devices, such as con.json.
 const (
 	prefix     = "tool-"
 	suffix     = ".json"

@@ -21,7 +21,7 @@ const saver = "CODEMODE_TEST_SAVER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(saver); dir != "" {
-		for i := range MaxTools {
+		for i := range maxTools {
 			t := tool(fmt.Sprintf("t%d", i))
 			if _, err := New(dir, nil).Save(context.Background(), t, false); err != nil {
 				fmt.Println("error", err)
@@ -126,7 +126,7 @@ func TestBounds(t *testing.T) {
 	if _, err := b.Save(t.Context(), wordy, false); err == nil {
 		t.Error("a tool of which too much is said was saved, and could not be read again")
 	}
-	for i := range MaxTools {
+	for i := range maxTools {
 		if _, err := save(t, b, fmt.Sprintf("t%d", i), "x", false); err != nil {
 			t.Fatal(err)
 		}

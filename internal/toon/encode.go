@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An encoder writes a document. Whoever writes a value has begun its line; depth is that of the line.
+// An encoder writes a document. The caller has begun the line of a value; depth is that of the line.
 type encoder struct {
 	opts      Options
 	delimiter string

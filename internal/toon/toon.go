@@ -17,9 +17,9 @@ type Options struct {
 	MaxSize    int  // bytes of output at which Encode gives up; no limit when 0
 }
 
-// ErrTooLarge is returned when the output would be larger than Options.MaxSize. Indentation can make it
+// errTooLarge is returned when the output would be larger than Options.MaxSize. Indentation can make it
 // thousands of times larger than deeply nested input.
-var ErrTooLarge = errors.New("toon: output too large")
+var errTooLarge = errors.New("toon: output too large")
 
 // Encode returns the JSON value data as TOON, without a final newline. Keys keep their order; of equal
 // keys the last value counts. It fails if data is not one valid JSON value.
@@ -43,7 +43,7 @@ func Encode(data []byte, opts Options) ([]byte, error) {
 	e := encoder{opts: opts, delimiter: string(opts.Delimiter)}
 	e.root(root)
 	if e.full() {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	return e.out, nil
 }

@@ -169,7 +169,7 @@ func TestEncodeTooLarge(t *testing.T) {
 	const depth = 9000
 	in := strings.Repeat(`{"a":`, depth) + "[" + strings.Repeat("[[]],", 1e5) + "0]" + strings.Repeat("}", depth)
 	got, err := Encode([]byte(in), Options{MaxSize: 1 << 20})
-	if !errors.Is(err, ErrTooLarge) || got != nil {
+	if !errors.Is(err, errTooLarge) || got != nil {
 		t.Errorf("got %d bytes, %v", len(got), err)
 	}
 	if got, err := Encode([]byte(`"1234"`), Options{MaxSize: 6}); err != nil || len(got) != 6 {
@@ -188,7 +188,7 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, delimiter byte) {
 		got, err := Encode(data, Options{Delimiter: delimiter, MaxSize: 1 << 20})
 		known := delimiter == 0 || delimiter == ',' || delimiter == '\t' || delimiter == '|'
-		if valid := json.Valid(data) && known; valid != (err == nil) && !errors.Is(err, ErrTooLarge) {
+		if valid := json.Valid(data) && known; valid != (err == nil) && !errors.Is(err, errTooLarge) {
 			t.Fatalf("valid: %v, error: %v", valid, err)
 		}
 		for line := range strings.Lines(string(got)) {

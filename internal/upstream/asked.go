@@ -171,7 +171,7 @@ func (p *Pool) RootsChanged() {
 	}
 }
 
-// rootsChanged tells the server, unless it is of the newest revision, where whoever wants roots asks for them.
+// rootsChanged tells the server, unless it is of the newest revision, in which servers ask for roots as they need them.
 func (sess *session) rootsChanged() {
 	if !sess.tellsRoots || sess.speaksNewest() {
 		return

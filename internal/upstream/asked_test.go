@@ -178,27 +178,26 @@ func TestServerAsksInVain(t *testing.T) {
 	}
 }
 
-// TestQuestionHoldsTheClock has a user think for longer than a call may take.
+// TestQuestionHoldsTheClock: while its user is asked, no call has a limit that runs (see TestCallLimit).
 func TestQuestionHoldsTheClock(t *testing.T) {
-	const limit = time.Second // which all but the user keeps to on a busy machine, too
 	u := &asker{}
-	slow := func(
-		ctx context.Context, s string, calls []context.Context, r mcp.InputRequest,
-	) (mcp.InputResponse, error) {
-		select {
-		case <-time.After(2 * limit):
-		case <-ctx.Done():
-		}
-		return u.answer(ctx, s, calls, r)
-	}
 	for _, args := range [][]string{{"-asks"}, {"-asks", "-modern"}} {
-		f := newPool(t, func(o *Options) { o.Answer, o.Offers, o.CallTimeout = slow, can, limit }, fake("stub", args...))
+		var f *fixture
+		answer := func(ctx context.Context, s string, calls []context.Context, r mcp.InputRequest) (mcp.InputResponse, error) {
+			var live *session
+			f.entry(s).update(func(st *serverState) { live = st.live })
+			live.calls.update(func(st *callsState) {
+				for _, slot := range st.slots {
+					if slot.asking == 0 {
+						t.Errorf("%q: the limit of a call runs", args)
+					}
+				}
+			})
+			return u.answer(ctx, s, calls, r)
+		}
+		f = newPool(t, func(o *Options) { o.Answer, o.Offers = answer, can }, fake("stub", args...))
 		if got := f.text("stub", "ask", `{"what":"url","message":"?"}`); !strings.Contains(got, "decline") {
 			t.Errorf("the answer is %s", got)
-		}
-		_, err := f.Call(t.Context(), "stub", "slow", json.RawMessage(`{"ms":60000}`))
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a call after it ended with %v", err)
 		}
 	}
 }
@@ -313,7 +312,9 @@ func TestOpenFirst(t *testing.T) {
 	} {
 		held, released := 0, 0
 		server := fake("far")
-		server.CallTime = 600 * time.Millisecond
+		if name == "not told" {
+			server.CallTime = 600 * time.Millisecond
+		}
 		f := newPool(t, func(o *Options) {
 			o.Hold = func(context.Context) func() { held++; return func() { released++ } }
 			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {

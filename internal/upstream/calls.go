@@ -17,7 +17,7 @@ import (
 )
 
 // calls is what a transport knows of the requests under way on it: the slots their answers go into, what ends them, and
-// whether it still carries anything. Every message of a server passes through [calls.message], whichever the transport.
+// whether it still carries anything. Every message of a server passes through [calls.message], over every transport.
 type calls struct {
 	log     *slog.Logger
 	secrets func() *redact.Redactor
@@ -28,9 +28,11 @@ type calls struct {
 	told    func(context.Context, Progress) // what a call says of its progress
 	unasked func(task string)               // has the server cancel a task that nobody has waited for
 
-	// wholeLists has the SDK see lists of tools: by URL it makes headers of arguments (x-mcp-header of revision
-	// 2026-07-28).
+	// wholeLists is of servers by URL. It has the SDK see lists of tools, of which it makes headers of arguments
+	// (x-mcp-header of revision 2026-07-28).
 	wholeLists bool
+
+	hurry context.Context // ends when nothing is to be waited for
 
 	broken chan struct{} // closed when nothing can be read or nothing be written any more
 	done   chan struct{} // closed by finish
@@ -76,8 +78,8 @@ func (sess *session) newCalls() *calls {
 	c := &calls{
 		log: s.log, secrets: sess.secrets.redactor, respond: s.respond,
 		told:    func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
-		unasked: sess.cancelTask,
-		broken:  make(chan struct{}), done: make(chan struct{}),
+		unasked: sess.cancelTask, hurry: s.pool.hurry,
+		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
 			left:    map[int64]bool{},
@@ -208,7 +210,10 @@ func (c *calls) expire() {
 // register notes that the answer to a request goes into a slot.
 func (c *calls) register(r request) {
 	if id, ok := r.id.Raw().(int64); ok {
-		c.update(func(st *callsState) { st.requests[id] = r })
+		c.update(func(st *callsState) {
+			st.requests[id] = r
+			r.slot.awaited++
+		})
 	}
 }
 
@@ -216,10 +221,12 @@ func (c *calls) register(r request) {
 func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 	c.update(func(st *callsState) {
 		delete(st.slots, s.token)
-		for id, r := range st.requests {
-			if r.slot == s {
-				delete(st.requests, id)
-				st.leaves(id, r.method)
+		if s.awaited > 0 { // else none of what may be hundreds is its own
+			for id, r := range st.requests {
+				if r.slot == s {
+					delete(st.requests, id)
+					st.leaves(id, r.method)
+				}
 			}
 		}
 		result, err = s.result, s.err
@@ -244,7 +251,10 @@ func (st *callsState) leaves(id int64, method string) {
 	st.left[id] = true
 }
 
-// late looks at an answer that nobody waits for: a task that it names would go on for nobody.
+// late looks at an answer that nobody waits for: a task that it names would go on for nobody. By URL there is none to
+// look at: a server that has tasks must take the end of the request's stream for its cancellation (revision 2026-07-28,
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation, read November 2026), so to wait
+// for its answer there would be not to cancel.
 func (c *calls) late(env envelope) {
 	was := false
 	c.update(func(st *callsState) {
@@ -338,20 +348,18 @@ func (c *calls) skip(line string, err error) {
 	c.log.Debug("skipping a line that is no message", "line", shown, "error", err)
 }
 
-// standIns are what the SDK gets for an answer that went into a slot.
-var standIns = map[string]json.RawMessage{
-	"tools/call": json.RawMessage(`{"content":[]}`),
-	"tools/list": json.RawMessage(`{"tools":[]}`),
-}
-
-// errTaken stands in for the answers to other requests: the SDK (v1.8.0, mcp/cache.go) would keep each result for good,
-// by its URI, and errors it does not keep.
+// errTaken is what the SDK gets for an answer that went into a slot. It would decode a result, however small, by way of
+// a buffer of 32 KiB (v1.8.0), and keep that of a resource for good, by its URI (mcp/cache.go); an error it passes on.
 var errTaken = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer is in its slot"}
 
-// standIn is what the SDK gets for the answer to a request.
-func (r request) standIn() *jsonrpc.Response {
-	if result, ok := standIns[r.method]; ok {
-		return &jsonrpc.Response{ID: r.id, Result: result}
+// standIn is what the SDK gets for the answer to a request: an empty one of a list of tools, of which its error is
+// told, and of a call by URL: with one that is over sooner the connection is closed before its end was read.
+func (c *calls) standIn(r request) *jsonrpc.Response {
+	switch {
+	case r.method == "tools/list":
+		return &jsonrpc.Response{ID: r.id, Result: json.RawMessage(`{"tools":[]}`)}
+	case r.method == "tools/call" && c.wholeLists:
+		return &jsonrpc.Response{ID: r.id, Result: json.RawMessage(`{"content":[]}`)}
 	}
 	return &jsonrpc.Response{ID: r.id, Error: errTaken}
 }
@@ -375,7 +383,7 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 	if c.wholeLists && req.method == "tools/list" && env.err == "" {
 		return &jsonrpc.Response{ID: req.id, Result: json.RawMessage(env.result)}, true
 	}
-	return req.standIn(), true
+	return c.standIn(req), true
 }
 
 // fail answers a request with an error of this side's making.
@@ -384,7 +392,7 @@ func (c *calls) fail(id int64, err error) jsonrpc.Message {
 	if !ok {
 		return nil
 	}
-	return req.standIn()
+	return c.standIn(req)
 }
 
 // retire fills the slot of a request.
@@ -392,6 +400,8 @@ func (c *calls) retire(id int64, fill func(*slot)) (req request, ok bool) {
 	c.update(func(st *callsState) {
 		if req, ok = st.requests[id]; ok {
 			delete(st.requests, id)
+			req.slot.awaited--
+			req.slot.answered.Store(true)
 			fill(req.slot)
 		}
 	})

@@ -17,17 +17,24 @@ func (s *server) doing() string {
 	if s.isRemote() {
 		return "connecting"
 	}
-	name := strings.TrimSuffix(filepath.Base(s.config.Command), ".exe")
-	named, fetches := fetchers[strings.TrimSuffix(name, ".cmd")]
-	if !fetches {
+	name := s.program()
+	if !s.fetches() {
 		return "starting " + name
 	}
-	what := fetched(s.config.Args, named)
+	what := fetched(s.config.Args, fetchers[name])
 	if what == "" {
 		return name + " is installing or starting it"
 	}
 	return name + " is installing or starting " + s.entrySecrets(s.config).Redactor().Text(what)
 }
+
+// program is the name of what is started, without a folder.
+func (s *server) program() string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(s.config.Command), ".exe"), ".cmd")
+}
+
+// fetches says whether that is one of the fetchers.
+func (s *server) fetches() bool { return fetchers[s.program()] != nil }
 
 // fetched is the package that a command line names: by a flag, else by its first word.
 func fetched(args, named []string) string {

@@ -4,16 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/redact"
 )
 
@@ -35,7 +33,13 @@ func (s *server) expanded(secrets *redact.Secrets) (config.Server, error) {
 func ownEnvironment(
 	c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets,
 ) (map[string]string, error) {
-	env := environment(lookup)
+	return withEntry(environment(lookup, baseNames), c, lookup, secrets)
+}
+
+// withEntry adds to an environment what the entry adds, and takes away what it takes away.
+func withEntry(
+	env map[string]string, c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets,
+) (map[string]string, error) {
 	for _, name := range c.EnvUnset {
 		delete(env, name)
 	}
@@ -93,40 +97,17 @@ func readEnvFile(c config.Server, path string) (map[string]string, error) {
 	return env, nil
 }
 
-// loadEnvFile reads the file once, as a whole. A pipe put in its place must not make it wait; a project's is opened
-// within the project, so that no link leads out of it.
+// loadEnvFile reads the file once, as a whole; a project's is opened within the project.
 func loadEnvFile(c config.Server, path string) ([]byte, error) {
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK
-	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0) }
+	read := func() ([]byte, error) { return plainfile.Read(path, maxEnvFile) }
 	if c.EnvHash != "" {
-		root, err := os.OpenRoot(c.Project)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		name, err := filepath.Rel(c.Project, path)
-		if err != nil {
-			return nil, err
-		}
-		open = func() (*os.File, error) { return root.OpenFile(name, flags, 0) }
+		read = func() ([]byte, error) { return plainfile.ReadWithin(c.Project, path, maxEnvFile) }
 	}
-	f, err := open()
+	data, err := read()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", path, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data := []byte(nil)
-	if info.Mode().IsRegular() {
-		data, err = io.ReadAll(io.LimitReader(f, maxEnvFile+1))
-	}
-	if !info.Mode().IsRegular() || len(data) > maxEnvFile {
-		return nil, fmt.Errorf("%q is no file of at most %d bytes", path, maxEnvFile)
-	}
-	return data, err
+	return data, nil
 }
 
 func unquote(s string) string {

@@ -15,10 +15,10 @@ var baseNames = append([]string{
 	"NPM_CONFIG_USERCONFIG", "UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "UV_TOOL_DIR",
 }, systemNames...)
 
-// environment is the base environment. On Windows names are in upper case: they are the same in any.
-func environment(lookup func(string) (string, bool)) map[string]string {
-	env := make(map[string]string, len(baseNames))
-	for _, name := range baseNames {
+// environment is what of those names is set. On Windows names are in upper case: they are the same in any.
+func environment(lookup func(string) (string, bool), names []string) map[string]string {
+	env := make(map[string]string, len(names))
+	for _, name := range names {
 		// bash exports functions as values like these; they are code.
 		if value, ok := lookup(name); ok && !strings.HasPrefix(value, "()") {
 			setEnv(env, name, value)

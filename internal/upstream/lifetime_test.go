@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codemode/internal/config"
@@ -46,9 +47,10 @@ func TestNothingStartsByItself(t *testing.T) {
 
 func TestOneStartForAll(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "starts")
-	f := newPool(t, nil, fake("stub", "-starts", file, "-start-delay", "100ms"))
-	impatient, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("impatient"))
-	defer cancel()
+	impatient, leave := context.WithCancelCause(t.Context())
+	f := newPool(t, func(o *Options) {
+		o.Progress = func(string, string) { leave(errors.New("impatient")) } // as soon as it is being started
+	}, fake("stub", "-starts", file))
 	if _, err := f.Tools(impatient, "stub"); err == nil || err.Error() != "impatient" {
 		t.Errorf("the first caller's error is %v", err)
 	}
@@ -108,7 +110,7 @@ func TestDoesNotStart(t *testing.T) {
 		{config.Server{Name: "unset", Command: fakePath, Args: []string{"${NO_SUCH_VARIABLE}"}}, "starting", []string{"NO_SUCH_VARIABLE is not set"}, nil},
 		{config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}}, "starting", []string{"${input:api-key} can only be found out by"}, nil},
 		{fake("hangs", "-hang", "initialize"), "initialize", []string{"took longer than 700ms"}, nil},
-		{fake("lists", "-hang", "tools/list"), "tools/list", []string{"took longer than 700ms"}, nil},
+		{fake("lists", "-hang", "tools/list"), "tools/list", []string{"took longer than 3s"}, nil},
 		{fake("floods", "-flood"), "initialize", []string{"more than 1048576 bytes without a line end"}, nil},
 		{fake("itself", "-name", "codemode", "-as-codemode"), "tools/list", []string{"it is codemode itself"}, nil},
 		{fake("mute", "-close-stdout"), "initialize", []string{"the server ended"}, nil},
@@ -116,8 +118,11 @@ func TestDoesNotStart(t *testing.T) {
 		t.Run(c.server.Name, func(t *testing.T) {
 			f := newPool(t, func(o *Options) {
 				o.MaxMessage = 1 << 20
-				if slices.Contains(c.server.Args, "-hang") {
+				switch c.server.Name {
+				case "hangs":
 					o.StartTimeout = 700 * time.Millisecond
+				case "lists": // it must have answered initialize by then
+					o.StartTimeout = 3 * time.Second
 				}
 			}, c.server)
 			_, err := f.Tools(f.ctx(), c.server.Name)
@@ -193,32 +198,40 @@ func TestServerThatClosesItsOutput(t *testing.T) {
 	}
 }
 
+// TestBackoff is about a server that fails again and again. Time passes only while nobody waits for its process.
 func TestBackoff(t *testing.T) {
+	mark := proctest.Mark(t)
 	file := filepath.Join(t.TempDir(), "starts")
-	f := newPool(t, nil, fake("bad", "-starts", file, "-exit-at-start", "1"))
-	for range 2 { // the second try follows at once
-		if _, err := f.Tools(f.ctx(), "bad"); err == nil || strings.Contains(err.Error(), "next try") {
+	synctest.Test(t, func(t *testing.T) {
+		f := newMarkedPool(t, mark, nil, fake("bad", "-starts", file, "-exit-at-start", "1"))
+		for range 2 { // the second try follows at once
+			if _, err := f.Tools(f.ctx(), "bad"); err == nil || strings.Contains(err.Error(), "next try") {
+				t.Errorf("the error is %v", err)
+			}
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second-1)
+		defer cancel()
+		_, err := f.Tools(soon, "bad")
+		var start *StartError
+		if !errors.As(err, &start) || !strings.Contains(err.Error(), "2 failures in a row, next try in 1s") ||
+			!strings.Contains(err.Error(), "exit status 1") || !strings.Contains(start.Stderr, "cannot start") {
 			t.Errorf("the error is %v", err)
 		}
-	}
-	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err := f.Tools(soon, "bad")
-	var start *StartError
-	if !errors.As(err, &start) || !strings.Contains(err.Error(), "2 failures in a row, next try in") ||
-		!strings.Contains(err.Error(), "exit status 1") || !strings.Contains(start.Stderr, "cannot start") {
-		t.Errorf("the error is %v", err)
-	}
-	if n := startsOf(t, file); n != 2 {
-		t.Errorf("it was started %d times, want 2", n)
-	}
-	// Whoever has the time waits.
-	if _, err := f.Tools(t.Context(), "bad"); err == nil || strings.Contains(err.Error(), "next try") {
-		t.Errorf("the error is %v", err)
-	}
-	if n := startsOf(t, file); n != 3 {
-		t.Errorf("it was started %d times, want 3", n)
-	}
+		if n := startsOf(t, file); n != 2 {
+			t.Errorf("it was started %d times, want 2", n)
+		}
+		// Whoever has the time waits.
+		began := time.Now()
+		if _, err := f.Tools(t.Context(), "bad"); err == nil || strings.Contains(err.Error(), "next try") {
+			t.Errorf("the error is %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it was tried again after %v", took)
+		}
+		if n := startsOf(t, file); n != 3 {
+			t.Errorf("it was started %d times, want 3", n)
+		}
+	})
 }
 
 func TestFailures(t *testing.T) {
@@ -268,6 +281,19 @@ func TestListChanged(t *testing.T) {
 	}
 	if got := <-f.changed; got != "stub" {
 		t.Errorf("%q has changed", got)
+	}
+}
+
+// TestListChangedOften: guests take tools in anew each time that they are told, and a server may say so without end.
+func TestListChangedOften(t *testing.T) {
+	f := newPool(t, nil, fake("stub"))
+	f.text("stub", "grow", `{}`)
+	<-f.changed
+	began := time.Now()
+	f.text("stub", "grow", `{}`)
+	<-f.changed
+	if took := time.Since(began); took < changePause/2 {
+		t.Errorf("the second change was told %v after the first", took)
 	}
 }
 
@@ -403,11 +429,12 @@ func TestProtocolVersions(t *testing.T) {
 
 // TestNotSent is about a call whose context ends before its server is up: nobody need fear that it was done.
 func TestNotSent(t *testing.T) {
-	f := newPool(t, nil, fake("hung", "-hang", "initialize"))
+	var told wireLog
+	f := newPool(t, func(o *Options) { o.Wire = &told }, fake("hung", "-hang", "initialize"))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := f.Call(ctx, "hung", "echo", json.RawMessage(`{}`))
-	if !errors.Is(err, ErrNotSent) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the call ended with %v", err)
+	if told.String() != "" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call ended with %v; on the wire: %s", err, &told)
 	}
 }

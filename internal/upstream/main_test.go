@@ -115,7 +115,13 @@ func expandWith(lookup func(string) (string, bool)) func(config.Server, func(str
 // newPool makes a pool of servers which are marked, and proves at the end that they are gone.
 func newPool(t testing.TB, change func(*Options), servers ...config.Server) *fixture {
 	t.Helper()
-	f := &fixture{t: t, mark: proctest.Mark(t), log: &safeBuffer{}, changed: make(chan string, 100)}
+	return newMarkedPool(t, proctest.Mark(t), change, servers...)
+}
+
+// newMarkedPool is newPool where somebody else looks for what is left by the mark.
+func newMarkedPool(t testing.TB, mark string, change func(*Options), servers ...config.Server) *fixture {
+	t.Helper()
+	f := &fixture{t: t, mark: mark, log: &safeBuffer{}, changed: make(chan string, 100)}
 	for i := range servers {
 		env := marked(f.mark)
 		for k, v := range servers[i].Env {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,6 +73,9 @@ type Options struct {
 	// Hold, when set, is told that a call waits for its user, until release.
 	Hold func(ctx context.Context) (release func())
 
+	// Wire, when set, is told what becomes of calls on their way to servers.
+	Wire Wire
+
 	// OnProgress, when set, is told what a server says of a call's progress, in the context of that. It must not wait:
 	// nothing else of the server is read until it returns.
 	OnProgress func(ctx context.Context, server string, p Progress)
@@ -91,6 +95,9 @@ type Pool struct {
 	ctx  context.Context // ends with Close
 	end  context.CancelCauseFunc
 	work sync.WaitGroup // one for every goroutine of the pool's servers
+
+	hurry   context.Context // ends with Hurry
+	hurries context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -135,6 +142,9 @@ func NewPool(opts Options) *Pool {
 	if opts.Hold == nil {
 		opts.Hold = func(context.Context) func() { return func() {} }
 	}
+	if opts.Wire == nil {
+		opts.Wire = untold{}
+	}
 	if opts.OnOpened == nil {
 		opts.OnOpened = func(context.Context, string, string) {}
 	}
@@ -152,6 +162,7 @@ func NewPool(opts Options) *Pool {
 	}
 	p := &Pool{opts: opts}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
+	p.hurry, p.hurries = context.WithCancel(context.Background())
 	p.Update(opts.Servers)
 	return p
 }
@@ -225,6 +236,24 @@ func (p *Pool) Close() error {
 	p.end(errClosed)
 	p.work.Wait()
 	return nil
+}
+
+// Hurry has Close, and all else that stops servers, skip the grace period: servers that have not ended are killed.
+func (p *Pool) Hurry() { p.hurries() }
+
+// Running are the names of the servers that have started and not ended yet.
+func (p *Pool) Running() (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, s := range p.servers {
+		s.update(func(st *serverState) {
+			if st.live != nil {
+				names = append(names, name)
+			}
+		})
+	}
+	slices.Sort(names)
+	return names
 }
 
 // timeoutError is a deadline of this package's. It is a context.DeadlineExceeded to those who ask.

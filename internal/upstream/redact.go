@@ -72,6 +72,8 @@ type sessionSecrets struct {
 	mu    sync.Mutex
 	known *redact.Secrets  // replaced, never changed, when there are more
 	over  *redact.Redactor // them; nil until it is asked for
+	code  *redact.Redactor // those that code does not know; nil until it is asked for
+	told  *sync.Map        // those that code has sent, to any session of the server's
 	token string           // the last one that was sent
 }
 
@@ -89,7 +91,7 @@ func (s *sessionSecrets) merge(more *redact.Secrets) {
 		all.Merge(s.known)
 	}
 	all.Merge(more)
-	s.known, s.over = all, nil
+	s.known, s.over, s.code = all, nil, nil
 }
 
 func (s *sessionSecrets) all() *redact.Secrets {
@@ -105,6 +107,34 @@ func (s *sessionSecrets) redactor() *redact.Redactor {
 		s.over = s.known.Redactor()
 	}
 	return s.over
+}
+
+// forCode is of what goes to code, rather than to the log.
+func (s *sessionSecrets) forCode() *redact.Redactor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.code == nil {
+		s.code = s.known.ForCode(func(value string) bool {
+			_, told := s.told.Load(value)
+			return told
+		})
+	}
+	return s.code
+}
+
+// sends notes what code sends, a name and JSON, before it is sent: what it knows is no secret to it any more. Else a
+// mask would tell it which of its guesses are right, now or when the server repeats them later.
+func (s *sessionSecrets) sends(name string, value []byte) {
+	sent := s.forCode().Sent(name, value)
+	if sent == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range sent {
+		s.told.Store(secret, true)
+	}
+	s.code = nil
 }
 
 // withToken has each token be noted before it is sent.

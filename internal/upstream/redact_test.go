@@ -32,7 +32,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				text,
 				text,
 			)
-			args, _ := json.Marshal(map[string]any{"lines": []byte(line)})
+			args, _ := json.Marshal(map[string]any{"lines": []byte(strings.Join(strings.Split(line, ""), "\x7f"))})
 			_, err := p.Call(t.Context(), "stub", "lines", args)
 			var call *CallError
 			if !errors.As(err, &call) {
@@ -45,6 +45,47 @@ func TestErrorsHideSecrets(t *testing.T) {
 			if call.Error() != "1 of 2: "+want+" is bad" ||
 				string(call.Data) != `{"a":"1 of 2: `+want+` is bad","n":1}` {
 				t.Errorf("%q: %s, %s", form, call, call.Data)
+			}
+		}
+	}
+}
+
+// TestErrorsTellNoGuess holds that no error, of whatever kind, says which of the texts that code has sent are secrets of
+// the server's or of another's: it is the same whichever are.
+func TestErrorsTellNoGuess(t *testing.T) {
+	guesses := []string{"k3y", "k4y", "4711", "0815", "Tr0ub4dor-and-3", "Tr0ub4dor-and-4", "sesame", "walnut", "pass", "word"}
+	all := strings.Join(guesses, ", ")
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":ID,"error":{"code":-1,"message":%q,"data":[%[1]q,4711,815]}}`, all)
+	sent, _ := json.Marshal(map[string]any{"lines": []byte(line)})
+	text, _ := json.Marshal(map[string]string{"message": all})
+	calls := []struct{ tool, args string }{
+		{all, "{}"},
+		{"fail", string(text)},
+		{"lines", string(sent)},
+		{"complain", string(text)},
+		{"fail", `{"message":"` + strings.ReplaceAll(all, "s", "\x7fs") + `"}`}, // sent before, and so known
+		{"crash", "{}"},
+		{"fail", `{"message":"` + strings.ReplaceAll(all, "s", "\x7fs") + `"}`},
+	}
+	var before []string
+	for i := range 2 {
+		s, other := fake("stub"), fake("other")
+		s.Env = map[string]string{}
+		other.Env = map[string]string{"SIGNATURE": "Tr0ub4dor-and-5"}
+		for n := i; n < len(guesses); n += 2 {
+			s.Env[fmt.Sprint("KEY_", n)] = guesses[n]
+			other.Env[fmt.Sprint("KEY_", n)] = guesses[(n+1)%len(guesses)]
+		}
+		p := newPool(t, nil, s, other)
+		for n, c := range calls {
+			result, err := p.Call(t.Context(), "stub", c.tool, json.RawMessage(c.args))
+			told := fmt.Sprintf("%s %v", result, err)
+			var call *CallError
+			if errors.As(err, &call) {
+				told += fmt.Sprintf(" %s %s", call.Data, call.Stderr)
+			}
+			if before = append(before, told); i == 1 && told != before[n] {
+				t.Errorf("%s says %q, or with other secrets %q", c.tool, before[n], told)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"html"
@@ -9,8 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"github.com/tidwall/gjson"
 
@@ -24,6 +27,13 @@ type refusedError struct {
 	what   string
 	hint   string // empty where there is nothing to do
 	status int    // 0 where the server has not answered, and was asked nothing
+	signIn bool   // what it wants is that its user signs in
+}
+
+// WantsSignIn says whether an error is a server's by URL that wants its user to sign in, and has done nothing.
+func WantsSignIn(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && refused.signIn
 }
 
 func (e *refusedError) Error() string { return e.what }
@@ -58,20 +68,45 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 	isError := gjson.ValidBytes(body) && gjson.GetBytes(body, "error.message").Exists()
 	switch {
 	case req.Header.Get("Mcp-Session-Id") != "" && lostSession(resp.StatusCode, body):
-		if sent.slot != nil {
-			sent.slot.sent = false
-		}
-		// Without the error in it, which the SDK would take for the call's.
-		resp.StatusCode, resp.Body = http.StatusNotFound, http.NoBody
-		return resp, nil
+		sent.slot.refused()
+		r.sessionExpired()
+		return notFound(req), nil // without the error in it, which the SDK would take for the call's
 	case r.sse && sent.slot != nil && resp.StatusCode == http.StatusNotFound: // of a session that is no more
-		sent.slot.sent = false
+		sent.slot.refused()
+		r.sessionExpired()
 		r.breaks()
 	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent)))
 		return resp, nil
 	}
-	return nil, r.statusError(resp, body)
+	e := r.statusError(resp, body)
+	if e.signIn {
+		sent.slot.mark(false)
+	}
+	return nil, e
+}
+
+// statusGrace is how long what was sent in a session that is over has for its status.
+const statusGrace = 500 * time.Millisecond
+
+// sessionExpired notes that the server does not know the session any more, so that nothing more is sent in it. It waits
+// until what was sent has its status as well: the SDK ends every call then, and of one without a status nobody knows
+// what became of it.
+func (r *remote) sessionExpired() {
+	r.expired.Store(true)
+	for end := time.Now().Add(statusGrace); r.posted.Load() > 0 && time.Now().Before(end); {
+		if sleep(r.life, 2*time.Millisecond) != nil {
+			return
+		}
+	}
+}
+
+// notFound is the answer that the SDK takes for the end of its session.
+func notFound(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: "404 Not Found", StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}
 }
 
 // lostSession says whether a server does not know a session any more: 404 by the specification, 400 with words by
@@ -98,12 +133,14 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 			e.hint = "the token in its entry's headers is not, or no longer, a good one"
 		} else {
 			r.wants(resp)
+			e.signIn = true
 		}
 	case http.StatusForbidden:
 		r.denied.Store(e)
 		e.hint = "who asks may not do this"
-		if scope := wantedScope(resp); scope != "" {
+		if scope := wantedScope(resp); scope != "" && r.headers.Get("Authorization") == "" {
 			r.wants(resp)
+			e.signIn = true
 			e.hint = fmt.Sprintf("codemode auth login %s --scope %s", hint.Word(r.name), hint.Word(scope))
 		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -207,20 +244,40 @@ func plainly(err error) error {
 	var refused *refusedError
 	var address *url.Error
 	var inside *publicnet.Error
+	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &refused):
 		return refused
+	case errors.As(err, &certificate):
+		return &refusedError{
+			what: "the server's certificate is not one to trust: " + certificate.Err.Error(),
+			hint: "if it is right, name a file with the certificate that vouches for it in NODE_EXTRA_CA_CERTS",
+		}
 	case errors.As(err, &inside):
 		return &refusedError{
 			what: inside.Error(),
 			hint: "if that is right, have the entry in codemode's own servers: codemode servers add",
 		}
-	case errors.As(err, &address) && notSent(err):
+	case errors.As(err, &address) && notSent(address.Err):
 		return fmt.Errorf("connecting to the server: %w", address.Err)
 	case errors.As(err, &address):
-		return fmt.Errorf("the connection to the server broke: %w", address.Err)
+		return fmt.Errorf("%w: %w", errBroke, address.Err)
 	}
 	return err
+}
+
+// errBroke is that a connection was made, and ended before its answer.
+var errBroke = errors.New("the connection to the server broke")
+
+// brokenOff says why a connection ended, or brought no answer. The SDK's own words for that have its session's id.
+func brokenOff(err error) error {
+	if plain := plainly(err); plain != err {
+		return plain
+	}
+	if errors.Is(err, mcp.ErrSessionMissing) {
+		return errors.New("the server does not know its session any more (404)")
+	}
+	return errors.New("the connection to the server broke off")
 }
 
 // withWay is a call's error with what its user can do, for code, which can only tell them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -45,16 +46,19 @@ type remote struct {
 	sse     bool // the older transport, where answers come on a stream of their own
 	inner   mcp.Transport
 	client  *http.Client
-	unplug  context.CancelFunc // ends the streams; set by Connect
+	life    context.Context    // of the streams; set by Connect, as unplug
+	unplug  context.CancelFunc // ends the streams
 	watched sync.WaitGroup     // the goroutine that sees the SDK's session end
+	posted  atomic.Int32       // messages that were sent and whose status has not come
+	expired atomic.Bool        // the server does not know the session any more
 	reached *atomic.Bool       // see server
 }
 
 // newRemote is the way to a server whose entry's references are replaced.
 func newRemote(c config.Server, sse bool, opts Options, calls *calls, reached *atomic.Bool) (*remote, error) {
-	endpoint, err := url.Parse(c.URL)
-	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
-		return nil, errors.New(`the "url" of its entry is no http or https URL`)
+	endpoint, err := c.Endpoint()
+	if err != nil {
+		return nil, err
 	}
 	calls.wholeLists = true
 	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
@@ -97,7 +101,7 @@ func headerName(name string) bool {
 // Connect implements [mcp.Transport]. The context ends with the start; the streams must not.
 func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	life, hangup := context.WithCancel(context.WithoutCancel(ctx))
-	r.unplug = hangup
+	r.life, r.unplug = life, hangup
 	stop := context.AfterFunc(ctx, hangup)
 	defer stop()
 	conn, err := r.inner.Connect(life)
@@ -113,7 +117,7 @@ func (r *remote) watch(client *mcp.ClientSession) {
 		if err := client.Wait(); err != nil {
 			r.update(func(st *callsState) {
 				if st.fault == nil && !st.closed {
-					st.fault = fmt.Errorf("the connection to the server ended: %w", err)
+					st.fault = brokenOff(err)
 				}
 			})
 		}
@@ -175,13 +179,17 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodDelete { // the end of a session must not wait for a server that does not answer
 		ctx, cancel := context.WithTimeout(req.Context(), stopGrace)
 		defer cancel()
+		defer context.AfterFunc(r.hurry, cancel)()
 		return f.next.RoundTrip(req.WithContext(ctx))
 	}
 	sent := r.outgoing(req)
-	resp, err := f.sendSigned(req, sent)
+	req, done := r.outlive(req, sent.slot)
+	resp, err := f.sendInSession(req, sent)
 	if err != nil {
+		done()
 		return nil, err
 	}
+	resp.Body = &outlivedBody{resp.Body, done}
 	r.reached.Store(true)
 	if resp.StatusCode >= http.StatusBadRequest {
 		return r.refused(req, resp, sent)
@@ -238,6 +246,18 @@ func (r *remote) outgoing(req *http.Request) (o outgoing) {
 	return o
 }
 
+// sendInSession sends a request if there is still a session.
+func (f *filter) sendInSession(req *http.Request, sent outgoing) (*http.Response, error) {
+	if req.Method == http.MethodPost { // the status of a stream may come with its first event
+		f.remote.posted.Add(1)
+		defer f.remote.posted.Add(-1)
+	}
+	if f.remote.expired.Load() {
+		return notFound(req), nil
+	}
+	return f.sendSigned(req, sent)
+}
+
 // sendSigned sends a request with the token of a sign-in, if there is one, and once more with a fresh one where it is
 // refused.
 func (f *filter) sendSigned(req *http.Request, sent outgoing) (*http.Response, error) {
@@ -269,17 +289,16 @@ func (f *filter) sendSigned(req *http.Request, sent outgoing) (*http.Response, e
 
 // send sends a request, again where it is certain that the server has not begun with it.
 func (f *filter) send(req *http.Request, sent outgoing) (*http.Response, error) {
+	if req.Method != http.MethodPost && sent.slot != nil { // a stream that the SDK resumes: its call was sent before
+		return f.next.RoundTrip(req)
+	}
 	for try := 0; ; try++ {
-		if sent.slot != nil {
-			sent.slot.sent = true
-		}
+		sent.slot.mark(true)
 		resp, err := f.next.RoundTrip(req)
 		pause, again := time.Duration(0), false
 		switch {
 		case err != nil && notSent(err):
-			if sent.slot != nil {
-				sent.slot.sent = false
-			}
+			sent.slot.mark(false)
 			pause = min(50*time.Millisecond<<min(try, 5), time.Second)
 			again = f.remote.reached.Load() && try < 8
 			if !again { // nobody waits again for one that stays away
@@ -309,10 +328,18 @@ func (f *filter) send(req *http.Request, sent outgoing) (*http.Response, error) 
 	}
 }
 
-// notSent says whether an error came before anything of a request was.
+// notSent says whether an error came before a server could read anything of a request.
 func notSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate) || endedIdle(err)
+}
+
+// endedIdle says whether the server had ended a connection before the request was given to it. Only an error's text
+// says so (readLoopPeekFailLocked in net/http's transport.go, go1.26), and the client itself repeats no POST then.
+func endedIdle(err error) bool {
+	text := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
+	return text == "http: server closed idle connection" || strings.HasPrefix(text, "readLoopPeekFailLocked: ")
 }
 
 // longestRetryAfter is how long a server may have its client wait before it is told instead.
@@ -410,7 +437,7 @@ func (b *jsonBody) Read(p []byte) (int, error) {
 func (r *remote) shown(text string, of outgoing) []byte {
 	msg, _ := r.message(text, of.slot)
 	if msg == nil && of.id != 0 {
-		return r.failed(of.id, errors.New("the server's answer is no message of MCP"))
+		return r.failed(of.id, errors.New(noMessage))
 	}
 	if msg == nil || r.expectAnswer(msg) != nil {
 		return nil
@@ -422,11 +449,18 @@ func (r *remote) shown(text string, of outgoing) []byte {
 	return data
 }
 
+// noMessage is said of an answer with the type of JSON that has another content.
+const noMessage = "the server's answer is no message of MCP"
+
 // failed is what the SDK gets of a message that cannot be read.
 func (r *remote) failed(id int64, err error) []byte {
 	msg := r.fail(id, err)
-	if msg == nil {
+	if msg == nil && id == 0 {
 		return nil
+	}
+	if msg == nil { // of the SDK's own requests, which have no slot
+		of, _ := jsonrpc.MakeID(float64(id))
+		msg = &jsonrpc.Response{ID: of, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}}
 	}
 	data, _ := jsonrpc.EncodeMessage(msg)
 	return data

@@ -4,6 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +20,7 @@ import (
 
 	"codemode/internal/config"
 	"codemode/internal/proc/proctest"
+	"codemode/internal/require"
 )
 
 // farProcess is a server by URL in a process of its own, which writes down the calls that it executes. It can be killed
@@ -61,8 +68,12 @@ func read(t *testing.T, file string) string {
 // TestRemoteRestart kills a server in the middle of many calls, 50 at a time, and starts it again: none is executed
 // twice, those that were under way are told to be unknown, and all others bring their answers.
 func TestRemoteRestart(t *testing.T) {
-	t.Run("http", func(t *testing.T) { restartBetween(t, config.HTTP, "/mcp", 2000) })
-	t.Run("sse", func(t *testing.T) { restartBetween(t, config.SSE, "/sse", 400) })
+	http, sse := 300, 300
+	if require.Named("soak") {
+		http, sse = 2000, 400
+	}
+	t.Run("http", func(t *testing.T) { restartBetween(t, config.HTTP, "/mcp", http) })
+	t.Run("sse", func(t *testing.T) { restartBetween(t, config.SSE, "/sse", sse) })
 }
 
 func restartBetween(t *testing.T, transport, path string, calls int) {
@@ -129,4 +140,42 @@ func restartBetween(t *testing.T, transport, path string, calls int) {
 		t.Errorf("the server is back: %v; of %d calls nobody knows what became", back.Load(), unknown)
 	}
 	t.Logf("%d answers, %d calls unknown, of which %d were executed", answers.Load(), unknown, done)
+}
+
+// TestRestartingServerIsBegunWithOnceMore has a server that was there break off the first thing that it is asked for anew,
+// as one does that is just ending to start again.
+func TestRestartingServerIsBegunWithOnceMore(t *testing.T) {
+	f := newPool(t, nil)
+	far, err := url.Parse(read(t, newFarProcess(t, f).address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var breaks atomic.Int32
+	proxy := httputil.NewSingleHostReverseProxy(far)
+	proxy.FlushInterval = -1 // a stream's events come one by one
+	proxy.ErrorLog = log.New(io.Discard, "", 0)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if breaks.Add(-1) >= 0 {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
+	f.Update([]config.Server{{Name: "far", URL: front.URL + "/sse", Transport: config.SSE}})
+	call := func() error {
+		_, err := f.Call(t.Context(), "far", "echo", json.RawMessage(`{"message":"x"}`))
+		return err
+	}
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	front.CloseClientConnections()
+	f.eventually("its end is seen", func() bool { return strings.Contains(f.log.String(), "server ended") })
+	breaks.Store(1)
+	if err := call(); err != nil {
+		t.Errorf("it was begun with once, and broke off: %v", err)
+	}
+	if breaks.Load() >= 0 {
+		t.Error("nothing was broken off")
+	}
 }

@@ -92,7 +92,8 @@ var (
 func (e *StartError) SandboxHint() string {
 	words := e.Error() + "\n" + e.Stderr
 	switch {
-	case e.Restrictions == nil, e.Step == "starting" && e.Stderr == "": // it has not come so far
+	case e.Restrictions == nil, e.Restrictions.Image != "",
+		e.Step == "starting" && e.Stderr == "": // it has not come so far
 		return ""
 	case !e.Restrictions.Network && saysNetwork().MatchString(words):
 		return "its sandbox has no network; sandbox_network = true in its entry gives it this machine's"

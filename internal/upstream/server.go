@@ -31,6 +31,7 @@ type server struct {
 	end    context.CancelCauseFunc
 
 	secrets func() *redact.Secrets // of its entry, for texts that are not the server's own
+	told    sync.Map               // secrets of its that code has sent to it, by which code does not learn one
 
 	// reached says that the server at a URL has answered: where a connection is refused after that, it starts again.
 	reached atomic.Bool
@@ -168,8 +169,13 @@ func (s *server) run(asked context.Context, starting *future[*session]) {
 
 func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
-// startLimit is how long a start may take; 0 is no limit.
+// startLimit is how long a start may take; 0 is no limit. A program that may have to fetch the server first has five
+// times as long, unless its entry says how long: npx that is ended meanwhile leaves half of a package, and takes that
+// for the whole from then on.
 func (s *server) startLimit() time.Duration {
+	if s.config.StartTime == 0 && s.fetches() {
+		return 5 * s.pool.opts.StartTimeout
+	}
 	return cmp.Or(s.config.StartTime, s.pool.opts.StartTimeout)
 }
 
@@ -195,10 +201,14 @@ func (s *server) isRemote() bool { return s.config.Command == "" && s.config.URL
 
 // startRemote tries the transport that the entry says, then the other: many entries do not say which, and clients guess
 // differently. By URL a server that does not know the newest way of beginning says so at once, and the SDK goes on with
-// initialize.
+// initialize. One that was there before may be restarting: what broke may have been with the process that was ending.
 func (s *server) startRemote(ctx context.Context) (*session, *StartError) {
 	sse := s.config.Transport == config.SSE
+	wasThere := s.reached.Load()
 	sess, err := startSession(ctx, s, newestProtocol, sse)
+	if err != nil && wasThere && errors.Is(err.Err, errBroke) {
+		sess, err = startSession(ctx, s, newestProtocol, sse)
+	}
 	var refused *refusedError
 	if err != nil && errors.As(err.Err, &refused) && refused.wrongTransport() {
 		if other, failed := startSession(ctx, s, newestProtocol, !sse); failed == nil {
@@ -280,8 +290,10 @@ func (s *server) toolsChanged() {
 	})
 }
 
-// announce has OnToolsChanged called; a server that floods us with changes gets one call at a time.
-// It is called in update.
+// changePause is between two calls of OnToolsChanged: the guest of every session takes the tools in anew.
+const changePause = 2 * time.Second
+
+// announce has OnToolsChanged called; of a server that floods us with changes, now and then. It is called in update.
 func (s *server) announce(st *serverState) {
 	if s.pool.opts.OnToolsChanged == nil || st.retired != nil {
 		return
@@ -304,44 +316,54 @@ func (s *server) notifyAll() {
 			return
 		}
 		s.pool.opts.OnToolsChanged(s.config.Name)
+		select {
+		case <-time.After(changePause):
+		case <-s.ctx.Done():
+		}
 	}
 }
 
 // call calls a tool in the live session. A call that may have had an effect is never repeated, unless the server says
 // of the tool that this changes nothing.
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
-	return s.live(ctx, tool, func(sess *session) (result json.RawMessage, repeatable bool, err error) {
-		result, err = sess.call(ctx, tool, args)
+	return s.live(ctx, tool, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
+		result, err := sess.call(ctx, tool, args)
 		return result, isCrash(err) && sess.repeatable(tool), err
 	})
 }
 
 // request sends a request in the live session. None of them changes anything.
 func (s *server) request(ctx context.Context, r Request) (json.RawMessage, error) {
-	return s.live(ctx, r.method, func(sess *session) (result json.RawMessage, repeatable bool, err error) {
-		result, err = sess.request(ctx, r)
+	return s.live(ctx, r.method, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
+		result, err := sess.request(ctx, r)
 		return result, true, err
 	})
 }
 
+// asking asks a session for something; repeatable says whether it may be asked for twice.
+type asking func(ctx context.Context, sess *session) (result json.RawMessage, repeatable bool, err error)
+
 // live asks the live session for something. When the session turns out to have ended before it was asked, or while it
 // was and that may be repeated, the server is started again for it.
-func (s *server) live(
-	ctx context.Context, name string, ask func(*session) (result json.RawMessage, repeatable bool, err error),
-) (json.RawMessage, error) {
+func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMessage, error) {
 	var last error
 	for range 2 {
 		sess, err := s.acquire(ctx)
-		if err != nil && ctx.Err() != nil && (last == nil || errors.Is(last, errNotSent)) {
-			return nil, notSentError{err}
-		} else if err != nil {
+		if err != nil {
 			return nil, err
 		}
-		result, repeatable, err := ask(sess)
+		if isCrash(last) { // it was sent, and nobody knows what came of it
+			if no := s.pool.opts.Wire.Again(ctx); no != nil {
+				var call *CallError
+				errors.As(last, &call)
+				return nil, call.wrapped(fmt.Errorf("%w; it was not made again: %v", call.Err, no))
+			}
+		}
+		result, repeatable, err := ask(ctx, sess)
 		if !errors.Is(err, errNotSent) && !(s.isRemote() && isCrash(err) && repeatable) {
 			return result, err
 		}
-		last = err
+		last, ctx = err, context.WithValue(ctx, againKey{}, true)
 	}
 	if !errors.Is(last, errNotSent) {
 		return nil, last
@@ -349,14 +371,8 @@ func (s *server) live(
 	return nil, &CallError{Server: s.config.Name, Tool: name, Crashed: true, Err: errNotSent}
 }
 
-// ErrNotSent is, by errors.Is, what a call ended with whose context ended before the server was there for it.
-var ErrNotSent = errors.New("the call was not sent")
-
-// notSentError is such an end. It says what the other says.
-type notSentError struct{ error }
-
-func (e notSentError) Unwrap() error        { return e.error }
-func (e notSentError) Is(target error) bool { return target == ErrNotSent }
+// againKey is of contexts in which something is asked for the second time.
+type againKey struct{}
 
 // isCrash says whether the server went away during a call.
 func isCrash(err error) bool {

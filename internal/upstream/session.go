@@ -46,7 +46,7 @@ type session struct {
 	secrets sessionSecrets
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
-	started atomic.Bool // its stderr is no news any more
+	started atomic.Bool // what it writes to stderr is no longer reported as progress of its start
 	logged  logged
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
@@ -93,7 +93,7 @@ func refusesInitialize(err *StartError) bool {
 
 // startSession connects to the server, initializes the session and lists the tools.
 func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ *session, failed *StartError) {
-	sess := &session{server: s, began: time.Now(), ended: make(chan struct{})}
+	sess := &session{server: s, began: time.Now(), ended: make(chan struct{}), secrets: sessionSecrets{told: &s.told}}
 	sess.secrets.add(s.entrySecrets(s.config))
 	if err := sess.open(ctx, sse); err != nil {
 		return nil, sess.startError(ctx, "starting", err)
@@ -164,7 +164,7 @@ func (sess *session) open(ctx context.Context, sse bool) error {
 	if err != nil {
 		return err
 	}
-	spec.StderrLine = sess.logStderr
+	spec.StderrLine, spec.Hurry = sess.logStderr, s.pool.hurry.Done()
 	process, err := proc.Start(ctx, spec)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (sess *session) startError(ctx context.Context, step string, err error) *St
 	}
 	c := sess.server.config
 	e := &StartError{
-		Server: c.Name, Step: step, Err: sess.secrets.redactor().Error(plainly(err)),
+		Server: c.Name, Step: step, Err: sess.secrets.forCode().Error(plainly(err)),
 		Restrictions: c.Sandbox, Source: c.Source,
 	}
 	if sess.conn != nil {
@@ -222,7 +222,7 @@ func (sess *session) stop(ctx context.Context) *StartError {
 		sess.calls.cancelAll(context.Cause(ctx))
 	}
 	sess.shut(grace)
-	if sess.end = sess.secrets.redactor().Error(sess.calls.fault()); sess.end == nil {
+	if sess.end = sess.secrets.forCode().Error(sess.calls.fault()); sess.end == nil {
 		sess.end = sess.conn.exit()
 	}
 	c := sess.server.config
@@ -239,7 +239,7 @@ func (sess *session) shut(grace time.Duration) {
 
 func (sess *session) stderr() string {
 	text, cut := sess.conn.stderr()
-	return sess.secrets.redactor().Tail(text, cut)
+	return sess.secrets.forCode().Tail(text, cut)
 }
 
 func (sess *session) logStderr(line string, cut bool) {
@@ -252,9 +252,16 @@ func (sess *session) logStderr(line string, cut bool) {
 	}
 }
 
+// What the definitions of tools may have. The guest of every session parses them, and a value of two bytes takes it 64.
+const (
+	maxDefinition  = 1 << 20 // bytes of one
+	maxDefinitions = 8 << 20
+)
+
 // listTools returns the definitions of all pages as the server sent them.
 func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	tools := []json.RawMessage{}
+	size, large := 0, ""
 	var seen *mcp.ListToolsResult
 	fresh := time.Duration(math.MaxInt64)
 	err := everyPage("tools", func(cursor string) (page json.RawMessage, err error) {
@@ -266,12 +273,21 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 		}
 		return page, cmp.Or(refusal, err)
 	}, func(tool gjson.Result) {
-		if callable(tool, seen) {
+		size += len(tool.Raw)
+		switch {
+		case len(tool.Raw) > maxDefinition:
+			large = tool.Get("name").String()
+		case callable(tool, seen):
 			tools = append(tools, json.RawMessage(tool.Raw))
 		}
 	})
-	if isMethodNotFound(err) {
+	switch {
+	case isMethodNotFound(err):
 		return tools, nil // a server without tools
+	case err == nil && large != "":
+		err = fmt.Errorf("the definition of its tool %.100q has more than %d bytes", large, maxDefinition)
+	case err == nil && size > maxDefinitions:
+		err = fmt.Errorf("the definitions of its tools have %d bytes, more than %d", size, maxDefinitions)
 	}
 	if err != nil {
 		return nil, err
@@ -305,6 +321,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
+	sess.secrets.sends(tool, args)
 	what := fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name)
 	answer, err := sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta, g given) error {
 		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{
@@ -315,7 +332,11 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	return sess.settled(ctx, tool, what, answer)
+	answer, err = sess.settled(ctx, tool, what, answer)
+	if err == nil && gjson.GetBytes(answer, "isError").Bool() {
+		answer = sess.secrets.forCode().JSON(answer) // it says more than a result of what a server was started with
+	}
+	return answer, err
 }
 
 // sending sends a request, with what the server has been given since it was sent first.
@@ -332,7 +353,12 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		case round > 0 && errors.Is(err, errNotSent):
 			return nil, sess.callError(name, errors.New("the server ended after it had asked something"))
 		case wantsURL(err):
-			if err = sess.openFirst(ctx, err); err != nil {
+			wire := sess.server.pool.opts.Wire
+			wire.Refused(ctx)
+			if err = sess.openFirst(ctx, err); err == nil {
+				err = wire.Again(ctx)
+			}
+			if err != nil {
 				return nil, err
 			}
 			continue
@@ -354,7 +380,8 @@ func (sess *session) round(
 ) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	slot := &slot{ctx: ctx, cancel: cancel}
+	slot := &slot{ctx: ctx, cancel: cancel, wire: sess.server.pool.opts.Wire}
+	_, slot.again = ctx.Value(againKey{}).(bool)
 	slot.limit(cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout), what)
 	meta := mcp.Meta{}
 	for key, value := range sess.server.pool.opts.Meta(ctx) {
@@ -376,9 +403,12 @@ func (sess *session) round(
 	case isMalformed(err):
 		return nil, sess.callError(name, errors.New("the arguments are not valid JSON"))
 	case err == nil || !sess.over(err):
-		e := sess.callError(name, withWay(plainly(err)))
-		e.Crashed = sess.isRemote() && slot.sent && !isAnswer(err)
-		return nil, e
+		if sess.isRemote() && slot.sent && !isAnswer(err) {
+			e := sess.callError(name, withWay(fmt.Errorf("no answer came: %w", brokenOff(err))))
+			e.Crashed = true
+			return nil, e
+		}
+		return nil, sess.callError(name, withWay(plainly(err)))
 	}
 	select {
 	case <-sess.ended:
@@ -433,11 +463,11 @@ func (sess *session) callError(tool string, err error) *CallError {
 	if err == nil {
 		err = errors.New("no answer")
 	}
-	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.redactor().Error(err)}
+	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.forCode().Error(err)}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
 		e.Code = wire.Code
-		e.Data = sess.secrets.redactor().JSON(wire.Data)
+		e.Data = sess.secrets.forCode().JSON(wire.Data)
 	}
 	return e
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,17 +16,44 @@ type slot struct {
 	cancel context.CancelCauseFunc // ends the call; nil where there is nothing to end
 	token  int64                   // of its progress notifications
 
-	sent bool // the connection has taken the request; for the caller's goroutine alone
+	sent  bool // the connection has taken the request; for the caller's goroutine alone, see mark
+	again bool // the call is made for the second time, in a new session
+	wire  Wire // that is told of it, in ctx; nil where nobody is
+
+	answered atomic.Bool // its answer, or an error in the place of one, has come
 
 	// Guarded by the connection's mutex.
-	result json.RawMessage
-	err    error // the server's error, a *jsonrpc.Error, or what is wrong with its answer
+	awaited int // requests that were sent, whose answer has not come
+	result  json.RawMessage
+	err     error // the server's error, a *jsonrpc.Error, or what is wrong with its answer
 
 	asking  int           // questions of the server's that are being answered and may be about the call
 	timeout time.Duration // 0 is none
 	what    string        // what takes too long then, for people
 	ends    time.Time     // the call, when neither its answer nor progress has come by then
 	last    time.Time     // what progress cannot move ends past
+}
+
+// mark notes whether the connection has taken the request.
+func (s *slot) mark(sent bool) {
+	switch {
+	case s == nil || s.sent == sent:
+		return
+	case s.wire == nil:
+	case sent:
+		s.wire.Sent(s.ctx)
+	default:
+		s.wire.Unsent(s.ctx)
+	}
+	s.sent = sent
+}
+
+// refused notes that the server refuses the request with its session, and so has not taken it. Of one that refuses it
+// in a new session, too, that is not believed.
+func (s *slot) refused() {
+	if s != nil && !s.again {
+		s.mark(false)
+	}
 }
 
 type slotKey struct{}

@@ -37,11 +37,17 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	if err != nil {
 		return proc.Spec{}, err
 	}
-	env, err := ownEnvironment(c, lookup, secrets)
+	inPod := c.Sandbox != nil && c.Sandbox.Image != ""
+	env := map[string]string{} // of this machine's, a pod has none
+	if inPod {
+		env, err = withEntry(env, c, lookup, secrets)
+	} else {
+		env, err = ownEnvironment(c, lookup, secrets)
+	}
 	if err != nil {
 		return proc.Spec{}, err
 	}
-	if !s.pool.opts.AsClient {
+	if !s.pool.opts.AsClient && !inPod {
 		setEnv(env, depthVariable, depth)
 	}
 	command, err := home(c.Command, lookup)
@@ -62,6 +68,11 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 		spec.Env = append(spec.Env, name+"="+value)
 	}
 	slices.Sort(spec.Env)
+	if inPod {
+		spec.Path = c.Command
+		spec.Start, err = s.restricted(*c.Sandbox, c.EnvFile)
+		return spec, err
+	}
 	if c.Sandbox != nil {
 		if err = s.insideProject(spec.Dir); err != nil {
 			return proc.Spec{}, err
@@ -74,24 +85,53 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	return spec, err
 }
 
+// Programs looks for the programs of many servers, and for each program once. It belongs to one goroutine.
+type Programs struct {
+	lookup func(string) (string, bool)
+	asked  map[[4]string]error // by the command, its folder, and programNames
+	tried  []string
+}
+
+// programNames are the variables that decide which file a command is.
+var programNames = []string{"PATH", "PATHEXT"}
+
+// NewPrograms knows of no program yet.
+func NewPrograms(lookup func(string) (string, bool)) *Programs {
+	return &Programs{lookup: lookup, asked: map[[4]string]error{}}
+}
+
 // Missing says what keeps a server's program from being started, as far as that can be told without starting it: that
 // it is not there. References in s are replaced.
-func Missing(s config.Server, lookup func(string) (string, bool)) error {
-	env, err := ownEnvironment(s, lookup, &redact.Secrets{})
-	if err != nil || s.Command == "" {
+func (p *Programs) Missing(s config.Server) error {
+	env, err := withEntry(environment(p.lookup, programNames), s, p.lookup, nil)
+	if err != nil || s.Command == "" || s.Sandbox != nil && s.Sandbox.Image != "" {
 		return nil // which its start tells
 	}
-	command, err := home(s.Command, lookup)
+	command, err := home(s.Command, p.lookup)
 	if err != nil {
 		return err
 	}
-	dir, err := home(s.Cwd, lookup)
-	if err != nil || dir == "" {
-		dir = neutralDir(lookup)
+	key := [4]string{command, s.Cwd, env["PATH"], env["PATHEXT"]}
+	missing, asked := p.asked[key]
+	if !asked {
+		dir, err := home(s.Cwd, p.lookup)
+		if err != nil || dir == "" {
+			dir = neutralDir(p.lookup)
+		}
+		var found string
+		found, missing = findProgram(command, dir, env)
+		p.asked[key] = missing
+		for _, file := range programFiles(command, dir, env) {
+			if p.tried = append(p.tried, file); file == found {
+				break
+			}
+		}
 	}
-	_, err = findProgram(command, dir, env)
-	return err
+	return missing
 }
+
+// Tried are the files that were looked for.
+func (p *Programs) Tried() []string { return p.tried }
 
 // Depth is how many codemodes are above this process.
 func Depth(lookup func(string) (string, bool)) int {
@@ -126,19 +166,34 @@ func neutralDir(lookup func(string) (string, bool)) string {
 // findProgram finds a command in the PATH of the server's own environment; with a separator in it, it is
 // a path, seen from the server's directory.
 func findProgram(command, dir string, env map[string]string) (string, error) {
-	if strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator) {
-		if !filepath.IsAbs(command) {
-			command = filepath.Join(dir, command)
-		}
-		return executable(command, env)
+	files := programFiles(command, dir, env)
+	if isPath(command) {
+		return executable(files[0], env)
 	}
-	for _, d := range filepath.SplitList(env["PATH"]) {
-		if !filepath.IsAbs(d) {
-			continue // "." and "" are how strangers' programs get run
-		}
-		if path, err := executable(filepath.Join(d, command), env); err == nil {
+	for _, file := range files {
+		if path, err := executable(file, env); err == nil {
 			return path, nil
 		}
 	}
 	return "", noCommandError(fmt.Sprintf("command %q was not found in PATH", command))
+}
+
+func isPath(command string) bool {
+	return strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator)
+}
+
+// programFiles are those that a command may be, in the order in which they are looked for.
+func programFiles(command, dir string, env map[string]string) (files []string) {
+	switch {
+	case filepath.IsAbs(command):
+		return []string{command}
+	case isPath(command):
+		return []string{filepath.Join(dir, command)}
+	}
+	for _, d := range filepath.SplitList(env["PATH"]) {
+		if filepath.IsAbs(d) { // "." and "" are how strangers' programs get run
+			files = append(files, filepath.Join(d, command))
+		}
+	}
+	return files
 }

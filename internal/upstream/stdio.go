@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,6 +25,7 @@ type stdio struct {
 	process *proc.Process
 	lines   *lineReader
 	out     chan []byte   // to the writer
+	queued  atomic.Int64  // messages that the writer has still to write
 	wrote   chan struct{} // closed when the writer has ended
 }
 
@@ -86,17 +88,23 @@ func (t *stdio) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return err
 	}
 	slot := t.expected(ctx, msg)
+	if t.queued.Load() == 0 && ctx.Err() == nil && t.process.WriteNow(data) { // which spares waking the writer
+		slot.mark(true)
+		return nil
+	}
+	t.queued.Add(1)
 	select {
 	case t.out <- data:
-		if slot != nil {
-			slot.sent = true
-		}
+		slot.mark(true)
 		return nil
 	case <-t.broken:
+		t.queued.Add(-1)
 		return io.ErrClosedPipe
 	case <-t.done:
+		t.queued.Add(-1)
 		return io.ErrClosedPipe
 	case <-ctx.Done():
+		t.queued.Add(-1)
 		return ctx.Err()
 	}
 }
@@ -150,6 +158,7 @@ func (t *stdio) write() {
 				t.breaks() // what it has said already is still read
 				return
 			}
+			t.queued.Add(-1)
 		case <-t.done:
 			return
 		}

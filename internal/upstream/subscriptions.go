@@ -24,7 +24,7 @@ const (
 	maxUpdate  = 16 << 10 // bytes
 )
 
-// Subscription brings what a server says of one resource. Whoever has it closes it.
+// Subscription brings what a server says of one resource. Its holder closes it.
 type Subscription struct {
 	calls *calls
 	topic *topic
@@ -53,10 +53,11 @@ type topic struct {
 func (p *Pool) Subscribe(ctx context.Context, name, uri string) (*Subscription, error) {
 	var sub *Subscription
 	_, err := use(p, name, func(s *server) (json.RawMessage, error) {
-		return s.live(ctx, MethodSubscribe, func(sess *session) (_ json.RawMessage, repeatable bool, err error) {
+		ask := func(ctx context.Context, sess *session) (_ json.RawMessage, repeatable bool, err error) {
 			sub, err = sess.subscribe(ctx, uri)
 			return nil, true, err
-		})
+		}
+		return s.live(ctx, MethodSubscribe, ask)
 	})
 	return sub, err
 }
@@ -255,6 +256,7 @@ func (sess *session) stopTelling(t *topic) {
 
 // startTelling has the server agree.
 func (sess *session) startTelling(ctx context.Context, t *topic) error {
+	sess.secrets.sends(t.uri, nil)
 	what := fmt.Sprintf("%s of server %q", MethodSubscribe, sess.server.config.Name)
 	params := &mcp.SubscribeParams{URI: t.uri}
 	if !sess.speaksNewest() {

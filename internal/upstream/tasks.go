@@ -66,6 +66,8 @@ func (sess *session) settled(
 	ctx context.Context, tool, what string, answer json.RawMessage,
 ) (json.RawMessage, error) {
 	switch kind := gjson.GetBytes(answer, "resultType").String(); {
+	case kind == "task" && !sess.speaksNewest():
+		return nil, sess.callError(tool, errors.New("the server answered with a task, which it was not asked for"))
 	case kind == "task":
 		return sess.finishTask(ctx, tool, what, answer)
 	case kind != "" && kind != "complete" && sess.speaksNewest():

@@ -1,10 +1,13 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
@@ -117,6 +122,35 @@ func TestTaskLate(t *testing.T) {
 	f.eventually("the server is told", func() bool { return log() == "tools/call late\ntasks/cancel late\n" })
 }
 
+// TestTaskLateByURL leaves a call before the server has said which task it is answered with: by URL, the end of its
+// stream is what cancels it, and comes at once.
+func TestTaskLateByURL(t *testing.T) {
+	inner := fakemcp.Handler("-tasks", filepath.Join(t.TempDir(), "tasks"))
+	began, gone := make(chan bool), make(chan bool)
+	site := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if gjson.GetBytes(body, "method").String() == "tools/call" {
+			close(began)
+			<-r.Context().Done()
+			close(gone)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner.ServeHTTP(w, r)
+	}))
+	f := newPool(t, nil, site.at("/stateless"))
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-began
+		cancel(enough)
+	}()
+	if _, err := f.Call(ctx, "far", "long", json.RawMessage(`{"how":"late"}`)); !errors.Is(err, enough) {
+		t.Errorf("the error is %v", err)
+	}
+	<-gone
+}
+
 // TestTaskUnending ends a task that makes progress for ever.
 func TestTaskUnending(t *testing.T) {
 	server := longServers(t)["stdio"]
@@ -135,6 +169,10 @@ func TestTaskUndeclared(t *testing.T) {
 	var call *CallError
 	if !errors.As(err, &call) || call.Code != -32021 {
 		t.Errorf("the error is %v", err)
+	}
+	_, err = f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"unasked"}`))
+	if !errors.As(err, &call) || !strings.Contains(err.Error(), "answered with a task, which it was not asked for") {
+		t.Errorf("of a task all the same, the error is %v", err)
 	}
 }
 

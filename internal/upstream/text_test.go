@@ -356,3 +356,35 @@ func TestEnvironmentOfServer(t *testing.T) {
 		t.Errorf("it runs in %q, want %q", got, dir)
 	}
 }
+
+// TestProgramsMissing holds that what is known of one server's program is not taken for what another's is: the same
+// word is another file in another PATH, and in another folder.
+func TestProgramsMissing(t *testing.T) {
+	dir := t.TempDir()
+	name := "server"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	here := map[string]string{"PATH": dir}
+	p := NewPrograms(user(map[string]string{"HOME": dir, "USERPROFILE": dir, "PATH": t.TempDir()}))
+	for range 2 {
+		for _, tt := range []struct {
+			entry config.Server
+			there bool
+		}{
+			{config.Server{Command: "server"}, false},
+			{config.Server{Command: "server", Env: here}, true},
+			{config.Server{Command: "./server"}, true},
+			{config.Server{Command: "./server", Cwd: t.TempDir()}, false},
+			{config.Server{Command: "~/server"}, true},
+			{config.Server{Command: "another", Env: here}, false},
+		} {
+			if err := p.Missing(tt.entry); (err == nil) != tt.there {
+				t.Errorf("%q with %v in %q: %v", tt.entry.Command, tt.entry.Env, tt.entry.Cwd, err)
+			}
+		}
+	}
+}

@@ -9,10 +9,12 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/lazyregexp"
 )
 
 // StartError says why a server could not be used.
@@ -36,24 +38,49 @@ func (e *StartError) Hint() (hints []string) {
 	if hints = hint.Of(e.Err); hints != nil {
 		return hints
 	}
-	if e.Stderr != "" {
-		words := strings.TrimRight(e.Stderr, "\n")
-		hints = append(hints, "its last words: "+words[strings.LastIndexByte(words, '\n')+1:])
+	for _, line := range e.LastWords() {
+		hints = append(hints, "its last words: "+line)
 	}
 	if restriction := e.SandboxHint(); restriction != "" {
 		hints = append(hints, restriction)
 	}
-	switch {
-	case hints != nil || e.lacks():
-	case notSent(e.Err): // to its URL: nothing is started
+	if repair := e.repair(); repair != "" {
+		hints = append(hints, repair)
+	}
+	if hints == nil && !e.lacks() {
 		hints = []string{"see its entry: codemode servers show " + hint.Word(e.Server)}
-	default:
-		hints = []string{"see what is started: codemode servers show " + hint.Word(e.Server)}
 	}
 	return hints
 }
 
-// Way is what its user can do, for whoever can only tell them; empty where nothing is known.
+// LastWords are the last lines of what it wrote that say something, at most five.
+func (e *StartError) LastWords() []string {
+	lines := slices.DeleteFunc(strings.Split(e.Stderr, "\n"), saysNothing)
+	return lines[max(0, len(lines)-5):]
+}
+
+// saysNothing is of lines that runtimes write behind what went wrong: frames of JavaScript's stacks, what remains of a
+// printed object, the version of Node.js.
+func saysNothing(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.Trim(line, "{}[]()^~;, ") == "" || strings.HasPrefix(line, "at ") ||
+		strings.HasPrefix(line, "Node.js v")
+}
+
+// halfInstalled finds the folder of an installation of npx's in which Node misses a module.
+var halfInstalled = lazyregexp.New(`(?s)Cannot find (?:package|module) .*?(?:file://)?(/[^'"\n]*/_npx/[0-9a-f]+)/`)
+
+// repair is how a package is installed anew of which npx has, when it was ended, left a part: it takes that for the
+// whole from then on (npm 11, seen 2026-11).
+func (e *StartError) repair() string {
+	m := halfInstalled().FindStringSubmatch(e.Stderr)
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf("npx was ended while it installed this; remove %q, and it installs all of it anew", m[1])
+}
+
+// Way is what the user can do about it, for a caller that can only pass it on; empty where nothing is known.
 func (e *StartError) Way() string {
 	var refused *refusedError
 	switch restriction := e.SandboxHint(); {
@@ -61,6 +88,8 @@ func (e *StartError) Way() string {
 		return "for the user: " + refused.hint
 	case restriction != "":
 		return restriction
+	case e.repair() != "":
+		return "for the user: " + e.repair()
 	case notSent(e.Err):
 		return "the user can see to it that it runs and that its URL is right: codemode servers show " +
 			hint.Word(e.Server)

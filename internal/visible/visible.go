@@ -52,6 +52,42 @@ func Line(text string) string { return lineSpace.Replace(Text(text)) }
 
 var lineSpace = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
+// Values is a JSON value whose strings and names have no characters that are not seen, but for ends of lines and tabs,
+// for who decodes it: with an escape of JSON's they would be there again. Half a surrogate pair, which strict parsers
+// refuse, becomes U+FFFD.
+func Values(value json.RawMessage) json.RawMessage {
+	var out []byte
+	done := 0
+	for from := 0; from < len(value); from++ {
+		if value[from] != '"' {
+			continue
+		}
+		to := from + 1
+		plain := true
+		for ; to < len(value) && value[to] != '"'; to++ {
+			plain = plain && value[to] < utf8.RuneSelf
+			if value[to] == '\\' {
+				plain, to = false, to+1
+			}
+		}
+		var text string
+		if !plain && json.Unmarshal(value[from:min(to+1, len(value))], &text) == nil {
+			lines := strings.Split(text, "\r")
+			for i := range lines {
+				lines[i] = Text(lines[i])
+			}
+			shown, _ := json.Marshal(strings.Join(lines, "\r")) // a text never fails
+			out = append(append(out, value[done:from]...), shown...)
+			done = to + 1
+		}
+		from = to
+	}
+	if done == 0 {
+		return value
+	}
+	return append(out, value[min(done, len(value)):]...)
+}
+
 // JSON writes the same characters as JSON's own escapes; they only stand in its strings.
 func JSON(s string) string {
 	var b []byte
@@ -130,7 +166,7 @@ func appendEscape(b []byte, r rune) []byte {
 // MaxName is how many bytes of a name are shown.
 const MaxName = 256
 
-var simpleName = lazyregexp.New(`^[A-Za-z0-9_./:-]+$`)
+var simpleName = lazyregexp.New(`^[A-Za-z0-9_./:@-]+$`)
 
 // Name shows the name of a server or tool; as a string of JSON, where it is not simple.
 func Name(name string) string {
@@ -139,6 +175,18 @@ func Name(name string) string {
 	}
 	quoted, _ := json.Marshal(name) // of broken UTF-8 it makes U+FFFD, which no name of a message of JSON has
 	return string(appendString(nil, quoted[1:len(quoted)-1], MaxName))
+}
+
+// Call shows which tool of which server is called: the server is what stands before the first dot, or in the quotes
+// that it begins with.
+func Call(server, tool string) string { return Server(server) + "." + Name(tool) }
+
+// Server shows the name of a server behind which a dot and a tool's follow.
+func Server(name string) string {
+	if strings.Contains(name, ".") && simpleName().MatchString(name) {
+		return string(appendString(nil, []byte(name), MaxName))
+	}
+	return Name(name)
 }
 
 // Value shows a value as it was sent, in one line: its members in their order, its numbers as they were written, its

@@ -100,6 +100,23 @@ func TestShowName(t *testing.T) {
 	}
 }
 
+// TestShowCall holds that no two tools are shown as one.
+func TestShowCall(t *testing.T) {
+	for _, c := range []struct{ server, tool, want string }{
+		{"fs", "read_file", "fs.read_file"},
+		{"a", "b.c", "a.b.c"},
+		{"a.b", "c", `"a.b".c`},
+		{"a.b@cursor", "c", `"a.b@cursor".c`},
+		{`"a`, `b".c`, `"\"a"."b\".c"`},
+		{"fs", "delete_\u212a", "fs.\"delete_\u212a\""}, // the Kelvin sign
+		{strings.Repeat("a.", 200), "c", `"` + strings.Repeat("a.", 128) + `"<144 bytes not shown>.c`},
+	} {
+		if got := Call(c.server, c.tool); got != c.want {
+			t.Errorf("%q of %q is shown as %s, want %s", c.tool, c.server, got, c.want)
+		}
+	}
+}
+
 // TestEvident goes through all of Unicode: what is shown as it is has a glyph of its own and stays in its place.
 func TestEvident(t *testing.T) {
 	shown := 0
@@ -189,4 +206,21 @@ func units(t *testing.T, s string) (units []uint16) {
 		units, s = append(units, uint16(unit)), s[6:]
 	}
 	return units
+}
+
+// TestValues holds that nothing in a decoded value is there and not seen, and that all else is what it was.
+func TestValues(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"a":[1,"plain",null,1e3]}`:        `{"a":[1,"plain",null,1e3]}`,
+		`{"k\u202e":"\u001b[31m\ud800x"}`:   `{"k\\u202e":"\\x1b[31m�x"}`,
+		"[\"a\u200bb\U000e0041\", \"é日😀\"]": `["a\\u200bb\\U000e0041", "é日😀"]`,
+		`"a\r\nb\tc \"q\" \\ \/"`:           `"a\r\nb\tc \"q\" \\ /"`,
+		`["\ud83d\ude00","<&>","\u0000"]`:   `["😀","<&>","\\x00"]`,
+		`"` + "\\" + `u2028"`:               `"\\u2028"`,
+		``:                                  ``,
+	} {
+		if got := string(Values(json.RawMessage(value))); got != want {
+			t.Errorf("%s became %s, want %s", value, got, want)
+		}
+	}
 }

@@ -27,6 +27,7 @@ import (
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
+	"codemode/internal/servers"
 )
 
 // beFake is the environment variable that makes the test binary the fake server.
@@ -86,6 +87,9 @@ func NewEnv(t *testing.T, servers []config.Server) *Env {
 func (e *Env) Handler() slog.Handler {
 	return slog.NewTextHandler(e.Log, &slog.HandlerOptions{Level: slog.LevelDebug})
 }
+
+// Configured is bridge.Options.Servers.
+func (e *Env) Configured() *servers.Set { return servers.NewSet(e.Servers, nil) }
 
 // Expand is bridge.Options.Expand.
 func (e *Env) Expand(s config.Server, resolved func(variable, value string)) (config.Server, error) {

@@ -83,17 +83,13 @@ func (s *scene) received(tenant string) (tools []string) {
 	return tools
 }
 
-// entitled holds that a server was sent nothing that the policy denies or the user was to be asked about, that the
-// result tells of the calls that were not answered, and that its user was asked about listed tools alone, and no
-// more than a few times.
+// entitled holds that a server was sent nothing that the policy denies or the user was to be asked about, and that
+// its user was asked about listed tools alone, and no more than a few times.
 func (s *scene) entitled(o bridge.Outcome, sent []string) error {
 	for _, name := range sent {
 		if !slices.Contains([]string{"read_note", "fail_note", "wait_note"}, name) {
 			return fmt.Errorf("the server was sent a call of %q", name)
 		}
-	}
-	if slices.Contains(sent, "wait_note") && len(o.Effects.Unanswered) == 0 {
-		return fmt.Errorf("of %d calls that were sent the result tells none", len(sent))
 	}
 	if len(s.asked) > questions {
 		return fmt.Errorf("its user was asked %d times", len(s.asked))
@@ -108,6 +104,26 @@ func (s *scene) entitled(o bridge.Outcome, sent []string) error {
 		if strings.ContainsFunc(q.Arguments, func(r rune) bool { return unseen(r) || slices.Contains(blank, r) }) {
 			return fmt.Errorf("its user was shown %q", q.Arguments)
 		}
+	}
+	return nil
+}
+
+// told holds that each call that a tenant's server was sent and has not answered is in the receipt of a run, and that
+// its result tells of it. What was sent at the end of one the server may write down in the next.
+func (s *scene) told(tenant string, o bridge.Outcome) error {
+	unanswered := o.Receipt.ByTool[notes+".wait_note"].Unanswered
+	if unanswered > 0 && len(o.Effects.Unanswered) == 0 {
+		return fmt.Errorf("the receipt tells of %d calls that were not answered, the result of none", unanswered)
+	}
+	s.unanswered[tenant] += unanswered
+	waiting := 0
+	for _, name := range s.received(tenant) {
+		if name == "wait_note" {
+			waiting++
+		}
+	}
+	if told := s.unanswered[tenant]; told < waiting {
+		return fmt.Errorf("of %d calls that were sent and not answered the receipts tell %d", waiting, told)
 	}
 	return nil
 }

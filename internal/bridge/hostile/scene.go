@@ -16,6 +16,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/escape"
+	"codemode/internal/servers"
 )
 
 const (
@@ -36,12 +37,15 @@ type scene struct {
 	before  []json.RawMessage // the values of the cells so far
 	lost    bool              // the sandbox of the last cell
 	asked   []bridge.Question // of the user, in the last cell
+
+	unanswered map[string]int // calls of a tenant's runs, as their receipts say
 }
 
 func newScene(opts Options, dir string, a escape.Attempt) (*scene, error) {
 	all, err := cells(a)
 	s := &scene{
 		attempt: a, cells: all, opts: opts, dir: filepath.Join(dir, a.Name), bridges: map[string]*bridge.Bridge{},
+		unanswered: map[string]int{},
 	}
 	return s, errors.Join(err, os.Mkdir(s.dir, 0o700))
 }
@@ -64,6 +68,9 @@ func (s *scene) play(ctx context.Context) (verdict escape.Verdict, detail string
 		o := s.run(ctx, c)
 		end()
 		if err := s.entitled(o, s.received(c.tenant)[len(received):]); err != nil {
+			return escape.Escaped, err.Error()
+		}
+		if err := s.told(c.tenant, o); err != nil {
 			return escape.Escaped, err.Error()
 		}
 		verdict, detail = s.judge(o)
@@ -97,9 +104,9 @@ func (s *scene) bridge(tenant string) *bridge.Bridge {
 		StateDir: s.dir,
 		ToolsDir: s.tools(tenant),
 		Version:  "escape",
-		Servers: []config.Server{
+		Servers: servers.Always(
 			s.decoy(tenant, open), s.decoy(tenant, closed), s.decoy(tenant, "of-"+tenant), s.notes(tenant),
-		},
+		),
 		Lookup: func(string) (string, bool) { return "", false },
 	})
 	s.bridges[tenant] = b

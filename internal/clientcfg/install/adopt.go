@@ -15,6 +15,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
+	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 )
 
@@ -22,6 +23,9 @@ import (
 type Adopter struct {
 	Dir string                   // codemode's own folder of servers
 	Own func() []clientcfg.Entry // what codemode is told itself, as things are now
+
+	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
+	Approved func(clientcfg.Entry) bool
 
 	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
 	Choose func(clientcfg.Entry) bool
@@ -44,7 +48,7 @@ func localTable(doc *splice.Document, table []string, e clientcfg.Entry) []strin
 // A Stayed is a server that adoption leaves in its client's file.
 type Stayed struct{ Name, Reason string }
 
-// plainName is what every file system takes for a file's name.
+// oddInName is what some file system does not take in a file's name.
 var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
 // adopt plans to move the other servers of a file to codemode's own folder.
@@ -52,66 +56,105 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 	if t.own {
 		return nil
 	}
-	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, i.Env)
+	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.root, f.path, f.data, i.Env)
 	for _, problem := range problems {
 		if problem.Server != "" {
 			p.stayed = append(p.stayed, Stayed{problem.Server, problem.Err.Error()})
 		}
 	}
-	listed := func(e clientcfg.Entry) bool {
-		names, err := doc.Entries(localTable(doc, table, e))
-		return err == nil && slices.Contains(names, e.Written)
-	}
 	own := i.Adopt.Own()
 	var files []newFile
 	var secrets []secret
 	for _, e := range entries {
-		isReplaced := slices.ContainsFunc(p.moved, func(m Moved) bool {
-			return m.Original() && m.Name == e.Written && slices.Equal(m.Key, localTable(doc, table, e))
-		})
-		switch reason := i.staying(e, t.Client); {
-		case isReplaced,
-			e.Written == req.Name,
-			e.Status == clientcfg.Invalid && reason == "",
-			e.Scope != t.Scope && e.Scope != clientcfg.Local,
-			!listed(e):
-		case reason != "":
+		key := localTable(doc, table, e)
+		if !adoptable(p.moved, req, t, doc, key, e) {
+			continue
+		}
+		if reason := i.staying(e, t.Client); reason != "" {
 			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
 				p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			}
-		case i.Adopt.Choose == nil && t.Scope == clientcfg.Project && req.Scope == clientcfg.User:
-			p.stayed = append(p.stayed, Stayed{e.Written, "it came with the project; codemode install " + t.Client.ID +
-				" --scope project --adopt moves it for everybody who works there"})
-		case i.Adopt.Choose != nil && !i.Adopt.Choose(e):
-			p.stayed = append(p.stayed, Stayed{e.Written, "you have chosen that"})
-		default:
-			m := i.place(e, own, files)
-			m.Key, m.Vars = localTable(doc, table, e), clientcfg.Variables(e.Server)
-			switch {
-			case e.Scope == clientcfg.Local:
-				m.Only = e.Server.Project
-			case t.Scope == clientcfg.Project:
-				m.Only = f.root
-			}
-			if m.Wrote {
-				text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
-				if err != nil {
-					p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
-					continue
-				}
-				taken, err := i.takeTokens(&m, text, e, secrets)
-				if err != nil {
-					return err
-				}
-				secrets = append(secrets, taken.secrets...)
-				m.Hash = sum(taken.text)
-				files = append(files, newFile{m.File, m.As, taken.text})
-			}
-			p.moved = append(p.moved, m)
+			continue
 		}
+		if reason := i.unchosen(req, t, e); reason != "" {
+			p.stayed = append(p.stayed, Stayed{e.Written, reason})
+			continue
+		}
+		m := i.place(e, own, files)
+		m.Key, m.Vars = key, clientcfg.Variables(e.Server)
+		switch {
+		case e.Scope == clientcfg.Local:
+			m.Only = e.Server.Project
+		case t.Scope == clientcfg.Project:
+			m.Only = f.root
+		}
+		if m.Wrote {
+			text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
+			if err != nil {
+				p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
+				continue
+			}
+			taken, err := i.takeTokens(&m, text, e, secrets)
+			if err != nil {
+				return err
+			}
+			secrets = append(secrets, taken.secrets...)
+			m.Hash = sum(taken.text)
+			files = append(files, newFile{m.File, m.As, taken.text})
+		}
+		p.moved = append(p.moved, m)
 	}
 	p.before, p.undo = i.moving(files, secrets)
 	return nil
+}
+
+// adoptable says whether an entry is one that adoption moves, or says why not: it is in the file at key, and neither
+// codemode's own, nor moved already, nor one that could not be read.
+func adoptable(moved []Moved, req Request, t Target, doc *splice.Document, key []string, e clientcfg.Entry) bool {
+	isMoved := slices.ContainsFunc(moved, func(m Moved) bool {
+		return m.Original() && m.Name == e.Written && slices.Equal(m.Key, key)
+	})
+	inScope := e.Scope == t.Scope || e.Scope == clientcfg.Local
+	unread := e.Status == clientcfg.Invalid && e.Reason == "" // the file's problems tell of it
+	if isMoved || !inScope || unread || e.Written == req.Name {
+		return false
+	}
+	names, err := doc.Entries(key)
+	return err == nil && slices.Contains(names, e.Written)
+}
+
+// unchosen says why an entry that could move is not to; empty is that it moves.
+func (i *Installer) unchosen(req Request, t Target, e clientcfg.Entry) string {
+	approved := e.Scope != clientcfg.Project || i.Adopt.Approved != nil && i.Adopt.Approved(e)
+	switch {
+	case i.Adopt.Choose == nil && t.Scope == clientcfg.Project && req.Scope == clientcfg.User:
+		return "it came with the project; codemode install " + t.Client.ID +
+			" --scope project --adopt moves it for everybody who works there"
+	case !approved: // moved, it would need no approval any more
+		return "it came with the project; look at it and approve it first: codemode servers approve " +
+			hint.Word(e.Written)
+	case i.Adopt.Choose != nil && !i.Adopt.Choose(e):
+		return "you have chosen that"
+	}
+	return ""
+}
+
+// namesSecret says whether any text of an entry would refer to a secret among codemode's own entries. It means nothing
+// to the client whose entry it is.
+func namesSecret(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.Contains(v, "${secret:")
+	case []any:
+		return slices.ContainsFunc(v, namesSecret)
+	case map[string]any:
+		for _, member := range v {
+			if namesSecret(member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // moving is what is done before a client's file is written, all of it or nothing, and what takes it back: files of
@@ -214,6 +257,9 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 // rules they are read. One that was of a folder alone starts there, as it did.
 func ownFile(t Target, doc *splice.Document, key []string, as, folder string) ([]byte, error) {
 	raw, ok := doc.Raw(key)
+	if entry, _ := doc.Get(key); namesSecret(entry) {
+		return nil, errors.New("its text ${secret:…} would stand for a secret of codemode's there")
+	}
 	if t.format != splice.JSON && t.format != splice.JSONC {
 		value, _ := doc.Get(key)
 		text, err := json.MarshalIndent(value, "    ", "  ")

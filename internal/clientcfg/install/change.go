@@ -13,7 +13,7 @@ import (
 	"codemode/internal/fileerr"
 )
 
-// attempts is how often a file that somebody else changes is read and planned again.
+// attempts is how often a file that another program changes is read and planned again.
 const attempts = 5
 
 // proposal is what a file is to become.
@@ -36,7 +36,7 @@ type proposal struct {
 }
 
 // change plans what becomes of a target and writes it: under the lock, from what the file is at that moment, and again
-// where somebody else was quicker.
+// where another program wrote in between.
 func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(file, *ledger) (proposal, error)) Result {
 	r := Result{Client: t.Client.ID, Scope: t.Scope, Path: t.Path, Notes: slices.Clone(t.Notes), target: &t}
 	fail := func(action Action, err error) Result {

@@ -190,7 +190,7 @@ func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	if err := swap(dir, tmp, base); err != nil {
 		return rename(dir, tmp, base)
 	}
-	// What was there is in tmp now, and is what was read, unless somebody was quicker.
+	// What was there is in tmp now, and is what was read, unless another program wrote in between.
 	for {
 		was, err := readRegular(dir, tmp)
 		if err == nil && bytes.Equal(was, read) {
@@ -213,7 +213,7 @@ func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	}
 }
 
-// aside keeps what may be somebody else's under a name that nothing sweeps away.
+// aside keeps what another program may have written, under a name that no clean-up removes.
 func aside(dir *os.Root, tmp, base string, why error) error {
 	kept := strings.Replace(tmp, tempMark, ".kept-", 1)
 	if err := dir.Rename(tmp, kept); err != nil {

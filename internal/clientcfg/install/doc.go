@@ -12,8 +12,12 @@ import (
 const asking = `
 ## How they ask
 
-What policy.confirm names is asked by a form of MCP's elicitation, with one field that need not be filled: who accepts as it
-stands allows the one call. Seen in November 2026:
+What policy.confirm names is asked by a form of MCP's elicitation, with one field. Of a tool that changes nothing, with
+arguments that are all shown, it is filled with "this call": who accepts as it stands allows that. For all else it is filled
+with "no", since a client may accept a form by itself, a person from habit: who allows the call chooses so. All clients that
+are known to ask show the field, so none is left without a way to say yes; to one that shows none, policy.approved is left.
+How they showed a form filled with "this call" in November 2026; filled with "no", that is what their first keys choose, and
+"this call" is chosen as the wider ones are:
 
 | client | the question | this call | wider | no |
 |---|---|---|---|---|
@@ -63,27 +67,34 @@ $XDG_CONFIG_HOME or ~/.config; {local} is %LOCALAPPDATA%. An asterisk stands for
 		"\n\"strict\" clients reject comments and trailing commas, so codemode does not write into a file of theirs that has some. The last column is\nwhat `--env-pass NAME` writes; clients in **bold** give their servers no variables but a few and those.\n\n## What to know\n\n",
 	)
 	for _, c := range clientcfg.Clients() {
-		for _, n := range c.Install.Notes {
-			fmt.Fprintf(&b, "- **%s**: %s\n", c.Title, n)
-		}
-		if c.Install.Rewrites {
-			fmt.Fprintf(
-				&b,
-				"- **%s** writes its file from memory now and then: codemode looks again %s later whether its entry is still there.\n",
-				c.Title, "two seconds",
-			)
-		}
-		if c.Install.WSL {
-			fmt.Fprintf(
-				&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n",
-				c.Title,
-			)
-		}
+		b.WriteString(notesOf(c))
 	}
 	b.WriteString(asking)
 	b.WriteString("\n## Where this is from\n\n")
 	for _, c := range clientcfg.Clients() {
 		fmt.Fprintf(&b, "- `%s`: %s\n", c.ID, c.Facts)
+	}
+	return b.String()
+}
+
+// notesOf is what to know of a client, a line each.
+func notesOf(c clientcfg.Client) string {
+	var b strings.Builder
+	for _, n := range c.Install.Notes {
+		fmt.Fprintf(&b, "- **%s**: %s\n", c.Title, n)
+	}
+	if c.Install.Rewrites {
+		fmt.Fprintf(
+			&b,
+			"- **%s** writes its file from memory now and then: codemode looks again %s later whether its entry is still there.\n",
+			c.Title, "two seconds",
+		)
+	}
+	if c.Install.WSL {
+		fmt.Fprintf(
+			&b, "- **%s**: inside WSL it is the one of Windows, and its entry starts codemode by wsl.exe.\n",
+			c.Title,
+		)
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -136,6 +137,59 @@ func texts(v any) (list []string) {
 func (i *Installer) isOurs(entry map[string]any) bool {
 	cmd := commandOf(entry)
 	return cmd.program != "" && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
+}
+
+// foreign is the error of an entry under codemode's name that is not this user's. In a project that is any but what the
+// ledger says they have installed and what install would write, which is anew: by a stranger's arguments and variables
+// codemode would start that one's servers unasked.
+func (i *Installer) foreign(t Target, doc *draft, key []string, old *record, anew []splice.Member) error {
+	value, there := doc.Get(key)
+	entry, isTable := value.(map[string]any)
+	name := key[len(key)-1]
+	switch {
+	case !there:
+		return nil
+	case !isTable, old == nil && !i.isOurs(entry):
+		return &ForeignError{Name: name}
+	case t.Scope != clientcfg.Project, old != nil && hashOf(doc.Document, key) == old.Entry:
+		return nil
+	}
+	fresh, err := parse(nil, doc.format)
+	if err == nil {
+		err = fresh.apply(fresh.Set(key, anew))
+	}
+	if err != nil {
+		return err
+	}
+	want, _ := fresh.Get(key)
+	wanted, _ := want.(map[string]any)
+	differs := differing("", entry, wanted)
+	if len(differs) == 0 {
+		return nil
+	}
+	cmd := commandOf(entry)
+	return &ForeignError{name, append([]string{cmd.program}, cmd.args...), differs}
+}
+
+// differing are the members of a table that are not as wanted, and those that it lacks; of tables in it, each of their
+// own.
+func differing(at string, is, want map[string]any) (list []string) {
+	all := map[string]any{}
+	maps.Copy(all, want)
+	maps.Copy(all, is)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		a, has := is[key]
+		b, wants := want[key]
+		x, isTable := a.(map[string]any)
+		y, wantsTable := b.(map[string]any)
+		switch {
+		case (isTable || !has) && (wantsTable || !wants):
+			list = append(list, differing(at+key+".", x, y)...)
+		case !reflect.DeepEqual(a, b):
+			list = append(list, at+key)
+		}
+	}
+	return list
 }
 
 func serverOf(cmd command) config.Server {

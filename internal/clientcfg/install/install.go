@@ -9,6 +9,7 @@ package install
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"codemode/internal/clientcfg"
@@ -62,7 +63,7 @@ type Result struct {
 	Scope   clientcfg.Scope
 	Path    string // empty where there is none
 	Action  Action
-	Err     error    // Refused and Failed: why; it holds no value of the file
+	Err     error    // Refused and Failed: why; but for a ForeignError's it holds no value of the file
 	Notes   []string // what the user should know
 	Diff    string   // DryRun: what would change, with secrets masked
 	Backup  string   // what the file was before
@@ -93,13 +94,25 @@ var (
 	ErrNotFound  = errors.New("the client is not installed here")
 	errNoProject = errors.New("there is no project here: your home folder is none")
 	errNoPass    = errors.New(
-		"its entries hold variables only by value, so none can be passed on; codemode's own servers can have them in [servers.NAME.env]",
+		"its entries hold variables only by value, so none can be passed on; " +
+			"codemode's own servers can have them in [servers.NAME.env]",
 	)
 )
 
-// A ForeignError is an entry under the name that is somebody else's.
-type ForeignError struct{ Name string }
+// A ForeignError is an entry under codemode's name that codemode has not written.
+type ForeignError struct {
+	Name string
+
+	Command []string // what it starts, where that is codemode, but as a project's file says, which is a stranger's
+	Differs []string // its members that are not as codemode would write them
+}
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("there is a server called %q that does not start codemode", e.Name)
+	if e.Command == nil {
+		return fmt.Sprintf("there is a server called %q that does not start codemode", e.Name)
+	}
+	return fmt.Sprintf(
+		"the server called %q is not one that you have installed: it starts %s, and differs from what install writes in %s",
+		e.Name, strings.Trim(fmt.Sprintf("%q", e.Command), "[]"), quotedNames(e.Differs),
+	)
 }

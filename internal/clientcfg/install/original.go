@@ -78,7 +78,7 @@ func (i *Installer) originals(req Request, targets []Target) (list []takenOver, 
 func (i *Installer) originalsIn(t Target, f file, doc *splice.Document) (list []takenOver) {
 	env := i.Env
 	env.AllProjects = true // beside an entry of the user's, each of them is a second one
-	entries, _ := clientcfg.ReadEntries(t.Client, t.Scope, f.path, f.data, env)
+	entries, _ := clientcfg.ReadEntries(t.Client, t.Scope, f.root, f.path, f.data, env)
 	for _, e := range entries {
 		if clientcfg.StartsOriginal(e.Server) && !e.Server.Disabled &&
 			(e.Scope == t.Scope || e.Scope == clientcfg.Local) {
@@ -134,14 +134,14 @@ func inherited(list []takenOver) (values map[string]string, pass, foreign []stri
 	for _, o := range list {
 		given, passed := clientcfg.Given(o.entry.Server)
 		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if _, had := values[name]; !had && clientcfg.MeansTheSame(name) {
+			if _, had := values[name]; !had && clientcfg.IsOriginalVariable(name) {
 				values[name] = given[name]
 			} else if !had {
 				foreign = append(foreign, name)
 			}
 		}
 		for _, name := range passed {
-			if clientcfg.MeansTheSame(name) {
+			if clientcfg.IsOriginalVariable(name) {
 				pass = append(pass, name)
 			} else {
 				foreign = append(foreign, name)

@@ -49,7 +49,7 @@ func (i *Installer) planOthers(
 		}
 	}
 	for _, of := range tablesOf(p.moved) {
-		if err := doc.take(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
+		if err := doc.apply(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
 			return p, err
 		}
 	}

@@ -45,7 +45,7 @@ func RenameOwn(path, name, as, to string) error {
 	return fileerr.Cause(os.Rename(path, to))
 }
 
-// changeOwn edits the entry of a server, wherever such a file has its table of them.
+// changeOwn edits the entry of a server in the file's table of servers.
 func changeOwn(path, name string, edit func(doc *splice.Document, key []string) ([]byte, error)) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

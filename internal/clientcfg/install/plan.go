@@ -73,39 +73,34 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	key := append(slices.Clone(table), req.Name)
 	_, hadTable := doc.Get(table)
 	value, there := doc.Get(key)
-	entry, isTable := value.(map[string]any)
+	entry, _ := value.(map[string]any)
 	old := l.find(f.path, key)
 	p.moved = replaced(originals, t.Path)
 
-	switch {
-	case slices.ContainsFunc(p.moved, func(m Moved) bool {
-		return slices.Equal(append(slices.Clone(m.Key), m.Name), key)
-	}):
-		if err := doc.take(doc.Remove(key, false)); err != nil {
-			return p, err
-		}
+	second := len(table) > len(t.Client.Key)
+	anew, _, err := i.entry(req, t, nil, false, second, p.moved, originals)
+	if err != nil {
+		return p, err
+	}
+	removed, err := p.makeRoom(doc, key, i.foreign(t, doc, key, old, anew), req.Force)
+	if err != nil {
+		return p, err
+	}
+	if removed {
 		there, entry = false, nil
-	case there && !req.Force && (!isTable || old == nil && !i.isOurs(entry)):
-		return p, &ForeignError{req.Name}
-	case there && (!isTable || old == nil && !i.isOurs(entry)):
-		if err := doc.take(doc.Remove(key, false)); err != nil {
-			return p, err
-		}
-		there, entry = false, nil
-		p.notes = append(p.notes, fmt.Sprintf("the server called %q is replaced", req.Name))
 	}
 	if i.Adopt != nil {
 		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
 			return p, err
 		}
 	}
-	set, args, err := i.entry(req, t, entry, there, len(table) > len(t.Client.Key), p.moved, originals)
+	set, args, err := i.entry(req, t, entry, there, second, p.moved, originals)
 	if err != nil {
 		return p, err
 	}
 	p.key = key
 	i.tell(&p, req, t, doc.Document, entry)
-	if err := doc.take(doc.Set(key, set)); err != nil {
+	if err := doc.apply(doc.Set(key, set)); err != nil {
 		return p, err
 	}
 	if err := doc.removeMoved(p.moved, key); err != nil {
@@ -126,6 +121,24 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	return p, nil
 }
 
+// makeRoom removes what is at the key of codemode's entry: a server that moves elsewhere, or, by force, a foreign one.
+func (p *proposal) makeRoom(doc *draft, key []string, foreign error, force bool) (removed bool, err error) {
+	moves := slices.ContainsFunc(p.moved, func(m Moved) bool {
+		return slices.Equal(append(slices.Clone(m.Key), m.Name), key)
+	})
+	name := key[len(key)-1]
+	switch {
+	case moves:
+	case foreign != nil && !force:
+		return false, foreign
+	case foreign != nil:
+		p.notes = append(p.notes, fmt.Sprintf("the server called %q is replaced", name))
+	default:
+		return false, nil
+	}
+	return true, doc.apply(doc.Remove(key, false))
+}
+
 // removeMoved removes servers that are moved elsewhere, but for the entry at key, which has taken its place.
 func (d *draft) removeMoved(moved []Moved, key []string) error {
 	last := len(key) - 1
@@ -136,7 +149,7 @@ func (d *draft) removeMoved(moved []Moved, key []string) error {
 		if len(names) == 0 {
 			continue
 		}
-		if err := d.take(d.RemoveAll(of.Key, names, false)); err != nil {
+		if err := d.apply(d.RemoveAll(of.Key, names, false)); err != nil {
 			return err
 		}
 	}
@@ -155,8 +168,8 @@ func parse(data []byte, format splice.Format) (*draft, error) {
 	return &draft{doc, data, format}, err
 }
 
-// take goes on from what an edit has made.
-func (d *draft) take(data []byte, err error) error {
+// apply makes the result of an edit the document that the next one changes.
+func (d *draft) apply(data []byte, err error) error {
 	if err != nil {
 		return err
 	}
@@ -254,7 +267,8 @@ func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Documen
 	}
 	if t.Scope == clientcfg.Project {
 		note(
-			"others of the project get it, too: it starts the codemode on their PATH, which programs with a window may not see on macOS",
+			"others of the project get it, too: it starts the codemode on their PATH, " +
+				"which programs with a window may not see on macOS",
 		)
 	}
 	for _, where := range i.shadows(req, t, doc) {

@@ -103,6 +103,8 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 	s.Command = append([]string{cmd.program}, cmd.args...)
 	shadows := i.shadows(req, t, doc)
 	record := l.find(f.path, key)
+	customised := record != nil && hashOf(doc, key) != record.Entry ||
+		record == nil && i.differs(t.Client, req.Name, entry, cmd)
 	switch {
 	case !i.isOurs(entry):
 		s.State, s.Remark = Foreign, fmt.Sprintf("%q starts something else", req.Name)
@@ -112,7 +114,9 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 		s.State, s.Remark = Shadowed, "by a server of that name in "+strings.Join(shadows, ", ")
 	case i.isStale(cmd):
 		s.State, s.Remark = StalePath, fmt.Sprintf("it starts %q", cmd.program)
-	case record != nil && hashOf(doc, key) != record.Entry, record == nil && i.differs(t.Client, req.Name, entry, cmd):
+	case customised && t.Scope == clientcfg.Project:
+		s.State, s.Remark = Foreign, fmt.Sprintf("%q starts codemode, but not as you have installed it", req.Name)
+	case customised:
 		s.State = Customised
 	default:
 		s.State = IsInstalled

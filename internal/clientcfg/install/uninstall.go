@@ -134,7 +134,7 @@ func (i *Installer) takeOut(p *proposal, t Target, r record) error {
 	if value, ok := doc.Get(r.Key); ok {
 		if entry, _ := value.(map[string]any); hashOf(doc.Document, r.Key) != r.Entry && !i.isOurs(entry) {
 			p.notes = append(p.notes, fmt.Sprintf("%q starts something else by now, and is left alone", name))
-		} else if err := doc.take(doc.Remove(r.Key, r.Table && len(r.Adopted) == 0)); err != nil {
+		} else if err := doc.apply(doc.Remove(r.Key, r.Table && len(r.Adopted) == 0)); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 		return fmt.Errorf("what the file was before has no %q; codemode has it in %q", m.Name, m.File)
 	}
 	p.moved = append(p.moved, m)
-	return doc.take(doc.SetRaw(key, raw))
+	return doc.apply(doc.SetRaw(key, raw))
 }
 
 // value is what a document that could be read has at a key.
@@ -201,13 +201,17 @@ func value(doc *splice.Document, key []string) (any, bool) {
 	return doc.Get(key)
 }
 
-// takeOutUnrecorded removes an entry of the usual name that starts codemode, whoever wrote it.
+// takeOutUnrecorded removes an entry of the usual name that starts codemode and is in no record.
 func (i *Installer) takeOutUnrecorded(p *proposal, req Request, t Target, records []record) error {
 	name := cmp.Or(req.Name, DefaultName)
 	if slices.ContainsFunc(records, func(r record) bool { return r.name() == name }) {
 		return nil
 	}
 	doc, err := splice.Parse(p.data, t.format)
+	if err != nil && !bytes.Contains(p.data, []byte(name)) {
+		p.notes = append(p.notes, fmt.Sprintf("the file cannot be read (%v), and has no %q in it; nothing to do", err, name))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

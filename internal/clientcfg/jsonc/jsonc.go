@@ -1,5 +1,6 @@
 // Package jsonc reads JSON with comments and trailing commas, and says where everything in it is. The library
 // knows plain JSON alone, so what is more than that is made blank first, and every offset stays what it was.
+// It never writes, and there is nothing to close.
 package jsonc
 
 import (

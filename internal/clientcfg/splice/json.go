@@ -270,9 +270,7 @@ func (t *jsonTree) differsAt(a textpos.Span, after *jsonTree, b textpos.Span, pa
 	if len(path) == 0 {
 		return ""
 	}
-	inA, _ := t.child(a, path[0])
-	inB, _ := after.child(b, path[0])
-	return t.differsAt(inA, after, inB, path[1:], names)
+	return t.differsAt(t.child(a, path[0]), after, after.child(b, path[0]), path[1:], names)
 }
 
 func (t *jsonTree) commentCount() int { return len(t.comments(textpos.Between(0, len(t.src)))) }
@@ -287,12 +285,13 @@ func (t *jsonTree) others(v textpos.Span, names []string) []member {
 	return slices.DeleteFunc(slices.Clone(t.members(v)), func(m member) bool { return slices.Contains(names, m.name) })
 }
 
-func (t *jsonTree) child(v textpos.Span, name string) (textpos.Span, bool) {
+// child is the value of a member, empty where there is none.
+func (t *jsonTree) child(v textpos.Span, name string) textpos.Span {
 	if !t.isObject(v) {
-		return textpos.Span{}, false
+		return textpos.Span{}
 	}
-	m, count := named(t.members(v), name)
-	return m.value, count > 0
+	m, _ := named(t.members(v), name)
+	return m.value
 }
 
 // commentsOf counts the comments inside all the members that path names.

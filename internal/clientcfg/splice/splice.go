@@ -78,6 +78,23 @@ type tree interface {
 	differs(other tree, path, names []string) string
 }
 
+// rest is what a document has outside of the entries at path.
+type rest interface {
+	commentsBeside(path, names []string) int
+	without(path, names []string) any
+}
+
+// differsBeside is tree.differs of documents whose values can be compared.
+func differsBeside(before, after rest, path, names []string) string {
+	switch {
+	case before.commentsBeside(path, names) > after.commentsBeside(path, names):
+		return "a comment outside of the entry is lost"
+	case !reflect.DeepEqual(before.without(path, names), after.without(path, names)):
+		return "a value beside the entry has changed"
+	}
+	return ""
+}
+
 // Parse reads a file. It fails for what must not be edited: what does not parse, is not UTF-8 or over
 // MaxSize, and comments in JSON. An empty file, or one of white space, is an empty document.
 func Parse(src []byte, f Format) (*Document, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -167,14 +166,7 @@ func (t *tomlTree) get(path []string) (any, bool) {
 func (t *tomlTree) commentCount() int { return len(t.Comments) }
 
 func (t *tomlTree) differs(other tree, path, names []string) string {
-	after := other.(*tomlTree)
-	if t.commentsBeside(path, names) > after.commentsBeside(path, names) {
-		return "a comment outside of the entry is lost"
-	}
-	if !reflect.DeepEqual(t.without(path, names), after.without(path, names)) {
-		return "a value beside the entry has changed"
-	}
-	return ""
+	return differsBeside(t, other.(*tomlTree), path, names)
 }
 
 // commentsBeside counts the comments outside of the entries.

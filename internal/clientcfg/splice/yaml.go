@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -224,14 +223,7 @@ func (y *yamlTree) get(path []string) (any, bool) {
 func (y *yamlTree) commentCount() int { return len(y.comments) }
 
 func (y *yamlTree) differs(other tree, path, names []string) string {
-	after := other.(*yamlTree)
-	if y.commentsBeside(path, names) > after.commentsBeside(path, names) {
-		return "a comment outside of the entry is lost"
-	}
-	if !reflect.DeepEqual(y.without(path, names), after.without(path, names)) {
-		return "a value beside the entry has changed"
-	}
-	return ""
+	return differsBeside(y, other.(*yamlTree), path, names)
 }
 
 func (y *yamlTree) without(path, names []string) any {

@@ -71,7 +71,7 @@ func run(argv []string) {
 }
 
 // reap collects the family until nobody is left and returns how the command itself ended. The
-// command's end is the family's: whoever is still there is killed.
+// command's end is the family's: processes that are still there are killed.
 func (f *family) reap() (status syscall.WaitStatus) {
 	block := true
 	for {

@@ -10,9 +10,11 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// An order is everything a container is started from.
+// An order is the specification of a container to start: what args (podman, docker) or pod (kubernetes) is made of.
+// (sandbox.order is something else, a setting.)
 type order struct {
 	name    string
+	pod     string // by its own name, which is not that of a claim to it
 	image   string
 	user    string
 	profile string // path of the system call filter's profile; empty where the init has the filter
@@ -51,6 +53,9 @@ func (b bind) String() string {
 
 // args is the engine's command line. Nothing in it is secret or large: those go over the channel.
 func (e *engine) args(o order) []string {
+	if e.name == Kubernetes {
+		return e.inPod(o.pod, "python3", "-I", "-S", "-c", handoverCode)
+	}
 	a := append(e.global, "run", "--rm", "--interactive", "--pull", "never", "--name", o.name,
 		"--hostname", "codemode", "--network", "none", "--log-driver", "none", "--no-healthcheck",
 		"--stop-signal", "KILL", // the init takes no other: a daemon that ends, or finds it there, would wait for it
@@ -131,19 +136,46 @@ func (e *engine) limits(o order) (a []string) {
 	if o.means.CPUs == byCgroup {
 		a = append(a, "--cpus", strconv.FormatFloat(p.CPUs, 'f', -1, 64))
 	}
-	ulimit("core", 1, 1) // at 0, a handler that dumps are piped to would get them all the same: core(5)
-	ulimit("msgqueue", 0, 0)
-	ulimit("memlock", 64<<10, 64<<10)
-	ulimit("sigpending", 128, 128)
-	// Every thread's stack is this large, and counts as data.
-	ulimit("stack", 2<<20, 8<<20)
-	if p.OpenFiles > 0 {
-		ulimit("nofile", int64(p.OpenFiles), int64(p.OpenFiles))
-	}
-	if p.FileSize > 0 {
-		ulimit("fsize", p.FileSize, p.FileSize)
+	for _, l := range rlimits(p) {
+		ulimit(l.name, l.soft, l.hard)
 	}
 	return a
+}
+
+// An rlimit is a limit of each process: what an engine calls it, and its number (getrlimit(2); of x86 and ARM).
+type rlimit struct {
+	name       string
+	number     int
+	soft, hard int64
+}
+
+func rlimits(p sandbox.Policy) []rlimit {
+	list := []rlimit{
+		{"core", 4, 1, 1}, // at 0, a handler that dumps are piped to would get them all the same: core(5)
+		{"msgqueue", 12, 0, 0},
+		{"memlock", 8, 64 << 10, 64 << 10},
+		{"sigpending", 11, 128, 128},
+		{"stack", 3, 2 << 20, 8 << 20}, // every thread's is this large, and counts as data
+	}
+	if p.OpenFiles > 0 {
+		list = append(list, rlimit{"nofile", 7, int64(p.OpenFiles), int64(p.OpenFiles)})
+	}
+	if p.FileSize > 0 {
+		list = append(list, rlimit{"fsize", 1, p.FileSize, p.FileSize})
+	}
+	return list
+}
+
+// innerLimits are those that the init sets. That of processes is not for the engine: its own processes, which are
+// somebody else's, would count while it starts one. A pod can be told of none.
+func (e *engine) innerLimits(p sandbox.Policy, means sandbox.Enforcement) (list []rlimit) {
+	if means.Pids == byRlimit && p.Processes > 0 {
+		list = append(list, rlimit{"nproc", 6, int64(p.Processes), int64(p.Processes)})
+	}
+	if e.name == Kubernetes {
+		list = append(list, rlimits(p)...)
+	}
+	return list
 }
 
 const (

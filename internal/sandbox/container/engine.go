@@ -14,24 +14,35 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/seccomp"
 )
 
-// answerTime bounds every question to an engine: a busy machine takes seconds; one that hangs is as good as none.
-const answerTime = 10 * time.Second
+// How long an engine may take for a question: one that hangs is as good as none. A busy machine takes ten seconds to
+// start podman; a cluster is not on it.
+const (
+	answerTime    = 20 * time.Second
+	podAnswerTime = 10 * time.Second
+)
 
-var errNoAnswer = fmt.Errorf("no answer within %v", answerTime)
+var errNoAnswer = errors.New("no answer")
+
+// withAnswer bounds a question to an engine, with errNoAnswer as the cause of its end.
+func withAnswer(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w within %v", errNoAnswer, d))
+}
 
 // An engine is a command that was asked what it is. It does not change.
 type engine struct {
-	name    string   // Podman or Docker
-	path    string   // of the command
-	global  []string // arguments before every subcommand
-	profile string   // path of the system call filter's profile; empty where the init has the filter
-	filters []filter // of the init, which knows what machine it is on
-	closed  bool     // the filter is that of guests which see folders of their user's: they make no socket
-	owner   owner    // codemode, as the labels of its containers say
+	name    string        // Podman, Docker or Kubernetes
+	answer  time.Duration // the runtime's
+	path    string        // of the command
+	global  []string      // arguments before every subcommand
+	profile string        // path of the system call filter's profile; empty where the init has the filter
+	filters []filter      // of the init, which knows what machine it is on
+	closed  bool          // the filter is that of guests which see folders of their user's: they make no socket
+	owner   owner         // codemode, as the labels of its containers say
 
 	id       string // of docker's daemon
 	version  string
@@ -45,6 +56,7 @@ type engine struct {
 	cpus     string
 
 	processes int64 // of one user, more than all containers together have
+	cluster   cluster
 }
 
 const manyProcesses = 16384
@@ -59,19 +71,27 @@ const (
 
 // find finds the engine's command and asks it what it is.
 func (r *Runtime) find(ctx context.Context) (*engine, error) {
-	path, err := r.opts.LookPath(cmp.Or(r.opts.Engine, Podman))
+	command := cmp.Or(r.opts.Engine, Podman)
+	if command == Kubernetes {
+		command = kubectl
+	}
+	path, err := r.opts.LookPath(command)
 	if err != nil {
-		return nil, notInstalled(r.name, cmp.Or(r.opts.Engine, Podman), err)
+		return nil, notInstalled(r.name, command, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	e := &engine{
-		name: r.name, path: path, owner: thisProcess(), processes: manyProcesses, alone: "bind-nonrecursive=true",
+		name: r.name, answer: r.answer, path: path, owner: thisProcess(), processes: manyProcesses,
+		alone: "bind-nonrecursive=true",
 	}
-	if e.name == Docker {
+	switch e.name {
+	case Docker:
 		err = e.askDocker(ctx, r.opts.Lookup)
-	} else {
+	case Kubernetes:
+		err = e.askKubernetes(ctx, r.opts.Kubernetes)
+	default:
 		if err = e.askPodman(ctx); err != nil {
 			err = r.startMachine(ctx, e, err)
 		}
@@ -96,7 +116,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 // 2026). It is closed for guests that see folders of their user's.
 func (r *Runtime) chooseFilter(e *engine, closed bool) (err error) {
 	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: closed}
-	if e.name == Podman && !e.local {
+	if e.name == Podman && !e.local || e.name == Kubernetes {
 		e.filters, err = filters(opts)
 		return err
 	}
@@ -156,17 +176,25 @@ func (e *engine) command(args ...string) *exec.Cmd {
 
 // ask runs a command that answers at once.
 func (e *engine) ask(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	ctx, cancel := withAnswer(ctx, e.answer)
 	defer cancel()
 	return e.run(ctx, nil, append(slices.Clone(e.global), args...)...)
 }
 
 // run runs a command to its end, and kills it when ctx is over. line gets what it says on standard error.
 func (e *engine) run(ctx context.Context, line func(string), args ...string) (string, error) {
+	return e.feed(ctx, nil, line, args...)
+}
+
+// feed is run with something on standard input.
+func (e *engine) feed(ctx context.Context, input []byte, line func(string), args ...string) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
 	cmd := e.command(args...)
+	if input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var lines *lineWriter
@@ -175,7 +203,7 @@ func (e *engine) run(ctx context.Context, line func(string), args ...string) (st
 		cmd.Stderr = lines
 	}
 	cmd.WaitDelay = time.Second // a helper of the command's may hold its output
-	failed := &commandError{command: e.name + " " + verb(args[len(e.global):])}
+	failed := &commandError{command: e.program() + " " + verb(args[len(e.global):])}
 	if err := cmd.Start(); err != nil {
 		failed.cause = err
 		return "", failed
@@ -192,6 +220,14 @@ func (e *engine) run(ctx context.Context, line func(string), args ...string) (st
 		return stdout.String(), failed
 	}
 	return stdout.String(), nil
+}
+
+// program is what the engine's command is called.
+func (e *engine) program() string {
+	if e.name == Kubernetes {
+		return kubectl
+	}
+	return e.name
 }
 
 // verb is the words of a command before its options.
@@ -229,11 +265,14 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
+// kubectlNoise is what kubectl logs of itself, and that it ends as its command did.
+var kubectlNoise = lazyregexp.New(`^[EWI]\d{4} \d\d:|^command terminated with exit code`)
+
 // lastLines is the end of what a command said, in one line.
 func lastLines(text string) string {
 	lines := strings.FieldsFunc(strings.TrimSpace(text), func(r rune) bool { return r == '\n' || r == '\r' })
 	lines = slices.DeleteFunc(lines, func(l string) bool {
-		return strings.TrimSpace(l) == "" || strings.Contains(l, "run --help'")
+		return strings.TrimSpace(l) == "" || strings.Contains(l, "run --help'") || kubectlNoise().MatchString(l)
 	})
 	return strings.Join(lines[max(0, len(lines)-3):], "; ")
 }

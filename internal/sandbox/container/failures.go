@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"codemode/internal/sandbox"
@@ -17,13 +19,24 @@ func (e *engine) unavailable(code, step string, err error, remedy ...string) *sa
 
 func notInstalled(name, command string, err error) error {
 	e := &engine{name: name}
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	base := strings.TrimSuffix(filepath.Base(command), ".exe")
+	if missing && !slices.Contains([]string{Podman, Docker, kubectl}, base) { // to install podman would not mend it
+		e.name = command
+		return e.unavailable("no-engine", "looking for the command", errors.New("there is no such program"),
+			"Set `sandbox.runtime` to podman, docker or kubernetes, or to the path of such a command.")
+	}
+	if name == Kubernetes {
+		return e.unavailable("no-engine", "looking for the command", fmt.Errorf("there is no %q", command),
+			"Install kubectl (https://kubernetes.io/docs/tasks/tools), or name it: `sandbox.runtime = \"/path/to/kubectl\"`.")
+	}
 	remedy := []string{"Install podman (package `podman`), which needs no daemon and no root."}
 	if name == Docker {
 		remedy = []string{
 			"Install docker (https://docs.docker.com/engine/install), or use `sandbox.runtime = \"podman\"`.",
 		}
 	}
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+	if missing {
 		err = fmt.Errorf("there is no %q", command)
 	}
 	return e.unavailable("no-engine", "looking for the command", err, remedy...)
@@ -114,6 +127,9 @@ func (e *engine) diagnose(step string, err error) error {
 		return err
 	}
 	if errors.Is(failed.cause, errNoAnswer) || errors.Is(failed.cause, errStartTime) {
+		if e.name == Kubernetes {
+			return e.unavailable("no-answer", step, err, e.remedy())
+		}
 		return e.unavailable("no-answer", step, err,
 			fmt.Sprintf("Run `%s info` to see whether the engine answers, and restart its service.", e.name))
 	}
@@ -128,7 +144,11 @@ func (e *engine) diagnose(step string, err error) error {
 			return failed.cause
 		}
 	}
-	for _, s := range symptoms {
+	known := symptoms
+	if e.name == Kubernetes {
+		known = podSymptoms
+	}
+	for _, s := range known {
 		if s.engine != "" && s.engine != e.name {
 			continue
 		}
@@ -142,7 +162,15 @@ func (e *engine) diagnose(step string, err error) error {
 			}
 		}
 	}
-	return e.unavailable(codeEngine, step, err, fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name))
+	return e.unavailable(codeEngine, step, err, e.remedy())
+}
+
+// remedy is what to do about an engine that does not work, where nothing better is known.
+func (e *engine) remedy() string {
+	if e.name == Kubernetes {
+		return "Run `kubectl get pods` and `kubectl get events` to see whether the cluster works."
+	}
+	return fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name)
 }
 
 // ended explains a container that has gone before its init could say why.
@@ -150,6 +178,9 @@ func (e *engine) ended(said []byte) error {
 	err := errors.New("it was ended from outside")
 	if words := lastLines(string(said)); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
+	}
+	if e.name == Kubernetes {
+		return e.unavailable("ended", "running a pod", err, e.remedy())
 	}
 	return e.unavailable("ended", "running a container", err,
 		fmt.Sprintf("Run `%s info` to see whether the engine works; the next run gets a container of its own.", e.name))

@@ -126,10 +126,19 @@ func TestUnavailable(t *testing.T) {
 ` + podmanVersion + `esac`,
 			"no-answer", "no answer within", "podman info",
 		},
+		{
+			"slow, and answers slowly", "podman", `[ "$1" = version ] && [ "$2" = --format ] && [ -e "${0%/*}/asked" ] && exec sleep 2
+[ "$1" = run ] && { touch "${0%/*}/asked"; sleep 6; exit 137; }
+` + podmanVersion + `esac`,
+			"ended", "from outside", "podman info",
+		},
 	} {
 		t.Run(c.engine+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
 			r := New(fakeEngine(t, c.engine, c.script))
+			if c.code == "no-answer" {
+				r.answer = 3 * time.Second
+			}
 			sb, err := r.Start(
 				t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()},
 			)
@@ -377,4 +386,27 @@ func TestMountOption(t *testing.T) {
 		}
 		r.Close()
 	}
+}
+
+// TestRemovedLater has the first removal of a container fail whose start has: the engine is asked again.
+func TestRemovedLater(t *testing.T) {
+	opts := fakeEngine(t, Podman, podmanVersion+`run) kill -9 $$ ;;
+rm) [ -e "${0%/*}/tried" ] && { echo >"${0%/*}/removed"; exit 0; }
+touch "${0%/*}/tried"; echo 'Error: container state improper' >&2; exit 125 ;; esac`)
+	removed := filepath.Join(filepath.Dir(opts.Engine), "removed")
+	if err := syscall.Mkfifo(removed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := New(opts)
+	defer r.Close()
+	sb, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+	if err == nil {
+		sb.Close()
+		t.Fatal("it started")
+	}
+	timeout := time.AfterFunc(time.Minute, func() { _ = os.WriteFile(removed, nil, 0) })
+	if text, err := os.ReadFile(removed); string(text) != "\n" || err != nil {
+		t.Errorf("the container was left: %v, after %s", err, calls(t, opts))
+	}
+	timeout.Stop()
 }

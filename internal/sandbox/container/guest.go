@@ -15,26 +15,28 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// A guest is one container with its guest and its init, and the engine's command that started it and
-// stays attached. It has ended (done) when the init says so, or the command has; it is gone when the engine
-// has removed it.
+// A guest is one container, with init.py and the guest in it, and the engine's command that started it and stays
+// attached. (Package guest is what runs inside.) done is closed when init.py has reported the guest's end, or the
+// command has ended; gone, when the engine has removed the container.
 type guest struct {
 	runtime *Runtime
 	engine  *engine
 	name    string
+	pod     string // the name of its pod
 	means   sandbox.Enforcement
 	bootArg string
 	hello   greeting
 	added   []string // folders of packages of this host's
-	input   *input   // nil without any
+	input   *input   // the caller's standard input for the guest, pulled over the channel; nil is none
 
 	cmd     *exec.Cmd
 	channel io.ReadWriteCloser
-	hold    *os.File // the command's standard input: the container lives while it is open
+	stdin   *os.File // of the engine's command, held open: its end tells init.py to kill the guest
 	stderr  *os.File // the command's
 	said    report   // complete when done is closed
 
 	killed  atomic.Bool
+	greeted atomic.Bool
 	told    chan struct{} // closed when the init has reported
 	done    chan struct{}
 	gone    chan struct{}
@@ -131,10 +133,23 @@ func (g *guest) waitForEnd(ended, listened <-chan struct{}) {
 		timer.Stop()
 		g.settle()
 	}
-	g.hold.Close()
-	if !g.said.parsed || g.cmd.ProcessState.ExitCode() != 0 {
+	g.stdin.Close()
+	if g.said.parsed && g.engine.name == Kubernetes {
+		g.runtime.work.Go(func() { // its last process has ended; what is left is for people to see
+			if err := g.engine.removePod(context.Background(), g.name, true); err != nil {
+				g.runtime.log.Debug("removing a pod", "pod", g.name, "error", err)
+			}
+		})
+	} else if !g.said.parsed || g.cmd.ProcessState.ExitCode() != 0 {
 		// Without the init's report nobody knows what the engine did.
-		g.failed = g.engine.remove(context.Background(), g.name)
+		if g.engine.name == Kubernetes && !g.killed.Load() {
+			g.failed = g.engine.abandonPod(g.name)
+		} else {
+			g.failed = g.engine.remove(context.Background(), g.name)
+		}
+		if g.failed != nil {
+			g.runtime.removeLater(g.engine, g.name)
+		}
 	}
 	g.stderr.Close()
 }
@@ -158,10 +173,18 @@ func (g *guest) settle() {
 		g.exit = g.said.exit
 	} else {
 		g.exit = sandbox.Exit{Code: g.cmd.ProcessState.ExitCode(), Stderr: g.said.chatter}
+		if g.engine.name == Kubernetes {
+			g.exit.Stderr = nil // kubectl's own words, by no means the program's
+		}
 		if g.exit.Code > 128 || g.exit.Code < 0 {
 			g.exit.Code, g.exit.Signal = 0, int(syscall.SIGKILL)
 		}
-		g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
+		if g.engine.name == Kubernetes && g.greeted.Load() && !g.killed.Load() {
+			g.exit.Code, g.exit.Signal = 0, int(syscall.SIGKILL)
+			g.exit.Cause, g.exit.Err = g.engine.whyEnded(g.pod, g.said.chatter)
+		} else {
+			g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
+		}
 	}
 	if g.killed.Load() &&
 		(g.exit.Cause == sandbox.ExitEngine ||
@@ -178,8 +201,8 @@ func (g *guest) settle() {
 	close(g.done)
 }
 
-// Kill has the init end the guest, by ending its standard input; and where that does not help soon, has
-// the engine remove the container.
+// Kill closes the standard input of the engine's command, at whose end init.py kills the guest (its function watch). If
+// that has not happened within initTime, the engine is told to remove the container (force).
 func (g *guest) Kill() {
 	select {
 	case <-g.done:
@@ -188,7 +211,7 @@ func (g *guest) Kill() {
 	}
 	g.killed.Store(true)
 	g.ending.Do(func() {
-		g.hold.Close()
+		g.stdin.Close()
 		g.tasks.Go(func() {
 			timer := time.NewTimer(initTime)
 			defer timer.Stop()
@@ -201,8 +224,8 @@ func (g *guest) Kill() {
 	})
 }
 
-// force has the engine remove the container until its command has noticed. A start that was given up may not
-// have come as far as having one. An engine that does not answer is not waited for.
+// force has the engine remove the container, again and again until its command has ended: a start that was given up may
+// not have created the container yet. If the engine does not answer, or takes long, its command is killed.
 func (g *guest) force() {
 	for wait := initTime; ; wait *= 2 {
 		err := g.engine.remove(context.Background(), g.name)
@@ -228,7 +251,7 @@ func (g *guest) Close() error {
 		g.Kill()
 		<-g.gone
 		g.channel.Close()
-		g.hold.Close()
+		g.stdin.Close()
 		g.tasks.Wait()
 		if g.input != nil {
 			g.input.stop()

@@ -28,6 +28,9 @@ func (i Image) Present(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if e.name == Kubernetes {
+		return true, nil // each node fetches it when a pod needs it
+	}
 	_, err = e.ask(ctx, "image", "inspect", "--format", "{{.Id}}", i.r.opts.Image)
 	if err == nil {
 		return true, nil

@@ -12,6 +12,9 @@ ROOT = "/codemode"  # sandbox.GuestDir
 TAIL = 64 << 10  # sandbox.Exit
 PARKED = 40  # descriptors from here on are out of the way of those the guest gets
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
+LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
+PAGE = 4096  # at least
+MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 
 
@@ -19,33 +22,33 @@ def start():
     """Fork. In the guest it returns the code to run; the container init never returns."""
     version = "%d.%d.%d" % sys.version_info[:3]
     if sys.version_info < (3, 9):
-        greet(1 if fd == 0 else fd, version, "", [])
+        greet(1 if fd == 0 else fd, version, "", "", [])
         sys.exit(0)
     files = [(field().decode(), field()) for _ in range(int(field()))]
     env = [field() for _ in range(int(field()))]
-    boot, limit, processes = field().decode(), int(field()), int(field())
+    boot, limit, shared = field().decode(), int(field()), field()
+    limits = [(int(field()), int(field()), int(field())) for _ in range(int(field()))]
     out = field()
     mounts = [(field(), field()) for _ in range(int(field()))]
     filters = {field().decode(): field() for _ in range(int(field()))}
     unpack(files)
     if out:
         posix.mkdir(b"/workspace/" + out, 0o755)
+    limit_resources(limits)
+    fenced = fence() if shared else ""
     if filters:
         confine(filters)
+    if shared:
+        prove_no_network()
     channel = [0, 1] if fd == 0 else [fd]
-    greet(channel[-1], version, closed(mounts), libraries())
+    greet(channel[-1], version, closed(mounts), fenced, libraries())
     outputs = [posix.pipe(), posix.pipe()]
     guest = posix.fork()
     if guest == 0:
-        if processes:
-            # Not by the engine: its own processes, which are somebody else's, would count while it starts one.
-            import resource
-
-            resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
         return become_guest(channel, outputs, env, ROOT + "/" + boot)
-    for inner in channel[-1], outputs[0][1], outputs[1][1]:
-        posix.close(inner)
-    keep(guest, [read_end for read_end, _ in outputs], limit)
+    for inner in ([] if shared else channel[-1:]) + [outputs[0][1], outputs[1][1]]:  # a pod whose output ends gets no
+        posix.close(inner)  # input any more, which would end the guest
+    supervise(guest, [read_end for read_end, _ in outputs], limit)
 
 
 def unpack(files):
@@ -62,7 +65,20 @@ def unpack(files):
         posix.fchmod(out, 0o444)
         posix.close(out)
     for path in directories:  # against mistakes: the guest owns them
-        posix.chmod(path, 0o555)
+        try:
+            posix.chmod(path, 0o555)
+        except PermissionError:  # of ROOT, where it is a volume of a pod
+            pass
+
+
+def limit_resources(limits):
+    """Set rlimits for this process and its children. A limit that is already lower stays."""
+    if limits:
+        import resource
+
+        for name, soft, hard in limits:
+            most = resource.getrlimit(name)[1] % 2**64  # RLIM_INFINITY is -1
+            resource.setrlimit(name, (min(soft, most), min(hard, most)))
 
 
 def closed(mounts):
@@ -89,6 +105,54 @@ def confine(filters):
         raise OSError(ctypes.get_errno(), "the system call filter was refused")
 
 
+def fence():
+    """Have Landlock restrict the guest in a pod, whose mounts are not as an engine makes them.
+
+    It keeps processes that codemode starts beside the guest later from it, which have no system call filter: whoever is
+    in a domain cannot touch the memory of one outside, and from ABI 6 on not signal it. And it writes to memory alone,
+    and executes nothing there.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    create, add, restrict = 444, 445, 446
+    version = libc.syscall(create, None, ctypes.c_size_t(0), 1)
+    if version < 1:
+        return ""
+    execute, write, change = 1, 1 << 1, sum(1 << bit for bit in range(4, 13))
+    change |= (1 << 13 if version >= 2 else 0) | (1 << 14 if version >= 3 else 0)  # rename elsewhere, truncate
+    fields = [execute | write | change, 0] + ([1 | 2] if version >= 6 else [])
+    attr = (ctypes.c_uint64 * len(fields))(*fields)
+    rules = libc.syscall(create, attr, ctypes.c_size_t(8 * len(fields) if version >= 4 else 8), 0)
+    memory = ["/tmp", "/workspace", "/dev/shm"]
+    allowed = [(path, write | change) for path in memory] + [("/dev/" + name, write) for name in ("null", "zero", "full")]
+    others = {"tmp", "workspace", "dev", "proc", "sys", ROOT[1:]}
+    allowed += [("/" + name, execute) for name in posix.listdir("/") if name not in others]
+    for path, rights in allowed:
+        try:
+            held = posix.open(path, posix.O_PATH | posix.O_CLOEXEC)
+        except OSError:
+            continue
+        rule = rights.to_bytes(8, sys.byteorder) + held.to_bytes(4, sys.byteorder)  # landlock_path_beneath_attr
+        libc.syscall(add, rules, 1, rule, 0)
+        posix.close(held)
+    done = libc.syscall(restrict, rules, 0)
+    posix.close(rules)
+    return "" if done else "fenced"
+
+
+def prove_no_network():
+    """What is on the network of a pod is for its cluster to say: here nothing of a network may be made at all."""
+    import _socket
+
+    for family, kind in (2, 1), (2, 2), (10, 1), (10, 2), (16, 3), (17, 3), (40, 1):
+        try:
+            _socket.socket(family, kind).close()
+        except OSError:
+            continue
+        sys.exit("codemode: the network is open: a socket of family %d" % family)
+
+
 def libraries():
     """The directories of the image's packages, which Python was told (-S) to leave out of its path."""
     import site
@@ -103,9 +167,9 @@ def libraries():
     return added
 
 
-def greet(out, version, closed, site):
+def greet(out, version, closed, fenced, site):
     """The first bytes on the channel: see greeting in payload.go. What follows is the guest's."""
-    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed] + site]
+    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed, fenced] + site]
     write_all(out, b"codemode%08x" % len(fields) + b"".join(b"%08x" % len(f) + f for f in fields))
 
 
@@ -145,8 +209,8 @@ def become_guest(channel, outputs, env, boot):
 # The init.
 
 
-def keep(guest, tails, limit):
-    """Wait for the guest, kill the processes that it has left, and report."""
+def supervise(guest, tails, limit):
+    """Wait for the guest, kill the processes that it has left, and report how it ended."""
     import _signal
     from _thread import start_new_thread
 
@@ -182,26 +246,36 @@ def kill_all():
 
 
 def watch(limit, over):
-    """End the guest when codemode has gone, or when it is out of memory: all of it, not what the kernel picks."""
+    """Kill all processes of the guest at the end of standard input (codemode is gone, or Kill in guest.go closed it),
+    or when the guest is out of memory, or of locks, which are memory of the kernel's."""
     import select
 
     host = select.poll()
     host.register(0, 0)
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
     while not host.poll(WATCH if limit else GLANCE):
-        if exceeded():
+        if locks() > LOCKS or exceeded():
             over.append(True)
             break
     kill_all()
 
 
 def holds_more(limit):
-    """The quick sum counts more than once what processes share; so the slow one condemns."""
+    """The quick sum counts shared memory more than once, so the exact one decides."""
     if sockets() > SOCKETS:
         return True
     files = sum(map(used, ("/tmp", "/workspace", "/dev/shm", ROOT)))
     pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
     return files + sum(map(quick, pids)) > limit and files + sum(map(exact, pids)) > limit
+
+
+def locks():
+    """On parts of files, of this container's processes: the kernel tells of no others."""
+    try:
+        with open("/proc/locks", "rb") as table:
+            return table.read().count(b" POSIX ")
+    except OSError:
+        return 0
 
 
 def sockets():
@@ -221,17 +295,30 @@ def used(mount):
 
 
 def quick(pid):
-    return first(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"))
+    pages = first(pid, "status", ("VmSize:",)) // PAGE  # of which each may be a mapping
+    return first(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:")) + pages * mapping(pid)
+
+
+def mapping(pid):
+    return MAPPING + LINK * min(int(pid), ANCESTORS)  # there is a lower number for each process that it descends from
 
 
 def exact(pid):
     """What cannot be told counts as the quick figure: to be unreadable must not be worth anything."""
     shared = first(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
-    return shared + first(pid, "status", ("VmPTE:",)) if shared else quick(pid)
+    if not shared:
+        return quick(pid)
+    mappings = look(pid, "maps", lambda lines: sum(1 for _ in lines)) * mapping(pid)
+    return shared + first(pid, "status", ("VmPTE:",)) + mappings
 
 
 def first(pid, name, fields):
-    """The bytes in fields of a process, as a thread tells that lives: the first one may have ended."""
+    """The bytes in fields of a process."""
+    return look(pid, name, lambda lines: sum(int(line.split()[1]) for line in lines if line.startswith(fields))) << 10
+
+
+def look(pid, name, measure):
+    """What there is in a file of a process, as a thread tells that lives: the first one may have ended."""
     try:
         threads = posix.listdir("/proc/%s/task" % pid)
     except OSError:
@@ -239,11 +326,11 @@ def first(pid, name, fields):
     for thread in threads:
         try:
             with open("/proc/%s/task/%s/%s" % (pid, thread, name)) as lines:
-                total = sum(int(line.split()[1]) for line in lines if line.startswith(fields))
+                total = measure(lines)
         except (OSError, ValueError, IndexError):
             continue
         if total:
-            return total << 10
+            return total
     return 0
 
 

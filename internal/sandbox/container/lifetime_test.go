@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// templateVariable is its template of pods.
+const templateVariable = "CODEMODE_TEST_HOST_TEMPLATE"
+
 // script is a guest of one file.
 func script(code string) fstest.MapFS { return fstest.MapFS{"boot.py": {Data: []byte(code)}} }
 
@@ -50,22 +53,33 @@ tell(ready=True)
 time.sleep(3600)
 `
 
+// guestsVariable is how many it starts at once; one, if it is not set.
+const guestsVariable = "CODEMODE_TEST_HOST_GUESTS"
+
 func hostUntilKilled(name string) {
 	r := New(
 		Options{
 			Engine: name, Image: os.Getenv(imageVariable), CacheDir: os.Getenv("XDG_CACHE_HOME"), Lookup: os.LookupEnv,
+			Kubernetes: KubernetesOptions{Template: os.Getenv(templateVariable)},
 		},
 	)
-	sb, err := r.Start(
-		context.Background(),
-		sandbox.Spec{Session: "killed", Files: script(stubborn), Boot: "boot.py", Policy: sandbox.DefaultPolicy()},
-	)
-	if err != nil {
-		os.Stdout.WriteString(err.Error() + "\n")
-		os.Exit(1)
+	guests, _ := strconv.Atoi(os.Getenv(guestsVariable))
+	for range max(guests, 1) {
+		go func() {
+			sb, err := r.Start(
+				context.Background(),
+				sandbox.Spec{
+					Session: "killed", Files: script(stubborn), Boot: "boot.py", Policy: sandbox.DefaultPolicy(),
+				},
+			)
+			if err != nil {
+				os.Stdout.WriteString(err.Error() + "\n")
+				os.Exit(1)
+			}
+			line, _ := bufio.NewReader(sb.Channel()).ReadString('\n')
+			os.Stdout.WriteString(line)
+		}()
 	}
-	line, _ := bufio.NewReader(sb.Channel()).ReadString('\n')
-	os.Stdout.WriteString(line)
 	select {}
 }
 
@@ -183,6 +197,37 @@ func TestReap(t *testing.T) {
 	})
 }
 
+// startAndStrike starts a guest, ends it from outside, and waits until its runtime has seen that.
+func startAndStrike(t *testing.T, r *Runtime, strike func(*guest) error) sandbox.Sandbox {
+	t.Helper()
+	sb := start(t, r, "import time\ntell(ready=True)\ntime.sleep(3600)")
+	var ready any
+	answer(t, sb, &ready)
+	if err := strike(sb.(*guest)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-sb.Done():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nobody noticed")
+	}
+	return sb
+}
+
+// closeStruck holds that a guest's end is known to be nobody's doing inside, and closes it.
+func closeStruck(t *testing.T, sb sandbox.Sandbox) {
+	t.Helper()
+	var unavailable *sandbox.UnavailableError
+	e := sb.Exit()
+	t.Log(e.Err)
+	if e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitEngine || !errors.As(e.Err, &unavailable) {
+		t.Errorf("it ended as %+v", e)
+	}
+	if err := sb.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEngineKilled: the container, or the command, is killed from outside in the midst of a run.
 func TestEngineKilled(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
@@ -198,28 +243,11 @@ func TestEngineKilled(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				sb := start(t, r, "import time\ntell(ready=True)\ntime.sleep(3600)")
-				var ready any
-				answer(t, sb, &ready)
-				if err := strike(sb.(*guest)); err != nil {
-					t.Fatal(err)
-				}
-				select {
-				case <-sb.Done():
-				case <-time.After(2 * time.Minute):
-					t.Fatal("nobody noticed")
-				}
-				var unavailable *sandbox.UnavailableError
-				if e := sb.Exit(); e.Signal != int(syscall.SIGKILL) || e.Cause != sandbox.ExitEngine ||
-					!errors.As(e.Err, &unavailable) {
-					t.Errorf("it ended as %+v", e)
-				}
+				sb := startAndStrike(t, r, strike)
 				if _, err := sb.Channel().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 					t.Errorf("reading: %v", err)
 				}
-				if err := sb.Close(); err != nil {
-					t.Error(err)
-				}
+				closeStruck(t, sb)
 				if left := containers(t, r); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}

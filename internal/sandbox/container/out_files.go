@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"codemode/internal/sandbox"
@@ -35,7 +34,11 @@ func (g *guest) OutFiles(
 	default:
 	}
 	e := g.engine
-	cmd := e.command(append(slices.Clone(e.global), "exec", "-i", g.name, "python3", "-I", "-S", "-c", leftCode)...)
+	args := append(slices.Clone(e.global), "exec", "-i", g.name, "python3", "-I", "-S", "-c", leftCode)
+	if e.name == Kubernetes {
+		args = e.inPod(g.pod, "python3", "-I", "-S", "-c", leftCode)
+	}
+	cmd := e.command(args...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = knownFiles(known), &stderr, time.Second
 	out, err := cmd.StdoutPipe()
@@ -43,7 +46,7 @@ func (g *guest) OutFiles(
 		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return &commandError{command: e.name + " exec", cause: err}
+		return &commandError{command: e.program() + " exec", cause: err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	read := outFilesIn(tar.NewReader(out), take)
@@ -57,7 +60,7 @@ func (g *guest) OutFiles(
 	case errors.As(read, new(*takeError)):
 		return errors.Unwrap(read)
 	case err != nil:
-		return &commandError{command: e.name + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+		return &commandError{command: e.program() + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 	}
 	return read
 }
@@ -72,7 +75,7 @@ func knownFiles(known map[string]string) io.Reader {
 	return bytes.NewReader(text)
 }
 
-// A takeError is an error of whoever takes the files.
+// A takeError is an error of the function that takes the files.
 type takeError struct{ error }
 
 func (e *takeError) Unwrap() error { return e.error }
@@ -90,8 +93,10 @@ func outFilesIn(archive *tar.Reader, take func(sandbox.OutFile) error) error {
 		f := sandbox.OutFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
 		f.Stamp = sandbox.OutFileStamp(h.ModTime.Unix(), h.Size) // out_files.py has nanoseconds there
 		switch {
-		case !filepath.IsLocal(f.Name) || f.Name == "." || strings.HasSuffix(h.Name, "/"):
+		case !filepath.IsLocal(f.Name) || f.Name == ".":
 			continue // such a one nobody has left
+		case h.Typeflag == tar.TypeDir:
+			f = sandbox.OutFile{Name: f.Name, Err: sandbox.ErrTooDeep} // out_files.py names no others
 		case h.Typeflag != tar.TypeReg:
 			f = sandbox.OutFile{Name: f.Name, Err: sandbox.ErrNotRegular}
 		}

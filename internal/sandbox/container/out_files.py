@@ -1,6 +1,6 @@
 """Writes a tar of what is in /workspace/out to standard output: no link is followed, and nothing is waited for.
 
-What standard input names, with the stamp it has, is left out. The archive's times are in nanoseconds, of the last change.
+A folder stands for what is in it where that is too deep. What standard input names, with the stamp it has, is left out. The archive's times are in nanoseconds, of the last change.
 """
 
 import base64
@@ -8,6 +8,8 @@ import json
 import os
 import sys
 import tarfile
+
+_DEPTH = 32  # of folders, as sandbox.maxOutDepth
 
 known = {os.fsdecode(base64.b64decode(name)): stamp for name, stamp in json.load(sys.stdin.buffer).items()}
 
@@ -18,6 +20,12 @@ with tarfile.open(
 ) as tar:
     for folder, folders, names in os.walk("."):
         folders.sort()
+        if folder.count("/") == _DEPTH:
+            for name in folders:
+                too_deep = tarfile.TarInfo(os.path.join(folder, name))
+                too_deep.type = tarfile.DIRTYPE
+                tar.addfile(too_deep)
+            folders.clear()
         names += [name for name in folders if os.path.islink(os.path.join(folder, name))]
         for name in sorted(names):
             path = os.path.join(folder, name)

@@ -36,7 +36,7 @@ func appendNumber[T int | int64](b []byte, n T) []byte {
 
 // A payload is what a container gets before its guest begins: the init, the guest's files, and what is
 // the sandbox's own. What the engine does not limit, the init does.
-func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters []filter) ([]byte, error) {
+func (p *payloads) payload(e *engine, spec sandbox.Spec, means sandbox.Enforcement) ([]byte, error) {
 	files, err := p.files(spec.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
@@ -48,22 +48,25 @@ func (p *payloads) payload(spec sandbox.Spec, means sandbox.Enforcement, filters
 		b = appendField(b, v)
 	}
 	b = appendField(b, spec.Boot)
-	var memory, processes int64
+	var memory int64
 	if means.Memory == byWatchdog {
 		memory = spec.Policy.Memory
 	}
-	if means.Pids == byRlimit {
-		processes = int64(spec.Policy.Processes)
+	b = appendNumber(b, memory)
+	b = appendField(b, map[bool]string{true: "shared"}[e.name == Kubernetes])
+	limits := e.innerLimits(spec.Policy, means)
+	b = appendNumber(b, len(limits))
+	for _, l := range limits {
+		b = appendNumber(appendNumber(appendNumber(b, l.number), l.soft), l.hard)
 	}
-	b = appendNumber(appendNumber(b, memory), processes)
 	b = appendField(b, map[bool]string{true: path.Base(sandbox.OutDir)}[spec.Out])
 	b = appendNumber(b, len(spec.Mounts))
 	for _, m := range spec.Mounts {
 		b = appendField(b, m.Name)
 		b = appendField(b, map[bool]string{false: "r", true: "w"}[m.Write])
 	}
-	b = appendNumber(b, len(filters))
-	for _, f := range filters {
+	b = appendNumber(b, len(e.filters))
+	for _, f := range e.filters {
 		b = appendField(appendField(b, f.machine), f.program)
 	}
 	return b, nil
@@ -106,11 +109,12 @@ func (p *payloads) files(tree fs.FS) ([]byte, error) {
 	return all, nil
 }
 
-// A greeting is the first a container says: which Python it has, which mount its user may not use, and where Python
-// keeps its packages.
+// A greeting is the first a container says: which Python it has, which mount its user may not use, whether the guest is
+// kept from processes that are started beside it, and where Python keeps its packages.
 type greeting struct {
 	python string
 	closed int // the first such mount; -1 is none
+	fenced bool
 	site   []string
 }
 
@@ -146,6 +150,8 @@ func readGreeting(r io.Reader) (g greeting, err error) {
 			g.python = string(text)
 		case 1:
 			g.closed = indexIn(text)
+		case 2:
+			g.fenced = len(text) > 0
 		default:
 			g.site = append(g.site, string(text))
 		}

@@ -72,9 +72,28 @@ func newName() string {
 	return "codemode-" + hex.EncodeToString(b)
 }
 
-// removeTime bounds a removal; an engine that is busy takes a second or two. What it does not remove in time,
-// the next codemode does.
+// removeTime bounds a removal; an engine that is busy takes a second or two.
 const removeTime = 5 * time.Second
+
+// removeLater tries again, ever more rarely, to remove a container that the engine did not remove in time. For one
+// whose conmon was killed, podman itself waits that long, and finds it dead the next time (4.3.1). What is left when
+// the runtime is closed, the next codemode removes.
+func (r *Runtime) removeLater(e *engine, container string) {
+	r.work.Go(func() {
+		for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+			select {
+			case <-time.After(wait):
+			case <-r.closing.Done():
+				return
+			}
+			err := e.remove(r.closing, container)
+			if err == nil {
+				return
+			}
+			r.log.Debug("removing a container", "container", container, "error", err)
+		}
+	})
+}
 
 // reap removes containers of a codemode on this host that has ended without doing so.
 func (r *Runtime) reap(ctx context.Context, e *engine) {
@@ -100,7 +119,10 @@ func (r *Runtime) reap(ctx context.Context, e *engine) {
 
 // remove ends a container and removes it. One that is not there is fine.
 func (e *engine) remove(ctx context.Context, container string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, removeTime, errNoAnswer)
+	if e.name == Kubernetes {
+		return e.removePod(ctx, container, false)
+	}
+	ctx, cancel := withAnswer(ctx, removeTime)
 	defer cancel()
 	args := []string{"rm", "--force", "--volumes"}
 	if e.name == Podman {

@@ -68,6 +68,8 @@ func (e *ShareError) Hint() []string {
 		return []string{"add the folder in Docker Desktop: Settings, Resources, File Sharing"}
 	case e.VM != "":
 		return []string{"share the folder with " + e.VM}
+	case e.Runtime == Kubernetes:
+		return []string{"leave it out, or use another runtime: --runtime native"}
 	case e.Remote:
 		return []string{
 			"use an engine of this machine; DOCKER_HOST, CONTAINER_HOST and their contexts and connections name another",
@@ -104,6 +106,9 @@ func (r *Runtime) ProveShare(ctx context.Context, folder string) (Share, error) 
 	if err != nil {
 		return Share{}, fmt.Errorf("proving that folder %q is shared: %w", folder, err)
 	}
+	if r.name == Kubernetes {
+		return Share{}, &ShareError{Runtime: r.name, Folder: dir, Remote: true, Err: errNode}
+	}
 	r.use()
 	defer r.unuse()
 	e, err := r.ready(ctx)
@@ -132,6 +137,8 @@ func (r *Runtime) ProveShare(ctx context.Context, folder string) (Share, error) 
 	}
 	return Share{dir, time.Now()}, nil
 }
+
+var errNode = errors.New("it is on this machine, and a pod is on a node of its cluster")
 
 var errNotShared = errors.New("what is there is something else")
 
@@ -173,7 +180,7 @@ func (r *Runtime) tryShare(ctx context.Context, e *engine, dir string) (err erro
 	defer func() { removeShare(mounted) }()
 	token := rand.Text()
 	err = os.WriteFile(file, []byte(token), 0o644)
-	// The container's user is somebody else, whatever the umask.
+	// The container's user is another one, so the umask must not count.
 	if err = errors.Join(err, os.Chmod(file, 0o644), os.Chmod(mounted, 0o755)); err != nil {
 		return fmt.Errorf("proving that folder %q is shared: %w", dir, err)
 	}

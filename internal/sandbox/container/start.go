@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -147,10 +148,6 @@ func (r *Runtime) launchBy(
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", err)
 	}
-	payload, err := r.payload.payload(spec, means, e.filters)
-	if err != nil {
-		return nil, err
-	}
 	select {
 	case r.slots <- struct{}{}: // more at once would only make each other slow
 	case <-ctx.Done():
@@ -167,23 +164,27 @@ func (r *Runtime) launchBy(
 		o.binds = append(o.binds, bind{source: dir, target: python.PackagesDir})
 		g.added = []string{python.PackagesDir}
 	}
-	if err := g.run(o); err != nil {
-		leave()
-		return nil, e.diagnose("starting a container", &commandError{command: e.name + " run", cause: err})
+	var err error
+	if e.name == Kubernetes {
+		o.pod, g.means, err = e.takePod(ctx, o)
+		g.pod = o.pod
 	}
-	err = g.handshake(ctx, payload)
-	if err == nil && !atLeast39(g.hello.python) {
-		err = e.unavailable("image-python", "starting Python in a container",
-			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
-			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
-	}
+	var payload []byte
 	if err == nil {
-		err = r.fits(spec.Packages, g.hello.python)
-	}
-	if i := g.hello.closed; err == nil && i >= 0 && i < len(spec.Mounts) {
-		err = g.closedTo(spec.Mounts[i], o.user)
+		payload, err = r.payload.payload(e, spec, g.means)
 	}
 	if err != nil {
+		r.work.Go(func() {
+			defer leave()
+			_ = e.remove(context.Background(), o.name)
+		})
+		return nil, err
+	}
+	if err := g.run(o); err != nil {
+		leave()
+		return nil, e.diagnose("starting a container", &commandError{command: e.program() + " run", cause: err})
+	}
+	if err := g.greet(ctx, payload, o); err != nil {
 		g.Kill()
 		r.work.Go(func() {
 			defer leave()
@@ -195,6 +196,47 @@ func (r *Runtime) launchBy(
 	return g, nil
 }
 
+// greet sends the payload and refuses a guest that is not as it was ordered.
+func (g *guest) greet(ctx context.Context, payload []byte, o order) error {
+	r, e, spec := g.runtime, g.engine, o.spec
+	if err := g.handshake(ctx, payload); err != nil {
+		return err
+	}
+	if !atLeast39(g.hello.python) {
+		return e.unavailable("image-python", "starting Python in a container",
+			fmt.Errorf("image %q has Python %s", r.opts.Image, g.hello.python),
+			"Set `sandbox.image` to an image that has python3 3.9 or later on its PATH.")
+	}
+	if err := r.fits(spec.Packages, g.hello.python); err != nil {
+		return err
+	}
+	if err := g.beside(spec.Policy); err != nil {
+		return err
+	}
+	if i := g.hello.closed; i >= 0 && i < len(spec.Mounts) {
+		return g.closedTo(spec.Mounts[i], o.user)
+	}
+	return nil
+}
+
+// beside refuses a guest of a pod that could take over what is started beside it there: a pod has no network only by
+// the system call filter, which such a process is without.
+func (g *guest) beside(p sandbox.Policy) error {
+	gap := sandbox.Gap{
+		Name: "network",
+		Detail: "there is no Landlock on the node, or its runtime forbids it, without which a guest could reach the " +
+			"network of its pod by way of a process that codemode starts beside it",
+	}
+	switch {
+	case g.engine.name != Kubernetes || g.hello.fenced:
+	case !slices.Contains(p.AllowGaps, gap.Name):
+		return &sandbox.GapError{Runtime: Kubernetes, Gaps: []sandbox.Gap{gap}}
+	default:
+		g.means.Gaps = append(slices.Clip(g.means.Gaps), gap)
+	}
+	return nil
+}
+
 // fits refuses packages that the image's Python cannot import: half of them would work, and nobody could tell which.
 func (r *Runtime) fits(packages sandbox.Packages, version string) error {
 	parts := append(strings.SplitN(version, ".", 3), "")
@@ -204,7 +246,6 @@ func (r *Runtime) fits(packages sandbox.Packages, version string) error {
 	}
 	return &sandbox.PackagesError{Runtime: r.name, Has: has, Want: packages.ABI, Remedy: []string{
 		"use an image of the same Python (sandbox.image), or --runtime native",
-		"to do without them: --tenant, and one that has no packages",
 	}}
 }
 
@@ -230,8 +271,8 @@ const (
 	// slowStart is when a start is slow enough to ask whether the engine answers at all.
 	slowStart = 3 * time.Second
 
-	// pulseTime bounds that question.
-	pulseTime = 1500 * time.Millisecond
+	// settleTime is how long the engine's command may go on when nothing comes from its container any more.
+	settleTime = 1500 * time.Millisecond
 )
 
 var errStartTime = fmt.Errorf("it did not start within %v", startTime)
@@ -239,10 +280,11 @@ var errStartTime = fmt.Errorf("it did not start within %v", startTime)
 // handshake sends the payload and waits for the init's greeting, or for a reason why there will be none.
 func (g *guest) handshake(ctx context.Context, payload []byte) error {
 	g.tasks.Go(func() { _, _ = g.channel.Write(payload) }) // who does not read it does not greet
+	var hello greeting                                     // to be read once greeted has said that it is there
 	greeted := make(chan error, 1)
 	g.tasks.Go(func() {
 		var err error
-		g.hello, err = readGreeting(g.channel)
+		hello, err = readGreeting(g.channel)
 		greeted <- err
 	})
 	limit := time.NewTimer(startTime)
@@ -254,6 +296,8 @@ func (g *guest) handshake(ctx context.Context, payload []byte) error {
 		select {
 		case err := <-greeted:
 			if err == nil {
+				g.hello = hello
+				g.greeted.Store(true)
 				return nil
 			}
 			return g.noGreeting(err)
@@ -267,27 +311,37 @@ func (g *guest) handshake(ctx context.Context, payload []byte) error {
 			}
 		case <-limit.C:
 			return g.engine.unavailable("no-answer", "starting a container", errStartTime,
-				fmt.Sprintf("Run `%s info` to see whether the engine works.", g.engine.name))
+				g.engine.remedy())
 		}
 	}
 }
 
 // heartbeat asks for the least an engine can answer.
 func (e *engine) heartbeat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pulseTime, errNoAnswer)
-	defer cancel()
-	_, err := e.ask(ctx, "version", "--format", "{{.Client.Version}}")
+	least := []string{"version", "--format", "{{.Client.Version}}"}
+	if e.name == Kubernetes {
+		least = []string{"get", "--raw", "/version"}
+	}
+	_, err := e.ask(ctx, least...)
 	return err
 }
 
 // noGreeting explains the end of a channel before anything was said on it.
 func (g *guest) noGreeting(err error) error {
-	settle := time.NewTimer(pulseTime)
+	settle := time.NewTimer(settleTime)
 	defer settle.Stop()
+	end := g.gone
+	if g.engine.name == Kubernetes {
+		end = g.done // a pod that is to be removed takes longer
+	}
 	select {
-	case <-g.gone: // what the command said says why
+	case <-end: // what the command said says why
 	case <-settle.C:
 		return g.engine.unavailable("image-python", "starting Python in a container", err)
+	}
+	if g.engine.name == Kubernetes {
+		return g.engine.diagnose("starting Python in a pod",
+			&commandError{command: "kubectl exec", stderr: string(g.said.chatter), code: 1})
 	}
 	said := string(g.said.chatter)
 	for _, lost := range noChannel {
@@ -328,23 +382,19 @@ func (g *guest) run(o order) (err error) {
 			}
 		}
 	}()
-	var ends [3][2]*os.File // of the pipes that are the command's standard streams
-	for i := range ends {
-		if i == 1 && o.way != viaStreams {
-			continue
-		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		ends[i] = [2]*os.File{r, w}
+	ends, err := openPipes(o.way)
+	for i, e := range ends {
+		r, w := e[0], e[1]
 		if i == 0 {
 			theirs, ours = append(theirs, r), append(ours, w)
 		} else {
 			theirs, ours = append(theirs, w), append(ours, r)
 		}
 	}
-	g.hold, g.stderr = ends[0][1], ends[2][0]
+	if err != nil {
+		return err
+	}
+	g.stdin, g.stderr = ends[0][1], ends[2][0]
 	var passed []*os.File
 	var waits *awaited
 	switch o.way {
@@ -378,6 +428,21 @@ func (g *guest) run(o order) (err error) {
 	}
 	g.accompany()
 	return nil
+}
+
+// openPipes opens the pipes, both ends of each, that are the standard streams of the engine's command. Of standard
+// output there is one only where that is the channel. Those before an error are open.
+func openPipes(w way) (ends [3][2]*os.File, err error) {
+	for i := range ends {
+		if i == 1 && w != viaStreams {
+			continue
+		}
+		ends[i][0], ends[i][1], err = os.Pipe()
+		if err != nil {
+			return ends, err
+		}
+	}
+	return ends, nil
 }
 
 func closeFiles(files []*os.File) {

@@ -72,7 +72,7 @@ var Groups = []string{
 	"files", "network", "processes", "memory", "kernel", "devices", "channel", "interpreter", "results", "sessions",
 }
 
-var heading = lazyregexp.New(`\A# tries: (.+)\n# must: (held|killed|measured|held or killed): (.+)\n`)
+var heading = lazyregexp.New(`\A# tries: (.+)\n# must: (held|killed|measured|(?:held|measured) or killed): (.+)\n`)
 
 // Attempts lists the attempts that are driven in one way, by group and name.
 func Attempts(in string) ([]Attempt, error) {

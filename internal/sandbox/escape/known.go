@@ -5,7 +5,7 @@ import "codemode/internal/sandbox"
 // Known are the attempts that succeed on a runtime, with the reason: what docs/security.md calls known and accepted.
 func Known(r sandbox.Report, p sandbox.Policy) map[string]string {
 	known := ofMethod(r, p)
-	if r.Landlock == 0 && r.Proc {
+	if r.Landlock == 0 && r.Proc && r.Runtime != "kubernetes" { // in a pod the init sees to it
 		known["proc_settings"] = "without Landlock, a process can change its own settings in /proc"
 	}
 	return known
@@ -32,7 +32,6 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"thread_bomb":      "threads are limited by memory alone",
 			"namespaces":       "there are none",
 			"read_only_mounts": "Landlock makes files read-only, and not mounts",
-			"process_exists":   "there is no namespace of processes",
 			"bounding_set":     "it takes a namespace to be allowed to empty it",
 			"memory_tmpfs":     "files are on the host's disk, and not in memory",
 		}
@@ -51,8 +50,14 @@ func ofEngine(r sandbox.Report) map[string]string {
 		"epoll_quota_waiting": "nobody counts the epoll entries of a container",
 		"sessions_many":       "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
 	}
-	if r.Runtime == "podman" {
+	switch r.Runtime {
+	case "podman":
 		known["inode_fill"] = "podman cannot limit the files of a tmpfs"
+	case "kubernetes":
+		known["inode_fill"] = "a pod's volume in memory has no limit of files"
+		known["dlopen_noexec"] = "a pod's volume cannot be noexec, and Landlock does not mediate mmap"
+		known["ldso_noexec"] = "a pod's volume cannot be noexec, and Landlock does not mediate mmap"
+		known["namespaces"] = "on a node with version 1 of cgroups, a pod's container sees their names"
 	}
 	if r.Memory == "watchdog" {
 		known["memory_dev_zero"] = "engines give every container a /dev/zero, and no process has what is in it once it is unmapped"

@@ -50,8 +50,8 @@ func list(verdicts []Verdict) string {
 	return text
 }
 
-// Drive makes attempts, some at once, and yields each result as it comes. Whoever stops listening ends those under way;
-// when Drive returns, all have ended.
+// Drive makes attempts, some at once, and yields each result as it comes. A consumer that stops iterating ends
+// those under way; when Drive returns, all have ended.
 func Drive(
 	ctx context.Context, attempts []Attempt, atOnce int, try func(context.Context, Attempt) (Verdict, string),
 ) iter.Seq[Result] {

@@ -85,7 +85,7 @@ func Plan(
 	return attempts, Known(report, p), err
 }
 
-// touched is the result of whichever attempt it was that reached a decoy and did not say so.
+// touched is the result of an attempt that reached a decoy and did not say so.
 func touched(err error) Result {
 	return Result{
 		Attempt: Attempt{

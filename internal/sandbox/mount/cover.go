@@ -11,29 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 )
-
-// secrets are the names of what holds keys and passwords in many folders.
-var secrets = []string{
-	".env", ".env.local", ".env.development", ".env.test", ".env.production", ".envrc", ".netrc", ".npmrc", ".pypirc",
-	".pgpass", ".htpasswd", ".git-credentials", ".vault-token", "id_rsa", "id_ed25519", "id_ecdsa", "id_ecdsa_sk",
-	"id_ed25519_sk", "id_dsa", "key.pem", "server.pem", "terraform.tfstate", "terraform.tfvars",
-	"private.pem", "private.key", "server.key", "credentials.json", "service-account.json", "secrets.json",
-	"secrets.yaml", "secrets.yml",
-}
-
-var isSecret = func() map[string]bool {
-	set := map[string]bool{}
-	for _, name := range secrets {
-		set[name] = true
-	}
-	return set
-}()
 
 // bounds are how much of a folder is looked through and covered.
 type bounds struct {
@@ -47,6 +30,8 @@ const (
 	// maxIgnore bounds a .gitignore in bytes, and maxPatterns all of a folder's.
 	maxIgnore   = 64 << 10
 	maxPatterns = 2_000
+	// leafEntries is how many files of a folder without folders are looked at.
+	leafEntries = 1024
 	// maxMatches bounds how often a name is compared with a pattern.
 	maxMatches = 4_000_000
 )
@@ -69,6 +54,7 @@ func look(dir string, picked bool, most bounds) (covers []sandbox.Cover, partly 
 	for i := 0; i < min(len(l.folders), most.folders) && l.left(); i++ {
 		l.folder(l.folders[i])
 	}
+	l.coverTargets(first.path)
 	if first.path != "." {
 		for i := range l.covers {
 			l.covers[i].Path = strings.TrimPrefix(l.covers[i].Path, first.path+"/")
@@ -106,6 +92,7 @@ type looker struct {
 	most     bounds
 	folders  []folder // to be looked through, those that have been in front
 	covers   []sandbox.Cover
+	links    []string // whose names are those of secrets
 	entries  int
 	patterns int
 	matches  int
@@ -142,7 +129,7 @@ func (l *looker) at(path string) string { return filepath.Join(l.dir, filepath.F
 func (l *looker) begin() (folder, error) {
 	dir := l.dir
 	for top := dir; ; top = filepath.Dir(top) {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+		if isRepository(top) {
 			l.dir = top
 			break
 		}
@@ -160,11 +147,14 @@ func (l *looker) begin() (folder, error) {
 		f.path = path.Join(f.path, name)
 		if l.ignored(f.rules, f.path, true) {
 			return f, hint.New("the repository that it is in ignores it, by a .gitignore or its .git/info/exclude",
-				"to show it all the same, name it: --mount "+hint.Word(dir))
+				nameIt(dir))
 		}
 	}
 	return f, nil
 }
+
+// nameIt is how a user shows a folder that is refused where it is not they who name it.
+func nameIt(dir string) string { return "to show it all the same, name it: --mount " + hint.Word(dir) }
 
 // lack says why not everything was looked at, unless something has said so before.
 func (l *looker) lack(format string, args ...any) {
@@ -189,7 +179,7 @@ func (l *looker) folder(f folder) {
 	defer dir.Close()
 	f.rules = l.rulesOf(f)
 	if !f.rules.some() && isLeaf(dir) {
-		l.leaf(f)
+		l.leaf(f, dir)
 		return
 	}
 	for l.left() {
@@ -207,9 +197,18 @@ func (l *looker) folder(f folder) {
 	}
 }
 
-// leaf looks for secrets alone where nothing else is to be found: what that costs is the same for a million of files.
-func (l *looker) leaf(f folder) {
-	for _, name := range secrets {
+// leaf looks at a folder without folders and rules. One of many files is not read: what that costs is the same for a
+// million of them, and names that are known whole are looked for alone.
+func (l *looker) leaf(f folder, dir *os.File) {
+	list, _ := dir.ReadDir(min(leafEntries, l.most.entries-l.entries))
+	if _, err := dir.ReadDir(1); errors.Is(err, io.EOF) {
+		l.entries += len(list)
+		for _, entry := range list {
+			l.entry(f, entry)
+		}
+		return
+	}
+	for _, name := range secretFiles(filepath.Base(l.at(f.path))) {
 		name = path.Join(f.path, name)
 		if fi, err := os.Lstat(l.at(name)); err == nil && fi.Mode().IsRegular() {
 			l.covers = append(l.covers, sandbox.Cover{Path: name})
@@ -220,17 +219,53 @@ func (l *looker) leaf(f folder) {
 func (l *looker) entry(f folder, entry fs.DirEntry) {
 	kind := entry.Type()
 	file := kind.IsRegular()
-	if !file && !kind.IsDir() || file && f.rules == nil && !isSecret[entry.Name()] {
+	secret := isSecret(filepath.Base(l.at(f.path)), entry.Name(), kind.IsDir())
+	if secret && kind&fs.ModeSymlink != 0 {
+		l.links = append(l.links, path.Join(f.path, entry.Name()))
+		return
+	}
+	if !file && !kind.IsDir() || file && f.rules == nil && !secret {
 		return
 	}
 	name := path.Join(f.path, entry.Name())
 	switch {
-	case file && isSecret[entry.Name()]:
-		l.covers = append(l.covers, sandbox.Cover{Path: name})
+	case secret:
+		l.covers = append(l.covers, sandbox.Cover{Path: name, Dir: kind.IsDir()})
 	case f.rules != nil && entry.Name() != ".git" && l.ignored(f.rules, name, kind.IsDir()):
 		l.covers = append(l.covers, sandbox.Cover{Path: name, Dir: kind.IsDir(), Ignored: true})
 	case kind.IsDir() && entry.Name() != ".git":
 		l.folders = append(l.folders, folder{name, f.rules})
+	}
+}
+
+// coverTargets covers files below top that links with names of secrets lead to: their own names may be any.
+func (l *looker) coverTargets(top string) {
+	covered := map[string]bool{}
+	for _, c := range l.covers {
+		covered[c.Path] = true
+	}
+	root, err := filepath.EvalSymlinks(l.at(top))
+	if err != nil {
+		return // it has just gone
+	}
+	for _, link := range l.links {
+		target, err := filepath.EvalSymlinks(l.at(link))
+		if err != nil {
+			continue // it leads nowhere
+		}
+		rel, err := filepath.Rel(root, target)
+		if fi, e := os.Lstat(target); err != nil || e != nil || !filepath.IsLocal(rel) || !fi.Mode().IsRegular() {
+			continue
+		}
+		name := path.Join(top, filepath.ToSlash(rel))
+		within := covered[name]
+		for above := path.Dir(name); above != "." && !within; above = path.Dir(above) {
+			within = covered[above]
+		}
+		if !within {
+			covered[name] = true
+			l.covers = append(l.covers, sandbox.Cover{Path: name})
+		}
 	}
 }
 
@@ -256,11 +291,12 @@ func (l *looker) ignored(r *rules, name string, dir bool) bool {
 	return false
 }
 
-// rulesOf are the rules for what is in a folder. With a .git in it, it is a repository's own.
+// rulesOf are the rules for what is in a folder. A repository's are its own alone; what has a .git, and is none for
+// git, has those of the repository around it.
 func (l *looker) rulesOf(f folder) *rules {
 	r := f.rules
-	if _, err := os.Lstat(l.at(path.Join(f.path, ".git"))); err == nil {
-		r = l.read(f.path, path.Join(f.path, ".git", "info", "exclude"), nil)
+	if _, err := os.Lstat(l.at(path.Join(f.path, ".git"))); err == nil && (r == nil || isRepository(l.at(f.path))) {
+		r = l.read(f.path, l.exclude(f.path), nil)
 		if r == nil {
 			r = &rules{base: f.path}
 		}
@@ -271,27 +307,66 @@ func (l *looker) rulesOf(f folder) *rules {
 	return l.read(f.path, path.Join(f.path, ".gitignore"), r)
 }
 
+// isRepository tells whether a folder is the top of a repository, for git.
+func isRepository(dir string) bool {
+	git := filepath.Join(dir, ".git")
+	if to, names := gitdir(git); names {
+		git = to
+	}
+	_, err := os.Stat(filepath.Join(git, "HEAD"))
+	return err == nil
+}
+
+// gitdir is the folder that a .git file names.
+func gitdir(git string) (to string, names bool) {
+	text, err := plainfile.Read(git, maxIgnore)
+	to, names = strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err != nil || !names {
+		return "", false
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(git), to)
+	}
+	return to, true
+}
+
+// exclude is where a repository has patterns of its own, from the looker's folder. What a .git file names is a
+// stranger's word, and counts where that repository knows of a worktree here: its own record leads back to this file.
+func (l *looker) exclude(dir string) string {
+	git := l.at(path.Join(dir, ".git"))
+	own := path.Join(dir, ".git", "info", "exclude")
+	to, names := gitdir(git)
+	if !names {
+		return own
+	}
+	back, err := plainfile.Read(filepath.Join(to, "gitdir"), maxIgnore)
+	worktrees := filepath.Dir(to)
+	place := strings.TrimSpace(string(back))
+	if !filepath.IsAbs(place) {
+		place = filepath.Join(to, place)
+	}
+	if err != nil || filepath.Base(worktrees) != "worktrees" || !(files{}).same(place, git) {
+		return own
+	}
+	rel, err := filepath.Rel(l.dir, filepath.Join(filepath.Dir(worktrees), "info", "exclude"))
+	if err != nil {
+		return own
+	}
+	return filepath.ToSlash(rel)
+}
+
 // read reads a file of patterns. Git follows no link to one, and nobody waits for a FIFO.
 func (l *looker) read(base, name string, above *rules) *rules {
 	fi, err := os.Lstat(l.at(name))
 	if err != nil || !fi.Mode().IsRegular() {
 		return above
 	}
-	f, err := os.OpenFile(l.at(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		l.lack("%q cannot be read: %v", name, fileerr.Cause(err))
-		return above
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxIgnore+1))
+	data, err := plainfile.Read(l.at(name), maxIgnore)
 	patterns := parsePatterns(data)
 	l.patterns += len(patterns)
 	switch {
 	case err != nil:
-		l.lack("%q cannot be read: %v", name, fileerr.Cause(err))
-		return above
-	case len(data) > maxIgnore:
-		l.lack("%q has more than %d bytes", name, maxIgnore)
+		l.lack("%q cannot be read: %v", name, err)
 		return above
 	case l.patterns > maxPatterns:
 		l.lack("its .gitignore files have more than %d patterns", maxPatterns)

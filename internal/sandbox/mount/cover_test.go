@@ -42,21 +42,118 @@ func paths(covers []sandbox.Cover) (list []string) {
 	return list
 }
 
-// TestCovered: files that look like secrets are covered, however deep, and given where they are named; links are none.
+// TestCovered: files that look like secrets are covered, however deep, and given where they are named. Of links with
+// such names, what they lead to is, within the folder.
 func TestCovered(t *testing.T) {
 	dir := realTemp(t)
-	tree(t, dir, map[string]string{".env": "", "id_rsa": "", "a.csv": "", "sub/.env": "", "sub/.netrc/": "", ".git/.env": ""})
+	tree(t, dir, map[string]string{".env": "", "id_rsa": "", "a.csv": "", "plain.txt": "", "sub/.env": "", "sub/.netrc/": "", ".git/.env": ""})
 	must(t, os.Symlink(".env", filepath.Join(dir, ".env.local")))
+	must(t, os.Symlink("../plain.txt", filepath.Join(dir, "sub", ".npmrc")))
+	must(t, os.Symlink("../plain.txt", filepath.Join(dir, "sub", ".pgpass")))
+	must(t, os.Symlink("sub/.env", filepath.Join(dir, ".envrc")))
+	must(t, os.Symlink(os.Args[0], filepath.Join(dir, "key.pem")))
 	list, err := Rules{}.Choose([]Request{
 		{Path: dir, Name: "dir"},
 		{Path: filepath.Join(dir, "sub"), Name: "sub", Write: true},
 		{Path: filepath.Join(dir, ".env"), Name: ".env", File: true},
 	})
 	must(t, err)
-	for i, want := range []string{".env id_rsa sub/.env", ".env", ""} {
+	for i, want := range []string{".env id_rsa plain.txt sub/.env", ".env", ""} {
 		if got := strings.Join(paths(list[i].Covered), " "); got != want || list[i].Partly != "" {
 			t.Errorf("%s: covered are %q, want %q; partly: %q", list[i].Name, got, want, list[i].Partly)
 		}
+	}
+}
+
+// TestSecretNames: what holds keys is known by its name or its ending in upper and lower case, and what merely looks
+// like it is shown.
+func TestSecretNames(t *testing.T) {
+	for _, c := range []struct{ path, want string }{
+		{"Server.P12", "Server.P12"},
+		{"sub/My.JKS", "sub/My.JKS"},
+		{"leaf/a.pfx", "leaf/a.pfx"},
+		{".ENV", ".ENV"},
+		{"a.keystore", "a.keystore"},
+		{".AWS/credentials", ".AWS/"},
+		{"x/.kube/config", "x/.kube/config"},
+		{".docker/config.json", ".docker/config.json"},
+		{".netrc", ".netrc"},
+		{".npmrc", ".npmrc"},
+		{".pypirc", ".pypirc"},
+		{"id_work", "id_work"},
+		{".env.staging", ".env.staging"},
+		{"home/.ssh/x", "home/.ssh/"},
+		{".bash_history", ".bash_history"},
+		{".irb_history", ".irb_history"},
+		{".dev.vars", ".dev.vars"},
+		{".dev.vars.staging", ".dev.vars.staging"},
+		{"token.json", "token.json"},
+		{"cookies.txt", "cookies.txt"},
+		{"x/cookies.sqlite", "x/cookies.sqlite"},
+		{"appsettings.Production.json", "appsettings.Production.json"},
+		{"appsettings.json", ""},
+		{"appsettings.Example.json", ""},
+		{".dev.vars.example", ""},
+		{"order_history", ""},
+		{"id_work.pub", ""},
+		{"id_map.csv", ""},
+		{".env.example", ""},
+		{"config.json", ""},
+		{"kube/config", ""},
+		{"p12", ""},
+		{"aws/credentials", ""},
+		{"prod.env", "prod.env"},
+		{".config/gh/hosts.yml", ".config/gh/hosts.yml"},
+		{".streamlit/secrets.toml", ".streamlit/secrets.toml"},
+		{"work.ovpn", "work.ovpn"},
+		{".env (copy)", ".env (copy)"},
+		{"serviceAccountKey.json", "serviceAccountKey.json"},
+		{"local.settings.json", "local.settings.json"},
+		{"Key.ppk", "Key.ppk"},
+		{"AuthKey_1.p8", "AuthKey_1.p8"},
+		{"config/master.key", "config/master.key"},
+		{"config/credentials/production.key", "config/credentials/production.key"},
+		{"live/privkey.pem", "live/privkey.pem"},
+		{".dockercfg", ".dockercfg"},
+		{".dockerconfigjson", ".dockerconfigjson"},
+		{"auth.json", "auth.json"},
+		{".yarnrc.yml", ".yarnrc.yml"},
+		{"secret.yaml", "secret.yaml"},
+		{"k8s/secret.json", "k8s/secret.json"},
+		{"Google-Credentials.json", "Google-Credentials.json"},
+		{"credentials-prod.json", "credentials-prod.json"},
+		{"app-firebase-adminsdk-x1.json", "app-firebase-adminsdk-x1.json"},
+		{"service-account-prod.json", "service-account-prod.json"},
+		{"client_secret_12.apps.json", "client_secret_12.apps.json"},
+		{"id_rsa.old", "id_rsa.old"},
+		{"id_work.bak", "id_work.bak"},
+		{"id_ed25519.pem", "id_ed25519.pem"},
+		{".netrc~", ".netrc~"},
+		{"credentials.json.bak", "credentials.json.bak"},
+		{"id_rsa.pub", ""},
+		{"id_rsa.pub.old", ""},
+		{"cert.pem", ""},
+		{"slides.key", ""},
+		{"key.json", ""},
+		{"auth.js", ""},
+		{"credentials.py", ""},
+		{"credentials.schema.json", ""},
+		{"service-account.yaml", ""},
+		{"secret.py", ""},
+		{"a.csv.bak", ""},
+		{".kube/deploy.yaml", ""},
+	} {
+		dir := realTemp(t)
+		tree(t, dir, map[string]string{c.path: "", "other/sub/": ""})
+		covers, partly, err := look(dir, false, most)
+		if got := strings.Join(paths(covers), " "); got != c.want || partly != "" || err != nil {
+			t.Errorf("%s: covered are %q, want %q; partly: %q, %v", c.path, got, c.want, partly, err)
+		}
+	}
+	dir := filepath.Join(realTemp(t), ".docker")
+	tree(t, dir, map[string]string{"config.json": ""})
+	if covers, _, _ := look(dir, false, most); len(covers) != 1 {
+		t.Errorf("the folder that was given gives a name no meaning: %v", covers)
 	}
 }
 
@@ -71,11 +168,12 @@ func TestIgnored(t *testing.T) {
 		"a/private":           "", "a/sub/private": "", "a/x.log": "", "a/kept.log": "", "a/.env": "", "a/sub/build/x": "",
 		"a/build/deep/x": "", "a/sub/.gitignore": "!x.log\n*.csv\n", "a/sub/x.log": "", "a/sub/y.log": "",
 		"a/sub/z.csv": "", "a/z.csv": "",
-		"a/inner/.git": "gitdir: elsewhere", "a/inner/x.log": "", // a repository of its own
+		"a/inner/.git": "gitdir: ../other", "a/other/HEAD": "", "a/inner/x.log": "", // a repository of its own
+		"a/empty/.git/": "", "a/empty/x.log": "", "a/lost/.git": "gitdir: /elsewhere", "a/lost/x.log": "", // none
 	})
 	for from, want := range map[string]string{
-		".":     "a/.env a/build/ a/private a/sub/y.log a/sub/z.csv a/x.log",
-		"a":     ".env build/ private sub/y.log sub/z.csv x.log",
+		".":     "a/.env a/build/ a/empty/x.log a/lost/x.log a/private a/sub/y.log a/sub/z.csv a/x.log",
+		"a":     ".env build/ empty/x.log lost/x.log private sub/y.log sub/z.csv x.log",
 		"a/sub": "", // it was named by itself
 	} {
 		covers, partly, err := look(filepath.Join(dir, from), false, most)
@@ -92,6 +190,7 @@ func TestPicked(t *testing.T) {
 	tree(t, dir, map[string]string{
 		".gitignore":     "/beyond.txt\n*.csv\n", // above each repository's top
 		"top/.gitignore": "*.log\n/mid/sub/a.txt\n/b.txt\n/gone/*\n", "top/.git/info/exclude": "private\n",
+		"top/.git/HEAD": "", "top/.git/worktrees/wt/HEAD": "", "top/inner/.git/HEAD": "", "top/mid/.git/": "",
 		"top/mid/.gitignore": "!kept.log\n/sub/c.txt\n", "top/mid/sub/.gitignore": "!c.txt\n/own/\n",
 		"top/mid/sub/x.log": "", "top/mid/sub/kept.log": "", "top/mid/sub/a.txt": "", "top/mid/sub/b.txt": "",
 		"top/mid/sub/c.txt": "", "top/mid/sub/private": "", "top/mid/sub/.env": "", "top/mid/sub/own/x": "",
@@ -100,13 +199,18 @@ func TestPicked(t *testing.T) {
 		"plain/.gitignore": "*.log\n", "plain/x.log": "", "plain/sub/.gitignore": "y\n", "plain/sub/y": "",
 		"plain/sub/x.log": "", "plain/y": "", "plain/x.csv": "",
 		"tree/.git": "gitdir: ../top/.git\n", "tree/.gitignore": "*.log\n", "tree/sub/x.log": "", "tree/sub/private": "",
-		"top/inner/.git/": "", "top/inner/x.log": "", "top/inner/.gitignore": "x\n", "top/inner/sub/x": "",
+		"wt/.git": "gitdir: ../top/.git/worktrees/wt\n", "top/.git/worktrees/wt/gitdir": filepath.Join(dir, "wt/.git") + "\n",
+		"wt/sub/private": "", "wt/sub/own": "", "wt/.gitignore": "own\n",
+		"posing/.git": "gitdir: ../top/.git/worktrees/wt\n", "posing/sub/private": "",
+		"top/inner/x.log": "", "top/inner/.gitignore": "x\n", "top/inner/sub/x": "",
 	})
 	const ignored = "the repository that it is in ignores it, by a .gitignore or its .git/info/exclude"
 	for from, want := range map[string]string{
 		"top/mid/sub":          ".env a.txt deep/x.log own/ private x.log",
 		"plain":                "sub/x.log sub/y x.log",
 		"tree/sub":             "x.log", // its gitdir is not followed
+		"wt/sub":               "own private",
+		"posing/sub":           "", // the worktree is another folder
 		"top/inner/sub":        "x",
 		"top/gone/sub":         ignored,
 		"top/private":          ignored,
@@ -127,6 +231,27 @@ func TestPicked(t *testing.T) {
 		_, err = Rules{}.Choose([]Request{{Path: filepath.Join(dir, from), Name: "x"}})
 		must(t, err) // by itself
 	}
+}
+
+// TestPickedSecrets: a folder of secrets, or one in it, is shown to whoever names it by itself, and is no project's or
+// client's.
+func TestPickedSecrets(t *testing.T) {
+	dir := realTemp(t)
+	for _, name := range []string{".aws", ".SSH/deep", ".gnupg", "home/.kube/cache", ".azure", ".password-store/a"} {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		must(t, os.MkdirAll(at, 0o755))
+		_, err := Rules{}.Choose([]Request{{Path: at, Name: "x", Picked: true}})
+		var refused *RefusedError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Err.Error(), "hold secrets") {
+			t.Errorf("%s is shown to who has not named it: %v", name, err)
+		}
+		_, err = Rules{}.Choose([]Request{{Path: at, Name: "x"}})
+		must(t, err)
+	}
+	at := filepath.Join(dir, "aws")
+	must(t, os.Mkdir(at, 0o755))
+	_, err := Rules{}.Choose([]Request{{Path: at, Name: "x", Asked: true, Picked: true}})
+	must(t, err)
 }
 
 // TestLeaf: a folder that holds none costs the same whatever is in it, where the file system tells.
@@ -169,7 +294,7 @@ func TestLookBounds(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".log")), nil, 0o600))
 			}
 		},
-		`".gitignore" has more than 65536 bytes`: func(dir string) {
+		`".gitignore" cannot be read: it is larger than 64 KiB`: func(dir string) {
 			tree(t, dir, map[string]string{".gitignore": strings.Repeat("a\n", maxIgnore), ".git/": ""})
 		},
 	} {

@@ -10,7 +10,7 @@ import (
 )
 
 // A pattern is a line of a .gitignore. It matches what git matches, gitignore(5), byte for byte; a regular expression
-// takes the time of its text and no more, whoever has written it.
+// takes time linear in its text, even if an attacker wrote it.
 type pattern struct {
 	include bool // it shows again what one before it has left out
 	dirs    bool // only folders

@@ -101,7 +101,7 @@ func (r Rules) judge(real string, write bool) error {
 		}
 	}
 	for _, s := range r.Starts {
-		if write && seen.above(real, s.Path) {
+		if write && (seen.above(real, s.Path) || s.Within && seen.related(real, s.Path)) {
 			return hint.New(fmt.Sprintf("server %q is started from it", s.Server), narrower)
 		}
 	}

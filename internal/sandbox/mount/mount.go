@@ -1,7 +1,8 @@
 // Package mount decides which files and folders of the user's a guest may be shown. What decides about codemode or an
-// AI client, what holds credentials, and what is the system's own is shown to none, whoever asks.
+// AI client, what holds credentials, and what is the system's own is shown to none, even if the user asks.
 //
-// It only looks; what it has chosen is mounted by the runtimes, which hold it to be what it was.
+// It only looks; what it has chosen is mounted by the runtimes, which hold it to be what it was. Nothing needs
+// closing.
 package mount
 
 import (
@@ -28,7 +29,8 @@ type Request struct {
 	Asked bool
 
 	// Picked says that the user has not named it by itself: it is whichever a project or a client has. What .gitignore
-	// files name is left out of it wherever it lies, and code runs without it where it is refused.
+	// files name is left out of it wherever it lies, it is no folder of secrets nor in one, and code runs without it
+	// where it is refused.
 	Picked bool
 }
 
@@ -47,7 +49,10 @@ type Rules struct {
 }
 
 // A Start is a path from which a server is started.
-type Start struct{ Path, Server string }
+type Start struct {
+	Path, Server string
+	Within       bool // it is a folder with the server's code in it, or below
+}
 
 // maxMounts is more than anybody gives; each costs a start a little.
 const maxMounts = 100
@@ -149,6 +154,9 @@ func (r Rules) choose(w Request) (string, error) {
 	}
 	if err := r.judge(real, w.Write); err != nil {
 		return "", err
+	}
+	if name := secretFolder(real); w.Picked && name != "" {
+		return "", hint.New(fmt.Sprintf("folders called %q hold secrets", name), nameIt(real))
 	}
 	f, err := os.Open(real)
 	if err != nil {

@@ -110,13 +110,17 @@ func TestFollow(t *testing.T) {
 // TestStarted: what programs and servers are started from is not changed.
 func TestStarted(t *testing.T) {
 	home := realTemp(t)
-	for _, name := range []string{".config/systemd/user", ".local/bin", ".claude", "tools/server", "mine"} {
+	for _, name := range []string{".config/systemd/user", ".local/bin", ".claude", "tools/server", "mine", "code/wind/src"} {
 		must(t, os.MkdirAll(filepath.Join(home, name), 0o755))
 	}
-	r := Rules{Homes: []string{home}, Starts: []Start{{filepath.Join(home, "tools/server/main.py"), "weather"}}}
+	r := Rules{Homes: []string{home}, Starts: []Start{
+		{Path: filepath.Join(home, "tools/server/main.py"), Server: "weather"},
+		{Path: filepath.Join(home, "code/wind"), Server: "wind", Within: true},
+	}}
 	for name, want := range map[string]string{
 		".config/systemd/user": "systemd starts", ".local/bin": "your shell starts", ".claude": "credentials",
 		"tools": `server "weather" is started from it`, "mine": "", "tools/server": "weather",
+		"code": `server "wind"`, "code/wind": `server "wind"`, "code/wind/src": `server "wind"`,
 	} {
 		w := Request{Path: filepath.Join(home, name), Name: "x", Write: true}
 		_, err := r.Choose([]Request{w})

@@ -58,13 +58,13 @@ func (s Source) findInterpreter() (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", err
+		return "", fileerr.Cause(err)
 	}
 	if info.IsDir() {
 		dir := path
 		path = filepath.Join(dir, "bin", "python3")
 		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("the directory %q is no virtual environment: %w", dir, err)
+			return "", fmt.Errorf("the directory %q is no virtual environment: %w", dir, fileerr.Cause(err))
 		}
 	}
 	return path, checkProgram(path)

@@ -44,7 +44,7 @@ const PackagesDir = "/opt/codemode/packages"
 // LayersDir is where a sandbox shows the folders of packages that may be made while it runs.
 const LayersDir = "/opt/codemode/layers"
 
-// With is the interpreter with a folder of packages beside its own, and before those: whoever added them chose them.
+// With is the interpreter with a folder of packages beside its own, and before those: the user chose them.
 func (py *Interpreter) With(dir string) *Interpreter {
 	with := py.shows(dir, PackagesDir)
 	with.SitePackages = append([]string{PackagesDir}, py.SitePackages...)

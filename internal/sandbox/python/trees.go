@@ -109,7 +109,7 @@ func (t guestTree) complete(dir string) bool {
 	return len(t.files) > 0
 }
 
-// write makes dir, under a lock: whoever holds it knows that the makers of what is half-written are dead.
+// write makes dir, under a lock: its holder knows that the makers of what is half-written are dead.
 func (g *Trees) write(ctx context.Context, dir string, t guestTree, py *Interpreter) error {
 	if err := makeCache(filepath.Dir(g.Root), g.Root); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (g *Trees) prune() {
 	}
 }
 
-// readableByAll undoes a umask: where codemode is root, the guest is somebody else.
+// readableByAll undoes a umask: where codemode is root, the guest is another user.
 func readableByAll(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -29,7 +29,7 @@ const (
 	markerForm = "lines"
 
 	// tempPrefix begins the names of directories that nobody may trust. They are made, renamed and
-	// removed under the lock, so whoever holds it knows that their makers are dead.
+	// removed under the lock, whose holder knows that their makers are dead.
 	tempPrefix = ".tmp-"
 
 	usedEvery  = 24 * time.Hour
@@ -182,7 +182,7 @@ func (d distribution) lock(ctx context.Context, root string) (*flock.Flock, erro
 	return lockCache(ctx, root, func() { d.progress(0, 100, "waiting for another codemode to unpack python") })
 }
 
-// lockCache waits for the lock of a directory of the cache; waiting is called when somebody else has it.
+// lockCache waits for the lock of a directory of the cache; waiting is called when another process has it.
 func lockCache(ctx context.Context, root string, waiting func()) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(root, ".lock"))
 	got, err := lock.TryLock()

@@ -1,10 +1,12 @@
 package sandboxtest
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +15,9 @@ import (
 )
 
 const (
-	rootless = "podman-rootless"
+	rootless   = "podman-rootless"
+	kubernetes = "kubernetes"
+	kubectl    = "kubectl"
 
 	// asUserVariable says that this process was started by EachEngine.
 	asUserVariable = "CODEMODE_TEST_AS_POD"
@@ -45,6 +49,46 @@ func EachEngine(t *testing.T, test func(t *testing.T, engine, feature string), f
 	if podman != rootless {
 		t.Run(rootless, func(t *testing.T) { rerunAsUser(t, flags) })
 	}
+}
+
+// EachContainer is EachEngine, and then the pods of the cluster that kubectl reaches.
+func EachContainer(t *testing.T, test func(t *testing.T, engine, feature string), flags ...string) {
+	EachEngine(t, test, flags...)
+	if os.Getenv(asUserVariable) == "" {
+		t.Run(kubernetes, func(t *testing.T) {
+			NeedCluster(t)
+			test(t, kubernetes, kubernetes)
+		})
+	}
+}
+
+// NeedCluster skips a test where pods are not asked for.
+func NeedCluster(t *testing.T) {
+	t.Helper()
+	require.OptIn(t, kubernetes)
+	if _, err := exec.LookPath(kubectl); err != nil {
+		require.Lacking(t, kubernetes, "%v", err)
+	}
+}
+
+// PodImage is what .ci/kubernetes/setup gives its node; the variable names another.
+func PodImage() string {
+	return cmp.Or(os.Getenv("CODEMODE_TEST_POD_IMAGE"), "localhost/codemode-test:pod")
+}
+
+// ContainersOf lists the containers of a codemode, by its process.
+func ContainersOf(t *testing.T, engine string, pid int) []string {
+	t.Helper()
+	label := "codemode.pid=" + strconv.Itoa(pid)
+	args := []string{"ps", "-a", "--filter", "label=" + label, "--format", "{{.ID}} {{.Status}}"}
+	if engine == kubernetes {
+		engine, args = kubectl, []string{"get", "pods", "--selector=" + label, "--no-headers"}
+	}
+	out, err := exec.Command(engine, args...).Output()
+	if err != nil {
+		t.Fatalf("%s %q: %v", engine, args, err)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
 // rerunAsUser runs the current test in another process, as the user of rootless podman.

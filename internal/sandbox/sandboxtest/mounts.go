@@ -10,12 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/hint"
 	"codemode/internal/sandbox"
 )
 
 // mounts holds that a guest sees the files and folders it is given, and that it changes nothing outside of those it may
 // change: whatever lies in them.
 func mounts(t *testing.T, k kit) {
+	if k.elsewhere() {
+		refusesFolders(t, k)
+		return
+	}
 	root := t.TempDir()
 	must(t, errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755))) // for a guest without namespaces
 	data, work, table := filepath.Join(root, "data"), filepath.Join(root, "work"), filepath.Join(root, "table.csv")
@@ -64,11 +69,35 @@ func mounts(t *testing.T, k kit) {
 	}
 }
 
+// elsewhere tells of a runtime whose guests are on machines that have nothing of this one's.
+func (k kit) elsewhere() bool { return k.rt.Name() == "kubernetes" }
+
+// refusesFolders: a guest that is elsewhere is refused a folder of this machine, and told what to do.
+func refusesFolders(t *testing.T, k kit) {
+	root := t.TempDir()
+	for _, spec := range []sandbox.Spec{
+		{Mounts: []sandbox.Mount{{Host: root, Name: "data", Dir: true}}},
+		{Packages: sandbox.Packages{Host: root, ABI: "cpython-314"}},
+	} {
+		spec.Session, spec.Files, spec.Boot, spec.Policy = t.Name(), scripts(), "echo.py", k.policy
+		sb, err := k.rt.Start(t.Context(), spec)
+		if err == nil {
+			must(t, sb.Close())
+		}
+		if err == nil || !strings.Contains(err.Error(), root) || len(hint.Of(err)) == 0 {
+			t.Errorf("a folder of this machine: %v", err)
+		}
+	}
+}
+
 // mountCovered: what a folder has and is covered cannot be read there; what is not there need not be covered, and what
 // has become something else is not.
 func mountCovered(t *testing.T, k kit) {
 	if k.policy.Isolation == sandbox.IsolationReduced {
 		t.Skip("there are no mounts to cover it by")
+	}
+	if k.elsewhere() {
+		t.Skip("there are no mounts")
 	}
 	root := t.TempDir()
 	must(t, errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)))

@@ -37,7 +37,11 @@ func left(t *testing.T, k kit) {
 		"a": "one", "c": "one", "sub/b": "two", strings.Repeat("\xff\n", 127): "long",
 		"link": "error: " + sandbox.ErrNotRegular.Error(), "up": "error: " + sandbox.ErrNotRegular.Error(),
 	}
+	named := len(got)
 	maps.DeleteFunc(got, func(_, text string) bool { return text == "error: "+sandbox.ErrTooDeep.Error() })
+	if named != len(got)+1 {
+		t.Errorf("%d folders are told to be too deep, want 1", named-len(got))
+	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("left: %q, %v; want %q", got, err, want)
 	}

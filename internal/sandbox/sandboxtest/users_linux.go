@@ -3,8 +3,11 @@ package sandboxtest
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,8 +15,13 @@ import (
 	"codemode/internal/require"
 )
 
-// testUser is an ordinary user of no importance, other than the one root's guests run as.
-const testUser = 61234
+// testUser is an ordinary user of no importance, other than the one root's guests run as. Each test has its own, for it
+// may use up what the kernel counts for a user, while others run.
+func testUser(t *testing.T) uint32 {
+	h := fnv.New32()
+	_, _ = io.WriteString(h, filepath.Base(os.Args[0])+" "+t.Name())
+	return 61_000 + h.Sum32()%4_000
+}
 
 // asUser says that this process was started by EachUser.
 const asUser = "CODEMODE_TEST_AS_USER"
@@ -25,7 +33,7 @@ func EachUser(t *testing.T, test func(t *testing.T)) {
 		return
 	}
 	t.Run("root", test)
-	t.Run("user", func(t *testing.T) { rerunAs(t, testUser) })
+	t.Run("user", func(t *testing.T) { rerunAs(t, testUser(t)) })
 }
 
 // rerunAs runs the parent of the current test again in another process, as another user.

@@ -6,6 +6,7 @@ type verdict uint8
 const (
 	allow  verdict = iota + 1
 	refuse         // EPERM: known, and never needed, so that the message is clear
+	lack           // EINVAL: as for files that cannot do it, so that programs read and write instead
 	check          // its arguments decide; see checks
 )
 
@@ -64,11 +65,11 @@ var calls = []call{
 	{"alarm", 37, none, allow},
 	{"setitimer", 38, 103, allow},
 	{"getpid", 39, 172, allow},
-	{"sendfile", 40, 71, allow},
+	{"sendfile", 40, 71, lack},
 	{"socket", 41, 198, check},
 	{"connect", 42, 203, allow},
 	{"accept", 43, 202, allow},
-	{"sendto", 44, 206, allow},
+	{"sendto", 44, 206, check},
 	{"recvfrom", 45, 207, allow},
 	{"sendmsg", 46, 211, refuse}, // passes descriptors, which are counted for all that is the user's,
 	{"recvmsg", 47, 212, allow},
@@ -170,7 +171,7 @@ var calls = []call{
 	{"adjtimex", 159, 171, refuse},
 	{"setrlimit", 160, 164, check},
 	{"chroot", 161, 51, refuse},
-	{"sync", 162, 81, allow},
+	{"sync", 162, 81, check},
 	{"acct", 163, 89, refuse},
 	{"settimeofday", 164, 170, refuse},
 	{"mount", 165, 40, refuse},
@@ -187,9 +188,10 @@ var calls = []call{
 	{"quotactl", 179, 60, refuse},
 	{"gettid", 186, 178, allow},
 	{"readahead", 187, 213, allow},
-	{"setxattr", 188, 5, allow},
-	{"lsetxattr", 189, 6, allow},
-	{"fsetxattr", 190, 7, allow},
+	// Nothing that limits a guest counts the memory of the access lists that these set (posix_acl_alloc).
+	{"setxattr", 188, 5, refuse},
+	{"lsetxattr", 189, 6, refuse},
+	{"fsetxattr", 190, 7, refuse},
 	{"getxattr", 191, 8, allow},
 	{"lgetxattr", 192, 9, allow},
 	{"fgetxattr", 193, 10, allow},
@@ -212,7 +214,7 @@ var calls = []call{
 	{"restart_syscall", 219, 128, allow},
 	{"semtimedop", 220, 192, refuse},
 	{"fadvise64", 221, 223, allow},
-	{"timer_create", 222, 107, allow},
+	{"timer_create", 222, 107, check},
 	{"timer_settime", 223, 110, allow},
 	{"timer_gettime", 224, 108, allow},
 	{"timer_getoverrun", 225, 109, allow},
@@ -259,8 +261,8 @@ var calls = []call{
 	{"unshare", 272, 97, refuse},
 	{"set_robust_list", 273, 99, allow},
 	{"get_robust_list", 274, 100, allow},
-	{"splice", 275, 76, allow},
-	{"tee", 276, 77, allow},
+	{"splice", 275, 76, lack},
+	{"tee", 276, 77, lack},
 	{"sync_file_range", 277, 84, allow},
 	{"vmsplice", 278, 75, refuse},
 	{"move_pages", 279, 239, refuse},
@@ -289,7 +291,7 @@ var calls = []call{
 	{"name_to_handle_at", 303, 264, refuse},
 	{"open_by_handle_at", 304, 265, refuse},
 	{"clock_adjtime", 305, 266, refuse},
-	{"syncfs", 306, 267, allow},
+	{"syncfs", 306, 267, check},
 	{"sendmmsg", 307, 269, refuse},
 	{"setns", 308, 268, refuse},
 	{"getcpu", 309, 168, allow},

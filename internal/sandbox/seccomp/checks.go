@@ -22,11 +22,9 @@ const (
 	sockStream = 1
 	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
 
+	msgOOB = 1
+
 	solSocket         = 1
-	soSndbuf          = 7
-	soRcvbuf          = 8
-	soSndbufForce     = 32
-	soRcvbufForce     = 33
 	perQuery          = 0xffffffff
 	cloneFiles        = 0x00000400
 	closeRangeUnshare = 0x2
@@ -42,7 +40,11 @@ const (
 	ioctlType = 0xff00
 	terminals = 0x5400 // the type of terminals' requests, and of FIONREAD, FIONBIO, FIOCLEX and FIONCLEX
 
-	rlimitCore = 4
+	rlimitCore  = 4
+	prioProcess = 0
+
+	clockKind         = 7 // of a clock below zero; 0 to 2 are a process's, from 4 on a thread's
+	clockOfDescriptor = 3
 
 	fSetLease = 1024
 	fNotify   = 1026
@@ -62,33 +64,33 @@ const (
 
 // prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox
 // would outlive a codemode that is killed. Nor PR_SET_DUMPABLE, which hides a process's memory from the
-// watchdog, nor PR_SET_THP_DISABLE, since that counts a page for each page fault.
+// watchdog, nor PR_SET_THP_DISABLE, since that counts a page for each page fault, nor PR_SET_VMA, by which a mapping
+// has a name that nobody counts.
 var prctls = []uint32{
-	2,          // PR_GET_PDEATHSIG
-	3,          // PR_GET_DUMPABLE
-	15,         // PR_SET_NAME
-	16,         // PR_GET_NAME
-	21,         // PR_GET_SECCOMP
-	23,         // PR_CAPBSET_READ
-	27,         // PR_GET_SECUREBITS
-	29,         // PR_SET_TIMERSLACK
-	30,         // PR_GET_TIMERSLACK
-	36,         // PR_SET_CHILD_SUBREAPER
-	37,         // PR_GET_CHILD_SUBREAPER
-	39,         // PR_GET_NO_NEW_PRIVS
-	42,         // PR_GET_THP_DISABLE
-	66,         // PR_GET_MDWE
-	0x53564d41, // PR_SET_VMA
+	2,  // PR_GET_PDEATHSIG
+	3,  // PR_GET_DUMPABLE
+	15, // PR_SET_NAME
+	16, // PR_GET_NAME
+	21, // PR_GET_SECCOMP
+	23, // PR_CAPBSET_READ
+	27, // PR_GET_SECUREBITS
+	29, // PR_SET_TIMERSLACK
+	30, // PR_GET_TIMERSLACK
+	36, // PR_SET_CHILD_SUBREAPER
+	37, // PR_GET_CHILD_SUBREAPER
+	39, // PR_GET_NO_NEW_PRIVS
+	42, // PR_GET_THP_DISABLE
+	66, // PR_GET_MDWE
 }
 
 // fcntls are what a guest may ask of a descriptor. Files of the cache belong to the user: a lease delays others that
 // open them, a notification tells of them, and the owner of a descriptor gets its signals. The pages of pipes are
-// counted for all that is the user's, so a pipe keeps the size it was made with.
+// counted for all that is the user's, so a pipe keeps the size it was made with. Locks of an open file (F_OFD_SETLK)
+// are memory that no process has in its name.
 var fcntls = []uint32{
 	0, 1, 2, 3, 4, // F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL
 	5, 6, 7, // F_GETLK, F_SETLK, F_SETLKW
 	9, 11, // F_GETOWN, F_GETSIG
-	36, 37, 38, // F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW
 	1030, 1032, 1034, // F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_GET_SEALS
 }
 
@@ -97,15 +99,16 @@ var fcntls = []uint32{
 // processes, the kernel's settings or new namespaces is refused to both.
 var programCalls = []string{
 	"inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
-	"memfd_create", "mknod", "mknodat", "setsockopt", "sendmsg", "sendmmsg",
+	"memfd_create", "mknod", "mknodat", "sendmsg", "sendmmsg",
 }
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
 // reaper's hands alone.
 var programPrctls = []uint32{
-	1,  // PR_SET_PDEATHSIG
-	4,  // PR_SET_DUMPABLE
-	38, // PR_SET_NO_NEW_PRIVS
+	1,          // PR_SET_PDEATHSIG
+	4,          // PR_SET_DUMPABLE
+	38,         // PR_SET_NO_NEW_PRIVS
+	0x53564d41, // PR_SET_VMA
 }
 
 // noSetIDs forbids an ordinary program to make set-user-ID and set-group-ID files: files in folders that it was
@@ -162,56 +165,34 @@ func setsID(mode uint32) []Insn {
 	return []Insn{arg(mode), jset(setIDs, 0, 1), ret(errno(eperm)), ret(retAllow)}
 }
 
-// checks adds the rules for calls whose arguments decide.
+// checks adds the rules for calls whose arguments decide. What is a rule twice is decided by the first.
 func checks(p *program, opts Options) {
 	allowed := prctls
-	if opts.Program { // what is a rule twice is decided by the first
+	if opts.Program {
 		allowed = slices.Concat(prctls, programPrctls)
-		noSetIDs(p)
-		// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the
-		// kernel's list of interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
-		p.rule("socket",
-			arg(0), jeq(afUnix, 10, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
-			arg(2), jeq(0, 5, 4),
-			arg(2), jeq(0, 3, 0), jeq(ipTCP, 2, 0), jeq(ipUDP, 1, 0),
-			ret(errno(eacces)), ret(retAllow))
+		programChecks(p)
 	}
 	if opts.OneSession {
 		p.rule("setsid", ret(errno(eperm)))
 	}
-	if opts.Watched && !opts.Program {
-		// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
-		// much in one system call can be stopped meanwhile.
-		p.rule(
-			"mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
-			ret(retAllow),
-		)
-		p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
-	} else {
-		p.rule("mmap", ret(retAllow))
-		p.rule("madvise", ret(retAllow))
-	}
+	memoryChecks(p, opts)
 	if opts.Program {
 		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)
 		p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
 	}
+	for _, name := range writesOut {
+		if opts.Program {
+			p.rule(name, ret(retAllow))
+		}
+		p.rule(name, ret(errno(eperm)))
+	}
 	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
-	// Unix sockets alone: asyncio and multiprocessing need them, and no other family stays inside the
-	// network namespace for certain (AF_VSOCK reaches the hypervisor).
-	for _, name := range []string{"socket", "socketpair"} {
-		p.rule(name, oneOf(0, eacces, afUnix)...)
-	}
-	if !opts.Program {
-		// Memory held in socket buffers is outside every rlimit.
-		p.rule("setsockopt",
-			arg(1), jeq(solSocket, 0, 5),
-			arg(2), jeq(soSndbuf, 4, 0), jeq(soRcvbuf, 3, 0), jeq(soSndbufForce, 2, 0), jeq(soRcvbufForce, 1, 0),
-			ret(retAllow), ret(errno(eperm)))
-	}
-	// A thread shares its process's descriptors, so that they are limited, and can be counted.
+	socketChecks(p, opts)
+	// A thread shares its process's descriptors, so that they are limited, and can be counted. No process shares
+	// another's, so that their locks are in the name of one that lives.
 	p.rule(
-		"clone", arg(0), jset(cloneNamespace, 2, 0), jset(cloneThread, 0, 2), jset(cloneFiles, 1, 0), ret(errno(eperm)),
-		ret(retAllow),
+		"clone", arg(0), and(cloneNamespace|cloneThread|cloneFiles), jeq(0, 2, 0), jeq(cloneThread|cloneFiles, 1, 0),
+		ret(errno(eperm)), ret(retAllow),
 	)
 	p.rule("close_range", arg(2), jset(closeRangeUnshare, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.
@@ -227,6 +208,83 @@ func checks(p *program, opts Options) {
 	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)
 	p.rule("prlimit64", append(coreKept(), ret(retAllow))...)
 }
+
+// programChecks adds the rules that a server in a sandbox has for itself.
+func programChecks(p *program) {
+	noSetIDs(p)
+	// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the
+	// kernel's list of interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
+	p.rule("socket",
+		arg(0), jeq(afUnix, 10, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
+		arg(2), jeq(0, 5, 4),
+		arg(2), jeq(0, 3, 0), jeq(ipTCP, 2, 0), jeq(ipUDP, 1, 0),
+		ret(errno(eacces)), ret(retAllow))
+}
+
+// writesOut has the disk be given what others have written, too, and all of the machine wait for that. A guest's own
+// files are in memory, and fsync remains for those of its user's. Who calls sync(2) is told of no error.
+var writesOut = []string{"sync", "syncfs"}
+
+// memoryChecks adds the rules that keep a watchdog's figures of memory true.
+func memoryChecks(p *program, opts Options) {
+	if !opts.Watched || opts.Program {
+		p.rule("mmap", ret(retAllow))
+		p.rule("madvise", ret(retAllow))
+		p.rule("timer_create", ret(retAllow))
+		return
+	}
+	// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
+	// much in one system call can be stopped meanwhile.
+	p.rule(
+		"mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
+		ret(retAllow),
+	)
+	p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
+	// Such a clock could send SIGCONT, with which a process that was stopped goes on while it is counted. The signal is
+	// behind a pointer, and everybody can do without these clocks.
+	p.rule("timer_create", ret(errno(enosys)))
+}
+
+// socketFilters are the options of SOL_SOCKET that take of the little room that the machine has for compiled filters:
+// SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and SO_ATTACH_REUSEPORT_EBPF.
+var socketFilters = []uint32{26, 50, 51, 52}
+
+// socketOptions are the options of SOL_SOCKET that a guest may set. Of the others, buffers hold memory outside every
+// rlimit, and there are socketFilters.
+var socketOptions = []uint32{
+	2,      // SO_REUSEADDR
+	6,      // SO_BROADCAST
+	9,      // SO_KEEPALIVE
+	10,     // SO_OOBINLINE
+	13,     // SO_LINGER
+	15,     // SO_REUSEPORT
+	16,     // SO_PASSCRED
+	18,     // SO_RCVLOWAT
+	20, 66, // SO_RCVTIMEO
+	21, 67, // SO_SNDTIMEO
+}
+
+// socketChecks adds the rules of sockets: their families, and the room they hold.
+func socketChecks(p *program, opts Options) {
+	// Unix sockets alone: asyncio and multiprocessing need them, and no other family stays inside the
+	// network namespace for certain (AF_VSOCK reaches the hypervisor).
+	for _, name := range []string{"socket", "socketpair"} {
+		p.rule(name, oneOf(0, eacces, afUnix)...)
+	}
+	options := oneOf(2, eperm, socketOptions...)
+	if opts.Program {
+		options = noneOf(2, eperm, socketFilters...)
+	}
+	p.rule("setsockopt", append([]Insn{arg(1), jeq(solSocket, 1, 0), ret(retAllow)}, options...)...)
+	if opts.Program {
+		p.rule("sendto", ret(retAllow))
+	}
+	p.rule("sendto", append(noUrgentData(), ret(retAllow))...)
+}
+
+// noUrgentData refuses MSG_OOB, which nobody uses on Unix sockets and kernels had mistakes in, and falls through for
+// all else.
+func noUrgentData() []Insn { return []Insn{arg(3), jset(msgOOB, 0, 1), ret(errno(enotsup))} }
 
 // coreKept refuses to change RLIMIT_CORE, and falls through for all else: at 1, the one value at which a handler of
 // core dumps gets none (core(5)), it must stay.
@@ -250,7 +308,7 @@ func aloneRules(p *program, pid uint32) {
 		p.rule(name, ret(errno(eperm)))
 	}
 	for _, name := range []string{ // of the user's files, what is there may say where each is from
-		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+		"removexattr", "lremovexattr", "fremovexattr",
 		"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
 	} {
 		p.rule(name, ret(errno(enotsup)))
@@ -261,12 +319,32 @@ func aloneRules(p *program, pid uint32) {
 	}
 	p.rule("clone", arg(0), jset(cloneThread, 0, 1), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
 	connectedPairs(p)
-	p.rule("sendto", arg(4), jeq(0, 0, 3), argHigh(4), jeq(0, 0, 1), ret(retAllow), ret(errno(eacces)))
+	p.rule("sendto", append(
+		noUrgentData(), arg(4), jeq(0, 0, 3), argHigh(4), jeq(0, 0, 1), ret(retAllow), ret(errno(eacces)),
+	)...)
 	for _, name := range []string{"kill", "tgkill", "rt_tgsigqueueinfo"} {
 		p.rule(name, oneOf(0, eperm, pid)...)
 	}
 	p.rule("prlimit64", append(coreKept(), oneOf(0, eperm, 0, pid)...)...)
 	p.rule("sched_setaffinity", oneOf(0, eperm, 0, pid)...)
+	nothingOfOthers(p, pid)
+}
+
+// nothingOfOthers refuses what tells of any process of the machine, by its number: that it is there, and when it runs.
+func nothingOfOthers(p *program, pid uint32) {
+	for _, name := range []string{"getpgid", "getsid", "sched_getscheduler", "sched_getparam", "get_robust_list"} {
+		p.rule(name, oneOf(0, eperm, 0, pid)...)
+	}
+	// Of a thread, a C library asks it for where its stack is, and does without where there is no such call.
+	p.rule("sched_getaffinity", oneOf(0, enosys, 0, pid)...)
+	ofProcess := []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))}
+	p.rule("getpriority", append(ofProcess, oneOf(1, eperm, 0, pid)...)...)
+	p.rule("capget", ret(errno(eperm))) // the number is behind a pointer
+	// A clock below zero is of a process, but for those of a descriptor and those of threads, which are its own.
+	for _, name := range []string{"clock_gettime", "clock_getres", "clock_nanosleep"} {
+		p.rule(name,
+			arg(0), jset(1<<31, 0, 3), and(clockKind), jge(clockOfDescriptor, 1, 0), ret(errno(einval)), ret(retAllow))
+	}
 }
 
 // onlyToRead refuses to open a file so that Landlock would not look: to read and truncate it (before ABI 3), or for

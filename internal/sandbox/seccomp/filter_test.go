@@ -109,6 +109,10 @@ func TestEveryCall(t *testing.T) {
 				if got != aEPERM {
 					t.Errorf("%s: call %d = %#x, want EPERM", goarch, nr, got)
 				}
+			case lack:
+				if got != errno(einval) {
+					t.Errorf("%s: call %d = %#x, want EINVAL", goarch, nr, got)
+				}
 			case 0:
 				if got != aENOSYS {
 					t.Errorf("%s: call %d = %#x, want ENOSYS", goarch, nr, got)
@@ -134,14 +138,18 @@ func TestChecks(t *testing.T) {
 		{"socketpair", args{1, 1 | 0x80800}, retAllow, retAllow},
 		{"socketpair", args{1, 2}, retAllow, aEACCES}, // SOCK_DGRAM can be reconnected
 		{"socketpair", args{16, 1}, aEACCES, aEACCES},
-		{"setsockopt", args{0, 1, 7}, aEPERM, aEPERM},  // SO_SNDBUF
-		{"setsockopt", args{0, 1, 33}, aEPERM, aEPERM}, // SO_RCVBUFFORCE
+		{"setsockopt", args{0, 1, 7}, aEPERM, aEPERM},          // SO_SNDBUF
+		{"setsockopt", args{0, 1, 33}, aEPERM, aEPERM},         // SO_RCVBUFFORCE
+		{"setsockopt", args{0, 1, 26}, aEPERM, aEPERM},         // SO_ATTACH_FILTER
+		{"setsockopt", args{0, 1<<32 | 1, 50}, aEPERM, aEPERM}, // SO_ATTACH_BPF; the kernel reads an int
 		{"setsockopt", args{0, 1, 2}, retAllow, retAllow},
 		{"setsockopt", args{0, 6, 7}, retAllow, retAllow},
 		{"clone", args{17}, retAllow, aEPERM},
 		{"clone", args{0x3d0f00}, retAllow, retAllow}, // a thread, as glibc makes it
 		{"clone", args{0x3d0b00}, aEPERM, aEPERM},     // one with descriptors of its own
 		{"clone", args{0x10000000 | 17}, aEPERM, aEPERM},
+		{"clone", args{0x4100 | 17}, retAllow, aEPERM}, // vfork
+		{"clone", args{0x400 | 17}, aEPERM, aEPERM},    // a process with another's descriptors
 		{"clone", args{0x00020000 | 17}, aEPERM, aEPERM},
 		{"clone3", args{}, aENOSYS, aENOSYS},
 		{"close_range", args{3, 9, 4}, retAllow, retAllow},
@@ -162,7 +170,7 @@ func TestChecks(t *testing.T) {
 		{"fchmodat2", args{}, retAllow, aEPERM},
 		{"fchown", args{}, retAllow, aEPERM},
 		{"utimensat", args{3, 0, 0}, retAllow, aEPERM},
-		{"fsetxattr", args{}, retAllow, aENOTSUP},
+		{"fsetxattr", args{}, aEPERM, aEPERM},
 		{"getxattr", args{}, retAllow, aENOTSUP},
 		{"truncate", args{}, retAllow, aEPERM},
 		{"openat", args{0, 0, 0}, retAllow, retAllow},
@@ -178,7 +186,8 @@ func TestChecks(t *testing.T) {
 		{"personality", args{0x0040000}, aEPERM, aEPERM},
 		{"prctl", args{1, 0}, aEPERM, aEPERM}, // PR_SET_PDEATHSIG
 		{"prctl", args{15}, retAllow, retAllow},
-		{"prctl", args{22}, aEPERM, aEPERM}, // PR_SET_SECCOMP
+		{"prctl", args{22}, aEPERM, aEPERM},         // PR_SET_SECCOMP
+		{"prctl", args{0x53564d41}, aEPERM, aEPERM}, // PR_SET_VMA
 		{"kill", args{1}, retAllow, aEPERM},
 		{"kill", args{pid}, retAllow, retAllow},
 		{"tgkill", args{pid, 5}, retAllow, retAllow},
@@ -192,9 +201,11 @@ func TestChecks(t *testing.T) {
 		{"setrlimit", args{7, 0x1000}, retAllow, retAllow},
 		{"sendto", args{3, 0, 0, 0, 0, 0}, retAllow, retAllow},
 		{"sendto", args{3, 0, 0, 0, 0x7f0000000000, 16}, retAllow, aEACCES},
+		{"sendto", args{3, 0, 0, 1, 0, 0}, aENOTSUP, aENOTSUP}, // MSG_OOB
 		{"connect", args{3}, retAllow, aEACCES},
 		{"fcntl", args{3, 8}, aEPERM, aEPERM}, // F_SETOWN
 		{"fcntl", args{3, 6}, retAllow, retAllow},
+		{"fcntl", args{3, 37}, aEPERM, aEPERM},   // F_OFD_SETLK
 		{"fcntl", args{3, 1036}, aEPERM, aEPERM}, // F_SET_RW_HINT
 		{"fcntl", args{3, 3}, retAllow, retAllow},
 		{"fcntl", args{3, 1024}, aEPERM, aEPERM}, // F_SETLEASE
@@ -246,6 +257,9 @@ func TestProgram(t *testing.T) {
 		{"socket", args{1<<32 | 40}, aEACCES}, // the kernel reads an int
 		{"socketpair", args{2, 1}, aEACCES},
 		{"setsockopt", args{0, 1, 7}, retAllow},
+		{"setsockopt", args{0, 1, 26}, aEPERM}, // SO_ATTACH_FILTER
+		{"setsockopt", args{0, 6, 26}, retAllow},
+		{"sendto", args{3, 0, 0, 1}, retAllow},
 		{"mmap", args{0, 4096, 3, 0x21}, retAllow},
 		{"memfd_create", args{}, retAllow},
 		{"sendmsg", args{}, retAllow},
@@ -257,6 +271,8 @@ func TestProgram(t *testing.T) {
 		{"inotify_add_watch", args{}, retAllow},
 		{"prctl", args{1, 0}, retAllow},
 		{"prctl", args{4, 0}, retAllow},
+		{"prctl", args{0x53564d41}, retAllow},
+		{"fcntl", args{3, 37}, retAllow},
 		{"prctl", args{22}, aEPERM}, // PR_SET_SECCOMP
 		{"clone", args{17}, retAllow},
 		{"clone", args{0x10000000 | 17}, aEPERM},
@@ -331,6 +347,45 @@ func TestWatchedAtOnce(t *testing.T) {
 			call := data{nr: number(t, goarch, "madvise"), arch: a.audit, args: [6]uint64{0, 4096, advice}}
 			if got, err := run(prog, call); got != want || err != nil {
 				t.Errorf("%s: madvise with %d: %#x, %v; want %#x", goarch, advice, got, err, want)
+			}
+		}
+	}
+}
+
+// TestWatchedResumes holds that nobody who is watched has a clock that sends the signal to go on.
+func TestWatchedResumes(t *testing.T) {
+	for goarch, a := range arches {
+		for opts, want := range map[Options]uint32{
+			{}:                             retAllow,
+			{Watched: true}:                aENOSYS,
+			{Watched: true, Alone: 4711}:   aENOSYS,
+			{Watched: true, Program: true}: retAllow,
+		} {
+			prog, err := Filter(goarch, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := data{nr: number(t, goarch, "timer_create"), arch: a.audit}
+			if got, err := run(prog, call); got != want || err != nil {
+				t.Errorf("%s, %+v: timer_create: %#x, %v; want %#x", goarch, opts, got, err, want)
+			}
+		}
+	}
+}
+
+// TestWritesOut holds that no guest has the machine write out what others have written.
+func TestWritesOut(t *testing.T) {
+	for goarch, a := range arches {
+		for opts, want := range map[Options]uint32{{}: aEPERM, {Alone: 4711}: aEPERM, {Program: true}: retAllow} {
+			prog, err := Filter(goarch, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range map[string]uint32{"sync": want, "syncfs": want, "fsync": retAllow} {
+				call := data{nr: number(t, goarch, name), arch: a.audit}
+				if got, err := run(prog, call); got != want || err != nil {
+					t.Errorf("%s, %+v: %s: %#x, %v; want %#x", goarch, opts, name, got, err, want)
+				}
 			}
 		}
 	}

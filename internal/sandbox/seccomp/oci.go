@@ -67,7 +67,8 @@ func OCI(opts Options) []byte {
 	p.Syscalls = append(
 		[]ociRule{
 			{Names: named(allow), Action: ociAllow},
-			{Names: named(refuse), Action: ociErrno, ErrnoRet: eperm},
+			{Names: append(named(refuse), writesOut...), Action: ociErrno, ErrnoRet: eperm},
+			{Names: named(lack), Action: ociErrno, ErrnoRet: einval},
 		}, ociChecks(opts)...)
 	b, err := json.MarshalIndent(p, "", "\t")
 	if err != nil {
@@ -78,81 +79,88 @@ func OCI(opts Options) []byte {
 
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
-	rules := []ociRule{
-		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
-		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
-		{
-			Names: []string{"clone"}, Action: ociAllow,
-			Args: []ociArg{{Index: 0, Value: cloneNamespace | cloneThread, Op: ociMasked}},
-		},
-		{Names: []string{"clone"}, Action: ociAllow, Args: []ociArg{
-			{
-				Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles,
-				Op: ociMasked,
-			},
-		}},
-	}
-	rules = append(rules, ociRule{
-		Names: []string{
-			"close_range",
-		},
-		Action: ociAllow,
-		Args:   []ociArg{{Index: 2, Value: closeRangeUnshare, Op: ociMasked}},
-	})
-	if opts.Watched { // all but what is both shared and anonymous, or taken at once
-		for _, bit := range []uint64{mapShared, mapAnonymous} {
-			rules = append(
-				rules,
-				ociRule{
-					Names: []string{"mmap"}, Action: ociAllow,
-					Args: []ociArg{{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}},
-				},
-			)
-		}
-		for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
-			rules = append(
-				rules, ociRule{Names: []string{"madvise"}, Action: ociAllow, Args: []ociArg{block.masked(2)}},
-			)
-		}
-	} else {
-		rules = append(rules, ociRule{Names: []string{"mmap", "madvise"}, Action: ociAllow})
-	}
-	for _, v := range fcntls {
-		rules = append(rules, ociRule{Names: []string{"fcntl"}, Action: ociAllow, Args: []ociArg{word(v).masked(1)}})
-	}
-	terminal := block{terminals, ioctlType}.without(ioctlCode, tiocsti, tioclinux, tioccons, tiocsetd)
-	for _, block := range append(terminal, word(ficlone)) {
-		rules = append(rules, ociRule{Names: []string{"ioctl"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
-	}
-	for _, block := range blocksWithout(solSocket) {
-		rules = append(rules, ociRule{Names: []string{"setsockopt"}, Action: ociAllow, Args: []ociArg{block.masked(1)}})
-	}
-	for _, block := range blocksWithout(soSndbuf, soRcvbuf, soSndbufForce, soRcvbufForce) {
-		rules = append(rules, ociRule{
-			Names: []string{"setsockopt"}, Action: ociAllow,
-			Args: []ociArg{{Index: 1, Value: 0xffffffff, ValueTwo: solSocket, Op: ociMasked}, block.masked(2)},
-		})
-	}
-	for _, block := range blocksWithout(rlimitCore) {
-		rules = append(
-			rules,
-			ociRule{Names: []string{"setrlimit"}, Action: ociAllow, Args: []ociArg{block.masked(0)}},
-			ociRule{Names: []string{"prlimit64"}, Action: ociAllow, Args: []ociArg{block.masked(1)}},
-		)
-	}
-	rules = append(rules, ociRule{
-		Names: []string{"prlimit64"}, Action: ociAllow, Args: []ociArg{word(rlimitCore).masked(1), equal(2, 0)},
-	})
-	for _, v := range []uint64{0, perQuery} {
-		rules = append(rules, ociRule{Names: []string{"personality"}, Action: ociAllow, Args: []ociArg{equal(0, v)}})
-	}
-	for _, v := range prctls {
-		rules = append(rules, ociRule{Names: []string{"prctl"}, Action: ociAllow, Args: []ociArg{equal(0, uint64(v))}})
-	}
+	rules := slices.Concat(ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociIdentity())
 	if opts.Closed {
 		return append(rules, ociClosed()...)
 	}
 	return append(rules, ociSockets()...)
+}
+
+// ociAllowed allows a call whose arguments are all so.
+func ociAllowed(name string, args ...ociArg) ociRule {
+	return ociRule{Names: []string{name}, Action: ociAllow, Args: args}
+}
+
+// ociThreads are the rules of new threads and processes.
+func ociThreads() []ociRule {
+	return []ociRule{
+		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
+		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
+		ociAllowed("clone", ociArg{Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, Op: ociMasked}),
+		ociAllowed("clone", ociArg{
+			Index: 0, Op: ociMasked,
+			Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles,
+		}),
+		ociAllowed("close_range", ociArg{Index: 2, Value: closeRangeUnshare, Op: ociMasked}),
+	}
+}
+
+// ociMemory are the rules of mappings, which a watchdog must be able to count.
+func ociMemory(opts Options) (rules []ociRule) {
+	if !opts.Watched {
+		return []ociRule{{Names: []string{"mmap", "madvise", "timer_create"}, Action: ociAllow}}
+	}
+	// All but what is both shared and anonymous, or taken at once.
+	for _, bit := range []uint64{mapShared, mapAnonymous} {
+		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}))
+	}
+	for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
+		rules = append(rules, ociAllowed("madvise", block.masked(2)))
+	}
+	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: enosys})
+}
+
+// ociDescriptors are the rules of fcntl and ioctl.
+func ociDescriptors() (rules []ociRule) {
+	for _, v := range fcntls {
+		rules = append(rules, ociAllowed("fcntl", word(v).masked(1)))
+	}
+	terminal := block{terminals, ioctlType}.without(ioctlCode, tiocsti, tioclinux, tioccons, tiocsetd)
+	for _, block := range append(terminal, word(ficlone)) {
+		rules = append(rules, ociAllowed("ioctl", block.masked(1)))
+	}
+	return rules
+}
+
+// ociOptions are the rules of sockets' options, and of sending.
+func ociOptions() (rules []ociRule) {
+	for _, block := range blocksWithout(solSocket) {
+		rules = append(rules, ociAllowed("setsockopt", block.masked(1)))
+	}
+	ofSocket := ociArg{Index: 1, Value: 0xffffffff, ValueTwo: solSocket, Op: ociMasked}
+	for _, option := range socketOptions {
+		rules = append(rules, ociAllowed("setsockopt", ofSocket, word(option).masked(2)))
+	}
+	return append(rules, ociAllowed("sendto", ociArg{Index: 3, Value: msgOOB, Op: ociMasked}))
+}
+
+// ociLimits are the rules of rlimits: all but that of core dumps can be changed, and that can be read.
+func ociLimits() (rules []ociRule) {
+	for _, block := range blocksWithout(rlimitCore) {
+		rules = append(rules, ociAllowed("setrlimit", block.masked(0)), ociAllowed("prlimit64", block.masked(1)))
+	}
+	return append(rules, ociAllowed("prlimit64", word(rlimitCore).masked(1), equal(2, 0)))
+}
+
+// ociIdentity are the rules of personality and prctl.
+func ociIdentity() (rules []ociRule) {
+	for _, v := range []uint64{0, perQuery} {
+		rules = append(rules, ociAllowed("personality", equal(0, v)))
+	}
+	for _, v := range prctls {
+		rules = append(rules, ociAllowed("prctl", equal(0, uint64(v))))
+	}
+	return rules
 }
 
 func ociSockets() []ociRule {

@@ -6,14 +6,15 @@ import "encoding/hex"
 // own name, or as its only argument where the starter cannot choose the name.
 const Name = "codemode-sandbox-init"
 
-// Descriptors of the second stage. Those before it are the guest's or the program's, see Config.Keep.
+// Descriptors of the second stage.
 const (
-	ConfigFD = 6 // a Config as JSON, until its end
-	StatusFD = 7 // Ready and, unless execve closed it, a Failure as JSON
-	FirstFD  = 8 // mount trees that Bind.FD counts from
+	// ControlFD is a socket. There come a Config as JSON, until its end, and the descriptors that it counts; back go
+	// Ready and, unless execve closed it, a Failure as JSON.
+	ControlFD = 6
+	FirstFD   = 7 // what else is handed down
 )
 
-// Ready is written to StatusFD when only execve is left to do.
+// Ready is written to ControlFD when only execve is left to do.
 const Ready = '+'
 
 // Config is what the parent tells the second stage.
@@ -22,9 +23,11 @@ type Config struct {
 	Argv []string
 	Env  []Bytes
 	Dir  string // where it starts
-	Keep int    // descriptors from 0 on that survive execve
+	Keep int    // descriptors from 0 on that survive execve: the first ones that have come
 
-	// Root is the file system to build; nil where somebody else has built it, or nobody will.
+	Files int // descriptors that come with this
+
+	// Root is the file system to build; nil where the runtime has built it, or none is built.
 	Root *Root
 
 	// DropBounds empties the capability bounding set, which takes a capability to do.
@@ -64,7 +67,7 @@ type Dir struct {
 type Bind struct {
 	Host   Bytes
 	Inside Bytes
-	Tree   int  // descriptor of a detached mount of Host that the parent opened, or 0
+	Tree   int  // a detached mount of Host that the parent opened, by its place among the descriptors, or 0
 	Dir    bool // Host is a directory
 	Write  bool
 	Real   bool // Host must lead through no link
@@ -73,7 +76,7 @@ type Bind struct {
 	Cover  bool // it covers a file or folder of another bind, if that is there
 }
 
-// Bytes are a path or a variable, of which JSON would change what is not UTF-8.
+// Bytes are a path or a variable: JSON would change what is not UTF-8 in a string.
 type Bytes string
 
 // MarshalText is the bytes in hexadecimal digits.

@@ -66,7 +66,7 @@ func HasFilters() bool {
 	return errno == 0
 }
 
-// coreLimit keeps what crashes from whoever collects core dumps: a limit of 0 holds for files alone, and of 1 for a
+// coreLimit keeps crashes from the system's collector of core dumps: a limit of 0 holds for files alone, and of 1 for a
 // handler that the kernel pipes them to, too (core(5)). The filter refuses to change it.
 var coreLimit = Limit{Name: "core", Resource: unix.RLIMIT_CORE, Cur: 1, Max: 1}
 

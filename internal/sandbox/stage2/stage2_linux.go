@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -58,8 +57,11 @@ func step(err error, format string, args ...any) error {
 
 // run does every step in order and ends in execve.
 func run() error {
-	c, err := readConfig()
+	c, files, err := readConfig()
 	if err != nil {
+		return err
+	}
+	if err := c.place(files); err != nil {
 		return err
 	}
 	yieldMemory()
@@ -99,8 +101,8 @@ func run() error {
 	if err := setLimits(c.Limits); err != nil {
 		return err
 	}
-	// An end of the status without this byte is a second stage that was killed.
-	if _, err := unix.Write(StatusFD, []byte{Ready}); err != nil {
+	// An end of the answer without this byte is a second stage that was killed.
+	if _, err := unix.Write(ControlFD, []byte{Ready}); err != nil {
 		return step(err, "telling the parent")
 	}
 	env := make([]string, len(c.Env))
@@ -110,27 +112,78 @@ func run() error {
 	return step(syscall.Exec(c.Path, c.Argv, env), "executing %q", c.Path)
 }
 
-func readConfig() (*Config, error) {
-	// Both descriptors are the parent's promise; they must not reach the guest.
-	unix.CloseOnExec(ConfigFD)
-	unix.CloseOnExec(StatusFD)
-	f := os.NewFile(ConfigFD, "config")
-	defer f.Close()
-	b, err := io.ReadAll(f)
+// readConfig reads the configuration, and the descriptors that come with it.
+func readConfig() (*Config, []int, error) {
+	unix.CloseOnExec(ControlFD) // it must not reach the guest
+	b, files, err := receive()
 	if err != nil {
-		return nil, step(err, "reading the configuration")
+		return nil, nil, step(err, "reading the configuration")
 	}
 	var c Config
 	// A parent that dies while it writes leaves half an object.
 	if err := json.Unmarshal(b, &c); err != nil {
-		return nil, step(err, "decoding the configuration")
+		return nil, nil, step(err, "decoding the configuration")
 	}
-	// A parent that died before the death signal was set leaves a pipe without a reader.
-	poll := []unix.PollFd{{Fd: StatusFD}}
-	if _, err := unix.Poll(poll, 0); err == nil && poll[0].Revents&unix.POLLERR != 0 {
-		return nil, step(unix.EPIPE, "looking for the parent")
+	if len(files) != c.Files || len(files) < c.Keep {
+		return nil, nil, step(unix.EBADMSG, "receiving descriptors")
 	}
-	return &c, nil
+	// A parent that died before the death signal was set leaves a socket that nobody reads from.
+	poll := []unix.PollFd{{Fd: ControlFD}}
+	if _, err := unix.Poll(poll, 0); err == nil && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+		return nil, nil, step(unix.EPIPE, "looking for the parent")
+	}
+	return &c, files, nil
+}
+
+// receive reads all that is sent.
+func receive() (b []byte, files []int, err error) {
+	part, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(256*4))
+	for {
+		n, rn, flags, _, err := unix.Recvmsg(ControlFD, part, rights, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, nil, err
+		case flags&unix.MSG_CTRUNC != 0:
+			return nil, nil, unix.EMFILE
+		case n == 0:
+			return b, files, nil
+		}
+		b = append(b, part[:n]...)
+		messages, err := unix.ParseSocketControlMessage(rights[:rn])
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range messages {
+			fds, err := unix.ParseUnixRights(&m)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, fds...)
+		}
+	}
+}
+
+// place puts the guest's descriptors where it looks for them, and names the mounts' by their numbers.
+func (c *Config) place(files []int) error {
+	for i, fd := range files[:c.Keep] {
+		if err := unix.Dup3(fd, i, 0); err != nil {
+			return step(err, "placing descriptor %d", i)
+		}
+	}
+	if c.Root == nil {
+		return nil
+	}
+	for i := range c.Root.Binds {
+		if b := &c.Root.Binds[i]; b.Tree != 0 {
+			if b.Tree >= len(files) {
+				return step(unix.EBADMSG, "mounting %q", b.Inside)
+			}
+			b.Tree = files[b.Tree]
+		}
+	}
+	return nil
 }
 
 // report tells the parent why there will be no guest.
@@ -144,8 +197,8 @@ func report(err error) {
 	if errors.As(err, &errno) {
 		f.Errno = int(errno)
 	}
-	b, _ := json.Marshal(f)        // of two strings and a number
-	_, _ = unix.Write(StatusFD, b) // nobody is left to tell
+	b, _ := json.Marshal(f)         // of two strings and a number
+	_, _ = unix.Write(ControlFD, b) // nobody is left to tell
 }
 
 // yieldMemory offers the guest first to a kernel that runs out of memory. It is a courtesy to the host,

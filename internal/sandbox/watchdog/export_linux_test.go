@@ -1,5 +1,16 @@
 package watchdog
 
+import "time"
+
+// Known has the processes of a guest listed twice: from then on they are known.
+func (w *Watch) Known() {
+	w.list()
+	w.list()
+}
+
+// Late has the last look be so long ago.
+func (w *Watch) Late(d time.Duration) { w.listed = time.Now().Add(-d) }
+
 // ExactMemory is what a process and those below it are taken to hold.
 func ExactMemory(pid int) (total int64) {
 	for _, p := range tree(pid, false) {

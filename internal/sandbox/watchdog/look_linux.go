@@ -18,6 +18,9 @@ const (
 	// growth is how many bytes a second a processor fills at most, with pages of 4 KB.
 	growth = 2 << 30
 
+	// listedFast is how many processes are listed as fast as it is found out what may have become of more.
+	listedFast = 3
+
 	// socketSize is what a Unix socket holds at most: its buffer, and a message that was begun when that had room.
 	// It is in no process's memory.
 	socketSize = 400 << 10
@@ -28,14 +31,23 @@ type Watch struct {
 	guest   Guest
 	mounts  []*os.File // that the guest may write to
 	sockets *os.File   // table of the guest's Unix sockets; nil without a network namespace
-	stopped *standstill
-	counted *count // nil before it was first necessary
+
+	maxMapCount int64
+
+	handles  map[int]*handle // by process
+	listings int
+	listed   time.Time // the last of them
+	counted  *count    // nil before it was first necessary
+	mapped   *mapped   // nil before it was first necessary
+	held     int64     // by processes, when that was last found out
+	faults   int64     // of the machine until then; negative where they were not counted
+	tight    bool      // the next look is to be soon
 }
 
 // Open opens the files to read before the guest runs any code, so that it cannot hide them later.
 // The caller calls Close.
 func Open(g Guest) *Watch {
-	w := &Watch{guest: g}
+	w := &Watch{guest: g, handles: map[int]*handle{}, listed: time.Now(), faults: -1, maxMapCount: maxMapCount()}
 	for _, dir := range g.Dirs {
 		fd, err := unix.Open(procFile(g.PID, "root"+dir), unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err == nil {
@@ -51,6 +63,9 @@ func Open(g Guest) *Watch {
 // Close lets go of a guest, which goes on where it was stopped.
 func (w *Watch) Close() {
 	w.release(unix.SIGCONT)
+	for pid, h := range w.handles {
+		w.forget(pid, h)
+	}
 	for _, f := range append(w.mounts, w.sockets) {
 		if f != nil {
 			f.Close()
@@ -61,33 +76,60 @@ func (w *Watch) Close() {
 // Look tells whether the guest is over its limit, or else when to look again. Who is over it has been stopped.
 func (w *Watch) Look() (over bool, next time.Duration) {
 	files := tmpfsUse(w.mounts) + int64(unixSockets(w.sockets))*socketSize
+	room := w.guest.Limit - files
+	faults := int64(-1)
+	if len(w.handles) > listedFast {
+		if w.tight {
+			faults = pageFaults()
+		}
+		may := w.mayHold(faults)
+		if may > room {
+			w.stopKnown()
+		} else if time.Since(w.listed) < longest {
+			return false, w.soonest(files + may)
+		}
+	}
 	list := w.list()
 	used := sum(list)
-	if files+used > w.guest.Limit && w.counted != nil {
-		used = w.counted.atMost(list)
+	if used > room && w.counted != nil {
+		used = min(used, w.counted.atMost(list))
 	}
-	if files+used > w.guest.Limit {
-		exact, still := w.exactly(w.guest.Limit - files)
-		if used = exact; files+used > w.guest.Limit || !still {
+	if used <= room {
+		used += w.mappings(list, room-used)
+	}
+	if used > room {
+		exact, still := w.exactly(room)
+		if used = exact; used > room || !still {
 			return true, 0
 		}
-		w.release(unix.SIGCONT)
+		faults = pageFaults()
 	}
-	left := w.guest.Limit*5/4 - files - used
-	soonest := time.Duration(left*int64(time.Second)/growth) / time.Duration(runtime.NumCPU())
-	return false, min(max(shortest, soonest), longest)
+	w.held, w.faults = used, faults
+	w.release(unix.SIGCONT)
+	next = w.soonest(files + used)
+	w.tight = next < longest
+	return false, next
+}
+
+// mayHold is what the guest's processes can hold at most: what a machine fills in the time, but no more than a page
+// for each of its page faults, and page tables for that.
+func (w *Watch) mayHold(faults int64) int64 {
+	most := int64(time.Since(w.listed).Seconds()*growth) * int64(runtime.NumCPU())
+	if w.faults >= 0 && faults >= w.faults {
+		most = min(most, 2*(faults-w.faults)*int64(os.Getpagesize()))
+	}
+	return w.held + most
+}
+
+// soonest is when a guest that uses so much can be at its limit.
+func (w *Watch) soonest(used int64) time.Duration {
+	left := time.Duration((w.guest.Limit - used) * int64(time.Second) / growth)
+	return min(max(shortest, left/time.Duration(runtime.NumCPU())), longest)
 }
 
 // Kill ends the processes of a guest that is over its limit. Its first one goes last: the others would go on until
 // all of its memory is given back.
 func (w *Watch) Kill() { w.release(unix.SIGKILL) }
-
-func (w *Watch) release(sig unix.Signal) {
-	if w.stopped != nil {
-		w.stopped.end(sig)
-		w.stopped = nil
-	}
-}
 
 // tmpfsUse is what the mounts hold, in bytes.
 func tmpfsUse(mounts []*os.File) int64 {

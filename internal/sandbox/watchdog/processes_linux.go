@@ -15,6 +15,14 @@ type process struct {
 	threads []int // more than that one, where there are
 	memory  int64 // what it holds, with all that it shares
 	tables  int64 // of which its page tables
+	size    int64 // of its address space
+	number  int   // in its own pid namespace
+	stopped bool  // by a signal
+}
+
+// take takes over what was read of a thread of it.
+func (p *process) take(tid int, s status) {
+	p.tid, p.memory, p.tables, p.size, p.number, p.stopped = tid, s.memory, s.tables, s.size, s.number, s.stopped
 }
 
 // Tree lists a process and those below it, each by a thread of it that lives.
@@ -27,6 +35,7 @@ func Tree(pid int) (tids []int) {
 
 // A Member is a process of a guest.
 type Member struct {
+	PID     int
 	TID     int   // a thread of it that lives
 	Threads []int // all of them, where there are more than one
 }
@@ -34,7 +43,7 @@ type Member struct {
 // Members lists a process and those below it.
 func Members(pid int) (list []Member) {
 	for _, p := range tree(pid, false) {
-		list = append(list, Member{TID: p.tid, Threads: p.threads})
+		list = append(list, Member{PID: p.pid, TID: p.tid, Threads: p.threads})
 	}
 	return list
 }
@@ -48,7 +57,7 @@ func below(pid int, shared bool, list []process) []process {
 	p := process{pid: pid}
 	s, found := readStatus(pid, shared)
 	if found && s.threads == 1 {
-		p.tid, p.memory, p.tables = pid, s.memory, s.tables
+		p.take(pid, s)
 		return children(p, pid, shared, append(list, p))
 	}
 	entries, err := os.ReadDir(procFile(pid, "task"))
@@ -63,7 +72,7 @@ func below(pid int, shared bool, list []process) []process {
 		p.threads = append(p.threads, tid)
 		if p.tid == 0 {
 			if s, found = readStatus(tid, shared); found {
-				p.tid, p.memory, p.tables = tid, s.memory, s.tables
+				p.take(tid, s)
 			}
 		}
 	}
@@ -95,8 +104,9 @@ func sum(list []process) (total int64) {
 }
 
 type status struct {
-	memory, tables int64
-	threads        int
+	memory, tables, size int64
+	threads, number      int
+	stopped              bool
 }
 
 // readStatus is what a thread's process holds, with what it shares, in bytes; not found is one that has ended.
@@ -108,6 +118,8 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 	for line := range bytes.Lines(b) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch string(name) {
+		case "State":
+			s.stopped = bytes.HasPrefix(bytes.TrimSpace(value), []byte("T"))
 		case "RssAnon":
 			found = true
 			s.memory += kilobytes(value)
@@ -120,8 +132,12 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 		case "VmPTE":
 			s.tables = kilobytes(value)
 			s.memory += s.tables
+		case "VmSize":
+			s.size = kilobytes(value)
 		case "Threads":
 			s.threads, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
+		case "NStgid": // the last is the innermost
+			s.number, _ = strconv.Atoi(string(value[bytes.LastIndexAny(value, "\t ")+1 : len(value)-1]))
 		}
 	}
 	return s, found

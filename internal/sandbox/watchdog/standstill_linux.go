@@ -21,81 +21,97 @@ const (
 	maxResumed = 3
 )
 
-// A standstill is a guest that is stopped.
-type standstill struct {
-	handles map[int]*handle // by process
-}
-
-// A handle is a process that was of the guest when it was opened or later, so that no number that is used again is
-// sent a signal.
+// A handle is a process of the guest, opened so that no number that is used again is sent a signal. It is kept from
+// one look to the next: who is known already can be stopped at once.
 type handle struct {
 	pidfd    int
-	first    int64 // what it held when it was opened
+	listed   int   // the last listing it was in
+	sure     bool  // it was in one after it was opened, so it is of the guest
+	apart    bool  // it was stopped by another, and is for that one to have go on
+	first    int64 // what it held when all were to stop, or when it was opened
 	last     int64
 	signaled bool // by us, so it is for us to have it go on
 	stood    bool // it was seen to
 	resumed  int
 }
 
+// list lists the guest's processes, and opens those that are new.
+func (w *Watch) list() []process {
+	w.listings++
+	w.listed = time.Now()
+	list := tree(w.guest.PID, w.guest.Shared)
+	for _, p := range list {
+		h := w.handles[p.pid]
+		if h == nil {
+			fd, err := unix.PidfdOpen(p.pid, 0)
+			if err != nil {
+				continue // it has just ended
+			}
+			h = &handle{pidfd: fd, first: p.memory}
+			w.handles[p.pid] = h
+		} else {
+			h.sure = true
+		}
+		h.listed, h.last, h.apart = w.listings, p.memory, p.stopped && !h.signaled
+	}
+	return list
+}
+
 // exactly counts what the guest's processes hold, page by page, while they stand still, and stops counting above
 // limit. A guest that does not stand still cannot be counted.
 func (w *Watch) exactly(limit int64) (total int64, still bool) {
-	w.stopped = &standstill{handles: map[int]*handle{}}
+	for _, h := range w.handles {
+		h.first = h.last
+	}
 	if !w.stand() {
 		return 0, false
 	}
-	list, looked := w.list(), time.Now()
+	list := w.list()
 	faults := pageFaults()
+	records := &mapped{at: time.Now()}
 	for _, p := range distinct(list) {
-		if total += p.exactly(w.guest.Shared); total > limit {
-			return total, true
+		total += p.exactly(w.guest.Shared)
+		if left := limit - total - records.total; left >= 0 {
+			size := w.mappingSize(p)
+			records.total += size * w.countMappings(p, left/size)
 		}
-		if time.Since(looked) > stillEvery {
-			if !w.stopped.stop(w.list()) && w.stopped.resists() {
-				return total, false
-			}
-			looked = time.Now()
+		if total+records.total > limit {
+			return total + records.total, true
+		}
+		if time.Since(w.listed) > stillEvery && !w.stop(w.list()) && w.resists() {
+			return total, false
 		}
 	}
-	w.counted = nil
+	w.counted, w.mapped = nil, records
 	if faults >= 0 {
 		w.counted = &count{total, tables(list), faults}
 	}
-	return total, true
+	return total + records.total, true
 }
 
 // stand has all of the guest stand still.
 func (w *Watch) stand() bool {
 	pause := unix.NsecToTimespec((shortest / 10).Nanoseconds())
 	for began := time.Now(); time.Since(began) < stopTime; _ = unix.Nanosleep(&pause, nil) {
-		if w.stopped.stop(w.list()) {
+		if w.stop(w.list()) {
 			return true
 		}
-		if w.stopped.grown() > w.guest.Limit/4 || w.stopped.resists() {
+		if w.grown() > w.guest.Limit/4 || w.resists() {
 			return false
 		}
 	}
 	return false
 }
 
-func (w *Watch) list() []process { return tree(w.guest.PID, w.guest.Shared) }
-
-// stop stops processes, and tells whether all stand still. Each is opened first and sent a signal the next time,
-// when it is still of the guest.
-func (s *standstill) stop(list []process) bool {
+// stop stops processes, and tells whether all stand still.
+func (w *Watch) stop(list []process) bool {
 	still := true
 	for _, p := range list {
-		h := s.handles[p.pid]
-		if h == nil {
-			fd, err := unix.PidfdOpen(p.pid, 0)
-			if err != nil {
-				continue // it has just ended
-			}
-			s.handles[p.pid] = &handle{pidfd: fd, first: p.memory, last: p.memory}
-			still = false
+		h := w.handles[p.pid]
+		if h == nil || !h.sure {
+			still = false // it is stopped when it is listed again
 			continue
 		}
-		h.last = p.memory
 		switch stands := p.stands(); {
 		case stands == moves || stands == waits && !h.signaled:
 			still = still && stands == waits
@@ -103,8 +119,7 @@ func (s *standstill) stop(list []process) bool {
 				h.stood = false
 				h.resumed++
 			}
-			h.signaled = true
-			_ = unix.PidfdSendSignal(h.pidfd, unix.SIGSTOP, nil, 0) // it may have ended
+			w.signal(p.pid, h, unix.SIGSTOP)
 		case stands == stops:
 			h.stood = h.signaled
 		}
@@ -112,17 +127,39 @@ func (s *standstill) stop(list []process) bool {
 	return still
 }
 
+// stopKnown stops whom the last listing has found, without another: that takes time, in which memory is taken.
+func (w *Watch) stopKnown() {
+	for pid, h := range w.handles {
+		if h.sure && !h.apart {
+			w.signal(pid, h, unix.SIGSTOP)
+		}
+	}
+}
+
+// signal sends a signal. Who has ended is forgotten: its number may be another's of the guest.
+func (w *Watch) signal(pid int, h *handle, sig unix.Signal) {
+	h.signaled = true
+	if unix.PidfdSendSignal(h.pidfd, sig, nil, 0) == unix.ESRCH {
+		w.forget(pid, h)
+	}
+}
+
+func (w *Watch) forget(pid int, h *handle) {
+	unix.Close(h.pidfd)
+	delete(w.handles, pid)
+}
+
 // grown is what the processes have taken since they were to stop.
-func (s *standstill) grown() (total int64) {
-	for _, h := range s.handles {
+func (w *Watch) grown() (total int64) {
+	for _, h := range w.handles {
 		total += max(0, h.last-h.first)
 	}
 	return total
 }
 
 // resists tells whether a process goes on again and again.
-func (s *standstill) resists() bool {
-	for _, h := range s.handles {
+func (w *Watch) resists() bool {
+	for _, h := range w.handles {
 		if h.resumed > maxResumed {
 			return true
 		}
@@ -130,13 +167,18 @@ func (s *standstill) resists() bool {
 	return false
 }
 
-// end sends a signal to all that were stopped, and to all there are if it kills.
-func (s *standstill) end(sig unix.Signal) {
-	for _, h := range s.handles {
-		if h.signaled || sig == unix.SIGKILL {
-			_ = unix.PidfdSendSignal(h.pidfd, sig, nil, 0) // it may have ended
+// release sends a signal to all that were stopped, and to all there are if it kills.
+func (w *Watch) release(sig unix.Signal) {
+	for pid, h := range w.handles {
+		if h.signaled || sig == unix.SIGKILL && h.sure {
+			w.signal(pid, h, sig)
 		}
-		unix.Close(h.pidfd)
+		h.signaled, h.stood, h.resumed = false, false, 0
+	}
+	for pid, h := range w.handles {
+		if h.listed != w.listings {
+			w.forget(pid, h)
+		}
 	}
 }
 

@@ -1,14 +1,19 @@
 package watchdog_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"codemode/internal/sandbox/sandboxtest"
 	"codemode/internal/sandbox/watchdog"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestUnreadableMemoryCounts: a process that may not be looked at closely is not one without memory.
@@ -45,4 +50,49 @@ func TestUnreadableMemoryCounts(t *testing.T) {
 	if got := watchdog.ExactMemory(0); got != 0 {
 		t.Errorf("a process that does not exist holds %d bytes", got)
 	}
+}
+
+// TestLateLookStopsFirst: who may have reached the limit since the last look is stopped before it is looked at, and
+// goes on behind it, which is a signal (SIGCONT). Who cannot have is left alone.
+func TestLateLookStopsFirst(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "trap 'echo stopped' CONT; trap 'echo left alone; exit' USR1; "+
+		"for i in 1 2 3 4; do sleep 600 & done; echo ready; while :; do :; done")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	said, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait() // it was killed, or has ended
+	}()
+	lines := bufio.NewScanner(said)
+	next := func(want string) {
+		t.Helper()
+		if lines.Scan(); lines.Text() != want {
+			t.Fatalf("it says %q, want %q", lines.Text(), want)
+		}
+	}
+	next("ready")
+	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	defer w.Close()
+	look := func() {
+		t.Helper()
+		if over, _ := w.Look(); over {
+			t.Fatal("it is over its limit")
+		}
+	}
+	w.Known()
+	w.Late(time.Hour)
+	look()
+	next("stopped")
+	w.Late(time.Second / 10)
+	look()
+	if err := cmd.Process.Signal(unix.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	next("left alone")
 }

@@ -5,8 +5,9 @@ from .early import builtins as __builtins__
 import os
 from binascii import a2b_base64
 
-OUT = "/workspace/out"
-_CACHE = "/tmp/artifacts"
+from .leftovers import OUT
+
+_CACHE = os.environ.get("TMPDIR", "/tmp") + "/artifacts"
 
 
 def make(channel):

@@ -5,9 +5,11 @@ from .early import builtins as __builtins__
 import posix
 import sys
 from _thread import _count, allocate_lock, get_ident
+from _functools import partial
 from itertools import count
 
 from . import wire
+from .arrivals import Arrivals
 from .reader import Reader
 
 OWN_THREADS = 2  # the reader's and the outbox's
@@ -40,6 +42,7 @@ class Channel:
         self._next = count(1).__next__  # one C call: threads and signal handlers may ask at any moment
         self._waiting = {}  # id -> what takes the answer
         self._told = {}  # id -> what takes that which is said before the answer
+        self._arrivals = None  # of the loop that has asked last
         self.max_message = 64 << 20
 
     def start(self):
@@ -61,18 +64,10 @@ class Channel:
         if get_ident() == self._main and self._alone(loop):
             return self.request_sync(method, params)
         future = loop.create_future()
-
-        def settle(answer):
-            if not future.done():
-                future.set_result(answer)
-
-        def take(answer):
-            try:
-                loop.call_soon_threadsafe(settle, answer)
-            except RuntimeError:
-                pass  # the loop was closed: nobody waits
-
-        ident = self._ask(method, params, take)
+        arrivals = self._arrivals
+        if arrivals is None or arrivals.loop is not loop:
+            arrivals = self._arrivals = Arrivals(loop)
+        ident = self._ask(method, params, partial(arrivals.put, future), soon=loop.call_soon)
         self._reader.rouse()
         try:
             answer = await future
@@ -150,14 +145,17 @@ class Channel:
         error = wire.dumps({"code": code, "message": message})
         self._outbox.send(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (wire.dumps(ident), error))
 
-    def _ask(self, method, params, take, told=None):
+    def _ask(self, method, params, take, told=None, soon=None):
         ident = self._next()
         line = self._line(b'{"jsonrpc":"2.0","id":%d,"method":%%b,"params":%%b}' % ident, method, params)
         if told is not None:
             self._told[ident] = told
         self._waiting[ident] = take
         try:
-            self._outbox.send(line)
+            if soon is None:
+                self._outbox.send(line)
+            elif self._outbox.send_soon(line):
+                soon(self._outbox.flush)
         except BaseException:
             self.forget(ident)
             raise

@@ -6,6 +6,7 @@ import encodings
 import sys
 
 _OURS = __file__.rpartition("/codemode_guest/")[0] + "/"
+_ADDED = "/opt/codemode/"  # where packages are that codemode's user has added
 _LIBRARIES = [_OURS, encodings.__path__[0].rpartition("/")[0] + "/"]
 
 layers = None  # a folder in which packages appear that code asks for; None: it cannot
@@ -34,6 +35,10 @@ def outermost_user(traceback):
 
 def add_libraries(paths):
     _LIBRARIES.extend(path.rstrip("/") + "/" for path in paths)
+    if any(path.startswith(_ADDED) for path in paths):
+        from . import layers
+
+        layers.find()
 
 
 def add_first_library(path):

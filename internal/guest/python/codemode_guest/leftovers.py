@@ -9,9 +9,9 @@ from _weakref import ref
 
 from . import frames
 
-_WORKSPACE = "/workspace"
-OUT = "/workspace/out"
-_MARKED = 1000  # files there that are looked at
+_WORKSPACE = posix.getcwd()  # /workspace, but where the sandbox has no root of its own
+OUT = _WORKSPACE + "/out"
+_MARKED = 1000  # files there that are looked at, and folders
 
 _GRACE = 0.02  # seconds that threads may take to end, when they are about to
 
@@ -26,6 +26,8 @@ class Leftovers:
         self._threads = set()
         self._children = set()
         self._files = _in_workspace()  # what code was given
+        # Whether there is a folder whose files are kept: one that code makes by that name is none.
+        self.keeps = posix.access(OUT, posix.F_OK)
         self._left = _marks()
 
     def threads(self):
@@ -60,7 +62,6 @@ class Leftovers:
         self._files = names
         return new
 
-
     def left(self):
         """Whether something in the folder whose files are kept is new, or has changed."""
         before, self._left = self._left, _marks()
@@ -69,8 +70,11 @@ class Leftovers:
 
 def _marks():
     """The files in the folder whose files are kept, with what changes when they do; of very many another each time."""
-    marks, folders = {}, [OUT]
+    marks, folders, looked = {}, [OUT], 0
     while folders:
+        looked += 1
+        if looked > _MARKED:
+            return object()
         try:
             with posix.scandir(folders.pop()) as entries:
                 for entry in entries:
@@ -84,15 +88,6 @@ def _marks():
         except OSError:
             continue
     return marks
-
-
-def keeps():
-    """Whether there is a folder whose files are kept."""
-    try:
-        posix.stat(OUT)
-        return True
-    except OSError:
-        return False
 
 
 def _in_workspace():

@@ -7,7 +7,8 @@ from _thread import allocate_lock
 
 from . import compiled
 
-# Names that come from the mcp package, besides mcp_<alias>: the package is imported when code uses one.
+# Names of _state.namespace() besides mcp_<alias>: code that uses one has the mcp package imported. What is added here
+# or to ARTIFACT_NAMES belongs into _GIVEN of mcp/_functions.py, too.
 MCP_NAMES = {"runtime", "LOADED_MCP_SERVERS", "save_tool", "discovered_servers"}
 ARTIFACT_NAMES = {"artifact", "artifacts"}
 
@@ -21,6 +22,7 @@ class Namespace:
         self._lock = allocate_lock()
         self._state = None  # mcp._state, once somebody needs it
         self._updates = []  # catalog updates it has not seen
+        self._later = False  # the host says what servers there are when it is asked
         self._selected = None
         self._kept = None  # the names of artifacts, once somebody needs them
         self._give({"display": display})
@@ -35,8 +37,11 @@ class Namespace:
             self.globals["__file__"] = params["filename"]
         sys.argv = list(params.get("argv") or [""])
         self._selected = params.get("selected")
-        if params.get("catalog"):
-            self.update(params["catalog"])
+        catalog = params.get("catalog") or {}
+        if catalog.get("later"):
+            self._later = True
+        elif catalog:
+            self.update(catalog)
         if self._state is not None:
             self._state.begin_run(self._selected)
 
@@ -82,7 +87,19 @@ class Namespace:
         return self._mcp().selectable() if self._has_news() else ()
 
     def _has_news(self):
+        try:
+            self._ask()
+        except Exception:  # the run is being ended
+            return False
         return self._state is not None or bool(self._updates)
+
+    def _ask(self):
+        """Ask for the servers, where the host has put off to look for them until code does."""
+        if self._later:
+            update = self._channel.request_sync("servers", {})
+            self._later = False
+            if any(update.values()):
+                self.update(update)
 
     def _mcp(self):
         import mcp._state  # each time: code may have taken it out of sys.modules, or been stopped in an import of its own
@@ -91,6 +108,7 @@ class Namespace:
 
     def _attach(self, state):
         state.attach(self._channel, {"display": self._given["display"], **self._artifacts()}, self._give)
+        self._ask()
         with self._lock:
             updates, self._updates = self._updates, []
             self._state = state

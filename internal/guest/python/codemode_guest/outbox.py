@@ -40,6 +40,7 @@ class Outbox:
         self._sending = None  # (bytes, [counts sent so far], last entry's number)
         self._pumper = None  # the frame that sends
         self._size = 0
+        self._soon = False  # whether somebody who has called send_soon is to flush
         self._quick = QUICK
         self._armed = False
         self._run = None
@@ -92,6 +93,22 @@ class Outbox:
             self._drain()
             self._put(None, line + b"\n")
             self._pump()
+
+    def send_soon(self, line):
+        """send, with what follows at once, so that one write does for many. True has the caller flush when it has no more.
+
+        Where it comes to nothing of the kind, because code computes, the relay sends it after a TICK.
+        """
+        with self._lock:
+            self._drain()
+            first, self._soon = not self._soon, True
+            self._put(None, line + b"\n")
+            if self._size >= GATHER:
+                self._pump()
+                return False
+            if not self._armed:
+                self._arm()
+            return first
 
     def write(self, stream, data):
         """Take what a Python stream writes."""
@@ -161,6 +178,7 @@ class Outbox:
             while self._queue and self._queue[0][0] <= self._done:
                 self._queue.popleft()
         self._size = 0
+        self._soon = False
         self._pumper = None
 
     def _gather(self):

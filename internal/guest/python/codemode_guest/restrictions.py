@@ -64,7 +64,7 @@ class Restrictions:
         if type(error).__name__ == "ModuleNotFoundError":
             return self._module(error)
         if isinstance(error, ImportError) and _in_runpy(error.__traceback__):
-            name = str(error).rpartition(" ")[2]
+            name = str(error).rpartition(" ")[2].strip("'()")  # "... (ModuleNotFoundError: No module named 'x')"
             return None if "." in name else self._not_there(name)
         if isinstance(error, (ImportError, AttributeError)):
             return _not_in_mcp(error) or _of_result(error)

@@ -182,11 +182,14 @@ class Runner:
                 notes.append(f"{_listed(noun, names)} still running: what {them} from now on is dropped")
         files = self._leftovers.files()
         if files:
-            where = "program" if script else "session"
-            keep = "but --out DIR saves /workspace/out" if script else "so print what is to be kept"
-            if leftovers.keeps():
-                keep = "but what is in /workspace/out is kept"
-            notes.append(f"what is in /workspace ends with the {where}, {keep}: {_few(files)}")
+            end = "program" if script else "session"
+            if self._leftovers.keeps:
+                advice = "what is to be kept belongs in /workspace/out"
+            elif script:
+                advice = "with --out DIR what is in /workspace/out is saved"
+            else:
+                advice = "print what is to be kept"
+            notes.append(f"{_few(files)} in /workspace will be lost with the {end}: {advice}")
         return notes
 
     def _leave_child(self, failure):

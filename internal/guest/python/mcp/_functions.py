@@ -14,11 +14,15 @@ import sys
 _FLAGS = __future__.annotations.compiler_flag  # annotations are kept as text and never evaluated
 _CANNOT = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError)
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")  # ASCII: no two names look alike
+# What a name of Python's may have, and displays leave out: Default_Ignorable_Code_Point and XID_Continue.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows only those
 # that are built in.
 _MODULES = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
+# Names that a run finds in place: no saved tool may have one of them, and one that uses them lacks nothing.
 _GIVEN = {
-    "mcp", "mcp_servers", "runtime", "asyncio", "display", "artifact", "artifacts", "tools", "save_tool", "LOADED_MCP_SERVERS"
+    "mcp", "mcp_servers", "runtime", "asyncio", "display", "artifact", "artifacts", "tools", "save_tool",
+    "LOADED_MCP_SERVERS", "discovered_servers",
 }
 _MOST = 64  # tools of servers that are told of one function
 _TEXT = 4 << 10  # characters of a docstring, of a signature
@@ -157,7 +161,25 @@ def _text(node, source):
     functions, rest = _parse(text, "<source>")
     if rest or len(functions) != 1 or _ast_dump(functions[0]) != _ast_dump(node):
         raise Refused("it cannot be told from the text around it")
+    _check_names(text, node.lineno)
     return text
+
+
+def _check_names(text, first):
+    """Refuse names that Python reads as others than they are written as, or that hold what is not seen."""
+    import io
+    import tokenize
+    import unicodedata
+
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = token.string
+        if name.isascii() or token.type not in (tokenize.NAME, tokenize.ERRORTOKEN):
+            continue
+        line, means = first + token.start[0] - 1, unicodedata.normalize("NFKC", name)
+        if means != name:
+            raise Refused(f"line {line}: Python reads the name {name!a} as {means!a}; write it so")
+        if _UNSEEN.search(name):
+            raise Refused(f"line {line}: the name {name!a} has a character that is not seen")
 
 
 def _ast_dump(node):

@@ -5,7 +5,7 @@ from ._catalog import Catalog
 from ._names import listed, nearest
 from ._proxies import ServerModule, Servers
 
-# The functions of mcp.runtime.
+# The functions of mcp.runtime, which imports this module: its __all__ without save_tool. test_modules.py compares them.
 _HELPERS = frozenset(
     "call_tool capability_summary describe_server discovered_servers list_loaded_server_metadata list_servers "
     "list_servers_sync list_tools list_tools_sync query_tool_docs query_tool_docs_sync request_packages "

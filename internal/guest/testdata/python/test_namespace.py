@@ -72,6 +72,19 @@ class TestNamespace(unittest.TestCase):
             [("attach", "channel", given, self.names._give), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
         )
 
+    def test_servers_are_asked_for_when_code_needs_them(self):
+        channel = self.names._channel = unittest.mock.Mock()
+        channel.request_sync.side_effect = [RuntimeError("not now"), {"servers": [1]}]
+        self.begin(catalog={"servers": None, "later": True})
+        self.provide("x = 1")
+        channel.request_sync.assert_not_called()
+        self.assertEqual(self.names.servers(), ())
+        self.begin()  # what was not answered is asked again
+        self.import_mcp()
+        self.assertEqual([call for call in self.state.log if call[0] == "update"], [("update", {"servers": [1]})])
+        self.names.suggest("x")
+        self.assertEqual(channel.request_sync.call_args_list, [unittest.mock.call("servers", {})] * 2)
+
     def test_names_in_nested_functions(self):
         self.begin()
         self.import_mcp()

@@ -61,6 +61,29 @@ class TestOutbox(Host):
         self.outbox.end({}, False)
         self.assertEqual(self.printed(), [["stdout", b"abc"], ["stderr", b"de\n"], ["stdout", b"f"]])
 
+    def test_one_of_many_is_to_flush_also_behind_what_was_written(self):
+        self.outbox.write("stdout", b"a")
+        first = [self.outbox.send_soon(b'{"method":"%d"}' % i) for i in range(3)]
+        self.assertEqual(first, [True, False, False])
+        self.outbox.flush()
+        self.assertTrue(self.outbox.send_soon(b'{"method":"3"}'))
+        self.outbox.write("stdout", b"b\n")
+        self.outbox.end({}, False)
+        said = [m.get("params", m).get("text", m.get("method")) for m in self.messages()]
+        self.assertEqual(said, ["a", "0", "1", "2", "3", "b\n"])
+
+    def test_what_is_long_is_not_kept(self):
+        self.assertFalse(self.outbox.send_soon(b'{"method":"%b"}' % (b"x" * outbox.GATHER)))
+        self.assertFalse(self.outbox._queue)
+        self.outbox.end({}, False)
+        self.assertEqual(len(self.messages()), 1)
+
+    def test_what_nobody_flushes_is_the_relays(self):
+        self.outbox.send_soon(b'{"method":"x"}')
+        self.assertEqual(os.read(self.outbox._wake_read, 2), b".")
+        self.outbox.end({}, False)
+        self.assertEqual(self.messages(), [{"method": "x"}])
+
     def test_messages_come_behind_what_was_written_before(self):
         self.outbox.write("stdout", b"a")
         os.write(self.err, b"b")

@@ -93,6 +93,23 @@ def populating():
     time.sleep(60)
 
 
+def mapping():
+    """Mappings without a page, in many processes."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    pages, size = 60_000, mmap.PAGESIZE
+    start = libc.mmap(None, pages * size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    for page in range(0, pages, 2):
+        libc.mprotect(start + page * size, size, mmap.PROT_READ)
+    for _ in range(100):
+        fork(signal.pause)
+    time.sleep(60)
+
+
 def square(n):
     block = bytearray(b"x") * (1 << 20)
     return n * n + len(block) * 0
@@ -131,6 +148,7 @@ attacks = {
     "unsharing": unsharing,
     "resuming": resuming,
     "populating": populating,
+    "mapping": mapping,
     "pool": pool,
     "commands": commands,
     "alone": alone,

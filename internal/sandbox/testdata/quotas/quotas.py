@@ -1,7 +1,9 @@
 """Takes, or has within bounds, what the kernel counts for the user outside: what CODEMODE_TEST_QUOTA names."""
 
+import fcntl
 import os
 import select
+import sqlite3
 import sys
 import threading
 import time
@@ -76,9 +78,31 @@ def waiting_watches():
             say_over()
 
 
+def lock(file, first, count):
+    for byte in range(first, first + 2 * count, 2):
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+
+
+def many_locks():
+    """Of files that are not closed, in several processes."""
+    for _ in range(4):
+        if os.fork() == 0:
+            files = [open("/workspace/%d-%d" % (os.getpid(), n), "wb") for n in range(50)]
+            for file in files:
+                lock(file, 0, 100)
+            return files
+    time.sleep(0.2)
+    say_over()
+
+
 def ordinary():
     """Event loops that come and go, threads that wait, children with pipes, and many descriptors."""
     files = [os.pipe() for _ in range(50)]
+    locked = open("/workspace/locked", "wb")
+    lock(locked, 0, 4000)
+    base = sqlite3.connect("/workspace/base")
+    base.execute("create table t (n)")
+    base.execute("begin immediate")
     for read, _ in files[:20]:
         wait_for([read], 1)
     for _ in range(20):

@@ -116,6 +116,18 @@ class Functions(unittest.TestCase):
             with self.subTest(name):
                 self.refused(f"def {name}(): pass", "is no name for a tool")
 
+    def test_names_that_are_read_otherwise(self):
+        for source, why in (
+            ("def \uff46oo(): pass", r"line 1: Python reads the name '\\uff46oo' as 'foo'; write it so"),
+            ("\ndef f():\n    return \ufb01nd()", r"line 3: Python reads the name '\\ufb01nd' as 'find'"),
+            ("def f():\n    return open.\uff52ead", "Python reads the name"),
+            ("def f(a\ufe0f): pass", r"line 1: the name '.*\\ufe0f' has a character that is not seen"),
+        ):
+            with self.subTest(source=source):
+                self.assertRegex(self.one(source).get("problem") or "", why)
+        for source in "def f(d\xedas): return d\xedas\n", "def f(): return '\uff46 \ufe0f'  # \ufb01\n":
+            self.assertEqual(self.one(source).get("source"), source)
+
     def test_more_than_a_function(self):
         for source, functions, rest in (
             ("def f(): pass\ndef g(): pass", 2, []),

@@ -1,5 +1,5 @@
 # tries: to use the kernel's memory through pipes
-# must: measured: bounded by the number of descriptors and by the user's share
+# must: measured or killed: bounded by the number of descriptors and by the user's share, which its neighbours may have used up
 import fcntl
 import os
 

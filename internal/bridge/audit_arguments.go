@@ -24,7 +24,7 @@ func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
 	if err != nil {
 		return "", "arguments that are not canonical are left out: " + err.Error()
 	}
-	text = (&redact.Finder{}).Text(string(b.pool.Redactor().JSON(canonical)))
+	text = (&redact.Finder{}).Text(string(b.redactor().JSON(canonical)))
 	if len(text) > maxShown {
 		note = fmt.Sprintf("arguments of %d bytes are cut", len(text))
 		text = visible.Value([]byte(text), maxShown)

@@ -57,7 +57,7 @@ func said(p upstream.Progress) (text string) {
 	return text + visible.Line(visible.Clip(p.Message, maxReport))
 }
 
-func callName(c guest.ToolCall) string { return visible.Name(c.Server) + "." + visible.Name(c.Tool) }
+func callName(c guest.ToolCall) string { return visible.Call(c.Server, c.Tool) }
 
 // calling says what is known of a call that a server works on.
 func (r *run) calling(c guest.ToolCall, text string) {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -64,9 +65,10 @@ func (t *tenancy) keptIn(home string) []string {
 	return list
 }
 
-// starts are the paths from which servers are started: their programs, files among their arguments, where they start,
-// and their files of variables.
+// starts are the paths from which servers are started: their programs, files among their arguments, folders that
+// launchers are given, where they start, and their files of variables.
 func (t *tenancy) starts() (list []mount.Start) {
+	t.judge()
 	for _, e := range t.found.Entries {
 		s := e.Server
 		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
@@ -77,21 +79,28 @@ func (t *tenancy) starts() (list []mount.Start) {
 				s = full
 			}
 		}
-		base := s.Cwd
-		if base == "" {
-			base = s.Project
-		}
-		for i, path := range append([]string{s.Command, s.Cwd, s.EnvFile}, s.Args...) {
+		base := cmp.Or(s.Cwd, s.Project)
+		add := func(path string, folder, within bool) {
 			if path == "" {
-				continue
+				return
 			}
 			if !filepath.IsAbs(path) {
-				path = filepath.Join(base, path)
+				path = absolute(t.env, filepath.Join(base, path))
 			}
 			fi, err := os.Stat(path)
-			if filepath.IsAbs(path) && err == nil && (i < 3 || fi.Mode().IsRegular()) {
-				list = append(list, mount.Start{Path: path, Server: s.Name})
+			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil || !folder && fi.IsDir() {
+				return
 			}
+			list = append(list, mount.Start{Path: path, Server: s.Name, Within: within && fi.IsDir()})
+		}
+		for _, path := range []string{s.Command, s.Cwd, s.EnvFile} {
+			add(path, true, false)
+		}
+		for _, path := range s.Args {
+			add(path, false, false) // a folder may be data
+		}
+		for _, path := range clientcfg.CodePaths(s.Command, s.Args, s.Env) {
+			add(path, true, true)
 		}
 	}
 	return list
@@ -102,14 +111,16 @@ func (t *tenancy) saveTo(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
 	}
-	path := dir
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(t.env.Dir, path)
-	}
-	real, err := t.mountRules().Follow(filepath.Clean(path))
+	real, err := t.follow(dir)
 	if err != nil {
 		return "", fmt.Errorf("using the folder --out %q: %w; nothing was run", dir, err)
 	}
 	t.inputs.saved = real
 	return real, nil
+}
+
+// follow is where a path leads that the user typed to have something written there. In a project, or in a folder that
+// code may change, a link is somebody else's choice: it is refused.
+func (t *tenancy) follow(path string) (string, error) {
+	return t.mountRules().Follow(filepath.Clean(absolute(t.env, path)))
 }

@@ -1,0 +1,78 @@
+package bridge
+
+import (
+	"context"
+	"time"
+
+	"codemode/internal/audit"
+)
+
+// wire is told of what is sent for calls, see [upstream.Wire]. What goes out once more is judged, counted and logged as
+// what goes out at all.
+type wire struct{}
+
+// Sent is [upstream.Wire]'s.
+func (wire) Sent(ctx context.Context) {
+	if u := callIn(ctx); u != nil {
+		u.run.stats.sent(u.entry, 1)
+	}
+}
+
+// Unsent is [upstream.Wire]'s.
+func (wire) Unsent(ctx context.Context) {
+	if u := callIn(ctx); u != nil {
+		u.run.stats.sent(u.entry, -1)
+	}
+}
+
+// Refused is [upstream.Wire]'s.
+func (wire) Refused(ctx context.Context) {
+	if u := callIn(ctx); u != nil {
+		u.run.stats.markRefused(u.entry)
+	}
+}
+
+// Again is [upstream.Wire]'s. Its user was asked about the call, and is not about the same once more.
+func (wire) Again(ctx context.Context) error {
+	u := callIn(ctx)
+	if u == nil {
+		return nil
+	}
+	a := u.live.bridge.admission
+	if d := a.decide(u.run, u.permit.again); d.Denied {
+		return deniedBy(d, u.call, a.reasonFor(d))
+	}
+	next := *u
+	if no := next.recordBegin(); no != nil {
+		return no
+	}
+	u.recordEnd(u.run.stats.again(u.entry), 0)
+	u.rec, u.began = next.rec, next.began
+	return nil
+}
+
+// recordBegin starts the audit records of a call, before it is sent. It refuses the call where audit.required is set
+// and the record cannot be written.
+func (u *activeCall) recordBegin() *refusal {
+	p, c := u.permit, u.call
+	done := u.live.decode(len(c.Arguments))
+	u.rec = u.run.recordedCall(c.Server, c.Tool, c.Arguments)
+	done()
+	u.rec.Rule, u.began = p.rule, time.Now()
+	required := u.live.bridge.opts.Config.Audit.Required
+	if p.reads && !required {
+		return nil
+	}
+	sending := u.rec // known even if codemode dies before there is an answer
+	sending.Event = audit.Sending
+	if !u.run.record(sending) && required {
+		return unrecorded(c)
+	}
+	return nil
+}
+
+// recordEnd has the line of what was sent last written.
+func (u *activeCall) recordEnd(how ending, received int) {
+	u.rec.Outcome, u.rec.MS, u.rec.Received = string(how), ms(time.Since(u.began)), received
+	u.run.queueRecord(u.rec)
+}

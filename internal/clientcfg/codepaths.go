@@ -1,0 +1,114 @@
+package clientcfg
+
+import (
+	"slices"
+	"strings"
+)
+
+// runners are the interpreters and launchers that execute code in a folder that they are given. Shells are apart.
+var runners = []string{
+	"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "python", "python3", "pypy3", "npx", "npm", "pnpm", "pnpx",
+	"yarn", "bun", "bunx", "deno", "node", "nodejs", "tsx", "ts-node", "go", "cargo", "ruby", "bundle", "perl", "php",
+	"java", "dotnet", "make", "just", "task", "env", "nice", "nohup", "exec", "sudo", "cmd",
+}
+
+// subcommands are words of runners before the one that names what they execute.
+var subcommands = []string{"run", "tool", "exec", "x", "dlx", "start", "script", "/c"}
+
+// runnerFlags are flags of runners whose value is the next word, beside those in [launchers]. Of one that is missing
+// here the value is taken for the program, and what stands behind it for the program's own arguments.
+var runnerFlags = []string{
+	"-C", "-f", "-r", "-W", "-X", "-cp", "-jar", "--cwd", "--dir", "--prefix", "--require", "--import", "--loader",
+	"--makefile", "--manifest-path",
+}
+
+// codePaths are variables that say where a program finds code.
+var codePaths = []string{
+	"PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "VIRTUAL_ENV", "NODE_PATH", "NODE_OPTIONS",
+	"PERL5LIB", "RUBYLIB", "RUBYOPT", "GEM_PATH", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
+	"DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT",
+}
+
+// CodePaths are the words of an entry that may name a file or folder whose code its server executes: of a runner and
+// its flags up to the program that it executes, behind which are that one's own; of a shell's script; and of
+// variables. Most are no paths.
+func CodePaths(command string, args []string, env map[string]string) (list []string) {
+	list = codeWords(append([]string{command}, args...))
+	for name, value := range env {
+		if slices.Contains(codePaths, name) {
+			list = append(list, pathsIn(value)...)
+		}
+	}
+	return list
+}
+
+func codeWords(words []string) (list []string) {
+	switch name := runnerName(words[0]); {
+	case slices.Contains(shells, name):
+		return shellWords(words)
+	case !slices.Contains(runners, name):
+		return words[:1]
+	}
+	list = words[:1:1]
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		flag, value, assigned := strings.Cut(w, "=")
+		switch {
+		case assigned && !strings.Contains(flag, "/"): // --flag=VALUE, NAME=VALUE
+			list = append(list, pathsIn(value)...)
+		case strings.HasPrefix(w, "-") && takesValue(w) && i+1 < len(words):
+			i++
+			list = append(list, pathsIn(words[i])...)
+		case strings.HasPrefix(w, "-C"):
+			list = append(list, w[2:])
+		case strings.HasPrefix(w, "-"), slices.Contains(subcommands, w):
+		case slices.Contains(runners, runnerName(w)), slices.Contains(shells, runnerName(w)):
+			return append(list, codeWords(words[i:])...)
+		default:
+			return append(list, w)
+		}
+	}
+	return list
+}
+
+// runnerName is a program's name without a version, as of python3.12.
+func runnerName(program string) string {
+	name := base(program)
+	if begin, version, ok := strings.Cut(name, "."); ok && strings.Trim(version, "0123456789.") == "" {
+		name = strings.TrimRight(begin, "0123456789")
+	}
+	return name
+}
+
+func takesValue(flag string) bool {
+	for _, flags := range [][]string{runnerFlags, uvFlags, launchers["uv run"], npmFlags, launchers["env"]} {
+		if takesNext(flag, flags) {
+			return true
+		}
+	}
+	return false
+}
+
+// shellWords are of a shell's script: its commands' words, what they assign before, and where they change to.
+func shellWords(words []string) (list []string) {
+	list = slices.Clone(words[:min(2, len(words))]) // the second may be a script's file
+	for _, command := range commandsOf(scriptOf(words[1:])) {
+		for len(command) > 1 && strings.Contains(command[0], "=") {
+			_, value, _ := strings.Cut(command[0], "=")
+			list, command = append(list, pathsIn(value)...), command[1:]
+		}
+		if slices.Contains([]string{"cd", "pushd", ".", "source", "export"}, command[0]) {
+			for _, w := range command[1:] {
+				list = append(list, pathsIn(w)...)
+			}
+		}
+		list = append(list, codeWords(command)...)
+	}
+	return list
+}
+
+// pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own.
+func pathsIn(value string) []string {
+	ends := func(r rune) bool { return strings.ContainsRune(":;, =", r) }
+	return append(strings.FieldsFunc(value, ends), value)
+}

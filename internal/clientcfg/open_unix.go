@@ -1,8 +1,0 @@
-//go:build unix
-
-package clientcfg
-
-import "syscall"
-
-// noWait opens a pipe without waiting for its writer.
-const noWait = syscall.O_NONBLOCK

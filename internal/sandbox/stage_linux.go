@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"codemode/internal/sandbox/stage2"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stage is a second stage that has been started and waits for its configuration.
+type stage struct {
+	cmd     *exec.Cmd
+	pidfd   int
+	control *os.File      // a socket, see stage2.ControlFD
+	ended   chan struct{} // closed when it has ended, as whatever it has become
+}
+
+// startStage starts cmd, with more descriptors from stage2.FirstFD on. It returns when the child runs, or could not be
+// started.
+func startStage(cmd *exec.Cmd, more []*os.File) (*stage, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	its := os.NewFile(uintptr(fds[1]), "control")
+	defer its.Close()
+	err = unix.SetNonblock(fds[0], true) // for the runtime's poller
+	s := &stage{cmd: cmd, control: os.NewFile(uintptr(fds[0]), "control"), ended: make(chan struct{})}
+	// In the place of the guest's own, so that nothing else comes to have their numbers.
+	cmd.ExtraFiles = append([]*os.File{its, its, its, its}, more...)
+	cmd.SysProcAttr.PidFD = &s.pidfd
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		s.control.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start starts the child on a thread that lives as long as the child: its death signal is sent when its parent's thread
+// ends (golang/go#27505).
+func (s *stage) start() error {
+	started := make(chan error)
+	go func() { // ends with the child, which close, or the sandbox that it has become, waits for
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := s.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		defer close(s.ended)
+		if s.cmd.Args[0] != stage2.Name {
+			endGroup(s.cmd.Process.Pid)
+		}
+		_ = s.cmd.Wait() // its state says more than the error
+	}()
+	return <-started
+}
+
+// endGroup waits for the end of a process that leads a group, and ends who is left of the group.
+// A bubblewrap that is killed while it starts leaves a child that waits for it for ever. The number is the
+// group's for certain as long as nobody has taken the leader's exit status.
+func endGroup(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	_ = unix.Kill(-pid, unix.SIGKILL) // nobody is left, as a rule
+}
+
+// maxSent is how many descriptors a message takes at most (SCM_MAX_FD).
+const maxSent = 253
+
+// configure sends the configuration, and the descriptors that it counts.
+func (s *stage) configure(config []byte, files []*os.File) error {
+	conn, err := s.control.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for len(files) > 0 {
+		n := min(len(files), maxSent)
+		fds := make([]int, n)
+		for i, f := range files[:n] {
+			fds[i] = int(f.Fd())
+		}
+		files = files[n:]
+		cerr := conn.Write(func(fd uintptr) bool { // with a space before the configuration
+			err = unix.Sendmsg(int(fd), []byte{' '}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+			return !errors.Is(err, unix.EAGAIN)
+		})
+		if err = errors.Join(err, cerr); err != nil {
+			return err
+		}
+	}
+	if _, err := s.control.Write(config); err != nil {
+		return err
+	}
+	cerr := conn.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), unix.SHUT_WR) })
+	return errors.Join(err, cerr)
+}
+
+// forget closes what is only of use until the child is a guest.
+func (s *stage) forget() {
+	s.control.Close()
+	unix.Close(s.pidfd)
+}
+
+// close ends a stage that becomes nothing.
+func (s *stage) close() {
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+	s.forget()
+}
+
+// Ahead is a second stage that is started before it is known what for, while that is found out: it takes as long as
+// all else before the start of a guest. It has no part of a guest yet, and dies with codemode.
+type Ahead struct {
+	mu    sync.Mutex
+	stage chan *stage // of one, which is nil where it could not be started; nil when it is taken
+}
+
+// StartAhead starts one for the first guest of the native runtime that is given it. The caller closes it.
+func StartAhead() *Ahead {
+	c := make(chan *stage, 1)
+	go func() { // ends when it has started, which take or Close waits for
+		s, err := startStage(usernsStage(guestID, guestID, givesUpRoot()), nil)
+		if err != nil {
+			s = nil // the guest's own start finds out what is wrong
+		}
+		c <- s
+	}()
+	return &Ahead{stage: c}
+}
+
+// take returns what was started, to one caller.
+func (a *Ahead) take() *stage {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stage == nil {
+		return nil
+	}
+	s := <-a.stage
+	a.stage = nil
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.ended: // somebody has killed it
+		s.forget()
+		return nil
+	default:
+		return s
+	}
+}
+
+// Close ends it unless it has become a guest.
+func (a *Ahead) Close() {
+	if s := a.take(); s != nil {
+		s.close()
+	}
+}
+
+// usernsStage is a second stage in namespaces of its own, without a network, as that user.
+func usernsStage(uid, gid int, asNobody bool) *exec.Cmd {
+	cmd := secondStage()
+	attr := cmd.SysProcAttr
+	attr.Cloneflags = namespaces
+	hostUID, hostGID := os.Geteuid(), os.Getegid()
+	if asNobody {
+		// Setgroups is enabled for just that.
+		hostUID, hostGID = guestID, guestID
+		attr.GidMappingsEnableSetgroups = true
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: hostUID, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: hostGID, Size: 1}}
+	// The guest's user is not root in its namespace either, so capabilities would not survive the
+	// execve of the second stage, which needs these.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE}
+	return cmd
+}
+
+// stage is the one that was started ahead, where it is as this launch's own would be, or this launch's own.
+func (n *native) stage(l *launch) (*stage, error) {
+	if l.enforced.Method == methodUserns && !l.view.program && !l.cmd.SysProcAttr.UseCgroupFD {
+		if s := n.ahead.take(); s != nil {
+			l.cmd = s.cmd
+			return s, nil
+		}
+	}
+	s, err := startStage(l.cmd, l.extra)
+	if err != nil {
+		return nil, diagnoseSpawn(l, err)
+	}
+	return s, nil
+}

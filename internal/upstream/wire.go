@@ -1,0 +1,24 @@
+package upstream
+
+import "context"
+
+// Wire is told of what is sent to servers for a call, in the context of that. It must not wait.
+type Wire interface {
+	// Sent says that a request is on its way: the call itself, with an answer that its server wanted, or a question
+	// about its task.
+	Sent(ctx context.Context)
+	// Unsent says that the server has not taken what was on its way, after all.
+	Unsent(ctx context.Context)
+	// Refused says that the server has refused the call until its user has done something. It may be made again.
+	Refused(ctx context.Context)
+	// Again says that the call is about to be made once more; with an error it is not.
+	Again(ctx context.Context) error
+}
+
+// untold is the Wire of nobody.
+type untold struct{}
+
+func (untold) Sent(context.Context)        {}
+func (untold) Unsent(context.Context)      {}
+func (untold) Refused(context.Context)     {}
+func (untold) Again(context.Context) error { return nil }

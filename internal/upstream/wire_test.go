@@ -1,0 +1,108 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// wireLog is a Wire that notes what it is told.
+type wireLog struct {
+	again error
+
+	mu   sync.Mutex
+	told []string
+}
+
+func (w *wireLog) note(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, what)
+}
+
+func (w *wireLog) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.told, " ")
+}
+
+func (w *wireLog) Sent(context.Context)    { w.note("sent") }
+func (w *wireLog) Unsent(context.Context)  { w.note("unsent") }
+func (w *wireLog) Refused(context.Context) { w.note("refused") }
+
+func (w *wireLog) Again(context.Context) error {
+	w.note("again")
+	return w.again
+}
+
+// TestWire holds that whoever counts calls knows what is on its way, and that a call goes out once more only after it
+// was asked for.
+func TestWire(t *testing.T) {
+	no := errors.New("no more calls")
+	breaks := func(w http.ResponseWriter, id string) { panic(http.ErrAbortHandler) }
+	once := func(first func(http.ResponseWriter, string)) func(http.ResponseWriter, string) {
+		var calls atomic.Int64
+		return func(w http.ResponseWriter, id string) {
+			if calls.Add(1) == 1 {
+				first(w, id)
+			} else {
+				answer(w, false, id, `{"content":[]}`)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		again     error
+		far       func(http.ResponseWriter, string) // nil is a server of stdio
+		tool      string
+		told, err string
+	}{
+		"refused":              {nil, nil, "open_first", "sent refused again sent", ""},
+		"refused for good":     {no, nil, "open_first", "sent refused again", "no more calls"},
+		"broken":               {nil, once(breaks), "reads", "sent again sent", ""},
+		"broken for good":      {no, once(breaks), "reads", "sent again", "; it was not made again: no more calls"},
+		"broken, and unlisted": {nil, once(breaks), "any", "sent", "the connection to the server broke"},
+		"later": {nil, once(func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}), "any", "sent", ""},
+		"a lost session": {nil, once(func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusNotFound)
+		}), "any", "sent unsent sent", ""},
+		"no session is known": {nil, func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusNotFound)
+		}, "any", "sent unsent sent", "no answer came: "},
+	} {
+		told := wireLog{again: c.again}
+		server := fake("far")
+		if c.far != nil {
+			server = newSite(t, inSession(scripted(c.far))).at("/mcp")
+		}
+		f := newPool(t, func(o *Options) {
+			o.Wire = &told
+			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}
+		}, server)
+		_, err := f.Call(t.Context(), "far", c.tool, json.RawMessage(`{}`))
+		if told.String() != c.told || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: told %q, %v", name, &told, err)
+		}
+	}
+}
+
+// inSession has a server give its client a session.
+func inSession(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Session-Id") == "" {
+			w.Header().Set("Mcp-Session-Id", "s")
+		}
+		h.ServeHTTP(w, r)
+	})
+}

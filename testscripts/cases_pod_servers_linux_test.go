@@ -1,0 +1,129 @@
+package testscripts
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codemode/internal/sandbox/sandboxtest"
+)
+
+// podServer is an MCP server in Python, with the tool eval.
+const podServer = `
+import json, os, sys
+TOOLS = [{"name": "eval", "inputSchema": {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}}]
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    if m["method"] == "initialize":
+        r = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "pod", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": TOOLS}
+    elif m["method"] == "tools/call":
+        r = {"content": [{"type": "text", "text": str(eval(m["params"]["arguments"]["code"]))}]}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+`
+
+// withPodServers is a program with guests of the native runtime and servers in pods: one that works, one whose image
+// has no such program, and one whose image is not there.
+func withPodServers(t *testing.T) program {
+	sandboxtest.NeedCluster(t)
+	entry := func(image, command string) map[string]any {
+		return map[string]any{
+			"command": command, "args": []string{"-c", podServer}, "env": map[string]string{"WORD": "it's\na secret"},
+			"sandbox": "kubernetes", "sandbox_image": image, "sandbox_network": true, "sandbox_memory": "256m",
+		}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"pod": entry(sandboxtest.PodImage(), "python3"), "lacks": entry(sandboxtest.PodImage(), "no-such-program"),
+		"none": entry("NONE", "python3"),
+	}})
+	file := filepath.Join(t.TempDir(), "servers.json")
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProgram(t, "kubernetes", "kubernetes").with(
+		"CODEMODE_SANDBOX_RUNTIME=native", "CODEMODE_SANDBOX_IMAGE=", "MCP_SERVERS_CONFIG="+file,
+	)
+}
+
+// TestPodsServe: a server runs in a pod of its own, which ends with it. Nobody who may look at pods reads what it was
+// started with.
+func TestPodsServe(t *testing.T) {
+	p := withPodServers(t)
+	serve := p.command("serve")
+	cs := connect(t, serve)
+	text, failed, err := runPython(t.Context(), cs, `
+there = await mcp_pod.eval(code="os.uname().nodename, os.getuid(), os.environ['WORD'], os.environ.get('USER')")
+first = await mcp_pod.eval(code="os.uname().nodename")
+print(there)`)
+	pods, perr := exec.Command("kubectl", "get", "pods", podsOf(serve.Process.Pid), "--output=json").CombinedOutput()
+	if err != nil || failed || !strings.Contains(text, `65534, "it's\na secret", None`) || !strings.Contains(text, "codemode-") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if perr != nil || !strings.Contains(string(pods), "codemode.server") || strings.Contains(string(pods), "secret\"") ||
+		strings.Contains(string(pods), "WORD") {
+		t.Errorf("its pod: %v: %s", perr, pods)
+	}
+	text, _, err = runPython(t.Context(), cs, `
+for server in mcp_lacks, mcp_none:
+    try: print(await server.eval(code="1"))
+    except Exception as e: print(e)`)
+	for _, want := range []string{"no-such-program", "InvalidImageName", "its `sandbox_image`"} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%v: want %q in: %s", err, want, text)
+		}
+	}
+	if out, err := exec.Command("kubectl", "delete", "pods", podsOf(serve.Process.Pid), "--wait=false").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	text, _, err = runPython(t.Context(), cs, `
+import asyncio
+for _ in range(200):
+    try: now = await mcp_pod.eval(code="os.uname().nodename")
+    except Exception as e: now = first; print(e)
+    if now != first: break
+    await asyncio.sleep(0.1)
+print("another" if now != first else "the same")`)
+	if err != nil || !strings.Contains(text, "another") {
+		t.Errorf("after its pod was deleted: %v: %s", err, text)
+	}
+	t.Log(text)
+	if err := cs.Close(); err != nil {
+		t.Error(err)
+	}
+	p.leavesNone(t, serve.Process.Pid)
+}
+
+// TestPodsServeKilled: the pod of a server whose codemode was killed ends by itself.
+func TestPodsServeKilled(t *testing.T) {
+	p := withPodServers(t)
+	serve := p.command("serve")
+	cs := connect(t, serve)
+	if text, failed, err := runPython(t.Context(), cs, `print(await mcp_pod.eval(code="1"))`); failed {
+		t.Fatalf("%v: %s", err, text)
+	}
+	_ = serve.Process.Kill()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		out, err := exec.Command(
+			"kubectl", "get", "pods", podsOf(serve.Process.Pid), "--output=jsonpath={.items[*].status.phase}",
+		).Output()
+		if err == nil && !strings.Contains(string(out), "Running") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the pod lives on: %v: %s", err, out)
+		}
+	}
+}

@@ -133,6 +133,7 @@ func (e *engine) remove(ctx context.Context, container string) error {
 		_, err := e.run(ctx, nil, args...)
 		switch {
 		case err == nil || strings.Contains(err.Error(), "No such container"):
+			e.endForgotten(ctx, container)
 			return nil
 		case !removable(err):
 			return err

@@ -157,19 +157,22 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 			callDenied,
 		}
 	}
-	var call policy.Call
-	var epoch int
+	var tool servers.Listed
 	err := l.withSignIn(ctx, r, c.Server, func() (err error) {
-		call, epoch, err = l.bridge.servers.Callable(ctx, server, c.Tool)
+		tool, err = l.bridge.servers.Callable(ctx, server, c.Tool)
 		return err
 	})
 	if err != nil {
 		return permit{}, refusedFor(ctx, c, err)
 	}
-	p, no := l.judge(ctx, r, c, call, epoch)
+	p, no := l.judge(ctx, r, c, tool.Call, tool.Epoch)
 	p.tool = true
 	p.send = func(ctx context.Context) (json.RawMessage, error) {
-		return l.bridge.pool.Call(ctx, c.Server, c.Tool, c.Arguments)
+		result, err := l.bridge.pool.CallListed(ctx, c.Server, c.Tool, tool.Definition, c.Arguments)
+		if errors.Is(err, upstream.ErrRedefined) {
+			l.bridge.servers.Forget(c.Server) // which the pool's own notice may come too late for
+		}
+		return result, err
 	}
 	return p, no
 }

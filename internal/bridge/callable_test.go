@@ -23,7 +23,8 @@ import (
 // mentioned are the links of the one way from code to a server, and the functions that may mention each, whether they
 // call it or not. A name that the server's list lacks gets no further than Callable; a permit is judge's alone.
 var mentioned = map[string][]string{
-	"upstream.Pool.Call":          {"bridge.live.admit", "doctor.client"}, // doctor's is run_python of codemode itself
+	"upstream.Pool.Call":          {"doctor.client"}, // run_python of codemode itself
+	"upstream.Pool.CallListed":    {"bridge.live.admit"},
 	"upstream.Pool.Request":       {"bridge.live.serverRequest"},
 	"upstream.Pool.Subscribe":     {"bridge.live.subscribe"},
 	"servers.Inventory.Callable":  {"bridge.live.admit"},

@@ -3,12 +3,13 @@ package bridge
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,25 +18,23 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/lazyregexp"
 	"codemode/internal/visible"
 )
 
 // Exposed is a tool that clients see beside run_python, and call themselves.
 type Exposed struct {
-	Name       string          // SERVER_TOOL in Python's names
+	Name       string          // see exposedName
 	Definition json.RawMessage // the server's own, but for the name
 	server     config.Server
 	tool       string
 }
 
-const (
-	exposedSession = "exposed" // of the answers that hold for a session
-	maxExposedName = 64        // what models' services take
-)
+const exposedSession = "exposed" // of the answers that hold for a session
 
-// Exposed are the tools that the patterns of expose name, policy lets pass and their servers list; none has the name
-// that is taken. Servers are started for it, and waited for as in a search.
-func (b *Bridge) Exposed(ctx context.Context, taken string) (list []Exposed) {
+// Exposed are the tools that the patterns of expose name, policy lets pass and their servers list. Servers are started
+// for it, and waited for as in a search.
+func (b *Bridge) Exposed(ctx context.Context) (list []Exposed) {
 	patterns := b.opts.Config.Expose
 	if len(patterns) == 0 {
 		return nil
@@ -46,7 +45,6 @@ func (b *Bridge) Exposed(ctx context.Context, taken string) (list []Exposed) {
 	)
 	slices.SortFunc(wanted, func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) })
 	known := b.servers.KnownOf(ctx, wanted)
-	names := map[string]bool{taken: true}
 	for _, c := range wanted {
 		k := known[c.Name]
 		if k == nil {
@@ -57,11 +55,9 @@ func (b *Bridge) Exposed(ctx context.Context, taken string) (list []Exposed) {
 		}
 		for _, t := range k.Docs.Tools {
 			call := k.Calls[t.Name]
-			if name := set.Alias[c.Name] + "_" + t.Alias; call.Matches(patterns) &&
-				!b.admission.rules.Decide(call).Denied {
-				if name = freeName(name, names); name != "" {
-					list = append(list, Exposed{name, renamed(k.List, t.Name, name), c, t.Name})
-				}
+			if call.Matches(patterns) && !b.admission.rules.Decide(call).Denied {
+				name := exposedName(c.Name, t.Name)
+				list = append(list, Exposed{name, renamed(k.List, t.Name, name), c, t.Name})
 			}
 		}
 	}
@@ -80,16 +76,31 @@ func serverOf(server string) func(pattern string) bool {
 	}
 }
 
-// freeName is a name that no other tool has; empty where it would be too long.
-func freeName(name string, taken map[string]bool) string {
-	for n, base := 2, name; taken[name]; n++ {
-		name = base + "_" + strconv.Itoa(n)
+// Names of tools as models' services take them, and what of a server's and a tool's name can be told apart in one.
+const maxExposedName = 64
+
+var (
+	plainServer = lazyregexp.New(`^[A-Za-z](_?[A-Za-z0-9-])*$`)
+	plainTool   = lazyregexp.New(`^[A-Za-z0-9-][A-Za-z0-9_-]*$`)
+	notPlain    = lazyregexp.New(`[^A-Za-z0-9]+`)
+)
+
+// exposedName is what clients call a tool: SERVER__TOOL or, where that is too long or could be another tool's, with a
+// third "_" and a checksum of both names. No other tool can have it, whatever servers list: models know a tool by its
+// name, and clients keep by it what their users have allowed.
+func exposedName(server, tool string) string {
+	name := server + "__" + tool
+	if len(name) <= maxExposedName && plainServer().MatchString(server) && plainTool().MatchString(tool) {
+		return name
 	}
-	if len(name) > maxExposedName {
-		return ""
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
+	end := "_" + hex.EncodeToString(sum[:6])
+	shown := func(name string, limit int) string {
+		name = strings.Trim(notPlain().ReplaceAllString(name, "_"), "_")
+		return strings.TrimRight(name[:min(len(name), limit)], "_")
 	}
-	taken[name] = true
-	return name
+	name = shown(server, maxExposedName/3) + "___"
+	return name + shown(tool, maxExposedName-len(name)-len(end)) + end
 }
 
 // renamed is a tool's definition as its server sent it, with another name in the place of its own.

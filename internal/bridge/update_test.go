@@ -3,6 +3,8 @@ package bridge
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -111,4 +113,25 @@ func TestUpdatesBesideRuns(t *testing.T) {
 		)
 	}
 	work.Wait()
+}
+
+// TestReturnsWithOtherTools holds that no call is sent to a server that has ended and come back with another definition
+// of the tool than the one that policy went by, and that the next call is judged by the new one.
+func TestReturnsWithOtherTools(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "notes")
+	k := newKit(t, func(o *Options) {
+		o.Config.Policy.Allow = []string{"readonly", "fake.crash"}
+	}, fake("fake", "-notes", notes, "-turns"))
+	got := k.text(`import mcp
+print(await mcp_fake.get_note(message='first'))
+try: await mcp_fake.crash()
+except mcp.ToolError: pass
+for _ in range(2):
+    print(await asyncio.gather(*(mcp_fake.get_note(message='later') for _ in range(4)), return_exceptions=True))
+`)
+	contains(t, got, "get_note: first", "has changed since the call was judged", "policy denies fake.get_note")
+	text, err := os.ReadFile(notes)
+	if want(t, string(text), "get_note first\n"); err != nil {
+		t.Error(err)
+	}
 }

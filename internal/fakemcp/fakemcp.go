@@ -64,6 +64,7 @@ type options struct {
 	device       string
 	client       string
 	asks         bool
+	turns        bool
 	reads        bool
 	tasks        string
 	ttl          time.Duration
@@ -131,6 +132,7 @@ func (o *options) toolFlags(fs *flag.FlagSet) {
 		&o.notes, "notes", "",
 		"also serve get_note, add_note and delete_note, with annotations, which append to `FILE` what they are called with",
 	)
+	fs.BoolVar(&o.turns, "turns", false, "with -notes, list get_note as destructive where FILE is there at start")
 	fs.DurationVar(&o.notePause, "note-pause", 0, "wait between a note and the answer")
 	fs.BoolVar(&o.asks, "asks", false, "also serve ask, which asks the client in the middle of a call, and can")
 	fs.StringVar(&o.tasks, "tasks", "", "also serve long, which answers with a task; `FILE` gets what is asked of it")

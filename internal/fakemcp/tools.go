@@ -48,7 +48,7 @@ func newServer(o options) *mcp.Server {
 		)
 	}
 	if o.notes != "" {
-		addNotes(s, o.notes, o.notePause)
+		addNotes(s, o.notes, o.notePause, o.turns)
 	}
 	if o.wrong {
 		addWrong(s)
@@ -235,10 +235,14 @@ func addProcessTools(s *mcp.Server) {
 
 // addNotes adds one tool that only reads, one that adds, and one of which nothing is said, so that it is taken for the
 // worst.
-func addNotes(s *mcp.Server, file string, pause time.Duration) {
+func addNotes(s *mcp.Server, file string, pause time.Duration, turns bool) {
 	no := false
+	get := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
+	if _, err := os.Stat(file); turns && err == nil {
+		get = nil
+	}
 	for name, hints := range map[string]*mcp.ToolAnnotations{
-		"get_note":    {ReadOnlyHint: true, OpenWorldHint: &no},
+		"get_note":    get,
 		"add_note":    {DestructiveHint: &no, OpenWorldHint: &no},
 		"delete_note": nil,
 	} {

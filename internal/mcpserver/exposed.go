@@ -20,7 +20,7 @@ func (s *Server) addExposed(ctx context.Context, sdk *mcp.Server, calls *rounds)
 	sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(run context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if call, ok := req.(*mcp.CallToolRequest); ok && call.Params.Name != runPython {
-				all := s.bridge().Exposed(run, runPython)
+				all := s.bridge().Exposed(run)
 				named := func(e bridge.Exposed) bool { return e.Name == call.Params.Name }
 				if i := slices.IndexFunc(all, named); i >= 0 {
 					return calls.handle(
@@ -39,7 +39,7 @@ func (s *Server) addExposed(ctx context.Context, sdk *mcp.Server, calls *rounds)
 			}
 			result, err := next(run, method, req)
 			if listed, ok := result.(*mcp.ListToolsResult); ok && err == nil && listed.NextCursor == "" {
-				return &withExposed{listed, s.bridge().Exposed(run, runPython)}, nil
+				return &withExposed{listed, s.bridge().Exposed(run)}, nil
 			}
 			return result, err
 		}

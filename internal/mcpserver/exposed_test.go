@@ -42,7 +42,7 @@ func TestExposed(t *testing.T) {
 	slices.Sort(names)
 	if got := strings.Join(
 		names, " ",
-	); !strings.HasPrefix(got, "fake_echo fake_image notes_") || strings.Contains(got, "delete_note") ||
+	); !strings.HasPrefix(got, "fake__echo fake__image notes__") || strings.Contains(got, "delete_note") ||
 		!strings.HasSuffix(got, " run_python") ||
 		strings.Contains(got, "other") {
 		t.Errorf("tools %s", got)
@@ -58,11 +58,11 @@ func TestExposed(t *testing.T) {
 		text, _ := json.Marshal(result)
 		return string(text)
 	}
-	want(t, call("fake_echo", `{"message":"hi"}`), `{"content":[{"type":"text","text":"hi"}]}`)
-	contains(t, call("fake_image", `{}`), `"mimeType":"image/png"`, `"fake/kind":"image"`)
-	contains(t, call("notes_add_note", `{"message":"milk"}`), `add_note: milk`)
-	contains(t, call("notes_delete_note", `{}`), `unknown tool`)
-	contains(t, call("other_echo", `{"message":"hi"}`), `unknown tool`)
+	want(t, call("fake__echo", `{"message":"hi"}`), `{"content":[{"type":"text","text":"hi"}]}`)
+	contains(t, call("fake__image", `{}`), `"mimeType":"image/png"`, `"fake/kind":"image"`)
+	contains(t, call("notes__add_note", `{"message":"milk"}`), `add_note: milk`)
+	contains(t, call("notes__delete_note", `{}`), `unknown tool`)
+	contains(t, call("other__echo", `{"message":"hi"}`), `unknown tool`)
 	if called, _ := os.ReadFile(filepath.Join(dir, "called")); asked != 1 || !strings.Contains(string(called), "milk") {
 		t.Errorf("asked %d times, called %q", asked, called)
 	}

@@ -58,8 +58,9 @@ type Known struct {
 	List   []json.RawMessage // as the server sent it, or an earlier process has kept it
 
 	// Guarded by Inventory.mu.
-	listed time.Time
-	kept   bool // by an earlier process, and the server has not been asked
+	definitions map[string]json.RawMessage // by tool, as the server sends them, if it was asked
+	listed      time.Time
+	kept        bool // by an earlier process, and the server has not been asked
 }
 
 // Pool lists the tools of servers: upstream.Pool.
@@ -254,7 +255,7 @@ func (s *Inventory) compare(ctx context.Context, c config.Server, k *Known) (*Kn
 	ours := s.known[c.Name] == k && s.set.has(c) // nobody else has compared it meanwhile, and its entry is the same
 	save := ours && (k.kept || !same)
 	if ours && same {
-		k.kept, k.listed = false, time.Now()
+		k.kept, k.listed, k.definitions = false, time.Now(), definitionsIn(raw)
 	}
 	s.mu.Unlock()
 	if save {

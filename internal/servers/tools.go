@@ -30,21 +30,28 @@ func (e *NoToolError) Suggestion() string {
 	return fmt.Sprintf("; did you mean %+q?", e.nearest)
 }
 
+// Listed is a tool as its server lists it: what a policy goes by, and the definition that this was made from.
+type Listed struct {
+	Call       policy.Call
+	Definition json.RawMessage
+	Epoch      int // the version of the server's tools
+}
+
 // Callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for
 // byte, and only if the server lists it now. It is asked once more for a name that it has not listed yet.
-func (s *Inventory) Callable(
-	ctx context.Context, c config.Server, tool string,
-) (call policy.Call, epoch int, err error) {
+func (s *Inventory) Callable(ctx context.Context, c config.Server, tool string) (Listed, error) {
 	for _, ask := range []func(context.Context, config.Server) (*Known, error){s.current, s.Again} {
 		k, err := ask(ctx, c)
 		if err != nil {
-			return policy.Call{}, 0, err
+			return Listed{}, err
 		}
 		if call, ok := k.Calls[tool]; ok {
-			return call, k.Epoch, nil
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return Listed{call, k.definitions[tool], k.Epoch}, nil
 		}
 	}
-	return policy.Call{}, 0, &NoToolError{c.Name, tool, s.nearestTool(c, tool)}
+	return Listed{}, &NoToolError{c.Name, tool, s.nearestTool(c, tool)}
 }
 
 func (s *Inventory) nearestTool(c config.Server, tool string) string {
@@ -77,7 +84,18 @@ func (s *Inventory) describe(c config.Server, raw []json.RawMessage, shapes map[
 		calls[t.Name] = s.judge.Prepare(policyCall(docs, t))
 		e.Tools = append(e.Tools, s.Tool(docs, t))
 	}
-	return &Known{Server: e, Docs: docs, Calls: calls, List: list}
+	return &Known{Server: e, Docs: docs, Calls: calls, List: list, definitions: definitionsIn(list)}
+}
+
+// definitionsIn are the tools of a list by their names; of two with one name the first, as in a catalog.
+func definitionsIn(list []json.RawMessage) map[string]json.RawMessage {
+	definitions := make(map[string]json.RawMessage, len(list))
+	for _, t := range slices.Backward(list) {
+		if name := gjson.GetBytes(t, "name"); name.Type == gjson.String {
+			definitions[name.Str] = t
+		}
+	}
+	return definitions
 }
 
 // policyCall is a call of a tool as a policy sees it, but for what is known of each call alone.

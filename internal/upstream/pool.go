@@ -112,6 +112,9 @@ var ErrUnknownServer = errors.New("unknown server")
 // ErrNoToken is why there is no token: nobody is signed in.
 var ErrNoToken = errors.New("nobody is signed in")
 
+// ErrRedefined is why a call was not sent: the server no longer lists the tool as it was when the call was judged.
+var ErrRedefined = errors.New("its definition has changed since the call was judged; it was not sent, call it again")
+
 var errClosed = errors.New("codemode is shutting down")
 
 const defaultMaxMessage = 64 << 20
@@ -197,7 +200,15 @@ func (p *Pool) Refresh(name string) {
 // Call calls a tool and returns the server's CallToolResult as it sent it. args is a JSON object; nothing
 // is an empty one. When ctx ends, Call returns its cause at once and tells the server.
 func (p *Pool) Call(ctx context.Context, name, tool string, args json.RawMessage) (json.RawMessage, error) {
-	return use(p, name, func(s *server) (json.RawMessage, error) { return s.call(ctx, tool, args) })
+	return use(p, name, func(s *server) (json.RawMessage, error) { return s.call(ctx, tool, nil, args) })
+}
+
+// CallListed is Call of a tool that the server lists by this definition. A server that has come back with another one
+// gets no call: the error is ErrRedefined then.
+func (p *Pool) CallListed(
+	ctx context.Context, name, tool string, definition, args json.RawMessage,
+) (json.RawMessage, error) {
+	return use(p, name, func(s *server) (json.RawMessage, error) { return s.call(ctx, tool, definition, args) })
 }
 
 // Request asks a server for something that is no call of a tool, and returns the answer as the server sent it. Of a

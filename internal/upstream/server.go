@@ -324,12 +324,27 @@ func (s *server) notifyAll() {
 }
 
 // call calls a tool in the live session. A call that may have had an effect is never repeated, unless the server says
-// of the tool that this changes nothing.
-func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+// of the tool that this changes nothing. definition is what the server must list of it; nil is whatever it lists.
+func (s *server) call(ctx context.Context, tool string, definition, args json.RawMessage) (json.RawMessage, error) {
 	return s.live(ctx, tool, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
+		if definition != nil && !s.lists(sess, definition) {
+			what := fmt.Errorf("tool %+q of server %q: %w", tool, s.config.Name, ErrRedefined)
+			return nil, false, &CallError{Server: s.config.Name, Tool: tool, Err: what}
+		}
 		result, err := sess.call(ctx, tool, args)
 		return result, isCrash(err) && sess.repeatable(tool), err
 	})
+}
+
+// lists says whether a session's server lists a tool of that definition, as far as is known.
+func (s *server) lists(sess *session, definition json.RawMessage) bool {
+	tools := sess.tools
+	s.update(func(st *serverState) {
+		if st.live == sess {
+			tools = st.tools
+		}
+	})
+	return slices.ContainsFunc(tools, func(t json.RawMessage) bool { return bytes.Equal(t, definition) })
 }
 
 // request sends a request in the live session. None of them changes anything.

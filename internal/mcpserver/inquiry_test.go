@@ -55,7 +55,7 @@ func TestServerAsksTheClient(t *testing.T) {
 					`{"url":{"action":"accept"}}`, `{"sample":{"content":{"type":"text","text":"so be it"}`, `{"roots":{"roots":[]}}`,
 				)
 				result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
-					Name: "fake_ask", Arguments: map[string]any{"what": "form", "message": "exposed"},
+					Name: "fake__ask", Arguments: map[string]any{"what": "form", "message": "exposed"},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -299,6 +299,7 @@ func TestRootsChanged(t *testing.T) {
 // TestOpenFirst has a server refuse a call until its user has opened a URL: the call is made again when the server says
 // that it is done, and else the error says what came of it.
 func TestOpenFirst(t *testing.T) {
+	t.Parallel()
 	const never = `{"how":"never"}`
 	for name, c := range map[string]struct {
 		action, args, want string

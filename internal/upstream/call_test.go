@@ -121,6 +121,7 @@ func TestPages(t *testing.T) {
 
 // A list that is too large, or without end, is refused for the first bound it meets, and held no longer.
 func TestListingTooLarge(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string]string{
 		"cycle": `the cursor "a" comes for the second time`,
 		"bytes": "more than 67108864 bytes",
@@ -257,6 +258,7 @@ func TestCallTimeout(t *testing.T) {
 
 // A server that does not read must not hold anybody up.
 func TestDeafServer(t *testing.T) {
+	t.Parallel()
 	f := newPool(t, nil, fake("deaf", "-deaf"))
 	f.names("deaf")
 	cause := errors.New("enough")

@@ -261,6 +261,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	f := newPool(t, nil, fake("stub"))
 	before := f.names("stub")
 	name := f.text("stub", "grow", `{}`)
@@ -286,6 +287,7 @@ func TestListChanged(t *testing.T) {
 
 // TestListChangedOften: guests take tools in anew each time that they are told, and a server may say so without end.
 func TestListChangedOften(t *testing.T) {
+	t.Parallel()
 	f := newPool(t, nil, fake("stub"))
 	f.text("stub", "grow", `{}`)
 	<-f.changed
@@ -323,6 +325,7 @@ func TestManyServers(t *testing.T) {
 }
 
 func TestStubbornServersEnd(t *testing.T) {
+	t.Parallel()
 	f := newPool(t, nil,
 		fake("plain"), fake("term", "-ignore-eof"), fake("kill", "-ignore-eof", "-ignore-term"),
 		fake("heir", "-spawn-child"), fake("both", "-spawn-child", "-ignore-eof", "-ignore-term"))
@@ -345,6 +348,7 @@ func TestStubbornServersEnd(t *testing.T) {
 }
 
 func TestKilledHost(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake's grandchild is a Unix shell")
 	}

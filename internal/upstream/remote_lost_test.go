@@ -19,6 +19,7 @@ import (
 
 // TestRemoteAgain has a server lose its sessions, and go away and come back: no call is lost, none is made twice.
 func TestRemoteAgain(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/mcp", "/json", "/stateless", "/sse"} {
 		t.Run(path, func(t *testing.T) {
 			site := newSite(t, fakemcp.Handler())

@@ -112,6 +112,7 @@ func TestRequestsRefused(t *testing.T) {
 
 // TestRequestsGoWrong is about a server that answers requests as no server should.
 func TestRequestsGoWrong(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-and-more"
 	f := newPool(t, func(o *Options) {
 		o.MaxMessage, o.CallTimeout = 1<<20, 2*time.Second
@@ -144,6 +145,7 @@ func TestRequestsGoWrong(t *testing.T) {
 
 // TestRequestedListWithoutEnd is about lists that are refused for the first bound they meet.
 func TestRequestedListWithoutEnd(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string]string{
 		"cycle":     `the cursor "a" comes for the second time`,
 		"bytes":     "more than 67108864 bytes",

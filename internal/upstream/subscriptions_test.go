@@ -179,6 +179,7 @@ func (q *quiet) Flush() { _ = http.NewResponseController(q.ResponseWriter).Flush
 // connection goes on: the server is asked again, and who listens is told of a change, for there may have been one. A
 // server that will not tell again ends the subscription.
 func TestSubscriptionCutOff(t *testing.T) {
+	t.Parallel()
 	c := &cutter{next: fakemcp.Handler("-resources", "-subscriptions", filepath.Join(t.TempDir(), "log")), cut: make(chan bool)}
 	f := newPool(t, nil, newSite(t, c).at("/stateless"))
 	sub, err := f.Subscribe(t.Context(), "far", "fake://text")

@@ -22,27 +22,22 @@ import (
 	"codemode/internal/fakemcp"
 )
 
-// longServers are servers that answer with tasks, each with what it was asked about them.
-func longServers(t *testing.T) map[string]config.Server {
+// longServers are servers that answer with tasks; seen is what one was asked about them.
+func longServers(t *testing.T) (servers map[string]config.Server, seen func(name string) string) {
 	dir := t.TempDir()
 	far := newSite(t, fakemcp.Handler("-asks", "-tasks", filepath.Join(dir, "Streamable HTTP"))).at("/stateless")
 	near := fake("far", "-asks", "-modern", "-tasks", filepath.Join(dir, "stdio"))
-	t.Setenv("TASKS", dir)
-	return map[string]config.Server{"stdio": near, "Streamable HTTP": far}
-}
-
-func seen(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(os.Getenv("TASKS"), name))
-	if err != nil {
-		t.Fatal(err)
+	return map[string]config.Server{"stdio": near, "Streamable HTTP": far}, func(name string) string {
+		data, _ := os.ReadFile(filepath.Join(dir, name)) // there may be none yet
+		return string(data)
 	}
-	return string(data)
 }
 
 // TestTask has calls be answered with tasks: what comes of them is the calls' result, and nothing else is.
 func TestTask(t *testing.T) {
-	for name, server := range longServers(t) {
+	t.Parallel()
+	servers, seen := longServers(t)
+	for name, server := range servers {
 		u := &asker{}
 		var mu sync.Mutex
 		var told []string
@@ -76,7 +71,7 @@ func TestTask(t *testing.T) {
 			t.Errorf("%s: it told %q", name, told)
 		}
 		mu.Unlock()
-		if n := strings.Count(seen(t, name), "tasks/update ask"); n != 1 || len(u.asked) != 1 {
+		if n := strings.Count(seen(name), "tasks/update ask"); n != 1 || len(u.asked) != 1 {
 			t.Errorf("%s: %d questions were answered %d times", name, len(u.asked), n)
 		}
 	}
@@ -84,7 +79,8 @@ func TestTask(t *testing.T) {
 
 // TestTaskLeft tells the server of a task that nobody waits for any more, which a deadline moves no further than progress.
 func TestTaskLeft(t *testing.T) {
-	for name, server := range longServers(t) {
+	servers, seen := longServers(t)
+	for name, server := range servers {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		f := newPool(t, func(o *Options) {
@@ -94,14 +90,15 @@ func TestTaskLeft(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		f.eventually("the server is told", func() bool {
-			return strings.HasSuffix(seen(t, name), "tasks/cancel forever\n")
+			return strings.HasSuffix(seen(name), "tasks/cancel forever\n")
 		})
 	}
 }
 
 // TestTaskLate leaves a call before the server has said which task it is answered with: it is told once that has come.
 func TestTaskLate(t *testing.T) {
-	server := longServers(t)["stdio"]
+	servers, seen := longServers(t)
+	server := servers["stdio"]
 	f := newPool(t, nil, server)
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -110,16 +107,12 @@ func TestTaskLate(t *testing.T) {
 		_, err := f.Call(ctx, "far", "long", json.RawMessage(`{"how":"late"}`))
 		left <- err
 	}()
-	log := func() string {
-		data, _ := os.ReadFile(filepath.Join(os.Getenv("TASKS"), "stdio"))
-		return string(data)
-	}
-	f.eventually("the server has the call", func() bool { return log() == "tools/call late\n" })
+	f.eventually("the server has the call", func() bool { return seen("stdio") == "tools/call late\n" })
 	cancel(enough)
 	if err := <-left; !errors.Is(err, enough) {
 		t.Errorf("the error is %v", err)
 	}
-	f.eventually("the server is told", func() bool { return log() == "tools/call late\ntasks/cancel late\n" })
+	f.eventually("the server is told", func() bool { return seen("stdio") == "tools/call late\ntasks/cancel late\n" })
 }
 
 // TestTaskLateByURL leaves a call before the server has said which task it is answered with: by URL, the end of its
@@ -153,7 +146,9 @@ func TestTaskLateByURL(t *testing.T) {
 
 // TestTaskUnending ends a task that makes progress for ever.
 func TestTaskUnending(t *testing.T) {
-	server := longServers(t)["stdio"]
+	t.Parallel()
+	servers, _ := longServers(t)
+	server := servers["stdio"]
 	server.CallTime = 60 * time.Millisecond // twenty times that with progress
 	f := newPool(t, nil, server)
 	_, err := f.Call(t.Context(), "far", "long", json.RawMessage(`{"how":"forever"}`))

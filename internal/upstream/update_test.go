@@ -53,6 +53,7 @@ func TestUpdateKeepsWhatStartsTheSame(t *testing.T) {
 
 // A call under way brings its result though its server is replaced or removed meanwhile; new calls do not wait for it.
 func TestUpdateLetsCallsEnd(t *testing.T) {
+	t.Parallel()
 	f := newPool(t, nil, fake("changed"), fake("gone"))
 	results := make(chan string, 2)
 	for _, name := range []string{"changed", "gone"} {

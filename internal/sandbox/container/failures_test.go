@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 )
 
@@ -135,6 +136,9 @@ func TestUnavailable(t *testing.T) {
 	} {
 		t.Run(c.engine+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
+			if strings.Contains(c.script, "asked") {
+				require.OptIn(t, "soak")
+			}
 			r := New(fakeEngine(t, c.engine, c.script))
 			if c.code == "no-answer" {
 				r.answer = 3 * time.Second

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/require"
 	"codemode/internal/sandbox"
 )
 
@@ -65,6 +66,9 @@ func TestPodUnavailable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.code == "unschedulable" { // for ten seconds a node may turn up
+				require.OptIn(t, "soak")
+			}
 			r := New(fakeEngine(t, kubectl, c.script))
 			defer r.Close()
 			_, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})

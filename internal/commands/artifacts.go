@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path"
@@ -164,27 +163,10 @@ func (t *tenancy) saveArtifact(f *os.File, a artifact.Artifact, to string, force
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("writing %s: %w", quote(to), fileerr.Cause(err))
 	}
-	file, err := t.follow(to)
-	if err != nil {
-		return "", fmt.Errorf("writing %s: %w; nothing was written", quote(to), err)
-	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		if fi, err := os.Lstat(file); err == nil && !fi.Mode().IsRegular() {
-			return fail(errors.New("it is not a regular file; nothing was written")) // to open a FIFO is to wait
-		}
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	out, err := os.OpenFile(file, flags, 0o644)
-	switch {
-	case errors.Is(err, fs.ErrExist):
+	switch err := t.write(to, f, force, 0o644); {
+	case errors.As(err, new(*isThereError)):
 		return "", hint.New(quote(to)+" is there already; nothing was written", "to write over it: --force")
 	case err != nil:
-		return fail(err)
-	}
-	_, err = io.Copy(out, f)
-	if err = errors.Join(err, out.Close()); err != nil {
-		_ = os.Remove(file) // half a file is none
 		return fail(err)
 	}
 	return to, nil

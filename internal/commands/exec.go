@@ -125,6 +125,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return &exitError{exitNotRun, err}
 	}
+	defer pictures.close()
 	t.telemetry = newTelemetry(env, func(text string) { ui.warn(text) })
 	defer t.telemetry.Close()
 	b, err := t.execBridge(ui, execLog(env, t.config))

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,12 +14,14 @@ import (
 	"time"
 
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 	"codemode/internal/quota"
 )
 
 // images shows the images of a program: inline where stdout is a terminal that can, else as files.
 type images struct {
-	dir    string // where they are saved; empty until the first one is, when no folder was named
+	dir    string   // where they are saved; empty until the first one is, when no folder was named
+	root   *os.Root // the folder that was named
 	named  bool
 	room   imageRoom
 	saved  int64
@@ -34,7 +37,7 @@ type imageRoom struct {
 	max  int64         // bytes of one program's images, wherever they are
 }
 
-// newImages saves to dir, which was named; it finds out at once when that cannot be used.
+// newImages saves to dir, the real path of what was named; it finds out at once when that cannot be used. Close it.
 func newImages(env Env, named, dir string, room imageRoom) (*images, error) {
 	s := &images{dir: dir, named: dir != "", stdout: env.Stdout, room: room}
 	if isTerminal(env.Stdout) {
@@ -43,22 +46,33 @@ func newImages(env Env, named, dir string, room imageRoom) (*images, error) {
 	if !s.named {
 		return s, nil
 	}
-	if err := writable(s.dir); err != nil {
+	var err error
+	if s.root, err = plainfile.OpenFolder(s.dir, 0o755); err == nil {
+		if err = writable(s.root); err != nil {
+			s.root.Close()
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("using the folder --out %q: %w", named, err)
 	}
 	return s, nil
 }
 
-// writable makes a folder, and a file in it that goes away again.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fileerr.Cause(err)
+// close closes the folder that was named.
+func (s *images) close() {
+	if s.root != nil {
+		_ = s.root.Close()
 	}
-	f, err := os.CreateTemp(dir, ".codemode-")
+}
+
+// writable makes a file in a folder that goes away again.
+func writable(dir *os.Root) error {
+	name := ".codemode-" + rand.Text()
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fileerr.Cause(err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), dir.Remove(name))
 }
 
 // show puts an image on the terminal, or into a file whose name it returns; a named folder gets it in any case.
@@ -126,15 +140,21 @@ func (s *images) folder() (err error) {
 
 // write makes the file of an image. Its folder may have been removed with others' images to make room.
 func (s *images) write(mime string, data []byte) (string, error) {
+	root := s.root
 	if !s.named {
-		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		err := os.MkdirAll(s.dir, 0o700)
+		if err == nil {
+			root, err = os.OpenRoot(s.dir)
+		}
+		if err != nil {
 			return "", err
 		}
+		defer root.Close()
 	}
 	for {
 		s.count++
-		name := filepath.Join(s.dir, fmt.Sprintf("image-%d%s", s.count, extensions[mime]))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		base := fmt.Sprintf("image-%d%s", s.count, extensions[mime])
+		f, err := root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -145,7 +165,7 @@ func (s *images) write(mime string, data []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return name, nil
+		return filepath.Join(s.dir, base), nil
 	}
 }
 

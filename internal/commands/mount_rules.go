@@ -2,7 +2,10 @@ package commands
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -11,6 +14,8 @@ import (
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
 )
@@ -123,4 +128,37 @@ func (t *tenancy) saveTo(dir string) (string, error) {
 // code may change, a link is somebody else's choice: it is refused.
 func (t *tenancy) follow(path string) (string, error) {
 	return t.mountRules().Follow(filepath.Clean(absolute(t.env, path)))
+}
+
+// write writes the file that the user has named, through no link that follow refuses, nor one that has come into the way
+// since. Half a file is none.
+func (t *tenancy) write(typed string, from io.Reader, force bool, mode fs.FileMode) error {
+	file, err := t.follow(typed)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was written", err)
+	}
+	dir, err := plainfile.OpenFolder(filepath.Dir(file), 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, flags := filepath.Base(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL
+	if fi, err := dir.Lstat(name); force && err == nil {
+		if !fi.Mode().IsRegular() {
+			return errors.New("it is not a regular file; nothing was written") // to open a FIFO is to wait
+		}
+		flags = os.O_WRONLY | os.O_TRUNC
+	}
+	to, err := dir.OpenFile(name, flags, mode)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &isThereError{"to write over it: --force"}
+	case err != nil:
+		return fileerr.Cause(err)
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		_ = dir.Remove(name)
+	}
+	return fileerr.Cause(err)
 }

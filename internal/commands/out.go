@@ -13,6 +13,7 @@ import (
 	"codemode/internal/artifact"
 	"codemode/internal/bridge"
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 )
 
@@ -52,9 +53,9 @@ func (t *tenancy) saveOut(ui *ui, pictures *images, req *bridge.Request) (*outFo
 
 // openOut opens a folder that is there.
 func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := plainfile.OpenFolder(dir, 0)
 	if err != nil {
-		return nil, fmt.Errorf("using the folder --out %q: %w", dir, fileerr.Cause(err))
+		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
 	}
 	return &outFolder{dir: dir, root: root, max: limit, ui: ui}, nil
 }

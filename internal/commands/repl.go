@@ -101,6 +101,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	if err != nil {
 		return err
 	}
+	defer pictures.close()
 	b, err := t.execBridge(ui, execLog(env, t.config))
 	if err != nil {
 		return err

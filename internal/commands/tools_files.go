@@ -49,11 +49,8 @@ func exportToolsCommand(env Env, ui *ui) *cli.Command {
 				_, err = io.WriteString(env.Stdout, text)
 				return err
 			}
-			if file, err = t.follow(file); err != nil {
-				return fmt.Errorf("writing %s: %w; nothing was written", quote(args[len(args)-1]), err)
-			}
-			if err := writeModule(file, text, cmd.Bool("force")); err != nil {
-				return err
+			if err := t.write(file, strings.NewReader(text), cmd.Bool("force"), 0o600); err != nil {
+				return fmt.Errorf("writing %s: %w", quote(file), err)
 			}
 			ui.note("exported", plural(n, "tool", "tools")+" to "+quote(file))
 			return nil
@@ -89,19 +86,6 @@ func (t *tools) export(names []string) (text string, n int, err error) {
 		b.WriteString("\n\n" + tool.Source)
 	}
 	return b.String(), len(chosen), nil
-}
-
-func writeModule(file, text string, force bool) error {
-	var err error
-	if force {
-		err = os.WriteFile(file, []byte(text), 0o600)
-	} else {
-		err = writeNew(file, text, "to write over it: --force")
-	}
-	if err != nil {
-		return fmt.Errorf("writing %q: %w", file, err)
-	}
-	return nil
 }
 
 func importToolsCommand(env Env, ui *ui) *cli.Command {

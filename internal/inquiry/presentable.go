@@ -104,7 +104,7 @@ func checkURL(text string) error {
 		return errors.New("the URL that its user is to open has a user's name in it, which hides where it leads")
 	case len(text) > maxURLShown:
 		return fmt.Errorf("the URL that its user is to open has more than %d bytes", maxURLShown)
-	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+	case strings.ContainsFunc(text+u.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // also if written by %
 		return errors.New("the URL that its user is to open has characters that no URL has")
 	}
 	return nil

@@ -30,6 +30,7 @@ func TestPresentable(t *testing.T) {
 		{&mcp.ElicitParams{URL: "https://a.example@b.example/"}, "user's name"},
 		{&mcp.ElicitParams{URL: "javascript:alert(1)"}, "no http"},
 		{&mcp.ElicitParams{URL: "https://а.example/"}, "characters that no URL has"},
+		{&mcp.ElicitParams{URL: "https://%D0%B0.example/"}, "characters that no URL has"},
 		{&mcp.ElicitParams{Mode: "window"}, "no elicitation of mode"},
 	} {
 		shown, err := Presentable("s", "t", c.asked)

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -142,5 +143,34 @@ func TestMuchIsSaid(t *testing.T) {
 	_, err := (&Login{Store: store, Server: server, Show: browser(t)}).Run(t.Context())
 	if err == nil || len(err.Error()) > 500 {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestToldTokens has an authorization server name tokens in its errors, also where they are cut.
+func TestToldTokens(t *testing.T) {
+	var tell func() string // nil as long as it does as it should
+	server := careless(t, func(path string, status int, body string) (int, string) {
+		if path == "/token" && tell != nil {
+			return http.StatusBadRequest, tell()
+		}
+		return status, body
+	}, "-token-life", "5s")
+	store := &Store{Dir: t.TempDir()}
+	g, err := (&Login{Store: store, Server: server, Show: browser(t)}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{
+		`{"error":"invalid_request","error_description":"%s and %s"}`,
+		`{"error":"invalid_request","error_description":"` + strings.Repeat("x", 190) + `%s %s"}`,
+		`{"error":"invalid_request %s %s"}`, `{"error":"` + strings.Repeat("x", 70) + `%s %s"}`,
+		`{"error":"invalid_grant","error_description":"%s and %s"}`,
+	} {
+		tell = func() string { return fmt.Sprintf(format, g.AccessToken, g.RefreshToken) }
+		_, err := store.Token(t.Context(), server, "")
+		said := fmt.Sprint(err)
+		if !strings.Contains(said, "***") || strings.Contains(said, g.AccessToken[:12]) || strings.Contains(said, g.RefreshToken[:12]) {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }

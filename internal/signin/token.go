@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"codemode/internal/redact"
 )
 
 // early is how long before its end an access token is refreshed: a call that takes long must not begin with one that
@@ -45,6 +47,9 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 	}
 	fresh, err := g.renew(ctx, s.client(ctx, g.Server))
 	var wire *oauthError
+	if errors.As(err, &wire) {
+		wire.mask(g.AccessToken, g.RefreshToken)
+	}
 	if errors.As(err, &wire) && slices.Contains([]string{"invalid_grant", "invalid_client"}, wire.Code) {
 		return "", s.ended(g, wire)
 	}
@@ -161,6 +166,20 @@ func (e *oauthError) Error() string {
 	return fmt.Sprintf("it answers %.80q (%.200q)", e.Code, e.Description)
 }
 
+// mask hides what its text must not say, before that is cut.
+func (e *oauthError) mask(values ...string) {
+	e.Code, e.Description = masked(e.Code, values...), masked(e.Description, values...)
+}
+
+func masked(text string, values ...string) string {
+	secrets := &redact.Secrets{}
+	secrets.Add(values...)
+	return secrets.Redactor().Text(text)
+}
+
+// given are the fields of a form that nobody but its authorization server may read.
+var given = []string{"refresh_token", "code", "code_verifier", "device_code", "client_secret", "client_assertion", "token"}
+
 // token asks a token endpoint.
 func (c Client) token(
 	ctx context.Context, client *http.Client, endpoint string, form url.Values,
@@ -176,7 +195,8 @@ func (c Client) token(
 	case a.AccessToken == "" || strings.ContainsFunc(a.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return a, errors.New("its answer has no access token")
 	case !strings.EqualFold(a.TokenType, "bearer"):
-		return a, fmt.Errorf("its token is of type %.40q, and only bearer tokens can be used", a.TokenType)
+		kind := masked(a.TokenType, a.AccessToken, a.RefreshToken, form.Get("refresh_token"), c.Secret)
+		return a, fmt.Errorf("its token is of type %.40q, and only bearer tokens can be used", kind)
 	}
 	return a, nil
 }
@@ -227,6 +247,10 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 	wire := &oauthError{}
 	_ = json.Unmarshal(body, wire)                                              // which need not be one
 	if wire.status = resp.StatusCode; wire.status/100 != 2 || wire.Code != "" { // GitHub's errors are a 200
+		wire.mask(c.Secret)
+		for _, name := range given {
+			wire.mask(form.Get(name))
+		}
 		return nil, wire
 	}
 	return body, nil

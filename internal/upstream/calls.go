@@ -21,10 +21,12 @@ import (
 type calls struct {
 	log     *slog.Logger
 	secrets func() *redact.Redactor
+	forCode func() *redact.Redactor // of what goes to code
 
 	// respond answers what the server asks, see [Options.Answer]; reply sends it that.
 	respond func(ctx context.Context, calls []context.Context, request mcp.InputRequest) (mcp.InputResponse, error)
 	reply   func(context.Context, jsonrpc.Message) error
+	again   func(context.Context) error     // says why a call is not to be sent once more
 	told    func(context.Context, Progress) // what a call says of its progress
 	unasked func(task string)               // has the server cancel a task that nobody has waited for
 
@@ -76,7 +78,7 @@ type request struct {
 func (sess *session) newCalls() *calls {
 	s := sess.server
 	c := &calls{
-		log: s.log, secrets: sess.secrets.redactor, respond: s.respond,
+		log: s.log, secrets: sess.secrets.redactor, forCode: sess.secrets.forCode, respond: s.respond, again: s.repeats,
 		told:    func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
 		unasked: sess.cancelTask, hurry: s.pool.hurry,
 		broken: make(chan struct{}), done: make(chan struct{}),

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -121,7 +122,7 @@ func lostSession(status int, body []byte) bool {
 func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	e := &refusedError{status: resp.StatusCode, what: "the server answers " + status}
-	if words := said(resp, body); words != "" {
+	if words := r.said(resp, body); words != "" {
 		e.what += fmt.Sprintf(" (%q)", words)
 	}
 	switch resp.StatusCode {
@@ -147,7 +148,7 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 		e.hint = "the URL of its entry may be another's: MCP servers often are at /mcp or /sse"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		if after := resp.Header.Get("Retry-After"); after != "" {
-			e.hint = fmt.Sprintf("it says when to try again: %q", head(after, 40))
+			e.hint = fmt.Sprintf("it says when to try again: %q", r.head(after, 40))
 		}
 	}
 	return e
@@ -185,9 +186,9 @@ func (r *remote) notMCP(resp *http.Response) *refusedError {
 	case "":
 		e.what = fmt.Sprintf("the server answers %d without a message", resp.StatusCode)
 	default:
-		e.what = fmt.Sprintf("the server answers %d with %s instead of JSON", resp.StatusCode, head(kind, 60))
+		e.what = fmt.Sprintf("the server answers %d with %s instead of JSON", resp.StatusCode, r.head(kind, 60))
 	}
-	if words := said(resp, body); words != "" {
+	if words := r.said(resp, body); words != "" {
 		e.what += fmt.Sprintf(" (%q)", words)
 	}
 	return e
@@ -196,7 +197,7 @@ func (r *remote) notMCP(resp *http.Response) *refusedError {
 var title = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // said are the words of an answer that a person would read: a page's title, an error's message, or a short text.
-func said(resp *http.Response, body []byte) string {
+func (r *remote) said(resp *http.Response, body []byte) string {
 	words := ""
 	switch kind := mediaType(resp); {
 	case kind == "text/html":
@@ -213,11 +214,13 @@ func said(resp *http.Response, body []byte) string {
 	case kind == "text/plain":
 		words = string(body)
 	}
-	return head(strings.Join(strings.Fields(strings.ToValidUTF8(words, "\ufffd")), " "), 200)
+	return r.head(strings.Join(strings.Fields(strings.ToValidUTF8(words, "\ufffd")), " "), 200)
 }
 
-// head is the beginning of a text, at most n bytes of it.
-func head(text string, n int) string {
+// head is the beginning of what a server has said, at most n bytes of it. It is masked as a whole: of a secret that is
+// cut, nobody would recognise the rest.
+func (r *remote) head(text string, n int) string {
+	text = r.forCode().Head(text, len(text) >= maxRefusal)
 	if len(text) <= n {
 		return text
 	}
@@ -245,9 +248,12 @@ func plainly(err error) error {
 	var address *url.Error
 	var inside *publicnet.Error
 	var certificate *tls.CertificateVerificationError
+	var shape *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &refused):
 		return refused
+	case errors.As(err, &shape): // whose own words have the beginning of the value, which may be a secret's
+		return fmt.Errorf("the server's answer is not what the protocol has there: no %v", shape.Type)
 	case errors.As(err, &certificate):
 		return &refusedError{
 			what: "the server's certificate is not one to trust: " + certificate.Err.Error(),

@@ -320,6 +320,10 @@ func (f *filter) send(req *http.Request, sent outgoing) (*http.Response, error) 
 		if err := sleep(req.Context(), pause); err != nil {
 			return nil, err
 		}
+		if err := f.remote.again(req.Context()); err != nil {
+			sent.slot.mark(false)
+			return nil, err
+		}
 		if req.GetBody != nil {
 			if req.Body, err = req.GetBody(); err != nil {
 				return nil, err

@@ -326,25 +326,58 @@ func (s *server) notifyAll() {
 // call calls a tool in the live session. A call that may have had an effect is never repeated, unless the server says
 // of the tool that this changes nothing. definition is what the server must list of it; nil is whatever it lists.
 func (s *server) call(ctx context.Context, tool string, definition, args json.RawMessage) (json.RawMessage, error) {
+	if definition != nil {
+		ctx = context.WithValue(ctx, judgedKey{}, judged{tool, definition})
+	}
 	return s.live(ctx, tool, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
-		if definition != nil && !s.lists(sess, definition) {
-			what := fmt.Errorf("tool %+q of server %q: %w", tool, s.config.Name, ErrRedefined)
-			return nil, false, &CallError{Server: s.config.Name, Tool: tool, Err: what}
+		if err := s.redefined(ctx, s.toolsOf(sess)); err != nil {
+			return nil, false, err
 		}
 		result, err := sess.call(ctx, tool, args)
 		return result, isCrash(err) && sess.repeatable(tool), err
 	})
 }
 
-// lists says whether a session's server lists a tool of that definition, as far as is known.
-func (s *server) lists(sess *session, definition json.RawMessage) bool {
+// judged is a call's tool, by the definition that it was judged by. It is in the context, under judgedKey.
+type judged struct {
+	tool       string
+	definition json.RawMessage
+}
+
+type judgedKey struct{}
+
+// redefined is why a call is not sent to a server that lists these tools; nil where it may be.
+func (s *server) redefined(ctx context.Context, tools []json.RawMessage) error {
+	j, ok := ctx.Value(judgedKey{}).(judged)
+	if !ok || slices.ContainsFunc(tools, func(t json.RawMessage) bool { return bytes.Equal(t, j.definition) }) {
+		return nil
+	}
+	err := fmt.Errorf("tool %+q of server %q: %w", j.tool, s.config.Name, ErrRedefined)
+	return &CallError{Server: s.config.Name, Tool: j.tool, Err: err}
+}
+
+// toolsOf are the tools of a session, as far as is known.
+func (s *server) toolsOf(sess *session) []json.RawMessage {
 	tools := sess.tools
 	s.update(func(st *serverState) {
 		if st.live == sess {
 			tools = st.tools
 		}
 	})
-	return slices.ContainsFunc(tools, func(t json.RawMessage) bool { return bytes.Equal(t, definition) })
+	return tools
+}
+
+// repeats is why a call is not sent once more; nil where it may be. A server that has said meanwhile that its tools have
+// changed is asked for them.
+func (s *server) repeats(ctx context.Context) error {
+	if _, ok := ctx.Value(judgedKey{}).(judged); !ok {
+		return nil
+	}
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return err
+	}
+	return s.redefined(ctx, tools)
 }
 
 // request sends a request in the live session. None of them changes anything.

@@ -356,7 +356,7 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 			wire := sess.server.pool.opts.Wire
 			wire.Refused(ctx)
 			if err = sess.openFirst(ctx, err); err == nil {
-				err = wire.Again(ctx)
+				err = cmp.Or(sess.calls.again(ctx), wire.Again(ctx))
 			}
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,6 +158,26 @@ func namesSecret(value any) bool {
 	return false
 }
 
+// restricts is a member of an entry that says in files of codemode's own what a server may use; it means nothing to the
+// client whose entry it is, so nobody has seen it. Some clients have a server's members in an object of their own.
+func restricts(entry any) string {
+	members, ok := entry.(map[string]any)
+	if !ok {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if strings.HasPrefix(strings.ToLower(name), "sand") {
+			return name
+		}
+	}
+	for _, object := range []string{"transport", "command"} {
+		if name := restricts(members[object]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // moving is what is done before a client's file is written, all of it or nothing, and what takes it back: files of
 // codemode's own and secrets.
 func (i *Installer) moving(files []newFile, secrets []secret) (before func() error, undo func()) {
@@ -257,8 +278,12 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 // rules they are read. One that was of a folder alone starts there, as it did.
 func ownFile(t Target, doc *splice.Document, key []string, as, folder string) ([]byte, error) {
 	raw, ok := doc.Raw(key)
-	if entry, _ := doc.Get(key); namesSecret(entry) {
+	entry, _ := doc.Get(key)
+	if namesSecret(entry) {
 		return nil, errors.New("its text ${secret:…} would stand for a secret of codemode's there")
+	}
+	if name := restricts(entry); name != "" {
+		return nil, fmt.Errorf("its %q means nothing to %s, and would decide there what it may use", name, t.Client.Title)
 	}
 	if t.format != splice.JSON && t.format != splice.JSONC {
 		value, _ := doc.Get(key)

@@ -118,7 +118,7 @@ var floor = map[string][]string{
 	"visible":   nil,
 	"keyring":   {"filelock"},
 	"secrets":   {"filelock", "keyring"},
-	"signin":    {"filelock", "hint", "keyring", "publicnet"},
+	"signin":    {"filelock", "hint", "keyring", "publicnet", "redact"},
 	"registry":  {"hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},

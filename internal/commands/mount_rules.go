@@ -130,8 +130,8 @@ func (t *tenancy) follow(path string) (string, error) {
 	return t.mountRules().Follow(filepath.Clean(absolute(t.env, path)))
 }
 
-// write writes the file that the user has named, through no link that follow refuses, nor one that has come into the way
-// since. Half a file is none.
+// write writes the file that the user has named, through no link that follow refuses, nor one that has come into the
+// way since. Half a file is none.
 func (t *tenancy) write(typed string, from io.Reader, force bool, mode fs.FileMode) error {
 	file, err := t.follow(typed)
 	if err != nil {

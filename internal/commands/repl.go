@@ -109,9 +109,8 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	r := &repl{env: env, ui: ui, bridge: b, show: &printer{env: shared, ui: ui, images: pictures}}
 	r.req = bridge.Request{
 		Session: "repl", Client: "repl", Unasked: "there is no terminal to ask on", Display: r.show.image,
-		Output: r.show.print, Calling: ui.calls(),
+		Output: r.show.print, Calling: ui.calls(), Modules: t.inputs.modules,
 	}
-	r.req.Modules = t.inputs.modules
 	saved, err := t.saveOut(ui, pictures, &r.req)
 	if err != nil {
 		return errors.Join(err, b.Close())

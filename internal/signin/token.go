@@ -178,7 +178,9 @@ func masked(text string, values ...string) string {
 }
 
 // given are the fields of a form that nobody but its authorization server may read.
-var given = []string{"refresh_token", "code", "code_verifier", "device_code", "client_secret", "client_assertion", "token"}
+var given = []string{
+	"refresh_token", "code", "code_verifier", "device_code", "client_secret", "client_assertion", "token",
+}
 
 // token asks a token endpoint.
 func (c Client) token(

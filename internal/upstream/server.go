@@ -367,8 +367,8 @@ func (s *server) toolsOf(sess *session) []json.RawMessage {
 	return tools
 }
 
-// repeats is why a call is not sent once more; nil where it may be. A server that has said meanwhile that its tools have
-// changed is asked for them.
+// repeats is why a call is not sent once more; nil where it may be. A server that has said meanwhile that its tools
+// have changed is asked for them.
 func (s *server) repeats(ctx context.Context) error {
 	if _, ok := ctx.Value(judgedKey{}).(judged); !ok {
 		return nil

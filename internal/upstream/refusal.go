@@ -249,7 +249,10 @@ func plainly(err error) error {
 	var inside *publicnet.Error
 	var certificate *tls.CertificateVerificationError
 	var shape *json.UnmarshalTypeError
+	var call *CallError
 	switch {
+	case errors.As(err, &call): // of this package's own, by way of the HTTP client
+		return call.Err
 	case errors.As(err, &refused):
 		return refused
 	case errors.As(err, &shape): // whose own words have the beginning of the value, which may be a secret's

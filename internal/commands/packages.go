@@ -62,7 +62,8 @@ func addPackagesCommand(env Env, ui *ui) *cli.Command {
 		Name:      "add",
 		Usage:     "add packages, and what they need",
 		ArgsUsage: "NAME...",
-		Description: "It shows what would be added before anything is fetched. Versions may stand\n" +
+		Description: "It shows what would be added, and asks, before anything is. An index that has no\n" +
+			"metadata apart from its wheels has those fetched for that. Versions may stand\n" +
 			"behind a name, as in 'pandas>=2'.",
 		Flags: packageFlags(
 			&cli.StringFlag{Name: "from", Usage: "`DIR` where they are installed, and what they need", Local: true},
@@ -327,7 +328,7 @@ func confirmPackages(ctx context.Context, env Env, ui *ui, cmd *cli.Command, old
 		return nil
 	case !isTerminal(env.Stdin) || !isTerminal(env.Stderr):
 		return &exitError{
-			exitRefused, errors.New("there is nobody to ask, so nothing was fetched; with --yes it is done unasked"),
+			exitRefused, errors.New("there is nobody to ask, so nothing was added; with --yes it is done unasked"),
 		}
 	case !ui.askAfresh(ctx, env, installQuestion(differences(old, lock))):
 		if ctx.Err() != nil {

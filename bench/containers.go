@@ -97,7 +97,8 @@ func (e *engine) first(ctx context.Context) error {
 	}
 	o, p := median(ours), median(plain)
 	ratio := float64(o) / float64(p)
-	what := "%s: first `run_python(\"print(1)\")` of a session, pool empty, against `%[1]s run … python3 -c 'print(1)'` with the same flags"
+	what := "%s: first `run_python(\"print(1)\")` of a session, pool empty, " +
+		"against `%[1]s run … python3 -c 'print(1)'` with the same flags"
 	e.add(fmt.Sprintf(what, e.name),
 		fmt.Sprintf("%s against %s: %.2f ×", ms(o), ms(p), ratio), "1.15 ×", met(ratio <= 1.15))
 	return e.laterRuns(ctx, cs)

@@ -39,7 +39,8 @@ func (b *bench) manyServers(ctx context.Context) error {
 	if err := turns(b.n, full, none); err != nil {
 		return err
 	}
-	b.against("`serve`: process start to `initialize` answered, 1,000 servers that were found before against none", full, none, 1.1)
+	what := "`serve`: process start to `initialize` answered, 1,000 servers that were found before against none"
+	b.against(what, full, none, 1.1)
 	return nil
 }
 

@@ -76,9 +76,10 @@ func serverOf(server string) func(pattern string) bool {
 	}
 }
 
-// Names of tools as models' services take them, and what of a server's and a tool's name can be told apart in one.
-const maxExposedName = 64
+const maxExposedName = 64 // what models' services take
 
+// plainServer and plainTool are names that "__" between them keeps apart: the first one is neither in nor at the end
+// of the server's, and the tool's does not begin with "_".
 var (
 	plainServer = lazyregexp.New(`^[A-Za-z](_?[A-Za-z0-9-])*$`)
 	plainTool   = lazyregexp.New(`^[A-Za-z0-9-][A-Za-z0-9_-]*$`)

@@ -254,14 +254,14 @@ func TestServerTells(t *testing.T) {
 		o.Secrets = func(config.Server) []string { return []string{"hunter2secret"} }
 	}, fake("stub"))
 	args, _ := json.Marshal(map[string][]byte{"lines": []byte(
-		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":1,"total":2,"message":"half"}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":1,"total":2,"message":"half of hunter2secret"}}` + "\n" +
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"db","data":{"password":"hunter2secret"}}}` + "\n" +
 			strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":"noise"}}`+"\n", 200),
 	)})
 	if _, err := f.Call(context.WithValue(t.Context(), callName{}, "call"), "stub", "lines", args); err != nil {
 		t.Fatal(err)
 	}
-	if p := <-told; p != (Progress{Done: 1, Total: 2, Message: "half"}) {
+	if p := <-told; p != (Progress{Done: 1, Total: 2, Message: "half of ***"}) {
 		t.Errorf("told %+v", p)
 	}
 	f.waitForLog("is left out for a minute")

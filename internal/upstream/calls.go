@@ -79,7 +79,10 @@ func (sess *session) newCalls() *calls {
 	s := sess.server
 	c := &calls{
 		log: s.log, secrets: sess.secrets.redactor, forCode: sess.secrets.forCode, respond: s.respond, again: s.repeats,
-		told:    func(ctx context.Context, p Progress) { s.pool.opts.OnProgress(ctx, s.config.Name, p) },
+		told: func(ctx context.Context, p Progress) {
+			p.Message = sess.secrets.redactor().Text(p.Message)
+			s.pool.opts.OnProgress(ctx, s.config.Name, p)
+		},
 		unasked: sess.cancelTask, hurry: s.pool.hurry,
 		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -373,8 +374,9 @@ func worthWaitingFor(ctx context.Context, pause time.Duration) bool {
 
 // redirect decides on a redirect: only within the server, and only one that repeats the request as it was.
 func (r *remote) redirect(req *http.Request, via []*http.Request) error {
+	been := func(before *http.Request) bool { return before.URL.String() == req.URL.String() }
 	switch {
-	case len(via) > 5:
+	case len(via) > 5 || slices.ContainsFunc(via, been):
 		return &refusedError{what: "the server redirects its client on and on"}
 	case !sameServer(r.endpoint, req.URL):
 		return nil // which RoundTrip refuses, in its own words

@@ -204,6 +204,10 @@ func TestRemoteWrong(t *testing.T) {
 			w.Header().Set("Location", "/new")
 			w.WriteHeader(http.StatusFound)
 		}, "the server says that it has moved to"},
+		{"in a circle", func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Location", "/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}, "the server redirects its client on and on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls atomic.Int64

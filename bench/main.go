@@ -40,6 +40,9 @@ func main() {
 	if len(os.Args) == 4 && os.Args[1] == "corpus" {
 		os.Exit(corpusServer(os.Args[2], os.Args[3]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "relay" {
+		os.Exit(relay(os.Args[2:]))
+	}
 	n := flag.Int("n", 30, "repetitions of each short measurement")
 	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
 	only := flag.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
@@ -64,6 +67,7 @@ var measurements = []struct {
 	{"sessions", (*bench).manySessions},
 	{"live", (*bench).liveRun},
 	{"calls", (*bench).sequentialCalls},
+	{"floors", (*bench).floors},
 	{"gathered", (*bench).gatheredCalls},
 	{"payloads", (*bench).payloads},
 	{"remote", (*bench).remoteCalls},

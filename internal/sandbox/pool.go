@@ -43,6 +43,9 @@ const PoolLabel = "pool"
 // poolStart bounds a start that nobody waits for.
 const poolStart = time.Minute
 
+// fillPause lets the session that has just got a sandbox have the processors for its first run.
+const fillPause = 30 * time.Millisecond
+
 var errPoolClosed = errors.New("the runtime is closed")
 
 // NewPool returns a pool that keeps size sandboxes of rt waiting, and lets them go after idle without a
@@ -150,6 +153,12 @@ func (p *Pool) startMissing() {
 }
 
 func (p *Pool) startOne(s *shape) {
+	select {
+	case <-time.After(fillPause):
+	case <-p.closing.Done():
+		p.add(s, nil, errPoolClosed)
+		return
+	}
 	ctx, cancel := context.WithTimeout(p.closing, poolStart)
 	defer cancel()
 	sb, err := p.Runtime.Start(ctx, s.spec)

@@ -100,9 +100,15 @@ func startFake(t *testing.T, p *Pool, spec Spec) Sandbox {
 	return sb
 }
 
+// filled lets the pool start what is missing.
+func filled() {
+	<-time.After(fillPause)
+	synctest.Wait()
+}
+
 func wantCounts(t *testing.T, rt *fakeRuntime, started, ended int) {
 	t.Helper()
-	synctest.Wait()
+	filled()
 	if got := rt.counts(); got != [2]int{started, ended} {
 		t.Errorf("started and ended: %v, want %d and %d", got, started, ended)
 	}
@@ -111,6 +117,10 @@ func wantCounts(t *testing.T, rt *fakeRuntime, started, ended int) {
 func TestPoolHandsOut(t *testing.T) {
 	pooled(t, 2, 0, func(t *testing.T, p *Pool, rt *fakeRuntime) {
 		a := startFake(t, p, Spec{Session: "a", Tenant: "t"})
+		synctest.Wait()
+		if got := rt.counts(); got != [2]int{1, 0} {
+			t.Errorf("beside the first run of a session, started and ended: %v", got)
+		}
 		wantCounts(t, rt, 3, 0) // and two that wait
 		b := startFake(t, p, Spec{Session: "b"})
 		wantCounts(t, rt, 4, 0)
@@ -159,7 +169,7 @@ func TestPoolFollowsThePolicy(t *testing.T) {
 func TestPoolReplacesTheDead(t *testing.T) {
 	pooled(t, 1, 0, func(t *testing.T, p *Pool, rt *fakeRuntime) {
 		startFake(t, p, Spec{}).Close()
-		synctest.Wait()
+		filled()
 		p.waiting[0].Kill()
 		sb := startFake(t, p, Spec{})
 		select {
@@ -186,10 +196,10 @@ func TestPoolLetsGoWhenIdle(t *testing.T) {
 func TestPoolFailure(t *testing.T) {
 	pooled(t, 1, 0, func(t *testing.T, p *Pool, rt *fakeRuntime) {
 		sb := startFake(t, p, Spec{})
-		synctest.Wait()
+		filled()
 		rt.fail = errors.New("the engine is gone")
 		startFake(t, p, Spec{}).Close() // the one that waited; its place stays empty
-		synctest.Wait()
+		filled()
 		if _, err := p.Start(t.Context(), Spec{Files: someFiles}); !errors.Is(err, rt.fail) {
 			t.Errorf("error %v", err)
 		}

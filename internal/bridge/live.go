@@ -159,8 +159,12 @@ func (l *live) request(method string, params any) (answer <-chan guest.Message) 
 // read is the only reader of the guest's channel.
 func (l *live) read() {
 	defer close(l.gone)
+	var pace pace
 	for {
 		m, err := l.conn.Read()
+		if err == nil && pace.keep(l.ctx, m, l.bridge.readings.runs.Users()) != nil {
+			err = io.EOF // the guest is being ended
+		}
 		if err == nil {
 			err = l.handle(m)
 		}
@@ -294,6 +298,9 @@ func (l *live) deliver(m guest.Message) error {
 // serve answers a request of the guest's from another goroutine.
 func (l *live) serve(m guest.Message) error {
 	size := len(m.Params)
+	if answersItself(m) {
+		size += answerRoom
+	}
 	if err := l.gate.enter(l.ctx, size); err != nil {
 		return io.EOF // the guest is being ended
 	}

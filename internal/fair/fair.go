@@ -129,6 +129,13 @@ func (t *Turn) Leave() {
 	q.give()
 }
 
+// Users counts the keys that use the queue.
+func (q *Queue) Users() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.users()
+}
+
 // Crowded says whether others than a key use the queue.
 func (q *Queue) Crowded(key string) bool {
 	q.mu.Lock()

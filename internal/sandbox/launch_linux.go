@@ -122,7 +122,7 @@ func (l *launch) prepare() error {
 func (l *launch) encode(pid int) ([]byte, error) {
 	opts := seccomp.Options{
 		Watched: l.enforced.Memory == meansWatchdog, OneSession: !l.view.program, Program: l.view.program,
-		Closed: l.view.closed,
+		Closed: l.view.closed, Writes: l.view.writes,
 	}
 	if l.alone {
 		opts.Alone = uint32(pid)

@@ -144,6 +144,11 @@ func hasDirs(mounts []Mount) bool {
 	return slices.ContainsFunc(mounts, func(m Mount) bool { return m.Dir })
 }
 
+// HasWritable says whether code may change a file of its user's.
+func HasWritable(mounts []Mount) bool {
+	return slices.ContainsFunc(mounts, func(m Mount) bool { return m.Write })
+}
+
 // GuestDir is where Spec.Files appear inside every sandbox.
 const GuestDir = python.GuestDir
 

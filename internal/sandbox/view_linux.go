@@ -30,6 +30,7 @@ type view struct {
 	grace    time.Duration // to end by itself when codemode has died
 	out      bool          // it has an OutDir
 	closed   bool          // no Unix socket that could connect to a path: it sees folders that may hold sockets
+	writes   bool          // it can change files of its user's
 
 	guest *guestSource // nil for a program
 }
@@ -58,6 +59,7 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 		shm:    16 << 20,
 		out:    spec.Out,
 		closed: hasDirs(spec.Mounts),
+		writes: HasWritable(spec.Mounts),
 		guest:  source,
 	}
 	if spec.Out {

@@ -42,6 +42,7 @@ type engine struct {
 	profile string        // path of the system call filter's profile; empty where the init has the filter
 	filters []filter      // of the init, which knows what machine it is on
 	closed  bool          // the filter is that of guests which see folders of their user's: they make no socket
+	writes  bool          // and of those which may change files there
 	owner   owner         // codemode, as the labels of its containers say
 
 	id       string // of docker's daemon
@@ -99,7 +100,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.chooseFilter(e, false); err != nil {
+	if err := r.chooseFilter(e); err != nil {
 		return nil, err
 	}
 	if e.name == Docker && !e.rootless && e.vm == "" {
@@ -114,8 +115,8 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 // chooseFilter has the engine's command read the system call filter from a file, and where podman would look for that
 // on another machine, the init. Docker's command sends what it has read (podman-run(1) and docker run, November
 // 2026). It is closed for guests that see folders of their user's.
-func (r *Runtime) chooseFilter(e *engine, closed bool) (err error) {
-	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: closed}
+func (r *Runtime) chooseFilter(e *engine) (err error) {
+	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: e.closed, Writes: e.writes}
 	if e.name == Podman && !e.local || e.name == Kubernetes {
 		e.filters, err = filters(opts)
 		return err

@@ -38,12 +38,13 @@ func (r *Runtime) mountable(ctx context.Context, e *engine, mounts []sandbox.Mou
 			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return m.Dir }) {
+	own := *e
+	own.closed = slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return m.Dir })
+	own.writes = sandbox.HasWritable(mounts)
+	if !own.closed && !own.writes {
 		return e, nil
 	}
-	closed := *e
-	closed.closed = true
-	return &closed, r.chooseFilter(&closed, true)
+	return &own, r.chooseFilter(&own)
 }
 
 // isText tells whether all names that an engine is told of a mount are UTF-8.

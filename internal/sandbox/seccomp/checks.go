@@ -13,14 +13,15 @@ const (
 
 // Constants of the checked arguments, the same on both architectures.
 const (
-	afUnix     = 1
-	afInet     = 2
-	afInet6    = 10
-	afNetlink  = 16
-	ipTCP      = 6
-	ipUDP      = 17
-	sockStream = 1
-	sockType   = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
+	afUnix        = 1
+	afInet        = 2
+	afInet6       = 10
+	afNetlink     = 16
+	ipTCP         = 6
+	ipUDP         = 17
+	sockStream    = 1
+	sockSeqpacket = 5
+	sockType      = 0xf // the type without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 	msgOOB = 1
 
@@ -136,14 +137,6 @@ func closedRules(p *program) {
 	}
 	noSetIDsOpened(p)
 	p.rule("socket", ret(errno(eacces)))
-	connectedPairs(p)
-}
-
-// connectedPairs allows no pair of sockets but of streams: one of datagrams could be connected to others.
-func connectedPairs(p *program) {
-	p.rule("socketpair",
-		arg(0), jeq(afUnix, 0, 4),
-		arg(1), and(sockType), jeq(sockStream, 0, 1), ret(retAllow), ret(errno(eacces)))
 }
 
 // noSetIDsOpened is noSetIDs for what opening a file makes. before is asked first, of the number of the argument with
@@ -186,6 +179,12 @@ func checks(p *program, opts Options) {
 		}
 		p.rule(name, ret(errno(eperm)))
 	}
+	for _, name := range writesFile {
+		if opts.Program || opts.Writes {
+			p.rule(name, ret(retAllow))
+		}
+		p.rule(name, ret(errno(0)))
+	}
 	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
 	socketChecks(p, opts)
 	// A thread shares its process's descriptors, so that they are limited, and can be counted. No process shares
@@ -214,16 +213,24 @@ func programChecks(p *program) {
 	noSetIDs(p)
 	// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the
 	// kernel's list of interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
-	p.rule("socket",
-		arg(0), jeq(afUnix, 10, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
+	unix := connected(sockStream, sockSeqpacket)
+	p.rule("socket", append([]Insn{
+		arg(0), jeq(afUnix, 11, 0), jeq(afInet, 4, 0), jeq(afInet6, 3, 0), jeq(afNetlink, 0, 6),
 		arg(2), jeq(0, 5, 4),
 		arg(2), jeq(0, 3, 0), jeq(ipTCP, 2, 0), jeq(ipUDP, 1, 0),
-		ret(errno(eacces)), ret(retAllow))
+		ret(errno(eacces)), ret(retAllow),
+	}, unix...)...)
+	p.rule("socketpair", append([]Insn{arg(0), jeq(afUnix, 1, 0), ret(errno(eacces))}, unix...)...)
 }
 
-// writesOut has the disk be given what others have written, too, and all of the machine wait for that. A guest's own
-// files are in memory, and fsync remains for those of its user's. Who calls sync(2) is told of no error.
+// writesOut has the disk be given what others have written, too, and all of the machine wait for that. Who calls
+// sync(2) is told of no error.
 var writesOut = []string{"sync", "syncfs"}
+
+// writesFile has the disk be given one file, which need not be open to be written, and a part of what others have
+// written with it. For a guest that can write to no file of its user's they have nothing to do, and say so: what it
+// writes is in memory.
+var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
 
 // memoryChecks adds the rules that keep a watchdog's figures of memory true.
 func memoryChecks(p *program, opts Options) {
@@ -269,7 +276,7 @@ func socketChecks(p *program, opts Options) {
 	// Unix sockets alone: asyncio and multiprocessing need them, and no other family stays inside the
 	// network namespace for certain (AF_VSOCK reaches the hypervisor).
 	for _, name := range []string{"socket", "socketpair"} {
-		p.rule(name, oneOf(0, eacces, afUnix)...)
+		p.rule(name, append([]Insn{arg(0), jeq(afUnix, 1, 0), ret(errno(eacces))}, connected(sockStream)...)...)
 	}
 	options := oneOf(2, eperm, socketOptions...)
 	if opts.Program {
@@ -280,6 +287,13 @@ func socketChecks(p *program, opts Options) {
 		p.rule("sendto", ret(retAllow))
 	}
 	p.rule("sendto", append(noUrgentData(), ret(retAllow))...)
+}
+
+// connected allows Unix sockets of these kinds, none of them of datagrams: what was sent in those stays in memory when
+// the sender has closed its socket, where nobody counts it, and a pair of them could be connected to others.
+func connected(kinds ...uint32) []Insn {
+	body := oneOf(1, eacces, kinds...)
+	return append([]Insn{body[0], and(sockType)}, body[1:]...)
 }
 
 // noUrgentData refuses MSG_OOB, which nobody uses on Unix sockets and kernels had mistakes in, and falls through for
@@ -318,7 +332,6 @@ func aloneRules(p *program, pid uint32) {
 		p.rule(name, ret(errno(eacces)))
 	}
 	p.rule("clone", arg(0), jset(cloneThread, 0, 1), jset(cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow))
-	connectedPairs(p)
 	p.rule("sendto", append(
 		noUrgentData(), arg(4), jeq(0, 0, 3), argHigh(4), jeq(0, 0, 1), ret(retAllow), ret(errno(eacces)),
 	)...)

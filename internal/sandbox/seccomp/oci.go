@@ -32,7 +32,7 @@ type ociArch struct {
 type ociRule struct {
 	Names    []string `json:"names"`
 	Action   string   `json:"action"`
-	ErrnoRet uint32   `json:"errnoRet,omitempty"`
+	ErrnoRet *uint32  `json:"errnoRet,omitempty"`
 	Args     []ociArg `json:"args,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type ociArg struct {
 // only allow, and what none allows gets ENOSYS. A condition is on one argument once, and the first rule that fits
 // wins nothing: so a call is allowed by a union of rules, and no two rules contradict each other.
 //
-// Of the options it knows Watched and Closed.
+// Of the options it knows Watched, Closed and Writes.
 func OCI(opts Options) []byte {
 	p := ociProfile{
 		DefaultAction:   ociErrno,
@@ -67,8 +67,8 @@ func OCI(opts Options) []byte {
 	p.Syscalls = append(
 		[]ociRule{
 			{Names: named(allow), Action: ociAllow},
-			{Names: append(named(refuse), writesOut...), Action: ociErrno, ErrnoRet: eperm},
-			{Names: named(lack), Action: ociErrno, ErrnoRet: einval},
+			{Names: append(named(refuse), writesOut...), Action: ociErrno, ErrnoRet: errnoRet(eperm)},
+			{Names: named(lack), Action: ociErrno, ErrnoRet: errnoRet(einval)},
 		}, ociChecks(opts)...)
 	b, err := json.MarshalIndent(p, "", "\t")
 	if err != nil {
@@ -80,6 +80,11 @@ func OCI(opts Options) []byte {
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
 	rules := slices.Concat(ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociIdentity())
+	written := ociRule{Names: writesFile, Action: ociErrno, ErrnoRet: errnoRet(0)}
+	if opts.Writes {
+		written = ociRule{Names: writesFile, Action: ociAllow}
+	}
+	rules = append(rules, written)
 	if opts.Closed {
 		return append(rules, ociClosed()...)
 	}
@@ -91,11 +96,13 @@ func ociAllowed(name string, args ...ociArg) ociRule {
 	return ociRule{Names: []string{name}, Action: ociAllow, Args: args}
 }
 
+func errnoRet(e uint32) *uint32 { return &e }
+
 // ociThreads are the rules of new threads and processes.
 func ociThreads() []ociRule {
 	return []ociRule{
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
-		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: enosys},
+		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)},
 		ociAllowed("clone", ociArg{Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, Op: ociMasked}),
 		ociAllowed("clone", ociArg{
 			Index: 0, Op: ociMasked,
@@ -117,7 +124,7 @@ func ociMemory(opts Options) (rules []ociRule) {
 	for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
 		rules = append(rules, ociAllowed("madvise", block.masked(2)))
 	}
-	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: enosys})
+	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)})
 }
 
 // ociDescriptors are the rules of fcntl and ioctl.
@@ -163,12 +170,15 @@ func ociIdentity() (rules []ociRule) {
 	return rules
 }
 
+// ofStreams is the type of a socket of streams.
+var ofStreams = ociArg{Index: 1, Value: sockType, ValueTwo: sockStream, Op: ociMasked}
+
 func ociSockets() []ociRule {
 	sockets := []string{"socket", "socketpair"}
 	return []ociRule{
-		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix)}},
+		{Names: sockets, Action: ociAllow, Args: []ociArg{equal(0, afUnix), ofStreams}},
 		{
-			Names: sockets, Action: ociErrno, ErrnoRet: eacces,
+			Names: sockets, Action: ociErrno, ErrnoRet: errnoRet(eacces),
 			Args: []ociArg{{Index: 0, Value: afUnix, Op: ociNotEqual}},
 		},
 	}
@@ -181,10 +191,10 @@ var closedCalls = []string{"chmod", "fchmod", "fchmodat", "fchmodat2", "creat", 
 func ociClosed() []ociRule {
 	without := func(index, bits uint32) ociArg { return ociArg{Index: index, Value: uint64(bits), Op: ociMasked} }
 	rules := []ociRule{
-		{Names: []string{"socket"}, Action: ociErrno, ErrnoRet: eacces},
-		{Names: []string{"openat2"}, Action: ociErrno, ErrnoRet: enosys},
+		{Names: []string{"socket"}, Action: ociErrno, ErrnoRet: errnoRet(eacces)},
+		{Names: []string{"openat2"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)},
 		{Names: []string{"socketpair"}, Action: ociAllow, Args: []ociArg{
-			equal(0, afUnix), {Index: 1, Value: sockType, ValueTwo: sockStream, Op: ociMasked},
+			equal(0, afUnix), ofStreams,
 		}},
 		{Names: []string{"creat"}, Action: ociAllow, Args: []ociArg{without(1, setIDs)}},
 	}

@@ -1,0 +1,74 @@
+package bridge
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"codemode/internal/guest"
+)
+
+// What a guest says costs codemode time of the processors that all sessions and tenants share, and codemode goes before
+// any guest. So one guest has no more done than half of the processors can do; several together have half of that, each
+// an equal part. What a message costs is estimated, for it is done in several places.
+const (
+	costOfMessage = 20 * time.Microsecond
+	costOfByte    = 10 * time.Nanosecond
+	costOfCall    = 100 * time.Microsecond
+	costOfOwn     = time.Millisecond      // of what codemode answers itself, a search or a list
+	costOfDisk    = 10 * time.Millisecond // of what is looked up on the disk for it
+	answerRoom    = 512 << 10             // bytes, of an answer that codemode makes itself; a call's is held by backlog
+
+	paceAhead = 200 * time.Millisecond // that a guest may have done before it waits
+	paceRest  = 5 * time.Millisecond   // how long it waits at least, for each wait costs something too
+)
+
+// pace is what a guest has had done lately. It belongs to the reader of its channel.
+type pace struct{ paid time.Time } // when what it has had done has been waited for
+
+// keep waits until a message of a guest's may be worked on, where so many sessions have runs.
+func (p *pace) keep(ctx context.Context, m guest.Message, sessions int) error {
+	now := time.Now()
+	if p.paid.Before(now) {
+		p.paid = now
+	}
+	part := 2
+	if sessions > 1 {
+		part = 4 * sessions
+	}
+	p.paid = p.paid.Add(costOf(m) * time.Duration(part) / time.Duration(runtime.GOMAXPROCS(0)))
+	ahead := p.paid.Sub(now)
+	if ahead <= paceAhead {
+		return nil
+	}
+	select {
+	case <-time.After(ahead - paceAhead + paceRest):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// costOf is the time that codemode has work with a message.
+func costOf(m guest.Message) time.Duration {
+	cost := costOfMessage + costOfByte*time.Duration(len(m.Params)+len(m.Result))
+	switch m.Method {
+	case guest.MethodToolCall, guest.MethodRequest:
+		return cost + costOfCall
+	case guest.MethodPackages, guest.MethodAddServer, guest.MethodSave:
+		return cost + costOfDisk
+	}
+	if answersItself(m) {
+		return cost + costOfOwn
+	}
+	return cost
+}
+
+// answersItself says whether codemode makes the answer to a message, by itself and at once.
+func answersItself(m guest.Message) bool {
+	switch m.Method {
+	case guest.MethodToolCall, guest.MethodRequest, guest.MethodStdin:
+		return false
+	}
+	return m.IsRequest()
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +27,16 @@ const (
 // attackThough is code that makes a call again and again, though it is refused.
 func attackThough(call string) string {
 	return "while True:\n  try: await " + call + "\n  except Exception: pass"
+}
+
+// frames is code that writes a message to its channel again and again, as fast as that takes it. %d in it is a number
+// that no message had before.
+func frames(message string) string {
+	return "import itertools, os\nn = itertools.count(1_000_000)\nframe = " + strconv.Quote(message+"\n") + `
+while True:
+  some = "".join(frame % next(n) if "%d" in frame else frame for _ in range(500)).encode()
+  while some: some = some[os.write(3, some):]
+`
 }
 
 var attacks = []attack{
@@ -52,6 +64,14 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 		"CODEMODE_POLICY_CONCURRENCY=2",
 	},
 	{"60 processes that call sync", fmt.Sprintf(forkMany, "pass", "os.sync()"), oneCall, ""},
+	{"60 processes that call fsync", fmt.Sprintf(forkMany, "f = open(os.__file__)", "os.fsync(f)"), oneCall, ""},
+	{"prints of 60 kB", `while True: print("x" * 60000)`, oneCall, ""},
+	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
+	{"searches, whose answers nobody reads",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"` + strings.Repeat("echo ", 800) + `"}}`),
+		oneCall, ""},
+	{"requests for packages",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`), oneCall, ""},
 	{"`save_tool` without end", saveMany, saveOne, ""},
 }
 

@@ -39,6 +39,8 @@ type Options struct {
 	Lookup  func(string) (string, bool) // environment of the servers' ${VAR}
 	// Token is the access token for a server by URL, see upstream.Options.
 	Token func(ctx context.Context, server config.Server, refused string) (string, error)
+	// SignInSecrets are what else is kept of its sign-in, see upstream.Options.
+	SignInSecrets func(ctx context.Context, server config.Server) []string
 
 	// SignedInAs names who is signed in at a server by URL; nil is nobody.
 	SignedInAs func(config.Server) string
@@ -162,6 +164,7 @@ func New(opts Options) *Bridge {
 		Lookup:         opts.Lookup,
 		Expand:         opts.Expand,
 		Token:          opts.Token,
+		SignInSecrets:  opts.SignInSecrets,
 		SignInWanted:   opts.SignInWanted,
 		Secrets:        opts.Secrets,
 		AllowSelf:      opts.Config.Servers.AllowSelf,

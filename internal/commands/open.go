@@ -177,6 +177,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Lookup:       t.env.Lookup,
 		Expand:       t.expand,
 		Token:        t.token,
+		SignInSecrets: t.signInSecrets,
 		SignedInAs:   t.whoIsSignedIn,
 		SignInWanted: func(s config.Server, challenges []string) { t.signIns(s).Want(s.URL, challenges) },
 		SignIn:       t.signInForRun,
@@ -238,6 +239,15 @@ func (t *tenancy) token(ctx context.Context, s config.Server, refused string) (s
 		err = upstream.ErrNoToken
 	}
 	return token, err
+}
+
+// signInSecrets are what is kept of a sign-in beside the access token: no server's error tells code of it.
+func (t *tenancy) signInSecrets(ctx context.Context, s config.Server) []string {
+	g, err := t.signIns(s).Load(ctx, s.URL)
+	if err != nil {
+		return nil // whose token this is was just there; who reads it next is told
+	}
+	return slices.DeleteFunc([]string{g.RefreshToken, g.Client.Secret}, func(s string) bool { return s == "" })
 }
 
 // whoIsSignedIn names the tenant's sign-in at a server by URL; empty where there is none.

@@ -12,6 +12,9 @@ var oddNames = []string{
 	"import", "1st", "\u202eflip", "x\x1f", "with space", "dots.and/slashes", "__init__", "TOOLS", "raw", "None",
 }
 
+// RequestName is the name of a tool that -odd-names lists, too: of a request, so that nobody should call the tool by it.
+const RequestName = "resources/read"
+
 // schemaZoo are tool definitions as careless servers send them, in their own order and with their own members.
 var schemaZoo = []string{
 	`{"name":"no_schema"}`,
@@ -32,7 +35,7 @@ var schemaZoo = []string{
 func oddTools(o options) json.RawMessage {
 	var tools []string
 	if o.oddNames {
-		for _, name := range oddNames {
+		for _, name := range append(OddNames(), RequestName) {
 			quoted, _ := json.Marshal(name)
 			tools = append(tools, `{"name":`+string(quoted)+`,"inputSchema":{"type":"object"}}`)
 		}

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/upstream"
 )
 
 // NoToolError is a tool that its server does not list.
@@ -73,9 +74,10 @@ func sameJSON(known, sent json.RawMessage) bool {
 // describe makes both forms of a server's documentation from the tool definitions it sent.
 func (s *Inventory) describe(c config.Server, raw []json.RawMessage, shapes map[string]*catalog.Shape) *Known {
 	e, list := s.Configured().entry(c), raw
-	raw = slices.DeleteFunc(
-		slices.Clone(raw), func(t json.RawMessage) bool { return !Offers(c, gjson.GetBytes(t, "name").String()) },
-	)
+	raw = slices.DeleteFunc(slices.Clone(raw), func(t json.RawMessage) bool {
+		name := gjson.GetBytes(t, "name").String()
+		return !Offers(c, name) || upstream.IsMethod(name) // a yes to one must not be one to the other
+	})
 	docs := catalog.NewServer(e.Name, e.Alias, e.Description, raw).WithObserved(shapes)
 	e.Loaded = true
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))

@@ -101,7 +101,7 @@ func TestToolsAreVerbatim(t *testing.T) {
 		t.Errorf("the tools are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	names := f.names("odd")
-	if want := fakemcp.OddNames(); !slices.Equal(names, want) {
+	if want := append(fakemcp.OddNames(), fakemcp.RequestName); !slices.Equal(names, want) {
 		t.Errorf("the names are %q, want %q", names, want)
 	}
 	for _, name := range names {

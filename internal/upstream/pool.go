@@ -44,6 +44,9 @@ type Options struct {
 	// that there is none; any other error is told.
 	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
+	// SignInSecrets, when set, are what else is kept of a sign-in that a token is of, such as what it is refreshed with.
+	SignInSecrets func(ctx context.Context, server config.Server) []string
+
 	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its
 	// WWW-Authenticate headers; nil says that it wants nothing.
 	SignInWanted func(server config.Server, challenges []string)
@@ -132,6 +135,9 @@ func NewPool(opts Options) *Pool {
 	}
 	if opts.Progress == nil {
 		opts.Progress = func(string, string) {}
+	}
+	if opts.SignInSecrets == nil {
+		opts.SignInSecrets = func(context.Context, config.Server) []string { return nil }
 	}
 	if opts.Token == nil {
 		opts.Token = func(context.Context, config.Server, string) (string, error) { return "", ErrNoToken }

@@ -22,6 +22,7 @@ func (s *server) entrySecrets(c config.Server) *redact.Secrets {
 		}
 	}
 	secrets.Add(s.pool.opts.Secrets(c)...)
+	secrets.Add(baseSecrets(s.pool.opts.Lookup)...)
 	return secrets
 }
 
@@ -142,23 +143,28 @@ func (s *sessionSecrets) withToken(opts Options) Options {
 	token := opts.Token
 	opts.Token = func(ctx context.Context, server config.Server, refused string) (string, error) {
 		now, err := token(ctx, server, refused)
-		if err == nil {
-			s.addToken(now)
+		if err == nil && !s.knows(now) {
+			s.addToken(now, opts.SignInSecrets(ctx, server))
 		}
 		return now, err
 	}
 	return opts
 }
 
-// addToken notes a token before it is sent; most often it is the one before.
-func (s *sessionSecrets) addToken(token string) {
+// knows says whether a token is the one that was sent last, as most are.
+func (s *sessionSecrets) knows(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if token == s.token {
-		return
-	}
+	return token == s.token
+}
+
+// addToken notes a token, and what else is kept of its sign-in, before it is sent.
+func (s *sessionSecrets) addToken(token string, beside []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	more := &redact.Secrets{}
 	more.Add(token)
+	more.Add(beside...)
 	s.merge(more)
 	s.token = token
 }

@@ -15,8 +15,16 @@ import (
 func TestErrorsHideSecrets(t *testing.T) {
 	s := fake("stub")
 	s.Env = map[string]string{"API_KEY": "k3y", "TOKEN": "Tr0ub4dor-and-3", "DEBUG": "1"}
-	p := newPool(t, nil, s)
-	for _, secret := range []string{"k3y", "Tr0ub4dor-and-3"} {
+	p := newPool(t, func(o *Options) {
+		lookup := o.Lookup
+		o.Lookup = func(name string) (string, bool) {
+			if name == "HTTPS_PROXY" {
+				return "http://user:pr0xy-pass3@proxy.example:3128", true
+			}
+			return lookup(name)
+		}
+	}, s)
+	for _, secret := range []string{"k3y", "Tr0ub4dor-and-3", "pr0xy-pass3"} {
 		basic := base64.StdEncoding.EncodeToString([]byte("user:" + secret))
 		backwards := []byte(secret)
 		for i, j := 0, len(backwards)-1; i < j; i, j = i+1, j-1 {
@@ -39,7 +47,10 @@ func TestErrorsHideSecrets(t *testing.T) {
 				t.Fatalf("%q: %v", form, err)
 			}
 			want := "***"
-			if form == basic {
+			switch {
+			case form == basic && secret == "pr0xy-pass3":
+				want = "***==" // of who uses the proxy
+			case form == basic:
 				want = "dXNlcj***=" // of the user, who is no secret
 			}
 			if call.Error() != "1 of 2: "+want+" is bad" ||

@@ -45,6 +45,7 @@ func plainSite(t *testing.T, description func() string, call func(w http.Respons
 func TestRedefined(t *testing.T) {
 	for name, refuse := range map[string]func(w http.ResponseWriter, id string){
 		"at first": nil,
+		"changed":  nil,
 		"429": func(w http.ResponseWriter, _ string) {
 			w.Header().Set("Retry-After", "0.1")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -83,7 +84,13 @@ func TestRedefined(t *testing.T) {
 			if _, err := f.CallListed(t.Context(), "far", "t", judged, nil); err != nil {
 				t.Errorf("by the definition that it lists: %v", err)
 			}
+		}
+		switch name {
+		case "at first":
 			judged = json.RawMessage(strings.Replace(string(judged), "version 0", "version 1", 1))
+		case "changed":
+			version.Add(1)
+			f.Refresh("far")
 		}
 		_, err = f.CallListed(t.Context(), "far", "t", judged, nil)
 		if !errors.Is(err, ErrRedefined) || calls.Load() != 1 || strings.Contains(err.Error(), "connection") {

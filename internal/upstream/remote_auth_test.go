@@ -31,6 +31,7 @@ func TestRemoteToken(t *testing.T) {
 	var wanted sync.Map
 	f := newPool(t, func(o *Options) {
 		o.Token = token
+		o.SignInSecrets = func(context.Context, config.Server) []string { return []string{"refresh-t0ken", "client-s3cret"} }
 		o.SignInWanted = func(s config.Server, challenges []string) { wanted.Store(s.URL, challenges != nil) }
 	}, config.Server{Name: "far", URL: site.URL})
 	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" || refreshed.Load() == 0 {
@@ -40,7 +41,7 @@ func TestRemoteToken(t *testing.T) {
 		t.Errorf("a sign-in is wanted: %v", is)
 	}
 
-	if text := f.Redactor().Text("stale-t0ken and fresh-t0ken"); text != "*** and ***" {
+	if text := f.Redactor().Text("stale-t0ken, fresh-t0ken, refresh-t0ken, client-s3cret"); text != "***, ***, ***, ***" {
 		t.Errorf("of the tokens that were sent a text says %q", text)
 	}
 

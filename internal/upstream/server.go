@@ -330,7 +330,11 @@ func (s *server) call(ctx context.Context, tool string, definition, args json.Ra
 		ctx = context.WithValue(ctx, judgedKey{}, judged{tool, definition})
 	}
 	return s.live(ctx, tool, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
-		if err := s.redefined(ctx, s.toolsOf(sess)); err != nil {
+		tools, err := s.toolsOf(ctx, sess)
+		if err == nil {
+			err = s.redefined(ctx, tools)
+		}
+		if err != nil {
 			return nil, false, err
 		}
 		result, err := sess.call(ctx, tool, args)
@@ -356,15 +360,20 @@ func (s *server) redefined(ctx context.Context, tools []json.RawMessage) error {
 	return &CallError{Server: s.config.Name, Tool: j.tool, Err: err}
 }
 
-// toolsOf are the tools of a session, as far as is known.
-func (s *server) toolsOf(sess *session) []json.RawMessage {
-	tools := sess.tools
+// toolsOf are the tools of a session, as a call is judged by them. A server that has said that they have changed is
+// asked for them first.
+func (s *server) toolsOf(ctx context.Context, sess *session) (tools []json.RawMessage, err error) {
+	_, isJudged := ctx.Value(judgedKey{}).(judged)
+	tools, changed := sess.tools, false
 	s.update(func(st *serverState) {
 		if st.live == sess {
-			tools = st.tools
+			tools, changed = st.tools, st.stale || st.listing != nil
 		}
 	})
-	return tools
+	if changed && isJudged {
+		return s.tools(ctx)
+	}
+	return tools, nil
 }
 
 // repeats is why a call is not sent once more; nil where it may be. A server that has said meanwhile that its tools

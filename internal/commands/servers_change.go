@@ -128,7 +128,7 @@ func (d entryDetail) write(b *strings.Builder) {
 			fmt.Fprintf(b, "%-9s %s\n", name, oneLine(value))
 		}
 	}
-	row("name", d.Name)
+	row("name", shownWord(d.Name))
 	status := string(d.Status)
 	if d.Reason != "" {
 		status += ": " + d.Reason
@@ -189,12 +189,13 @@ func commandLine(words []string) string {
 	return strings.Join(shown, " ")
 }
 
-// shownWord is a word as it is, unless that would look like another: one with characters that are not seen is in the
-// quotes in which shells know escapes, $'…'; elsewhere a backslash is a backslash.
+// shownWord is a word as it is, unless that would look like another: one with characters that are not seen as
+// themselves is in the quotes in which shells know escapes, $'…'; elsewhere a backslash is a backslash.
 func shownWord(word string) string {
+	shown, plain := visible.Word(word)
 	switch {
-	case strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || visible.Hidden(r) }):
-		return "$'" + visible.Line(strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(word)) + "'"
+	case !plain:
+		return "$'" + shown + "'"
 	case strings.HasPrefix(word, "$'"):
 		return singleQuoted(word)
 	}
@@ -218,13 +219,13 @@ func restricted(w *config.Restrictions) string {
 		list[0] = "network"
 	}
 	if w.Image != "" {
-		list[0] = "pod of " + w.Image + ", the cluster's network"
+		list[0] = "pod of " + shownWord(w.Image) + ", the cluster's network"
 	}
 	if len(w.Read) > 0 {
-		list = append(list, "reads "+strings.Join(w.Read, " "))
+		list = append(list, "reads "+commandLine(w.Read))
 	}
 	if len(w.Write) > 0 {
-		list = append(list, "writes "+strings.Join(w.Write, " "))
+		list = append(list, "writes "+commandLine(w.Write))
 	}
 	if w.Memory > 0 {
 		list = append(list, fmt.Sprintf("%d MiB of memory", w.Memory>>20))

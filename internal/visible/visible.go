@@ -146,6 +146,57 @@ func evident(r, letter rune, marks int) bool {
 	return p.Class() != bidi.R && p.Class() != bidi.AL && p.Class() != bidi.AN
 }
 
+// Word is a text whose characters are all seen as themselves, as it is; plain is false where some are not. Those are
+// written as between the $' and ' of a shell, and so are backslashes and quotes then.
+func Word(s string) (shown string, plain bool) {
+	var b strings.Builder
+	plain = true
+	letter, marks := rune(-1), 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch broken := r == utf8.RuneError && n == 1; {
+		case !broken && evident(r, letter, marks):
+			if r == '\\' || r == '\'' {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		default:
+			plain = false
+			b.WriteString(shellEscape(r, s[i], broken))
+			r = -1
+		}
+		if unicode.Is(unicode.M, r) {
+			marks++
+		} else {
+			letter, marks = r, 0
+		}
+		i += n
+	}
+	if plain {
+		return s, true
+	}
+	return b.String(), false
+}
+
+// shellEscape writes a character, or a byte that is none, as a shell knows it in $'…'.
+func shellEscape(r rune, first byte, broken bool) string {
+	switch {
+	case broken:
+		return fmt.Sprintf(`\x%02x`, first)
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r == '\r':
+		return `\r`
+	case r < utf8.RuneSelf:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
+}
+
 func sameScript(a, b rune) bool {
 	for _, script := range unicode.Scripts {
 		if unicode.Is(script, b) {

@@ -132,9 +132,9 @@ func TestChecks(t *testing.T) {
 		alone uint32 // of one without
 	}{
 		{"socket", args{1, 1 | 0x80800}, retAllow, aEACCES},
-		{"socket", args{1, 2}, aEACCES, aEACCES}, // SOCK_DGRAM, of which what was sent outlives its sender
-		{"socket", args{1, 3}, aEACCES, aEACCES}, // SOCK_RAW, which is the same
-		{"socket", args{1, 5}, aEACCES, aEACCES}, // SOCK_SEQPACKET
+		{"socket", args{1, 2}, aEACCES, aEACCES},      // SOCK_DGRAM, of which what was sent outlives its sender
+		{"socket", args{1, 3}, aEACCES, aEACCES},      // SOCK_RAW, which is the same
+		{"socket", args{1, 5}, aEACCES, aEACCES},      // SOCK_SEQPACKET
 		{"socket", args{2}, aEACCES, aEACCES},         // AF_INET
 		{"socket", args{40}, aEACCES, aEACCES},        // AF_VSOCK
 		{"socket", args{1<<32 | 2}, aEACCES, aEACCES}, // the kernel reads an int

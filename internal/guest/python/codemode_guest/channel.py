@@ -51,7 +51,7 @@ class Channel:
 
     def listen(self):
         """Have messages taken at once: the main thread asks for nothing any more."""
-        self._reader.rouse()
+        self._reader.listen()
 
     async def request(self, method, params):
         """Ask the host; the result, or RemoteError. Cancelling the await cancels the request."""

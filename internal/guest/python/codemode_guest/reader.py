@@ -30,6 +30,7 @@ class Reader:
         self._alarm = allocate_lock()  # released to end a standby
         self._alarm.acquire()
         self._standing_by = False
+        self._listens = False  # the thread reads at once, whoever has read before
         self._leads = 0  # how often the main thread has read
         self._ended = False
         self._pieces = deque()  # read, and not dispatched yet
@@ -41,12 +42,18 @@ class Reader:
 
     def lead(self, box):
         """Read until there is something in box, which a dispatched line puts there. For the main thread."""
+        self._listens = False
         self._leads += 1
         with self._turn:
             while not box:
                 if self._ended:
                     raise EOFError("the connection to codemode has ended")
                 self._take_in()
+
+    def listen(self):
+        """Let the reader thread read until the main thread does: that waits for nothing of its own any more."""
+        self._listens = True  # before it looks whether to rouse a thread that is about to stand by
+        self.rouse()
 
     def rouse(self):
         """Let the reader thread read: another thread waits for an answer, and does not read itself."""
@@ -74,12 +81,13 @@ class Reader:
     def _stand_by(self, seen):
         """Wait until the main thread no longer reads, or another thread needs an answer."""
         self._standing_by = True
-        while seen != self._leads or not self._turn.acquire(False):
+        while not self._listens:
+            if seen == self._leads and self._turn.acquire(False):
+                self._turn.release()
+                break
             seen = self._leads
             if self._alarm.acquire(timeout=TICK):
                 break
-        else:
-            self._turn.release()
         self._standing_by = False
         return self._leads
 

@@ -82,6 +82,22 @@ class TestReader(unittest.TestCase):
             self.reader.rouse()
             reader.TICK = tick
 
+    def test_listens_at_once(self):
+        reader.TICK, tick = 3600, reader.TICK
+        try:
+            self.start()
+            for _ in range(200):  # the thread may not have noticed yet that the main thread has read
+                self.host.sendall(b"led\n")
+                self.reader.lead(self.lines)
+                self.reader.listen()
+                self.lines.clear()
+                self.host.sendall(b"next\n")
+                self.wait_for(b"next")
+                self.lines.clear()
+        finally:
+            self.reader.rouse()
+            reader.TICK = tick
+
     def test_end(self):
         self.start()
         self.host.sendall(b"last\n")

@@ -173,8 +173,12 @@ func set(table map[string]string, name, value string) map[string]string {
 type expansion struct {
 	server config.Server
 	from   Resolver
+	came   int   // bytes, of what came in
 	err    error // the first
 }
+
+// maxExpanded bounds what comes in for the references of one entry: a stranger's may name one file thousands of times.
+const maxExpanded = 1 << 20
 
 func (x *expansion) fail(format string, args ...any) string {
 	if x.err == nil {
@@ -193,6 +197,10 @@ func (x *expansion) lookup(name string) (string, bool) {
 }
 
 func (x *expansion) resolved(variable, value string) {
+	if x.came += len(value); x.came > maxExpanded {
+		x.fail("what its references stand for has more than %d bytes", maxExpanded)
+		return
+	}
 	if x.from.Resolved != nil && value != "" {
 		x.from.Resolved(variable, value)
 	}
@@ -281,7 +289,10 @@ func (e Entry) Asks() bool {
 }
 
 func (x *expansion) file(ref Ref) string {
-	if x.from.ReadFile == nil {
+	switch {
+	case x.err != nil:
+		return "" // it is told, and nothing is started
+	case x.from.ReadFile == nil:
 		return x.fail("%s is not read here", ref.Text)
 	}
 	path, within := referenced(ref.File, x.from.Home, x.server.Source), x.server.Project
@@ -301,7 +312,9 @@ func (x *expansion) file(ref Ref) string {
 		return x.fail("reading the file for %s: %w", ref.Text, err)
 	}
 	value := strings.TrimSpace(string(data))
-	x.resolved("", value)
+	if x.resolved("", value); x.err != nil {
+		return ""
+	}
 	return value
 }
 

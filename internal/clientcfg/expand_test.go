@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -184,5 +185,21 @@ func TestCopilotReplacesInEnvironmentAlone(t *testing.T) {
 	want := map[string]string{"A": "value", "B": "x$V", "C": "value"}
 	if err != nil || got.Command != "$V" || !maps.Equal(got.Env, want) {
 		t.Errorf("got %q, %v, %v", got.Command, got.Env, err)
+	}
+}
+
+// TestExpandBounded holds that an entry cannot become many times what its references stand for.
+func TestExpandBounded(t *testing.T) {
+	reads := 0
+	s := config.Server{
+		Dialect: config.DialectCurly, Command: "x", Project: "/src/x", Source: "/src/x/opencode.json",
+		Args: []string{strings.Repeat("{file:f}", 6000)},
+	}
+	_, err := Expand(s, Resolver{ReadFile: func(string, string) ([]byte, error) {
+		reads++
+		return bytes.Repeat([]byte("f"), 65<<10), nil
+	}})
+	if err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") || reads > 20 {
+		t.Errorf("%d files were read: %v", reads, err)
 	}
 }

@@ -130,6 +130,21 @@ func (t *tenancy) follow(path string) (string, error) {
 	return t.mountRules().Follow(filepath.Clean(absolute(t.env, path)))
 }
 
+// read reads the file that the user has named, through no link that follow refuses: what it has is told, in an error
+// or to somebody else.
+func (t *tenancy) read(typed string, limit int64) ([]byte, error) {
+	file, err := t.follow(typed)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := plainfile.OpenFolder(filepath.Dir(file), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return plainfile.ReadIn(dir, filepath.Base(file), limit)
+}
+
 // write writes the file that the user has named, through no link that follow refuses, nor one that has come into the
 // way since. Half a file is none.
 func (t *tenancy) write(typed string, from io.Reader, force bool, mode fs.FileMode) error {

@@ -12,7 +12,6 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/packages"
-	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 
@@ -75,11 +74,15 @@ func addPackagesCommand(env Env, ui *ui) *cli.Command {
 			"codemode packages add --from ~/venv/lib/python3.14/site-packages mytool",
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			asked, err := readRequirements(env, cmd)
+			t, s, err := openPackageStore(env, ui, cmd)
 			if err != nil {
 				return err
 			}
-			return changePackages(ctx, env, ui, cmd, asked, nil)
+			asked, err := t.readRequirements(cmd)
+			if err != nil {
+				return err
+			}
+			return t.changePackages(ctx, ui, cmd, s, asked, nil)
 		},
 	}
 }
@@ -92,16 +95,20 @@ func updatePackagesCommand(env Env, ui *ui) *cli.Command {
 		Flags:     packageFlags(),
 		Metadata:  examples("codemode packages update", "codemode packages update pandas --yes"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			return changePackages(ctx, env, ui, cmd, packages.Wish{}, cmd.Args().Slice())
+			t, s, err := openPackageStore(env, ui, cmd)
+			if err != nil {
+				return err
+			}
+			return t.changePackages(ctx, ui, cmd, s, packages.Wish{}, cmd.Args().Slice())
 		},
 	}
 }
 
 // readRequirements is what packages add was given.
-func readRequirements(env Env, cmd *cli.Command) (asked packages.Wish, err error) {
+func (t *tenancy) readRequirements(cmd *cli.Command) (asked packages.Wish, err error) {
 	asked.Requirements = cmd.Args().Slice()
 	if name := cmd.String("requirements"); name != "" {
-		data, err := plainfile.Read(absolute(env, name), maxRequirements)
+		data, err := t.read(name, maxRequirements)
 		if err != nil {
 			return asked, &usageError{fmt.Sprintf("reading requirements %q: %v; nothing was added", name, err), nil}
 		}
@@ -221,13 +228,9 @@ var errNoPackagesHere = hint.New(
 
 // changePackages is add, of what is asked, and update, of what is named. What another codemode changes meanwhile is
 // looked at again.
-func changePackages(
-	ctx context.Context, env Env, ui *ui, cmd *cli.Command, asked packages.Wish, update []string,
+func (t *tenancy) changePackages(
+	ctx context.Context, ui *ui, cmd *cli.Command, s *packages.Store, asked packages.Wish, update []string,
 ) error {
-	t, s, err := openPackageStore(env, ui, cmd)
-	if err != nil {
-		return err
-	}
 	return changing(ctx, ui, func(ctx context.Context) error {
 		for {
 			if err := t.change(ctx, ui, cmd, s, asked, update); !errors.Is(err, packages.ErrChanged) {

@@ -118,10 +118,10 @@ func runImport(ctx context.Context, env Env, ui *ui, cmd *cli.Command, name stri
 	if t.toolsDir() == "" {
 		return errNoToolsDir
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(env.Dir, name)
+	if name, err = t.follow(name); err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
 	}
-	files, err := modules(name)
+	files, err := modules(ui, name)
 	if err != nil {
 		return err
 	}
@@ -201,8 +201,9 @@ func readModule(file string) (string, error) {
 	return string(data), nil
 }
 
-// modules are the Python files that a name means: a file, or those in a folder.
-func modules(name string) ([]string, error) {
+// modules are the Python files that a name means: a file, or those in a folder. A link in that is no choice of who has
+// named it.
+func modules(ui *ui, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading %q: %w", name, fileerr.Cause(err))
@@ -216,8 +217,12 @@ func modules(name string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".py" {
-			files = append(files, filepath.Join(name, e.Name()))
+		switch file := filepath.Join(name, e.Name()); {
+		case filepath.Ext(file) != ".py":
+		case e.Type().IsRegular():
+			files = append(files, file)
+		default:
+			ui.note("left out", quote(file)+", which is a link or no file")
 		}
 	}
 	if len(files) == 0 {

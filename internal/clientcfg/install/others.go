@@ -2,6 +2,8 @@ package install
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"codemode/internal/clientcfg"
@@ -63,4 +65,38 @@ func (i *Installer) planOthers(
 	p.record = newRecord(t, f, key, old, old != nil, false)
 	p.record.Adopted = append(p.record.Adopted, p.moved...)
 	return p, nil
+}
+
+// elsewhere is why codemode is not put into a file of a project: another one that the client reads there has a server
+// of that name, which came with the project. The client would start that, or either.
+func (i *Installer) elsewhere(req Request, t Target) error {
+	if t.Scope != clientcfg.Project || req.Force {
+		return nil
+	}
+	for _, place := range req.Client.Files {
+		if place.Scope != clientcfg.Project || !place.On(i.Env.OS) {
+			continue
+		}
+		of := req.Client
+		if place.Key != nil {
+			of.Key = place.Key
+		}
+		for _, path := range glob(filepath.Join(t.root, filepath.FromSlash(place.Path))) {
+			if path == t.Path {
+				continue
+			}
+			f, err := openInProject(t.root, path)
+			if err != nil {
+				return fmt.Errorf("%s reads %q, too: %w", of.Title, path, err)
+			}
+			doc, err := parse(f.data, formatOf(&of, path))
+			if err != nil || f.missing() {
+				continue // of which it reads nothing
+			}
+			if _, there := doc.Get(append(slices.Clone(keyOf(&of, doc.Document)), req.Name)); there {
+				return fmt.Errorf("%s reads %q, too, and a server %q is there already", of.Title, path, req.Name)
+			}
+		}
+	}
+	return nil
 }

@@ -110,8 +110,9 @@ func (a *Approvals) Disagree(r config.Request) error {
 	return a.change(pinRequest(r), r.String(), func(list []approval) []approval { return list })
 }
 
+// pinRequest is for the folder itself: code is shown whatever lies in it, so that another clone at its path is another.
 func pinRequest(r config.Request) approval {
-	sum := sha256.Sum256([]byte(r.String()))
+	sum := sha256.Sum256([]byte(r.String() + "\n" + createdAt(placeOf(r.Folder))))
 	return approval{placeOf(r.Folder), r.File, "", hex.EncodeToString(sum[:])}
 }
 

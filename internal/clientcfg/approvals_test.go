@@ -62,6 +62,15 @@ func TestRequests(t *testing.T) {
 		}
 		r.Folder = moved.Folder
 	}
+	if createdAt(r.Folder) != "" {
+		away := r.Folder + "-away"
+		if err := errors.Join(os.Rename(r.Folder, away), os.Mkdir(r.Folder, 0o700)); err != nil || a.Agreed(r) {
+			t.Errorf("another clone at its path is agreed to: %v", err)
+		}
+		if err := errors.Join(os.Remove(r.Folder), os.Rename(away, r.Folder)); err != nil || !a.Agreed(r) {
+			t.Errorf("the clone itself is no longer: %v", err)
+		}
+	}
 	if err := a.Disagree(r); err != nil || a.Agreed(r) || !a.Approved(e) {
 		t.Errorf("taken back: %v", err)
 	}

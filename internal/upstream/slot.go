@@ -56,6 +56,13 @@ func (s *slot) refused() {
 	}
 }
 
+// unauthorized notes that the server has refused the request until its user has signed in.
+func (s *slot) unauthorized() {
+	if s != nil && s.wire != nil {
+		s.wire.Refused(s.ctx)
+	}
+}
+
 type slotKey struct{}
 
 func withSlot(ctx context.Context, s *slot) context.Context {

@@ -72,6 +72,9 @@ func TestWire(t *testing.T) {
 			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}), "any", "sent", ""},
+		"a sign-in is wanted": {nil, func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}, "any", "sent refused", "wants to know who asks"},
 		"a lost session": {nil, once(func(w http.ResponseWriter, _ string) {
 			w.WriteHeader(http.StatusNotFound)
 		}), "any", "sent unsent sent", ""},

@@ -166,11 +166,12 @@ func (l *callStats) sent(e *entry, by int) {
 	e.sent += by
 }
 
-// taken says whether a server has taken a request for a call, as far as is known.
+// taken says whether a server has taken a request for a call, as far as is known. The only one that it has refused it
+// has not.
 func (l *callStats) taken(e *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return e.sent > 0
+	return e.sent > 1 || e.sent == 1 && !e.refused
 }
 
 // markRefused notes that a server has refused a call that may come again.

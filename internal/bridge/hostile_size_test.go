@@ -95,11 +95,11 @@ func TestGuestThatDoesNotRead(t *testing.T) {
 			func(b *backlog) bool { return b.held > hardBacklog-6<<20 },
 		},
 		"server": {
-			many, 16_000, `{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"fake"}}`,
+			many, 380, `{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"fake"}}`,
 			func(b *backlog) bool { return len(b.describing) == maxDescribing },
 		},
 		"search": {
-			many, 16_000, `{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"tool","limit":20}}`,
+			many, 380, `{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"tool","limit":20}}`,
 			func(b *backlog) bool { return len(b.describing) == maxDescribing },
 		},
 	} {

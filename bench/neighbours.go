@@ -67,11 +67,15 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"60 processes that call fsync", fmt.Sprintf(forkMany, "f = open(os.__file__)", "os.fsync(f)"), oneCall, ""},
 	{"prints of 60 kB", `while True: print("x" * 60000)`, oneCall, ""},
 	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
-	{"searches, whose answers nobody reads",
+	{
+		"searches, whose answers nobody reads",
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"` + strings.Repeat("echo ", 800) + `"}}`),
-		oneCall, ""},
-	{"requests for packages",
-		frames(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`), oneCall, ""},
+		oneCall, "",
+	},
+	{
+		"requests for packages",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`), oneCall, "",
+	},
 	{"`save_tool` without end", saveMany, saveOne, ""},
 }
 

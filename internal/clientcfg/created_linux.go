@@ -10,7 +10,8 @@ import (
 // system does not tell (statx(2), STATX_BTIME).
 func createdAt(folder string) string {
 	var s unix.Statx_t
-	if unix.Statx(unix.AT_FDCWD, folder, 0, unix.STATX_BTIME|unix.STATX_INO, &s) != nil || s.Mask&unix.STATX_BTIME == 0 {
+	err := unix.Statx(unix.AT_FDCWD, folder, 0, unix.STATX_BTIME|unix.STATX_INO, &s)
+	if err != nil || s.Mask&unix.STATX_BTIME == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d.%09d:%d", s.Btime.Sec, s.Btime.Nsec, s.Ino)

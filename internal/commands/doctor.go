@@ -252,7 +252,8 @@ func (p *patient) tools(start bool) doctor.Check {
 // clients starts what AI clients start.
 func (p *patient) clients() doctor.Check {
 	return doctor.Clients(p.found.Entries, upstream.Options{
-		Lookup: p.env.Lookup, Expand: p.expand, Token: p.token, SignInSecrets: p.signInSecrets, Version: readVersion().Version,
+		Lookup: p.env.Lookup, Expand: p.expand, Token: p.token, SignInSecrets: p.signInSecrets,
+		Version:      readVersion().Version,
 		StartTimeout: p.config.Servers.StartTimeout, CallTimeout: p.config.Servers.CallTimeout,
 	}, p.env.Self)
 }

@@ -12,7 +12,7 @@ var oddNames = []string{
 	"import", "1st", "\u202eflip", "x\x1f", "with space", "dots.and/slashes", "__init__", "TOOLS", "raw", "None",
 }
 
-// RequestName is the name of a tool that -odd-names lists, too: of a request, so that nobody should call the tool by it.
+// RequestName is the name of a tool that -odd-names lists, too: a request's, so that nobody should call the tool by it.
 const RequestName = "resources/read"
 
 // schemaZoo are tool definitions as careless servers send them, in their own order and with their own members.

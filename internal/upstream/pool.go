@@ -44,7 +44,7 @@ type Options struct {
 	// that there is none; any other error is told.
 	Token func(ctx context.Context, server config.Server, refused string) (string, error)
 
-	// SignInSecrets, when set, are what else is kept of a sign-in that a token is of, such as what it is refreshed with.
+	// SignInSecrets, when set, are what else is kept of the sign-in that a token is of, as what it is refreshed with.
 	SignInSecrets func(ctx context.Context, server config.Server) []string
 
 	// SignInWanted, when set, is told what the server at a URL says where it wants its user to sign in, its

@@ -70,7 +70,7 @@ func (c *calls) asked(req *jsonrpc.Request, of *slot) {
 			response.Error = wireErrorOf(err)
 			c.update(func(st *callsState) { delete(st.asked, id) })
 			if err := c.reply(c.life, response); err != nil {
-				c.log.Debug("answering the server", "method", req.Method, "error", err)
+				c.log.Debug("answering the server", "method", req.Method, "error", c.secrets().Error(plainly(err)))
 			}
 		})
 	})
@@ -106,7 +106,7 @@ func wireErrorOf(err error) error {
 }
 
 // answerTo answers what a server asks. The calls that it may be for do not take too long meanwhile, and with the last
-// of them it ends.
+// of them it ends. Of those that were left, the first in the list, it may be for one, too.
 func (c *calls) answerTo(
 	ctx context.Context, method string, params json.RawMessage, of *slot,
 ) (mcp.InputResponse, error) {
@@ -120,7 +120,10 @@ func (c *calls) answerTo(
 	defer c.release(slots, time.Now())
 	left := atomic.Int64{}
 	left.Store(int64(len(slots)))
-	contexts := make([]context.Context, 0, len(slots))
+	var contexts []context.Context
+	if of == nil && len(slots) > 0 {
+		c.update(func(st *callsState) { contexts = st.lately() })
+	}
 	for _, s := range slots {
 		contexts = append(contexts, s.ctx)
 		defer context.AfterFunc(s.ctx, func() {
@@ -184,7 +187,7 @@ func (sess *session) rootsChanged() {
 		c.work.Go(func() {
 			err := c.reply(c.life, &jsonrpc.Request{Method: "notifications/roots/list_changed"})
 			if err != nil {
-				c.log.Debug("telling the server that roots have changed", "error", err)
+				c.log.Debug("telling the server that roots have changed", "error", c.secrets().Error(plainly(err)))
 			}
 		})
 	})

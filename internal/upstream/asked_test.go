@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -336,5 +337,44 @@ func TestOpenFirst(t *testing.T) {
 		if held != c.held || released != held {
 			t.Errorf("%s: held %d times, released %d times", name, held, released)
 		}
+	}
+}
+
+// TestAsksForOneThatWasLeft has a server ask after a call was left that it has not answered: the question may be about
+// that, and so is not put as one of the other call's alone.
+func TestAsksForOneThatWasLeft(t *testing.T) {
+	script := `while read -r line; do
+id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+case $line in
+*'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}';;
+*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"left","inputSchema":{"type":"object"}},{"name":"asks","inputSchema":{"type":"object"}}]}}';;
+*'"name":"left"'*) echo left >&2;;
+*'"name":"asks"'*) asks=$id; echo '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Go on?","requestedSchema":{"type":"object","properties":{}}}}';;
+*'"id":"q"'*) echo '{"jsonrpc":"2.0","id":'$asks',"result":{"content":[]}}';;
+esac
+done`
+	var asked []any
+	f := newPool(t, func(o *Options) {
+		o.Offers = can
+		o.Answer = func(_ context.Context, _ string, calls []context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
+			for _, c := range calls {
+				asked = append(asked, c.Value(callName{}))
+			}
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		}
+	}, config.Server{Name: "near", Command: "sh", Args: []string{"-c", script}})
+	left, leave := context.WithCancel(context.WithValue(t.Context(), callName{}, "left"))
+	go func() {
+		f.waitForLog("line=left")
+		leave()
+	}()
+	if _, err := f.Call(left, "near", "left", nil); err == nil {
+		t.Fatal("it was answered")
+	}
+	if _, err := f.Call(context.WithValue(t.Context(), callName{}, "asks"), "near", "asks", nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []any{"left", "asks"}) {
+		t.Errorf("it may be about %v", asked)
 	}
 }

@@ -61,7 +61,7 @@ type callsState struct {
 	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
 	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
 
-	left      map[int64]bool           // calls of tools that were left, which may yet be answered with a task
+	left      map[int64]leftCall       // of tools, which may yet be answered with a task
 	opening   map[string]chan struct{} // URLs that a user is to open, by their ids; closed when that is done
 	topics    map[string]*topic        // subscribed to, by URI
 	listening map[int64]*topic         // by the request that asks for it, of the newest revision
@@ -87,7 +87,7 @@ func (sess *session) newCalls() *calls {
 		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
-			left:    map[int64]bool{},
+			left:    map[int64]leftCall{},
 			opening: map[string]chan struct{}{}, topics: map[string]*topic{}, listening: map[int64]*topic{},
 		},
 	}
@@ -230,7 +230,7 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 			for id, r := range st.requests {
 				if r.slot == s {
 					delete(st.requests, id)
-					st.leaves(id, r.method)
+					st.leaves(id, r.method, s.ctx)
 				}
 			}
 		}
@@ -242,18 +242,39 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 // maxLeft is how many calls that were left are remembered: a server need not answer one.
 const maxLeft = 1000
 
+// leftCall is a call that nobody waits for.
+type leftCall struct {
+	ctx context.Context // until a question of its server is unlikely to be about it; then nil
+	at  time.Time
+}
+
+// stillAsks is how long a server may ask about a call that was left: it need not have noticed.
+const stillAsks = time.Minute
+
 // leaves notes a request whose answer nobody waits for. Of too many any one is forgotten.
-func (st *callsState) leaves(id int64, method string) {
+func (st *callsState) leaves(id int64, method string, ctx context.Context) {
 	if method != "tools/call" {
 		return
 	}
-	for old := range st.left {
-		if len(st.left) < maxLeft {
-			break
+	for old, l := range st.left {
+		switch {
+		case len(st.left) >= maxLeft:
+			delete(st.left, old)
+		case time.Since(l.at) > stillAsks:
+			st.left[old] = leftCall{at: l.at}
 		}
-		delete(st.left, old)
 	}
-	st.left[id] = true
+	st.left[id] = leftCall{ctx, time.Now()}
+}
+
+// lately are the contexts of calls that were left a moment ago, and not answered since.
+func (st *callsState) lately() (contexts []context.Context) {
+	for _, l := range st.left {
+		if l.ctx != nil && time.Since(l.at) <= stillAsks {
+			contexts = append(contexts, l.ctx)
+		}
+	}
+	return contexts
 }
 
 // late looks at an answer that nobody waits for: a task that it names would go on for nobody. By URL there is none to
@@ -263,7 +284,7 @@ func (st *callsState) leaves(id int64, method string) {
 func (c *calls) late(env envelope) {
 	was := false
 	c.update(func(st *callsState) {
-		was = st.left[env.id]
+		_, was = st.left[env.id]
 		delete(st.left, env.id)
 	})
 	if task := gjson.Get(env.result, "taskId").String(); was && task != "" &&
@@ -350,7 +371,7 @@ func (c *calls) skip(line string, err error) {
 		return
 	}
 	shown := c.secrets().Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped)
-	c.log.Debug("skipping a line that is no message", "line", shown, "error", err)
+	c.log.Debug("skipping a line that is no message", "line", shown, "error", c.secrets().Error(err))
 }
 
 // errTaken is what the SDK gets for an answer that went into a slot. It would decode a result, however small, by way of

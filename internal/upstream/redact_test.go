@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"codemode/internal/config"
 )
 
 // TestErrorsHideSecrets holds that no error of a server says what it was started with, in whichever form: long or
@@ -99,5 +101,28 @@ func TestErrorsTellNoGuess(t *testing.T) {
 				t.Errorf("%s says %q, or with other secrets %q", c.tool, before[n], told)
 			}
 		}
+	}
+}
+
+// TestLogOfRefusal holds that what a server says of its log, of which nobody waits for an answer, is masked in codemode's.
+func TestLogOfRefusal(t *testing.T) {
+	const token = "tok_0123456789abcdefghijklmnopqrstuvwxyz"
+	script := `while read -r line; do
+id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+case $line in
+*'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{}},"serverInfo":{"name":"x","version":"1"}}}';;
+*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[]}}';;
+*logging/setLevel*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32602,"message":"not for '$TOKEN'"}}';;
+esac
+done`
+	f := newPool(t, nil, config.Server{
+		Name: "near", Command: "sh", Args: []string{"-c", script}, Env: map[string]string{"TOKEN": token},
+	})
+	if _, err := f.Tools(t.Context(), "near"); err != nil {
+		t.Fatal(err)
+	}
+	f.waitForLog("asking for the server's log")
+	if log := f.log.String(); strings.Contains(log, token) || !strings.Contains(log, "not for ***") {
+		t.Errorf("the log has\n%s", log)
 	}
 }

@@ -93,7 +93,7 @@ func (sess *session) wantLog() {
 			c.work.Go(func() {
 				err := sess.client.SetLoggingLevel(c.life, &mcp.SetLoggingLevelParams{Level: sess.wantedLevel()})
 				if err != nil {
-					c.log.Debug("asking for the server's log", "error", err)
+					c.log.Debug("asking for the server's log", "error", c.secrets().Error(plainly(err)))
 				}
 			})
 		}

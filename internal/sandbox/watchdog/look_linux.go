@@ -42,6 +42,7 @@ type Watch struct {
 	held     int64     // by processes, when that was last found out
 	faults   int64     // of the machine until then; negative where they were not counted
 	tight    bool      // the next look is to be soon
+	next     int       // in the list, whose mappings were looked through last
 }
 
 // Open opens the files to read before the guest runs any code, so that it cannot hide them later.
@@ -90,6 +91,9 @@ func (w *Watch) Look() (over bool, next time.Duration) {
 		}
 	}
 	list := w.list()
+	if w.hidesMemory(list) {
+		return true, 0
+	}
 	used := sum(list)
 	if used > room && w.counted != nil {
 		used = min(used, w.counted.atMost(list))

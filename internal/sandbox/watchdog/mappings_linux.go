@@ -72,28 +72,84 @@ func (w *Watch) maxMappings(p process) int64 {
 	return min(p.size/int64(os.Getpagesize()), w.maxMapCount)
 }
 
+// What is read of the mappings of one process: a line has some hundred bytes, and the path of a file that programs open
+// by it has 4096 at most, four times as long where each is an escape.
+const (
+	longestMapping = 16 << 10
+	mostOfMappings = 8 << 20
+)
+
 // countMappings counts the mappings of a process, which are lines, and stops behind most. Where the kernel will not
-// tell, they are as many as there can be.
-func (w *Watch) countMappings(p process, most int64) (n int64) {
-	fd, err := unix.Open(procFile(p.tid, "maps"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
+// tell, or takes long, they are as many as there can be.
+func (w *Watch) countMappings(p process, most int64) int64 {
+	n, long := readMappings(p.tid, most)
+	if n == 0 || long {
 		return w.maxMappings(p)
+	}
+	return n
+}
+
+// readMappings counts the mappings of a process until they are more than most. It ends early at long ones.
+func readMappings(tid int, most int64) (n int64, long bool) {
+	fd, err := unix.Open(procFile(tid, "maps"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 64<<10)
+	line, all := 0, 0
 	for n <= most {
 		got, err := unix.Read(fd, buf)
 		switch {
 		case err == unix.EINTR:
-		case err != nil, got == 0 && n == 0:
-			return w.maxMappings(p)
-		case got == 0:
-			return n
-		default:
+			continue
+		case err != nil, got == 0:
+			return n, false
+		}
+		last := bytes.LastIndexByte(buf[:got], '\n')
+		if line += got; last >= 0 {
 			n += int64(bytes.Count(buf[:got], []byte("\n")))
+			line = got - last - 1
+		}
+		if all += got; line > longestMapping || all > mostOfMappings {
+			return n, true
 		}
 	}
-	return n
+	return n, false
+}
+
+// deepFiles is how many files and folders a guest must have made for the path of one to be longer than longestMapping:
+// a name has 255 bytes, four times as long where each is an escape.
+const deepFiles = longestMapping / (4 * 255)
+
+// lookedThrough is how many processes are looked through at once for long paths.
+const lookedThrough = 16
+
+// hidesMemory says whether a process has a file mapped by a path that no program can open it by. Whoever reads its
+// mappings then has the kernel keep as much for each descriptor that is open to them, and nobody counts that; and who
+// counts them takes seconds.
+func (w *Watch) hidesMemory(list []process) bool {
+	if madeFiles(w.mounts) < deepFiles {
+		return false
+	}
+	for range min(len(list), lookedThrough) {
+		w.next = (w.next + 1) % len(list)
+		if _, long := readMappings(list[w.next].tid, fewMappings); long {
+			return true
+		}
+	}
+	return false
+}
+
+// madeFiles is how many files and folders there are in what a guest may write to.
+func madeFiles(mounts []*os.File) (most uint64) {
+	for _, f := range mounts {
+		var st unix.Statfs_t
+		if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
+			most = max(most, st.Files-st.Ffree)
+		}
+	}
+	return most
 }
 
 // maxMapCount is how many mappings the kernel lets a process have.

@@ -214,7 +214,8 @@ func (l *callStats) ending(e *entry, result json.RawMessage, err error) ending {
 		return callFailed
 	case err == nil:
 		return callOK
-	case how == callUnanswered && errors.As(err, &call) && !call.Crashed && !errors.Is(err, context.DeadlineExceeded):
+	case how == callUnanswered && errors.As(err, &call) && !call.Crashed && !call.Unclear &&
+		!errors.Is(err, context.DeadlineExceeded):
 		return callFailed
 	default:
 		return how

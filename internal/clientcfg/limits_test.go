@@ -72,6 +72,12 @@ func TestProjectFilesAreSmall(t *testing.T) {
 	if len(found.Problems) != 1 || !hasProblem(found.Problems, "larger than 1 MiB") {
 		t.Errorf("problems %v", found.Problems)
 	}
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, ".codex", "config.toml"), strings.Repeat("# long\n", maxForeignTOML/7+1))
+	found = Discover(Options{Env: Env{OS: "linux", WorkDir: dir}})
+	if len(found.Problems) != 1 || !hasProblem(found.Problems, "larger than") {
+		t.Errorf("problems %v", found.Problems)
+	}
 }
 
 func TestLargestFile(t *testing.T) {

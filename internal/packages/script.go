@@ -18,6 +18,9 @@ type Head struct {
 	Python       string   `toml:"requires-python"` // of PEP 440; empty is any
 }
 
+// maxHead bounds a script's head: the parser of TOML takes four times as long for twice as many keys.
+const maxHead = 64 << 10
+
 // ScriptNeeds is what a script's head says that it needs, PEP 723:
 //
 //	# /// script
@@ -50,8 +53,11 @@ func ScriptNeeds(code string) (Head, error) {
 	if inside {
 		block.WriteString(body)
 	}
-	if blocks > 1 {
+	switch {
+	case blocks > 1:
 		return Head{}, errors.New("it is there twice")
+	case block.Len() > maxHead:
+		return Head{}, fmt.Errorf("it has %d bytes; at most %d are read", block.Len(), maxHead)
 	}
 	var head Head
 	if err := toml.Unmarshal([]byte(block.String()), &head); err != nil {

@@ -14,6 +14,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -465,9 +466,15 @@ func (sess *session) callError(tool string, err error) *CallError {
 	}
 	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.forCode().Error(err)}
 	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
-		e.Code = wire.Code
+	var refused *refusedError
+	switch {
+	case errors.As(err, &wire):
+		if code := strconv.FormatInt(wire.Code, 10); sess.secrets.forCode().Text(code) == code {
+			e.Code = wire.Code
+		}
 		e.Data = sess.secrets.forCode().JSON(wire.Data)
+	case !errors.As(err, &refused):
+		e.Unclear = true
 	}
 	return e
 }

@@ -115,10 +115,13 @@ func (sess *session) finishTask(
 			}
 			return nil, t.callError(tool, wireError(failure))
 		case "cancelled":
-			return nil, t.callError(tool, fmt.Errorf("the server has cancelled its task: %s",
+			e := t.callError(tool, fmt.Errorf("the server has cancelled its task: %s",
 				cmp.Or(now.Get("statusMessage").String(), "it does not say why")))
+			e.Unclear = false
+			return nil, e
 		default:
-			return nil, t.callError(tool, fmt.Errorf("the server's task is %.40q, which no task can be", status))
+			err = t.callError(tool, fmt.Errorf("the server's task is %.40q, which no task can be", status))
+			return nil, t.leave(ctx, err)
 		}
 		if err = t.wait(ctx, now.Get("pollIntervalMs")); err == nil {
 			answer, err = t.send(ctx, "tasks/get", nil)
@@ -222,9 +225,9 @@ func (t *task) leave(ctx context.Context, err error) error {
 		e.Crashed = true
 		return e
 	}
-	var late *timeoutError
-	if ctx.Err() == nil && !errors.As(err, &late) {
-		return err
+	var call *CallError
+	if errors.As(err, &call) {
+		call.Unclear = true // of the task nothing more is known than that it was begun
 	}
 	t.cancelTask(t.id)
 	return err

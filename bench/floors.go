@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -89,15 +88,12 @@ func relay(args []string) int {
 	if err != nil || cmd.Start() != nil {
 		return 1
 	}
-	for fd := range 2 { // for Go's poller
-		_ = syscall.SetNonblock(fd, true)
-	}
-	in, out := os.NewFile(0, "stdin"), os.NewFile(1, "stdout")
 	go func() {
-		_, _ = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{in}) // not by splice, which codemode cannot either
+		// Not by splice, which codemode cannot either.
+		_, _ = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{os.Stdin})
 		_ = to.Close()
 	}()
-	_, _ = io.Copy(struct{ io.Writer }{out}, struct{ io.Reader }{from})
+	_, _ = io.Copy(struct{ io.Writer }{os.Stdout}, struct{ io.Reader }{from})
 	if cmd.Wait() != nil {
 		return 1
 	}

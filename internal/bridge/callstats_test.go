@@ -29,6 +29,7 @@ func TestEnding(t *testing.T) {
 		{1, false, `{}`, nil, callOK},
 		{1, false, `{"isError":true}`, nil, callFailed},
 		{1, false, "", call(errors.New("no")), callFailed},
+		{1, false, "", &upstream.CallError{Err: errors.New("no object"), Unclear: true}, callUnanswered},
 		{1, true, "", context.Canceled, callFailed},
 		{1, false, "", context.Canceled, callUnanswered},
 		{1, false, "", gone, callUnanswered},

@@ -73,6 +73,9 @@ func TestProjectFilesAreSmall(t *testing.T) {
 		t.Errorf("problems %v", found.Problems)
 	}
 	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".codex"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(dir, ".codex", "config.toml"), strings.Repeat("# long\n", maxForeignTOML/7+1))
 	found = Discover(Options{Env: Env{OS: "linux", WorkDir: dir}})
 	if len(found.Problems) != 1 || !hasProblem(found.Problems, "larger than") {

@@ -65,6 +65,10 @@ func TestTask(t *testing.T) {
 			if got := string(raw) + fmt.Sprint(err); !strings.Contains(got, want) || (err == nil) != (how == "done" || how == "ask") {
 				t.Errorf("%s, %s: %s, %v", name, how, raw, err)
 			}
+			var call *CallError
+			if answered := how == "fail" || how == "cancel"; errors.As(err, &call) && call.Unclear == answered {
+				t.Errorf("%s, %s: it is unclear whether it was done: %t", name, how, call.Unclear)
+			}
 		}
 		mu.Lock()
 		if !slices.Contains(told, "step 1") || !slices.Contains(told, "step 2") {

@@ -126,7 +126,7 @@ type CallError struct {
 	Code         int64  // the server's JSON-RPC error code, 0 when there was none
 	Data         []byte // the server's JSON-RPC error data
 	Crashed      bool   // the server went away while the call was under way
-	Unclear      bool   // the server has answered otherwise than with a result, an error or a refusal: it may have done it
+	Unclear      bool   // what the server has answered is no result, no error and no refusal: it may have done it
 	Err          error
 	Stderr       string // the server's last lines, redacted; only when it crashed
 }

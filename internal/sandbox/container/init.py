@@ -11,6 +11,8 @@ import sys
 ROOT = "/codemode"  # sandbox.GuestDir
 TAIL = 64 << 10  # sandbox.Exit
 PARKED = 40  # descriptors from here on are out of the way of those the guest gets
+LONG = 16 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes, or four times that with escapes
+DEEP = 16  # files and folders, with fewer of which there is no such path
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 PAGE = 4096  # at least
@@ -266,6 +268,8 @@ def holds_more(limit):
         return True
     files = sum(map(used, ("/tmp", "/workspace", "/dev/shm", ROOT)))
     pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
+    if made() >= DEEP and any(map(hides, pids)):
+        return True
     return files + sum(map(quick, pids)) > limit and files + sum(map(exact, pids)) > limit
 
 
@@ -292,6 +296,18 @@ def used(mount):
     except OSError:
         return 0
     return (space.f_blocks - space.f_bfree) * space.f_frsize
+
+
+def made():
+    """How many files and folders there are in what is in memory."""
+    spaces = [posix.statvfs(mount) for mount in ("/tmp", "/workspace", "/dev/shm")]
+    return max(space.f_files - space.f_ffree for space in spaces)
+
+
+def hides(pid):
+    """Whether it has a file mapped by a path that no program can open it by: who reads of that has the kernel keep as
+    much for each descriptor, and nobody counts it."""
+    return look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines))
 
 
 def quick(pid):
@@ -325,7 +341,7 @@ def look(pid, name, measure):
         return 0
     for thread in threads:
         try:
-            with open("/proc/%s/task/%s/%s" % (pid, thread, name)) as lines:
+            with open("/proc/%s/task/%s/%s" % (pid, thread, name), errors="replace") as lines:
                 total = measure(lines)
         except (OSError, ValueError, IndexError):
             continue

@@ -291,17 +291,21 @@ def sockets():
 
 
 def used(mount):
+    space = space_of(mount)
+    return (space.f_blocks - space.f_bfree) * space.f_frsize if space else 0
+
+
+def space_of(mount):
     try:
-        space = posix.statvfs(mount)
+        return posix.statvfs(mount)
     except OSError:
-        return 0
-    return (space.f_blocks - space.f_bfree) * space.f_frsize
+        return None
 
 
 def made():
     """How many files and folders there are in what is in memory."""
-    spaces = [posix.statvfs(mount) for mount in ("/tmp", "/workspace", "/dev/shm")]
-    return max(space.f_files - space.f_ffree for space in spaces)
+    spaces = map(space_of, ("/tmp", "/workspace", "/dev/shm"))
+    return max((space.f_files - space.f_ffree for space in spaces if space), default=0)
 
 
 def hides(pid):

@@ -11,6 +11,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
+	"codemode/internal/hint"
 )
 
 // resultRow is what became of one file in JSON.
@@ -243,7 +244,7 @@ func (s *installation) remedy(r install.Result) []string {
 	case errors.Is(r.Err, install.ErrReverted):
 		return []string{"quit the client fully, then: " + again}
 	}
-	return nil
+	return hint.Of(r.Err)
 }
 
 // saving is what adoption spares a client's context.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/hint"
 )
 
 // others takes servers out of the files that a client reads and codemode is not put in: what starts the original, and
@@ -94,7 +95,10 @@ func (i *Installer) elsewhere(req Request, t Target) error {
 				continue // of which it reads nothing
 			}
 			if _, there := doc.Get(append(slices.Clone(keyOf(&of, doc.Document)), req.Name)); there {
-				return fmt.Errorf("%s reads %q, too, and a server %q is there already", of.Title, path, req.Name)
+				return hint.New(
+					fmt.Sprintf("%s reads %q, too, and a server %q is there already", of.Title, path, req.Name),
+					"look at that, and take it out; or choose another name by --name",
+				)
 			}
 		}
 	}

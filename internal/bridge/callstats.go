@@ -164,6 +164,7 @@ func (l *callStats) sent(e *entry, by int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.sent += by
+	e.refused = e.refused && by < 0 // what was sent since is another matter
 }
 
 // taken says whether a server has taken a request for a call, as far as is known. The only one that it has refused it

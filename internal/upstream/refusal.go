@@ -82,7 +82,7 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 	}
 	e := r.statusError(resp, body)
 	if e.signIn {
-		sent.slot.unauthorized()
+		sent.slot.turnedAway()
 	}
 	return nil, e
 }

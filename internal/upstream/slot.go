@@ -53,11 +53,12 @@ func (s *slot) mark(sent bool) {
 func (s *slot) refused() {
 	if s != nil && !s.again {
 		s.mark(false)
+		s.turnedAway()
 	}
 }
 
-// unauthorized notes that the server has refused the request until its user has signed in.
-func (s *slot) unauthorized() {
+// turnedAway notes that the server has refused the request: until its user has signed in, or with its session.
+func (s *slot) turnedAway() {
 	if s != nil && s.wire != nil {
 		s.wire.Refused(s.ctx)
 	}

@@ -9,7 +9,8 @@ type Wire interface {
 	Sent(ctx context.Context)
 	// Unsent says that the server has not taken what was on its way, after all.
 	Unsent(ctx context.Context)
-	// Refused says that the server has refused the call until its user has done something. It may be made again.
+	// Refused says that the server has refused the call: until its user has done something, or with its session. It may
+	// be made again.
 	Refused(ctx context.Context)
 	// Again says that the call is about to be made once more; with an error it is not.
 	Again(ctx context.Context) error

@@ -77,10 +77,10 @@ func TestWire(t *testing.T) {
 		}, "any", "sent refused", "wants to know who asks"},
 		"a lost session": {nil, once(func(w http.ResponseWriter, _ string) {
 			w.WriteHeader(http.StatusNotFound)
-		}), "any", "sent unsent sent", ""},
+		}), "any", "sent unsent refused sent", ""},
 		"no session is known": {nil, func(w http.ResponseWriter, _ string) {
 			w.WriteHeader(http.StatusNotFound)
-		}, "any", "sent unsent sent", "no answer came: "},
+		}, "any", "sent unsent refused sent", "no answer came: "},
 	} {
 		told := wireLog{again: c.again}
 		server := fake("far")

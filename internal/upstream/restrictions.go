@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/proc"
 )
@@ -61,6 +62,33 @@ func (s *server) insideProject(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("its folder %q is outside of the project %q, which its sandbox does not show", dir, project)
+}
+
+// startsIn is the folder that a server starts in, by that of its entry.
+func (s *server) startsIn(cwd string, inPod bool) (string, error) {
+	dir, err := home(cwd, s.pool.opts.Lookup)
+	switch {
+	case err != nil:
+		return "", err
+	case dir == "":
+		return neutralDir(s.pool.opts.Lookup), nil
+	case inPod:
+		return dir, nil
+	}
+	return dir, s.leadsOut(dir)
+}
+
+// leadsOut refuses a folder in the project that a server came with which leads out of that through a link: whoever has
+// approved the entry was shown the path.
+func (s *server) leadsOut(dir string) error {
+	project := s.config.Project
+	if project == "" || !within(filepath.Clean(project), filepath.Clean(dir)) || within(real(project), real(dir)) {
+		return nil
+	}
+	return hint.New(
+		fmt.Sprintf("its folder %q leads out of the project, to %q; nothing was started", dir, real(dir)),
+		"where that is meant, name it in the entry, and approve that",
+	)
 }
 
 // real is a path whose links have been followed, or that is not there.

@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -45,6 +47,33 @@ func TestRestrictedEntry(t *testing.T) {
 		err := s.insideProject(filepath.Join(dir, folder))
 		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "outside of the project") {
 			t.Errorf("folder %s: %v", folder, err)
+		}
+	}
+}
+
+// TestFolderLeadsOut holds that a server that came with a project starts in no folder outside of it that its entry does
+// not name.
+func TestFolderLeadsOut(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links are for who may make them")
+	}
+	project, elsewhere := t.TempDir(), t.TempDir()
+	err := errors.Join(
+		os.Mkdir(filepath.Join(project, "sub"), 0o700),
+		os.Symlink("sub", filepath.Join(project, "within")), os.Symlink(elsewhere, filepath.Join(project, "out")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, starts := range map[string]bool{
+		filepath.Join(project, "sub"): true, filepath.Join(project, "within"): true, elsewhere: true,
+		filepath.Join(project, "out"): false, filepath.Join(project, "out") + "/.": false,
+	} {
+		s := fake("stub")
+		s.Project, s.Cwd = project, dir
+		_, err := newPool(t, nil, s).Tools(t.Context(), "stub")
+		if (err == nil) != starts || err != nil && !strings.Contains(err.Error(), "leads out of the project") {
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }

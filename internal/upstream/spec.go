@@ -55,11 +55,8 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 		return proc.Spec{}, err
 	}
 	spec := proc.Spec{Args: c.Args}
-	if spec.Dir, err = home(c.Cwd, lookup); err != nil {
+	if spec.Dir, err = s.startsIn(c.Cwd, inPod); err != nil {
 		return proc.Spec{}, err
-	}
-	if spec.Dir == "" {
-		spec.Dir = neutralDir(lookup)
 	}
 	for name, value := range env {
 		if strings.ContainsRune(name+value, 0) {

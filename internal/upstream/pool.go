@@ -116,7 +116,7 @@ var ErrUnknownServer = errors.New("unknown server")
 var ErrNoToken = errors.New("nobody is signed in")
 
 // ErrRedefined is why a call was not sent: the server no longer lists the tool as it was when the call was judged.
-var ErrRedefined = errors.New("its definition has changed since the call was judged; it was not sent, call it again")
+var ErrRedefined = errors.New("its definition has changed since the call was judged, so it is not sent: look at it anew")
 
 var errClosed = errors.New("codemode is shutting down")
 

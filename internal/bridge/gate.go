@@ -9,7 +9,8 @@ import (
 // answered, so a flood holds a bounded amount of memory and hurts only the guest that sends it.
 const (
 	maxCallsUnderWay = 16384
-	maxBytesUnderWay = 96 << 20 // of requests as they came; one alone may be longer
+	maxBytesUnderWay = 96 << 20  // of requests as they came; one alone may be longer
+	answerRoom       = 256 << 10 // bytes more, for an answer that codemode makes itself; a call's is held by backlog
 )
 
 // gate is backpressure: it limits how many requests of one guest are in flight, and their bytes. What a run may call is

@@ -17,7 +17,6 @@ const (
 	costOfCall    = 200 * time.Microsecond
 	costOfOwn     = time.Millisecond      // of what codemode answers itself, a search or a list
 	costOfDisk    = 10 * time.Millisecond // of what is looked up on the disk for it
-	answerRoom    = 256 << 10             // bytes, of an answer that codemode makes itself; a call's is held by backlog
 
 	paceAhead = 500 * time.Millisecond // that a guest may have done before it waits
 	paceRest  = 5 * time.Millisecond   // how long it waits at least, for each wait costs something too

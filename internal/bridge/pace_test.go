@@ -8,24 +8,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/guest"
 )
 
 // TestPace holds that a guest has no more done than its part of the processors, after half a second.
 func TestPace(t *testing.T) {
+	note := guest.Message{Method: "none"}
+	long := guest.Message{Method: "none", Params: make([]byte, 100_000)}
+	request := func(method string) guest.Message { return guest.Message{HasID: true, Method: method} }
 	for name, c := range map[string]struct {
 		message  guest.Message
 		sessions int
 		count    int
 		cost     time.Duration // of all of them
 	}{
-		"notes alone":       {guest.Message{Method: "none"}, 1, 50_000, time.Second},
-		"notes among seven": {guest.Message{Method: "none"}, 7, 50_000, 14 * time.Second},
-		"calls alone":       {guest.Message{HasID: true, Method: guest.MethodToolCall}, 1, 10_000, 2200 * time.Millisecond},
-		"searches alone":    {guest.Message{HasID: true, Method: guest.MethodSearch}, 1, 1_000, 1020 * time.Millisecond},
-		"packages of two":   {guest.Message{HasID: true, Method: guest.MethodPackages}, 2, 100, 4008 * time.Millisecond},
-		"long notes":        {guest.Message{Method: "none", Params: make([]byte, 100_000)}, 1, 1_000, 1020 * time.Millisecond},
-		"a few":             {guest.Message{HasID: true, Method: guest.MethodToolCall}, 1, 500, 0},
+		"notes alone":       {note, 1, 50_000, time.Second},
+		"notes among seven": {note, 7, 50_000, 14 * time.Second},
+		"long notes":        {long, 1, 1_000, 1020 * time.Millisecond},
+		"calls alone":       {request(guest.MethodToolCall), 1, 10_000, 2200 * time.Millisecond},
+		"searches alone":    {request(guest.MethodSearch), 1, 1_000, 1020 * time.Millisecond},
+		"packages of two":   {request(guest.MethodPackages), 2, 100, 4008 * time.Millisecond},
+		"a few":             {request(guest.MethodToolCall), 1, 500, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var p pace
@@ -51,4 +55,23 @@ func TestPace(t *testing.T) {
 			t.Errorf("a guest that is ended waits: %v", err)
 		}
 	})
+}
+
+// TestFloodIsPaced holds that what a guest says is worked on at that pace.
+func TestFloodIsPaced(t *testing.T) {
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		id, _, ok := g.Run()
+		if !ok {
+			return
+		}
+		for i := range 50 * runtime.GOMAXPROCS(0) {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`, 1000+i)
+		}
+		g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok"}}`, id)
+	})
+	began := time.Now()
+	out := b.Run(t.Context(), Request{Code: "x"})
+	if took := time.Since(began); out.Status != StatusSuccess || took < time.Second-paceAhead {
+		t.Errorf("it took %v: %s", took, out.compact())
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/config"
 	"codemode/internal/filelock"
+	"codemode/internal/require"
 )
 
 func projectEntry(name, command string) Entry {
@@ -62,7 +63,11 @@ func TestRequests(t *testing.T) {
 		}
 		r.Folder = moved.Folder
 	}
-	if createdAt(r.Folder) != "" {
+	if createdAt(r.Folder) == "" {
+		if require.Named("created") {
+			t.Error("this file system does not tell when a folder was made")
+		}
+	} else {
 		away := r.Folder + "-away"
 		if err := errors.Join(os.Rename(r.Folder, away), os.Mkdir(r.Folder, 0o700)); err != nil || a.Agreed(r) {
 			t.Errorf("another clone at its path is agreed to: %v", err)

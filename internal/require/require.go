@@ -16,6 +16,7 @@
 //	mounts        mounting in a namespace of one's own
 //	memcg         groups of the version 1 of cgroups, which count memory
 //	devices, exchange, pipes, sparse files, symlinks    kinds of files, and what can be done with them
+//	created       a file system that tells when a folder was made
 //	dbus          dbus-daemon, the bus that keyrings are reached by
 //	gcc           a compiler, for packages that are compiled
 //	unprivileged  not being root

@@ -122,7 +122,7 @@ func (c *calls) answerTo(
 	left.Store(int64(len(slots)))
 	var contexts []context.Context
 	if of == nil && len(slots) > 0 {
-		c.update(func(st *callsState) { contexts = st.lately() })
+		c.update(func(st *callsState) { contexts = st.recentlyLeft() })
 	}
 	for _, s := range slots {
 		contexts = append(contexts, s.ctx)

@@ -267,8 +267,8 @@ func (st *callsState) leaves(id int64, method string, ctx context.Context) {
 	st.left[id] = leftCall{ctx, time.Now()}
 }
 
-// lately are the contexts of calls that were left a moment ago, and not answered since.
-func (st *callsState) lately() (contexts []context.Context) {
+// recentlyLeft are the contexts of calls that were left a moment ago, and not answered since.
+func (st *callsState) recentlyLeft() (contexts []context.Context) {
 	for _, l := range st.left {
 		if l.ctx != nil && time.Since(l.at) <= stillAsks {
 			contexts = append(contexts, l.ctx)

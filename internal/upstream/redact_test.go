@@ -63,6 +63,22 @@ func TestErrorsHideSecrets(t *testing.T) {
 	}
 }
 
+// TestErrorCodeIsNoSecret holds that a secret that is a number does not come as the number of an error.
+func TestErrorCodeIsNoSecret(t *testing.T) {
+	s := fake("stub")
+	s.Env = map[string]string{"PIN_SECRET": "91827364"}
+	p := newPool(t, nil, s)
+	for code, want := range map[string]int64{"91827364": 0, "-32001": -32001} {
+		line := `{"jsonrpc":"2.0","id":ID,"error":{"code":` + code + `,"message":"no"}}`
+		args, _ := json.Marshal(map[string]any{"lines": []byte(strings.Join(strings.Split(line, ""), "\x7f"))})
+		_, err := p.Call(t.Context(), "stub", "lines", args)
+		var call *CallError
+		if !errors.As(err, &call) || call.Code != want {
+			t.Errorf("%s: %+v", code, err)
+		}
+	}
+}
+
 // TestErrorsTellNoGuess holds that no error, of whatever kind, says which of the texts that code has sent are secrets of
 // the server's or of another's: it is the same whichever are.
 func TestErrorsTellNoGuess(t *testing.T) {

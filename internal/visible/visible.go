@@ -28,23 +28,34 @@ func Text(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !Hidden(r) || r == utf8.RuneError:
+		if broken := r == utf8.RuneError && n == 1; !broken && (!Hidden(r) || r == utf8.RuneError) {
 			b.WriteString(s[i : i+n])
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+		} else {
+			b.WriteString(escape(s[i:i+n], 0x100))
 		}
 		i += n
 	}
 	return b.String()
+}
+
+// escape writes a character, or a byte that is none, as Python and shells do: those below bytes as a byte.
+func escape(char string, bytes rune) string {
+	switch r, n := utf8.DecodeRuneInString(char); {
+	case r == utf8.RuneError && n == 1:
+		return fmt.Sprintf(`\x%02x`, char[0])
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r == '\r':
+		return `\r`
+	case r < bytes:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	default:
+		return fmt.Sprintf(`\U%08x`, r)
+	}
 }
 
 // Line is a text in one line that a terminal shows as it is.
@@ -151,24 +162,17 @@ func evident(r, letter rune, marks int) bool {
 func Word(s string) (shown string, plain bool) {
 	var b strings.Builder
 	plain = true
-	letter, marks := rune(-1), 0
+	var before sight
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch broken := r == utf8.RuneError && n == 1; {
-		case !broken && evident(r, letter, marks):
-			if r == '\\' || r == '\'' {
-				b.WriteByte('\\')
-			}
-			b.WriteRune(r)
-		default:
+		case broken || !before.sees(r):
 			plain = false
-			b.WriteString(shellEscape(r, s[i], broken))
-			r = -1
-		}
-		if unicode.Is(unicode.M, r) {
-			marks++
-		} else {
-			letter, marks = r, 0
+			b.WriteString(escape(s[i:i+n], utf8.RuneSelf))
+		case r == '\\' || r == '\'':
+			b.WriteString(`\` + string(r))
+		default:
+			b.WriteRune(r)
 		}
 		i += n
 	}
@@ -178,23 +182,24 @@ func Word(s string) (shown string, plain bool) {
 	return b.String(), false
 }
 
-// shellEscape writes a character, or a byte that is none, as a shell knows it in $'…'.
-func shellEscape(r rune, first byte, broken bool) string {
-	switch {
-	case broken:
-		return fmt.Sprintf(`\x%02x`, first)
-	case r == '\n':
-		return `\n`
-	case r == '\t':
-		return `\t`
-	case r == '\r':
-		return `\r`
-	case r < utf8.RuneSelf:
-		return fmt.Sprintf(`\x%02x`, r)
-	case r < 0x10000:
-		return fmt.Sprintf(`\u%04x`, r)
+// sight follows a text from one character to the next, for a mark is seen by the letter before it. Its zero value is
+// before the first.
+type sight struct {
+	letter rune
+	marks  int // it has so far
+}
+
+// sees reports whether the next character is evident.
+func (s *sight) sees(r rune) bool {
+	switch ok := evident(r, s.letter, s.marks); {
+	case !ok:
+		*s = sight{}
+	case unicode.Is(unicode.M, r):
+		s.marks++
+	default:
+		*s = sight{letter: r}
 	}
-	return fmt.Sprintf(`\U%08x`, r)
+	return s.letter != 0
 }
 
 func sameScript(a, b rune) bool {
@@ -306,10 +311,13 @@ func tokenLength(from []byte) int {
 // appendString appends a string of JSON, given as what stands between its quotes, as far as limit bytes show it.
 func appendString(shown, from []byte, limit int) []byte {
 	shown = append(shown, '"')
-	begin, letter, marks := len(shown), rune(-1), 0
+	begin, before := len(shown), sight{}
 	for len(from) > 0 {
 		r, n, whole := character(from)
-		before := len(shown)
+		end, seen := len(shown), whole && before.sees(r)
+		if !whole {
+			before = sight{}
+		}
 		switch {
 		case !whole && n == 1:
 			shown = fmt.Appendf(shown, `\x%02x`, from[0])
@@ -321,18 +329,13 @@ func appendString(shown, from []byte, limit int) []byte {
 			shown = append(shown, '\\', 'n')
 		case r == '\t':
 			shown = append(shown, '\\', 't')
-		case evident(r, letter, marks):
+		case seen:
 			shown = utf8.AppendRune(shown, r)
 		default:
-			shown, r = appendEscape(shown, r), -1
+			shown = appendEscape(shown, r)
 		}
 		if len(shown)-begin > limit {
-			return appendLeftOut(append(shown[:before], '"'), len(from))
-		}
-		if whole && unicode.Is(unicode.M, r) {
-			marks++
-		} else {
-			letter, marks = r, 0
+			return appendLeftOut(append(shown[:end], '"'), len(from))
 		}
 		from = from[n:]
 	}

@@ -13,6 +13,7 @@ func TestWord(t *testing.T) {
 		"a\ufe0f":             `a\ufe0f`,
 		"\u05d0 --allow":      `\u05d0 --allow`,
 		"\u0301x":             `\u0301x`, // a mark on nothing
+		"a'\u0301":            `a\'\u0301`,
 		"it's\n\x1b\\":        `it\'s\n\x1b\\`,
 		"\xff\U0001d159":      `\xff\U0001d159`,
 	} {

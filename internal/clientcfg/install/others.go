@@ -68,9 +68,9 @@ func (i *Installer) planOthers(
 	return p, nil
 }
 
-// elsewhere is why codemode is not put into a file of a project: another one that the client reads there has a server
-// of that name, which came with the project. The client would start that, or either.
-func (i *Installer) elsewhere(req Request, t Target) error {
+// checkOtherFiles is why codemode is not put into a file of a project: another one that the client reads there has a
+// server of that name, which came with the project. The client would start that, or either.
+func (i *Installer) checkOtherFiles(req Request, t Target) error {
 	if t.Scope != clientcfg.Project || req.Force {
 		return nil
 	}

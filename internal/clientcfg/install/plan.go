@@ -32,7 +32,7 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 	if err != nil {
 		return []Result{refused(base, err)}
 	}
-	if err := i.elsewhere(req, targets[0]); err != nil {
+	if err := i.checkOtherFiles(req, targets[0]); err != nil {
 		base.Path = targets[0].Path
 		return []Result{refused(base, err)}
 	}

@@ -11,8 +11,8 @@ import sys
 ROOT = "/codemode"  # sandbox.GuestDir
 TAIL = 64 << 10  # sandbox.Exit
 PARKED = 40  # descriptors from here on are out of the way of those the guest gets
-LONG = 16 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes, or four times that with escapes
-DEEP = 16  # files and folders, with fewer of which there is no such path
+LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes
+DEEP = 5  # files and folders, with fewer of which there is no such path
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 PAGE = 4096  # at least

@@ -18,3 +18,9 @@ func ExactMemory(pid int) (total int64) {
 	}
 	return total
 }
+
+// LongMapping says whether a process has a file mapped by a path that no program can open it by.
+func LongMapping(pid int) bool {
+	_, err := readMappings(pid, fewMappings)
+	return err == errLongMapping
+}

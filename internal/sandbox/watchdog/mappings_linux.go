@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"runtime"
@@ -73,27 +74,32 @@ func (w *Watch) maxMappings(p process) int64 {
 }
 
 // What is read of the mappings of one process: a line has some hundred bytes, and the path of a file that programs open
-// by it has 4096 at most, four times as long where each is an escape.
+// by it has 4096 at most (PATH_MAX).
 const (
-	longestMapping = 16 << 10
+	longestMapping = 5 << 10
 	mostOfMappings = 8 << 20
 )
 
 // countMappings counts the mappings of a process, which are lines, and stops behind most. Where the kernel will not
 // tell, or takes long, they are as many as there can be.
 func (w *Watch) countMappings(p process, most int64) int64 {
-	n, long := readMappings(p.tid, most)
-	if n == 0 || long {
+	n, err := readMappings(p.tid, most)
+	if n == 0 || err != nil {
 		return w.maxMappings(p)
 	}
 	return n
 }
 
-// readMappings counts the mappings of a process until they are more than most. It ends early at long ones.
-func readMappings(tid int, most int64) (n int64, long bool) {
+var (
+	errLongMapping = errors.New("a mapping's path is too long to be opened")
+	errManyBytes   = errors.New("the mappings take long to read")
+)
+
+// readMappings counts the mappings of a process until they are more than most.
+func readMappings(tid int, most int64) (n int64, err error) {
 	fd, err := unix.Open(procFile(tid, "maps"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return 0, false
+		return 0, err
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 64<<10)
@@ -104,18 +110,22 @@ func readMappings(tid int, most int64) (n int64, long bool) {
 		case err == unix.EINTR:
 			continue
 		case err != nil, got == 0:
-			return n, false
+			return n, err
 		}
-		last := bytes.LastIndexByte(buf[:got], '\n')
-		if line += got; last >= 0 {
-			n += int64(bytes.Count(buf[:got], []byte("\n")))
-			line = got - last - 1
+		if all += got; all > mostOfMappings {
+			return n, errManyBytes
 		}
-		if all += got; line > longestMapping || all > mostOfMappings {
-			return n, true
+		for part := range bytes.Lines(buf[:got]) {
+			if line += len(part); line > longestMapping {
+				return n, errLongMapping
+			}
+			if part[len(part)-1] == '\n' {
+				n++
+				line = 0
+			}
 		}
 	}
-	return n, false
+	return n, nil
 }
 
 // deepFiles is how many files and folders a guest must have made for the path of one to be longer than longestMapping:
@@ -134,7 +144,7 @@ func (w *Watch) hidesMemory(list []process) bool {
 	}
 	for range min(len(list), lookedThrough) {
 		w.next = (w.next + 1) % len(list)
-		if _, long := readMappings(list[w.next].tid, fewMappings); long {
+		if _, err := readMappings(list[w.next].tid, fewMappings); err == errLongMapping {
 			return true
 		}
 	}

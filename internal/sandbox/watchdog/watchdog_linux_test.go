@@ -2,10 +2,12 @@ package watchdog_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -95,4 +97,41 @@ func TestLateLookStopsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("left alone")
+}
+
+// TestLongMapping finds a path that is longer than any that can be opened, among others, and not one that is as long as
+// those may be.
+func TestLongMapping(t *testing.T) {
+	dir, err := unix.Open(t.TempDir(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("d", 250)
+	for depth := range 40 { // of 251 bytes each
+		if depth == 15 || depth == 39 {
+			file, err := unix.Openat(dir, "file", unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+			if err == nil {
+				err = unix.Ftruncate(file, int64(os.Getpagesize()))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			mapping, err := unix.Mmap(file, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if long := watchdog.LongMapping(os.Getpid()); long != (depth == 39) {
+				t.Errorf("at a depth of %d it is long: %t", depth, long)
+			}
+			_, _ = unix.Close(file), unix.Munmap(mapping)
+		}
+		err := unix.Mkdirat(dir, name, 0o700)
+		below, open := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err = errors.Join(err, open); err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(dir)
+		dir = below
+	}
+	unix.Close(dir)
 }

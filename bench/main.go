@@ -68,6 +68,7 @@ var measurements = []struct {
 	{"live", (*bench).liveRun},
 	{"calls", (*bench).sequentialCalls},
 	{"floors", (*bench).floors},
+	{"placement", (*bench).placement},
 	{"gathered", (*bench).gatheredCalls},
 	{"payloads", (*bench).payloads},
 	{"remote", (*bench).remoteCalls},

@@ -1,10 +1,10 @@
 package mcpserver
 
 import (
-	"io"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tidwall/gjson"
 )
 
@@ -15,35 +15,33 @@ const lastAnswers = time.Second
 // inFlight are the requests of a client that have no answer yet.
 type inFlight struct {
 	mu   sync.Mutex
-	ids  map[string]bool // as written
-	idle chan struct{}   // closed when there is none; nil as long as nobody waits
+	ids  map[jsonrpc.ID]bool
+	idle chan struct{} // closed when there is none; nil as long as nobody waits
 }
 
-// asks notes the requests of a line, and those that it cancels, which get no answer.
-func (f *inFlight) asks(line []byte) {
+// asks notes a request, or which it cancels: that gets no answer.
+func (f *inFlight) asks(req *jsonrpc.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, m := range messagesOf(line) {
-		switch id, method := m.Get("id"), m.Get("method"); {
-		case method.String() == "notifications/cancelled":
-			delete(f.ids, m.Get("params.requestId").Raw)
-		case id.Exists() && method.Exists():
-			if f.ids == nil {
-				f.ids = map[string]bool{}
-			}
-			f.ids[id.Raw] = true
+	switch {
+	case req.Method == "notifications/cancelled":
+		if id, err := jsonrpc.MakeID(gjson.GetBytes(req.Params, "requestId").Value()); err == nil {
+			delete(f.ids, id)
 		}
+	case req.IsCall():
+		if f.ids == nil {
+			f.ids = map[jsonrpc.ID]bool{}
+		}
+		f.ids[req.ID] = true
 	}
 }
 
-// answers notes the answers of a message to the client.
-func (f *inFlight) answers(message []byte) {
+// answers notes that requests have been answered.
+func (f *inFlight) answers(ids []jsonrpc.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, m := range messagesOf(message) {
-		if !m.Get("method").Exists() {
-			delete(f.ids, m.Get("id").Raw)
-		}
+	for _, id := range ids {
+		delete(f.ids, id)
 	}
 	if len(f.ids) == 0 && f.idle != nil {
 		close(f.idle)
@@ -68,25 +66,4 @@ func (f *inFlight) wait(leaving <-chan struct{}) {
 	case <-late.C:
 	case <-leaving:
 	}
-}
-
-// messagesOf are those of a line: one, or a batch.
-func messagesOf(line []byte) []gjson.Result {
-	m := gjson.ParseBytes(line)
-	if m.IsArray() {
-		return m.Array()
-	}
-	return []gjson.Result{m}
-}
-
-// answerWriter notes the answers that have been written.
-type answerWriter struct {
-	io.WriteCloser
-	inFlight *inFlight
-}
-
-func (a answerWriter) Write(p []byte) (int, error) {
-	n, err := a.WriteCloser.Write(p)
-	a.inFlight.answers(p)
-	return n, err
 }

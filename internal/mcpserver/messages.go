@@ -15,19 +15,14 @@ import (
 	"codemode/internal/visible"
 )
 
-// messageReader is a client's stream without the lines that are no JSON-RPC message: the SDK ends a session over one,
-// and a banner of some wrapper script would cost a user all sessions. What can be answered is answered, the rest is
-// logged.
+// messageReader reads the messages of a client's stream. Lines that are none are skipped: what can be answered is
+// answered, the rest is logged.
 type messageReader struct {
-	io.Closer
 	lines   *bufio.Reader
 	answers io.Writer // gets one message for each Write
-	asked   *inFlight // is told of each request
-	ended   func()    // called when nothing more will come
 	log     *slog.Logger
 
-	rest    []byte // of a message that is being read
-	batches bool   // the client speaks a revision of MCP that has batches
+	batches bool // the client speaks a revision of MCP that has batches
 	skipped int
 }
 
@@ -38,37 +33,31 @@ const (
 	shownLine  = 200          // bytes of a line in the log
 )
 
-func newMessageReader(
-	in io.ReadCloser, answers io.Writer, asked *inFlight, ended func(), log *slog.Logger,
-) *messageReader {
-	return &messageReader{
-		Closer: in, lines: bufio.NewReaderSize(in, 64<<10), answers: answers, asked: asked, ended: ended, log: log,
-	}
+func newMessageReader(in io.Reader, answers io.Writer, log *slog.Logger) *messageReader {
+	return &messageReader{lines: bufio.NewReaderSize(in, 64<<10), answers: answers, log: log}
 }
 
-func (r *messageReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
+// next returns the messages of the next line that has some, and whether they are a batch; an error when there is none.
+func (r *messageReader) next() (messages []jsonrpc.Message, batch bool, err error) {
+	for {
 		line, cut, err := r.line()
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:
 		case cut:
 			r.refuse(line, jsonrpc.CodeInvalidRequest, fmt.Errorf("a message of more than %d bytes", maxMessage))
 		default:
-			if code, bad := r.check(line); bad == nil {
-				r.asked.asks(line)
-				r.rest = line
-			} else if err == nil { // what the end has cut short needs no answer
-				r.refuse(line, code, bad)
+			messages, batch, bad := r.decode(line)
+			if bad == nil {
+				return messages, batch, nil
+			}
+			if err == nil { // what the end has cut short needs no answer
+				r.refuse(line, bad.code, bad)
 			}
 		}
-		if err != nil && len(r.rest) == 0 {
-			r.ended()
-			return 0, err
+		if err != nil {
+			return nil, false, err
 		}
 	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
 
 // line reads a line with its end. Of one that is too long, cut, it is the beginning.
@@ -86,41 +75,48 @@ func (r *messageReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
-// check says what keeps a line from being a message, or the messages of a batch.
-func (r *messageReader) check(line []byte) (code int, err error) {
+// notMessage is why a line is no message, and the code of JSON-RPC for it.
+type notMessage struct {
+	error
+	code int
+}
+
+func invalid(err error) *notMessage { return &notMessage{err, jsonrpc.CodeInvalidRequest} }
+
+// decode returns the message of a line, or those of a batch.
+func (r *messageReader) decode(line []byte) (messages []jsonrpc.Message, batch bool, bad *notMessage) {
 	if !json.Valid(line) {
-		return jsonrpc.CodeParseError, errors.New("it is not JSON")
+		return nil, false, &notMessage{errors.New("it is not JSON"), jsonrpc.CodeParseError}
 	}
-	var messages []json.RawMessage
-	if bytes.TrimSpace(line)[0] != '[' {
-		messages = append(messages, line)
-	} else {
+	parts := []json.RawMessage{line}
+	if batch = bytes.TrimSpace(line)[0] == '['; batch {
 		if !r.batches {
-			return jsonrpc.CodeInvalidRequest, fmt.Errorf("MCP has no batches since revision %s", noBatches)
+			return nil, false, invalid(fmt.Errorf("MCP has no batches since revision %s", noBatches))
 		}
-		if err := json.Unmarshal(line, &messages); err != nil || len(messages) == 0 {
-			return jsonrpc.CodeInvalidRequest, errors.New("the batch is empty")
+		if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
+			return nil, false, invalid(errors.New("the batch is empty"))
 		}
 	}
 	seen := map[jsonrpc.ID]bool{}
-	for _, m := range messages {
-		message, err := jsonrpc.DecodeMessage(m)
+	for _, part := range parts {
+		m, err := jsonrpc.DecodeMessage(part)
 		if err != nil {
-			return jsonrpc.CodeInvalidRequest, err
+			return nil, false, invalid(err)
 		}
-		request, ok := message.(*jsonrpc.Request)
-		if !ok || !request.ID.IsValid() {
+		messages = append(messages, m)
+		req, ok := m.(*jsonrpc.Request)
+		if !ok || !req.ID.IsValid() {
 			continue
 		}
-		if seen[request.ID] {
-			return jsonrpc.CodeInvalidRequest, errors.New("two requests of the batch have one id")
+		if seen[req.ID] {
+			return nil, false, invalid(errors.New("two requests of the batch have one id"))
 		}
-		seen[request.ID] = true
-		if request.Method == "initialize" {
-			r.batches = gjson.GetBytes(request.Params, "protocolVersion").String() < noBatches
+		seen[req.ID] = true
+		if req.Method == "initialize" {
+			r.batches = gjson.GetBytes(req.Params, "protocolVersion").String() < noBatches
 		}
 	}
-	return 0, nil
+	return messages, batch, nil
 }
 
 // refuse answers the requests of a line, as far as their ids can be told, and logs it.

@@ -148,14 +148,9 @@ func Refuse(
 
 // serveConn lets a server serve one client.
 func serveConn(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser, log *slog.Logger) error {
-	writer := newAbandonableWriter(out)
-	defer context.AfterFunc(ctx, writer.leave)()
-	answers := answerWriter{writer, &inFlight{}}
-	messages := newMessageReader(in, writer, answers.inFlight, func() {
-		answers.inFlight.wait(writer.leaving)
-		writer.leave()
-	}, log)
-	session, err := s.Connect(ctx, &mcp.IOTransport{Reader: messages, Writer: answers, MaxLineLength: maxMessage}, nil)
+	c := newConnection(in, out, log)
+	defer context.AfterFunc(ctx, c.out.leave)()
+	session, err := s.Connect(ctx, c, nil)
 	if err != nil {
 		return fmt.Errorf("serving MCP: %w", err)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // connection is the transport to one client over its stream: [mcp.Transport] and the one [mcp.Connection] it connects.
-// The SDK's own ends a session over a line that is no message, and a banner of some wrapper script would cost a user all
-// sessions; and it decodes each line four times by way of buffers of 32 KiB (v1.8.0), which a short run notices.
+// The SDK's own ends a session over a line that is no message, and a banner of some wrapper script would cost a user
+// all sessions; and it looks at each line three times by way of a buffer of 32 KiB (v1.8.0), as long as a short run.
 //
 // Its goroutine is the only reader. It ends with the stream, or with the process where nothing ends the read: no system
 // lets go of one of a terminal or a file.

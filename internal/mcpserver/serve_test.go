@@ -307,7 +307,7 @@ func TestServeSkipsGarbage(t *testing.T) {
 	}
 }
 
-// A client of the revision that has batches may send one.
+// A client of the revision that has batches may send one, whose answers come together and in its order.
 func TestServeBatch(t *testing.T) {
 	k := newKitOn(t, brokenRuntime{native()}, nil)
 	in, client := io.Pipe()
@@ -319,7 +319,10 @@ func TestServeBatch(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +
 			`"clientInfo":{"name":"t","version":"1"}}}`, `"serverInfo"`},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}
-[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `"id":3`},
+[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"none"},{"jsonrpc":"2.0","id":"3","method":"ping"}]`,
+			`[{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":"3","result":{}}]`},
+		{`[{"jsonrpc":"2.0","id":4,"method":"ping"}]`, `[{"jsonrpc":"2.0","id":4,"result":{}}]`},
+		{`{"jsonrpc":"2.0","id":5,"method":"ping"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`},
 	} {
 		if _, err := io.WriteString(client, c.say+"\n"); err != nil {
 			t.Fatal(err)

@@ -318,9 +318,11 @@ func TestServeBatch(t *testing.T) {
 	for _, c := range []struct{ say, want string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +
 			`"clientInfo":{"name":"t","version":"1"}}}`, `"serverInfo"`},
-		{`{"jsonrpc":"2.0","method":"notifications/initialized"}
+		{
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}
 [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"none"},{"jsonrpc":"2.0","id":"3","method":"ping"}]`,
-			`[{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":"3","result":{}}]`},
+			`[{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":"3","result":{}}]`,
+		},
 		{`[{"jsonrpc":"2.0","id":4,"method":"ping"}]`, `[{"jsonrpc":"2.0","id":4,"result":{}}]`},
 		{`{"jsonrpc":"2.0","id":5,"method":"ping"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`},
 	} {

@@ -93,6 +93,7 @@ func (r *messageReader) decode(line []byte) (messages []jsonrpc.Message, batch b
 		if !r.batches {
 			return nil, false, invalid(fmt.Errorf("MCP has no batches since revision %s", noBatches))
 		}
+		parts = nil // not what it had, for it would be written over
 		if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
 			return nil, false, invalid(errors.New("the batch is empty"))
 		}

@@ -325,9 +325,13 @@ func TestServeBatch(t *testing.T) {
 		},
 		{`[{"jsonrpc":"2.0","id":4,"method":"ping"}]`, `[{"jsonrpc":"2.0","id":4,"result":{}}]`},
 		{`{"jsonrpc":"2.0","id":5,"method":"ping"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`},
+		{`[{"jsonrpc":"1.0","id":6,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `"id":6`},
+		{"", `"id":7`},
 	} {
-		if _, err := io.WriteString(client, c.say+"\n"); err != nil {
-			t.Fatal(err)
+		if c.say != "" {
+			if _, err := io.WriteString(client, c.say+"\n"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if !lines.Scan() || !strings.Contains(lines.Text(), c.want) {
 			t.Errorf("%s: %v %s", c.say, lines.Err(), lines.Text())

@@ -24,15 +24,15 @@ func (f *inFlight) asks(req *jsonrpc.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case req.Method == "notifications/cancelled":
-		if id, err := jsonrpc.MakeID(gjson.GetBytes(req.Params, "requestId").Value()); err == nil {
-			delete(f.ids, id)
-		}
 	case req.IsCall():
 		if f.ids == nil {
 			f.ids = map[jsonrpc.ID]bool{}
 		}
 		f.ids[req.ID] = true
+	case req.Method == "notifications/cancelled":
+		if id, err := jsonrpc.MakeID(gjson.GetBytes(req.Params, "requestId").Value()); err == nil {
+			delete(f.ids, id)
+		}
 	}
 }
 

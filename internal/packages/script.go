@@ -27,41 +27,39 @@ const maxHead = 64 << 10
 //	# dependencies = ["pandas"]
 //	# ///
 func ScriptNeeds(code string) (Head, error) {
-	var block strings.Builder
+	var block []byte
 	inside, blocks := false, 0
-	var pending string // lines that are the block's only if its end follows: the last end counts
-	var body string
+	whole := 0 // of block: what is behind it is the block's only if its end follows, for the last end counts
 	for line := range strings.Lines(code) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case !inside && line == "# /// script":
 			inside = true
 			blocks++
-			block.Reset()
-			pending, body = "", ""
+			block, whole = nil, 0
 		case !inside:
-		case line == "# ///":
-			body = pending
-			pending += line[1:] + "\n"
 		case line == "#" || strings.HasPrefix(line, "# "):
-			pending += strings.TrimPrefix(strings.TrimPrefix(line, "#"), " ") + "\n"
+			if line == "# ///" {
+				whole = len(block)
+			}
+			block = append(block, strings.TrimPrefix(line[1:], " ")+"\n"...)
 		default:
 			inside = false
-			block.WriteString(body)
+			block = block[:whole]
 		}
 	}
 	if inside {
-		block.WriteString(body)
+		block = block[:whole]
 	}
 	switch {
 	case blocks > 1:
 		return Head{}, errors.New("it is there twice")
-	case block.Len() > maxHead:
-		return Head{}, fmt.Errorf("it has %d bytes; at most %d are read", block.Len(), maxHead)
+	case len(block) > maxHead:
+		return Head{}, fmt.Errorf("it has %d bytes; at most %d are read", len(block), maxHead)
 	}
 	var head Head
-	if err := toml.Unmarshal([]byte(block.String()), &head); err != nil {
-		if toml.Unmarshal([]byte(block.String()), &map[string]any{}) == nil {
+	if err := toml.Unmarshal(block, &head); err != nil {
+		if toml.Unmarshal(block, &map[string]any{}) == nil {
 			return Head{}, errors.New("dependencies is to be a list of strings in it, and requires-python a string")
 		}
 		return Head{}, fmt.Errorf("it is no TOML: %w", err)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -295,5 +296,20 @@ func TestFitsPython(t *testing.T) {
 		if _, err := FitsPython(bad, "3.14.6"); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+}
+
+// TestLongHead holds that a stranger's head, however long, is refused by the time that its bytes take.
+func TestLongHead(t *testing.T) {
+	code := "# /// script\n" + strings.Repeat("# \"pkg\",\n", 50_000) + "# ///\nprint(1)\n"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ScriptNeeds(code)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "at most 65536 are read") {
+		t.Errorf("a head of %d bytes: %v", len(code), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20*uint64(len(code)) {
+		t.Errorf("a head of %d bytes took %d bytes of memory", len(code), used)
 	}
 }

@@ -139,6 +139,16 @@ func TestEndCases(t *testing.T) {
 	})
 }
 
+// TestLongExit holds that what a program ends with, however long, is its own end and not its session's.
+func TestLongExit(t *testing.T) {
+	k := newKit(t, nil)
+	out := k.run(Request{Code: `x = 41; raise SystemExit("\x01" * 12_000_000)`, Timeout: patience})
+	if out.ExitCode != 1 || out.Lost || !strings.HasPrefix(out.Error, "\x01\x01") {
+		t.Errorf("exit %d, lost %v: %.200q", out.ExitCode, out.Lost, out.Error)
+	}
+	want(t, k.run(Request{Code: "x"}).compact(), "result: 41")
+}
+
 // case 17: what is left behind is told by name, and does not disturb the next run.
 func TestLeftoverCases(t *testing.T) {
 	k := newKit(t, nil)

@@ -10,6 +10,7 @@ from . import compiled, early, frames, leftovers
 from .attempts import Attempts
 from .display import is_plot_part
 
+_MESSAGE = 8 << 20  # characters of what a program ends with: as JSON they fit into a message, whatever they are
 _excepthook = sys.excepthook
 
 
@@ -224,6 +225,10 @@ def _exit(code):
         message = str(code)
     except Exception:
         message = type(code).__name__
+    if len(message) > _MESSAGE:
+        from . import values
+
+        message = values.cut(message, _MESSAGE)
     return {"code": 1, "message": message}
 
 

@@ -195,24 +195,43 @@ func (r *Redactor) in(s string) bool {
 	return false
 }
 
-// Tail is the end of a text whose beginning may be in the middle of a secret when it was cut.
+// Tail is the end of a text whose beginning may be in the middle of a secret when it was cut. It begins with a line
+// where no secret goes on in one.
 func (r *Redactor) Tail(s string, cut bool) string {
 	if cut {
-		if _, rest, ok := strings.Cut(s, "\n"); ok {
-			s = rest
-		} else {
-			s = s[min(len(s), r.longest):]
+		first, rest, _ := strings.Cut(s, "\n")
+		softly := strings.HasSuffix(strings.TrimSuffix(first, "\r"), "=") // as quoted-printable goes on
+		if rest == "" || softly || r.ofLines() {
+			rest = s[r.outside(s, min(len(s), r.longest)).from:]
 		}
+		s = rest
 	}
 	return strings.TrimSpace(r.Text(strings.ToValidUTF8(s, "\ufffd")))
+}
+
+// ofLines says whether one of the secrets has several lines.
+func (r *Redactor) ofLines() bool {
+	has := func(v string) bool { return strings.Contains(v, "\n") }
+	return slices.ContainsFunc(r.values, has) || slices.ContainsFunc(r.guessed, has)
 }
 
 // Head is the beginning of a text, whose end may be in the middle of a secret when it was cut.
 func (r *Redactor) Head(s string, cut bool) string {
 	if cut {
-		s = s[:max(0, len(s)-r.longest)]
+		s = s[:r.outside(s, max(0, len(s)-r.longest)).to]
 	}
 	return r.Text(strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// outside is where to cut a text so that no secret is cut: there, or before or behind the one that there is in the
+// middle of.
+func (r *Redactor) outside(s string, at int) span {
+	for covered := range r.over().coveredIn(s) {
+		if covered.from < at && at < covered.to {
+			return covered
+		}
+	}
+	return span{at, at}
 }
 
 // JSON is a value whose texts, names and numbers have no secret, however they are written; what is not JSON is taken

@@ -242,6 +242,21 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutAnywhere holds that of a secret nothing is shown wherever a text was cut, and wherever that is cut in turn.
+func TestCutAnywhere(t *testing.T) {
+	for _, secret := range []string{"hunter2-SUPERSECRET-42", "-----BEGIN-----\nabcdefghijkl\nmnopqrstuvwx\n-----END-----"} {
+		r := redactor(secret)
+		for at := range 1200 {
+			s := strings.Repeat("_", at) + secret + strings.Repeat("_", 1200-at)
+			for _, got := range []string{r.Head(s[:700], true), r.Tail(s[len(s)-700:], true)} {
+				if strings.Trim(strings.ReplaceAll(got, Mask, ""), "_") != "" {
+					t.Fatalf("of a secret at %d: %q", at, got)
+				}
+			}
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	r := redactor("abcdef123", "9876543")
 	for in, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/policy"
@@ -189,8 +190,8 @@ func (l *live) admitRequest(
 	if no != nil {
 		return permit{}, no
 	}
-	alias := l.bridge.servers.Configured().Alias[c.Server]
-	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAlias: alias, Hints: requestHints}
+	aliases := catalog.ServerAliases(c.Server, l.bridge.servers.Configured().Alias[c.Server])
+	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAliases: aliases, Hints: requestHints}
 	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
 	p.send = send
 	return p, no

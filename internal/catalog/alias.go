@@ -30,6 +30,12 @@ func Aliases(names []string, later ...string) map[string]string {
 	return aliases
 }
 
+// ServerAliases are what a rule may call a server in Python: its alias, and what that would be if no other one had it.
+func ServerAliases(name, alias string) []string { return []string{alias, serverAlias(name)} }
+
+// ToolAliases are the same of a tool: a server may at any time have another one that takes the name.
+func ToolAliases(name, alias string) []string { return []string{alias, identifier(name)} }
+
 func serverAlias(name string) string {
 	if alias := identifier(name); alias != "servers" {
 		return alias

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 
 	"github.com/urfave/cli/v3"
 )
@@ -20,6 +21,7 @@ func Main(ctx context.Context, env Env) int {
 	env.ahead = startAhead(env)
 	defer env.ahead.Close()
 	collectLater(env)
+	log.SetOutput(io.Discard) // net/http writes there what a server says unasked, secrets and all (Go 1.26)
 	ui := newUI(env)
 	err := table(env, ui).Run(ctx, env.Args)
 	return ui.report(err)

@@ -117,12 +117,8 @@ func fits(pattern string, c Call, as reach) bool {
 	servers, tools := []string{c.Server}, []string{c.Tool} // a server may call a tool ""
 	if as == wide {
 		servers = append(servers, PlainName(c.Server))
-		if c.ServerAlias != "" {
-			servers = append(servers, c.ServerAlias)
-		}
-		if c.ToolAlias != "" {
-			tools = append(tools, c.ToolAlias)
-		}
+		servers = append(servers, c.ServerAliases...)
+		tools = append(tools, c.ToolAliases...)
 	}
 	return parted(pattern, func(server, tool string) bool {
 		return matches(server, servers) &&

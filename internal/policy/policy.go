@@ -23,12 +23,12 @@ type Rules struct {
 
 // Call is what is known of one call before it is made.
 type Call struct {
-	Server, Tool           string // as configured, and as the server calls it
-	ServerAlias, ToolAlias string // as Python calls them
-	Hints                  Hints
-	Arguments              int64 // bytes
-	InRun                  int   // calls the run has made
-	LastMinute             int   // calls the tenant has made
+	Server, Tool               string   // as configured, and as the server calls it
+	ServerAliases, ToolAliases []string // as Python calls them, and would if nothing else were called so
+	Hints                      Hints
+	Arguments                  int64 // bytes
+	InRun                      int   // calls the run has made
+	LastMinute                 int   // calls the tenant has made
 
 	static *Decision // by names and hints alone, computed once by [Rules.Prepare]; nil is not computed yet
 }

@@ -103,7 +103,8 @@ func definitionsIn(list []json.RawMessage) map[string]json.RawMessage {
 // policyCall is a call of a tool as a policy sees it, but for what is known of each call alone.
 func policyCall(server catalog.Server, t catalog.Tool) policy.Call {
 	return policy.Call{
-		Server: server.Name, Tool: t.Name, ServerAlias: server.Alias, ToolAlias: t.Alias,
+		Server: server.Name, ServerAliases: catalog.ServerAliases(server.Name, server.Alias),
+		Tool: t.Name, ToolAliases: catalog.ToolAliases(t.Name, t.Alias),
 		Hints: policy.Hints{ReadOnly: t.ReadOnly, Destructive: t.Destructive, OpenWorld: t.OpenWorld},
 	}
 }

@@ -167,8 +167,11 @@ func (f *filter) CloseIdleConnections() {
 func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := f.remote
 	if !sameServer(r.endpoint, req.URL) {
-		return nil, &refusedError{what: fmt.Sprintf("the server sends its client to another host, %q; "+
-			"nothing was sent there", req.URL.Host), hint: "if that is right, put that address into its entry"}
+		return nil, &refusedError{
+			status: seeOther(req),
+			what:   fmt.Sprintf("the server sends its client to another host, %q; nothing was sent there", req.URL.Host),
+			hint:   "if that is right, put that address into its entry",
+		}
 	}
 	req = req.Clone(req.Context())
 	for name, values := range r.headers {
@@ -382,11 +385,20 @@ func (r *remote) redirect(req *http.Request, via []*http.Request) error {
 		return nil // which RoundTrip refuses, in its own words
 	case req.Method != via[0].Method:
 		return &refusedError{
-			what: fmt.Sprintf("the server says that it has moved to %q", req.URL.Redacted()),
-			hint: "put that address into its entry",
+			status: seeOther(req),
+			what:   fmt.Sprintf("the server says that it has moved to %q", req.URL.Redacted()),
+			hint:   "put that address into its entry",
 		}
 	}
 	return nil
+}
+
+// seeOther is the status of a redirect that may come behind what the request has brought about; 0 is of none such.
+func seeOther(redirected *http.Request) int {
+	if from := redirected.Response; from != nil && from.StatusCode < http.StatusTemporaryRedirect {
+		return from.StatusCode
+	}
+	return 0
 }
 
 // sameServer says whether an address is of the server: its host, and never less encryption.

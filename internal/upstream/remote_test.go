@@ -203,7 +203,11 @@ func TestRemoteWrong(t *testing.T) {
 		{"moved", func(w http.ResponseWriter, _ string) {
 			w.Header().Set("Location", "/new")
 			w.WriteHeader(http.StatusFound)
-		}, "the server says that it has moved to"},
+		}, "no answer came: the server says that it has moved to"},
+		{"done, and elsewhere", func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Location", "http://other.example/done")
+			w.WriteHeader(http.StatusSeeOther)
+		}, `no answer came: the server sends its client to another host, "other.example"; nothing was sent there`},
 		{"in a circle", func(w http.ResponseWriter, _ string) {
 			w.Header().Set("Location", "/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -224,8 +228,14 @@ func TestRemoteWrong(t *testing.T) {
 			if !errors.As(err, &call) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("the answer is %s, %v, want %q", raw, err, c.want)
 			}
-			if unknown := slices.Contains([]string{"page", "error page", "nothing", "a stream without the answer"}, c.name); unknown && !call.Crashed {
+			unknown := []string{
+				"page", "error page", "nothing", "a stream without the answer", "moved", "done, and elsewhere",
+			}
+			if slices.Contains(unknown, c.name) && !call.Crashed {
 				t.Error("it is taken for certain that nothing was done")
+			}
+			if slices.Contains([]string{"elsewhere", "in a circle"}, c.name) && call.Crashed {
+				t.Error("it is not taken for certain that nothing was done")
 			}
 			if _, err := f.Call(t.Context(), "far", "any", nil); err != nil {
 				t.Errorf("the next call: %v", err)

@@ -403,27 +403,32 @@ type asking func(ctx context.Context, sess *session) (result json.RawMessage, re
 // live asks the live session for something. When the session turns out to have ended before it was asked, or while it
 // was and that may be repeated, the server is started again for it.
 func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMessage, error) {
-	var last error
-	for range 2 {
+	var sent error // of what was sent, and nobody knows what came of it
+	again := false
+	for range 3 {
 		sess, err := s.acquire(ctx)
-		if err != nil {
+		if err == nil && sent != nil && !again {
+			err, again = s.pool.opts.Wire.Again(ctx), true
+		}
+		var call *CallError
+		switch {
+		case errors.As(sent, &call) && err != nil:
+			return nil, call.wrapped(fmt.Errorf("%w; it was not made again: %v", call.Err, err))
+		case err != nil:
 			return nil, err
 		}
-		if isCrash(last) { // it was sent, and nobody knows what came of it
-			if no := s.pool.opts.Wire.Again(ctx); no != nil {
-				var call *CallError
-				errors.As(last, &call)
-				return nil, call.wrapped(fmt.Errorf("%w; it was not made again: %v", call.Err, no))
-			}
-		}
 		result, repeatable, err := ask(ctx, sess)
-		if !errors.Is(err, errNotSent) && !(s.isRemote() && isCrash(err) && repeatable) {
+		switch {
+		case errors.Is(err, errNotSent):
+		case s.isRemote() && isCrash(err) && repeatable && sent == nil:
+			sent = err
+		default:
 			return result, err
 		}
-		last, ctx = err, context.WithValue(ctx, againKey{}, true)
+		ctx = context.WithValue(ctx, againKey{}, true)
 	}
-	if !errors.Is(last, errNotSent) {
-		return nil, last
+	if sent != nil {
+		return nil, sent
 	}
 	return nil, &CallError{Server: s.config.Name, Tool: name, Crashed: true, Err: errNotSent}
 }

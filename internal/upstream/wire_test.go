@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -72,6 +73,10 @@ func TestWire(t *testing.T) {
 			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}), "any", "sent", ""},
+		"a stream that is not resumed": {nil, once(func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "id: 5\nretry: 10\ndata: \n\n")
+		}), "reads", "sent again sent", ""},
 		"a sign-in is wanted": {nil, func(w http.ResponseWriter, _ string) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}, "any", "sent refused", "wants to know who asks"},

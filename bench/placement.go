@@ -19,6 +19,7 @@ const placedCalls = 400
 // processor: they are bound from outside and released again, in turns, and so are a go-sdk client and its server.
 func (b *bench) placement(ctx context.Context) error {
 	if _, err := exec.LookPath("taskset"); err != nil {
+		b.add("calls on one processor", "not measured: there is no taskset", "", "")
 		return nil
 	}
 	host, cmd, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+b.servers("peer", map[string]any{"peer": b.fake()}))
@@ -40,12 +41,12 @@ func (b *bench) placement(ctx context.Context) error {
 	params := &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"message": "hello"}}
 	through := func(name string, one func() []int) *side {
 		return &side{name: name, run: func() (time.Duration, error) {
-			return onOneProcessor(one(), func() error { _, err := python(ctx, host, code); return err })
+			return timedOn0(one(), func() error { _, err := python(ctx, host, code); return err })
 		}}
 	}
 	direct := func(name string, one []int) *side {
 		return &side{name: name, run: func() (time.Duration, error) {
-			return onOneProcessor(one, func() (err error) {
+			return timedOn0(one, func() (err error) {
 				for n := 0; n < placedCalls && err == nil; n++ {
 					_, err = client.CallTool(ctx, params)
 				}
@@ -71,8 +72,8 @@ func (b *bench) placement(ctx context.Context) error {
 	return nil
 }
 
-// onOneProcessor times what is done while all threads of the processes have only the first processor.
-func onOneProcessor(pids []int, do func() error) (time.Duration, error) {
+// timedOn0 times what is done while all threads of these processes have processor 0 alone; of none, all are free.
+func timedOn0(pids []int, do func() error) (time.Duration, error) {
 	bind := func(processors string) error {
 		for _, pid := range pids {
 			out, err := exec.Command("taskset", "-acp", processors, strconv.Itoa(pid)).CombinedOutput()

@@ -13,10 +13,11 @@ import (
 
 // connection is the transport to one client over its stream: [mcp.Transport] and the one [mcp.Connection] it connects.
 // The SDK's own ends a session over a line that is no message, and a banner of some wrapper script would cost a user
-// all sessions; and it looks at each line three times by way of a buffer of 32 KiB (v1.8.0), as long as a short run.
+// all sessions. And it decodes each line three times, each through a buffer of 32 KiB (v1.8.0), which a short run
+// notices.
 //
-// Its goroutine is the only reader. It ends with the stream, or with the process where nothing ends the read: no system
-// lets go of one of a terminal or a file.
+// Its goroutine is the only reader. It ends with the stream, or with the process where a read cannot be interrupted, as
+// of a terminal or a file.
 type connection struct {
 	in       io.Closer
 	out      *abandonableWriter // gets one message for each Write

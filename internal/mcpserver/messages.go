@@ -88,12 +88,13 @@ func (r *messageReader) decode(line []byte) (messages []jsonrpc.Message, batch b
 	if !json.Valid(line) {
 		return nil, false, &notMessage{errors.New("it is not JSON"), jsonrpc.CodeParseError}
 	}
-	parts := []json.RawMessage{line}
-	if batch = bytes.TrimSpace(line)[0] == '['; batch {
-		if !r.batches {
-			return nil, false, invalid(fmt.Errorf("MCP has no batches since revision %s", noBatches))
-		}
-		parts = nil // not what it had, for it would be written over
+	var parts []json.RawMessage
+	switch batch = bytes.TrimSpace(line)[0] == '['; {
+	case !batch:
+		parts = append(parts, line)
+	case !r.batches:
+		return nil, false, invalid(fmt.Errorf("MCP has no batches since revision %s", noBatches))
+	default:
 		if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
 			return nil, false, invalid(errors.New("the batch is empty"))
 		}

@@ -13,7 +13,8 @@ func call(server, tool string) Call {
 
 func TestDecide(t *testing.T) {
 	aliased := Call{
-		Server: "My-Server", Tool: "delete-it", ServerAliases: []string{"my_server"}, ToolAliases: []string{"delete_it_2", "delete_it"}, Hints: Worst,
+		Server: "My-Server", ServerAliases: []string{"my_server"},
+		Tool: "delete-it", ToolAliases: []string{"delete_it_2", "delete_it"}, Hints: Worst,
 	}
 	reading := Call{Server: "s", Tool: "get", Hints: Hints{ReadOnly: true}}
 	for _, tt := range []struct {
@@ -69,7 +70,9 @@ func TestDecide(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	aliased := Call{Server: "my-notes", Tool: "drop", ServerAliases: []string{"my_notes"}, ToolAliases: []string{"drop"}, Hints: Worst}
+	aliased := Call{
+		Server: "my-notes", ServerAliases: []string{"my_notes"}, Tool: "drop", ToolAliases: []string{"drop"}, Hints: Worst,
+	}
 	for _, tt := range []struct {
 		name  string
 		rules Rules

@@ -200,8 +200,8 @@ func (r *Redactor) in(s string) bool {
 func (r *Redactor) Tail(s string, cut bool) string {
 	if cut {
 		first, rest, _ := strings.Cut(s, "\n")
-		softly := strings.HasSuffix(strings.TrimSuffix(first, "\r"), "=") // as quoted-printable goes on
-		if rest == "" || softly || r.ofLines() {
+		softBreak := strings.HasSuffix(strings.TrimSuffix(first, "\r"), "=") // as quoted-printable goes on
+		if rest == "" || softBreak || r.multiline() {
 			rest = s[r.outside(s, min(len(s), r.longest)).from:]
 		}
 		s = rest
@@ -209,8 +209,8 @@ func (r *Redactor) Tail(s string, cut bool) string {
 	return strings.TrimSpace(r.Text(strings.ToValidUTF8(s, "\ufffd")))
 }
 
-// ofLines says whether one of the secrets has several lines.
-func (r *Redactor) ofLines() bool {
+// multiline says whether one of the secrets has several lines.
+func (r *Redactor) multiline() bool {
 	has := func(v string) bool { return strings.Contains(v, "\n") }
 	return slices.ContainsFunc(r.values, has) || slices.ContainsFunc(r.guessed, has)
 }

@@ -244,7 +244,9 @@ func TestCut(t *testing.T) {
 
 // TestCutAnywhere holds that of a secret nothing is shown wherever a text was cut, and wherever that is cut in turn.
 func TestCutAnywhere(t *testing.T) {
-	for _, secret := range []string{"hunter2-SUPERSECRET-42", "-----BEGIN-----\nabcdefghijkl\nmnopqrstuvwx\n-----END-----"} {
+	for _, secret := range []string{
+		"hunter2-SUPERSECRET-42", "-----BEGIN-----\nabcdefghijkl\nmnopqrstuvwx\n-----END-----",
+	} {
 		r := redactor(secret)
 		for at := range 1200 {
 			s := strings.Repeat("_", at) + secret + strings.Repeat("_", 1200-at)

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"codemode/internal/catalog"
@@ -15,7 +16,7 @@ func TestAliasDenied(t *testing.T) {
 	for name, list := range map[string][]string{
 		"alone":            {"delete-it", "drop-it"},
 		"beside others":    {"Delete_It", "delete-it", "DROP IT", "drop-it"},
-		"all of one right": {"delete.it", "delete-it", "delete_it", "drop.it", "drop-it"},
+		"beside namesakes": {"delete.it", "delete-it", "delete_it", "drop.it", "drop-it"},
 	} {
 		var tools []json.RawMessage
 		for _, tool := range list {
@@ -24,7 +25,7 @@ func TestAliasDenied(t *testing.T) {
 		server := catalog.NewServer("al", "al", "", tools)
 		for _, tool := range server.Tools {
 			d := rules.Decide(policyCall(server, tool))
-			if denied := tool.Name[1] == 'e' || tool.Name[1] == 'E'; d.Denied != denied || d.Ask == denied {
+			if denied := strings.HasPrefix(strings.ToLower(tool.Name), "delete"); d.Denied != denied || d.Ask == denied {
 				t.Errorf("%s: %q, which Python calls %q: %+v", name, tool.Name, tool.Alias, d)
 			}
 		}

@@ -235,7 +235,7 @@ const codeRejected = -32005
 func isAnswer(err error) bool {
 	var wire *jsonrpc.Error
 	var refused *refusedError
-	if errors.As(err, &refused) { // a success without a message, or with its page elsewhere, says nothing of the call
+	if errors.As(err, &refused) { // a success without a message, a failure or a redirect says nothing of the call
 		return refused.status == 0 || refused.status/100 == 4
 	}
 	return errors.As(err, &wire) && wire.Code != codeRejected

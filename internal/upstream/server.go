@@ -405,7 +405,7 @@ type asking func(ctx context.Context, sess *session) (result json.RawMessage, re
 func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMessage, error) {
 	var sent error // of what was sent, and nobody knows what came of it
 	again := false
-	for range 3 {
+	for range 3 { // it may be sent twice, and either session may have ended before
 		sess, err := s.acquire(ctx)
 		if err == nil && sent != nil && !again {
 			err, again = s.pool.opts.Wire.Again(ctx), true

@@ -10,7 +10,7 @@ from . import compiled, early, frames, leftovers
 from .attempts import Attempts
 from .display import is_plot_part
 
-_MESSAGE = 8 << 20  # characters of what a program ends with: as JSON they fit into a message, whatever they are
+_EXIT_TEXT = 8 << 20  # characters of what a program ends with: as JSON they fit into a message, whatever they are
 _excepthook = sys.excepthook
 
 
@@ -225,10 +225,10 @@ def _exit(code):
         message = str(code)
     except Exception:
         message = type(code).__name__
-    if len(message) > _MESSAGE:
+    if len(message) > _EXIT_TEXT:
         from . import values
 
-        message = values.cut(message, _MESSAGE)
+        message = values.cut(message, _EXIT_TEXT)
     return {"code": 1, "message": message}
 
 

@@ -44,7 +44,9 @@ func Effective(p Policy, r Report) (Enforcement, []Gap) {
 		open(false, "memory", "nothing here can hold a guest to %d MiB", p.Memory>>20)
 	}
 	if p.Processes > 0 && r.Pids == meansNone {
-		open(reduced, "pids", "%s", pidsGap(p, reduced))
+		open(
+			false, "pids", "%d processes need a delegated cgroup v2 with the pids controller, or Linux 5.14", p.Processes,
+		)
 	}
 	if p.CPUs > 0 && r.CPUs == meansNone {
 		open(false, "cpus", "a share of %g cores needs a delegated cgroup v2 with the cpu controller", p.CPUs)
@@ -56,13 +58,6 @@ func Effective(p Policy, r Report) (Enforcement, []Gap) {
 		)
 	}
 	return e, gaps
-}
-
-func pidsGap(p Policy, reduced bool) string {
-	if reduced {
-		return "the guest is one process, but its threads are limited by memory alone"
-	}
-	return fmt.Sprintf("%d processes need a delegated cgroup v2 with the pids controller, or Linux 5.14", p.Processes)
 }
 
 // means is how something asked for is enforced.

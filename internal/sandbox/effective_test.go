@@ -45,16 +45,16 @@ func TestEffective(t *testing.T) {
 		{
 			"reduced",
 			policy(func(p *Policy) { p.Isolation = IsolationReduced }),
-			with(func(r *Report) { r.Method, r.Pids = "none", "none" }),
+			with(func(r *Report) { r.Method, r.Pids = "none", "seccomp" }),
 			nil,
-			[]string{"pids", "disk"},
+			[]string{"disk"},
 		},
 		{
 			"reduced does not allow memory",
 			policy(func(p *Policy) { p.Isolation = IsolationReduced }),
-			with(func(r *Report) { r.Method, r.Pids, r.Memory = "none", "none", "none" }),
+			with(func(r *Report) { r.Method, r.Memory = "none", "none" }),
 			[]string{"memory"},
-			[]string{"pids", "disk"},
+			[]string{"disk"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

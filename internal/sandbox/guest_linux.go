@@ -18,7 +18,8 @@ import (
 )
 
 // nativeSandbox is a running guest of the native runtime. One task waits for the process, one counts
-// its pipes and epoll entries, one feeds its input; all end with the process, and Close waits for them.
+// its pipes and epoll entries, one feeds its input, one may answer for new threads; all end with the process, and Close
+// waits for them.
 type nativeSandbox struct {
 	channel  *channel
 	tails    [2]*os.File
@@ -27,6 +28,7 @@ type nativeSandbox struct {
 	layers   string
 	work     *os.File // its WorkDir, nil where nobody looks through it
 	group    *cgroup  // nil without one
+	listener *os.File // of its new threads; nil where nobody is asked about them
 
 	pid     int // as the host sees the process we started
 	process *os.Process
@@ -91,6 +93,7 @@ func (s *nativeSandbox) free() {
 	if s.channel != nil {
 		s.channel.Close()
 	}
+	closeFiles(s.listener)
 	s.tasks.Wait()
 	if s.reaper != nil {
 		s.reaper.Stop()

@@ -1,11 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -128,12 +128,16 @@ func (l *launch) encode(pid int) ([]byte, error) {
 		opts.Alone = uint32(pid)
 	}
 	filter, err := seccomp.Filter(runtime.GOARCH, opts)
+	var ask []seccomp.Insn
+	if err == nil && l.enforced.Pids == meansSeccomp {
+		ask, err = seccomp.AskThreads(runtime.GOARCH)
+	}
 	if err != nil {
 		return nil, &UnavailableError{
 			Runtime: nativeName, Code: "architecture", Step: "building the system call filter", Err: err,
 		}
 	}
-	l.config.Filter = seccomp.Encode(filter)
+	l.config.Filter, l.config.AskThreads = seccomp.Encode(filter), seccomp.Encode(ask)
 	return json.Marshal(l.config)
 }
 
@@ -236,14 +240,15 @@ func (s *nativeSandbox) handshake(l *launch, pipes *stdio, stage *stage) error {
 	}
 	werr := stage.configure(b, files)
 	pipes.closeGuest() // so that the end of each is seen
-	answer, err := io.ReadAll(io.LimitReader(stage.control, 64<<10))
+	answer, listener, err := stage.answer()
 	if err != nil {
 		return fmt.Errorf("starting a sandbox: %w", err)
 	}
-	ready := len(answer) > 0 && answer[0] == stage2.Ready
-	if ready {
-		answer = answer[1:]
+	if listener != nil {
+		s.listener = listener
+		s.tasks.Go((&threadLimit{listener, s.pid, l.policy.Processes}).run)
 	}
+	answer, ready := bytes.CutPrefix(answer, []byte{stage2.Ready})
 	if len(answer) > 0 {
 		failure := new(stage2.Failure)
 		if err := json.Unmarshal(answer, failure); err != nil {

@@ -47,5 +47,6 @@ const (
 	meansCgroup   = "cgroup"
 	meansWatchdog = "watchdog"
 	meansRlimit   = "rlimit"
+	meansSeccomp  = "seccomp" // codemode is asked about each new thread
 	meansNone     = "none"
 )

@@ -140,8 +140,10 @@ func (n *native) offer(method string, isolation Isolation) Report {
 		CPUs:     meansNone,
 		Rootless: os.Geteuid() != 0,
 	}
-	// Since Linux 5.14 RLIMIT_NPROC counts the processes of a user namespace, before those of a user.
-	if isolation == IsolationFull && atLeast(release, 5, 14) {
+	switch {
+	case isolation == IsolationReduced:
+		r.Pids = meansSeccomp
+	case atLeast(release, 5, 14): // since then RLIMIT_NPROC counts those of a user namespace, and not of a user
 		r.Pids = meansRlimit
 	}
 	if n.groups.offers("memory") {

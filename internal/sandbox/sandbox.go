@@ -278,7 +278,7 @@ type Report struct {
 	Seccomp  bool          `json:"seccomp"`
 	Proc     bool          `json:"proc"`   // a private /proc can be mounted
 	Memory   string        `json:"memory"` // "cgroup", "watchdog", "none"
-	Pids     string        `json:"pids"`   // "cgroup", "rlimit", "none"
+	Pids     string        `json:"pids"`   // "cgroup", "rlimit", "seccomp", "none"
 	CPUs     string        `json:"cpus"`   // "cgroup", "none"
 	Rootless bool          `json:"rootless"`
 	Python   string        `json:"python"`          // interpreter on the host: path or "embedded 3.14.6"

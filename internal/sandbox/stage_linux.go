@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,7 +20,7 @@ import (
 type stage struct {
 	cmd     *exec.Cmd
 	pidfd   int
-	control *os.File      // a socket, see stage2.ControlFD
+	control *net.UnixConn // see stage2.ControlFD
 	ended   chan struct{} // closed when it has ended, as whatever it has become
 }
 
@@ -28,17 +31,17 @@ func startStage(cmd *exec.Cmd, more []*os.File) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	its := os.NewFile(uintptr(fds[1]), "control")
-	defer its.Close()
-	err = unix.SetNonblock(fds[0], true) // for the runtime's poller
-	s := &stage{cmd: cmd, control: os.NewFile(uintptr(fds[0]), "control"), ended: make(chan struct{})}
+	ours, its := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
+	defer closeFiles(ours, its)
+	control, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{cmd: cmd, control: control.(*net.UnixConn), ended: make(chan struct{})}
 	// In the place of the guest's own, so that nothing else comes to have their numbers.
 	cmd.ExtraFiles = append([]*os.File{its, its, its, its}, more...)
 	cmd.SysProcAttr.PidFD = &s.pidfd
-	if err == nil {
-		err = s.start()
-	}
-	if err != nil {
+	if err := s.start(); err != nil {
 		s.control.Close()
 		return nil, err
 	}
@@ -84,10 +87,6 @@ const maxSent = 253
 
 // configure sends the configuration, and the descriptors that it counts.
 func (s *stage) configure(config []byte, files []*os.File) error {
-	conn, err := s.control.SyscallConn()
-	if err != nil {
-		return err
-	}
 	for len(files) > 0 {
 		n := min(len(files), maxSent)
 		fds := make([]int, n)
@@ -95,19 +94,52 @@ func (s *stage) configure(config []byte, files []*os.File) error {
 			fds[i] = int(f.Fd())
 		}
 		files = files[n:]
-		cerr := conn.Write(func(fd uintptr) bool { // with a space before the configuration
-			err = unix.Sendmsg(int(fd), []byte{' '}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
-			return !errors.Is(err, unix.EAGAIN)
-		})
-		if err = errors.Join(err, cerr); err != nil {
+		// With a space before the configuration.
+		if _, _, err := s.control.WriteMsgUnix([]byte{' '}, unix.UnixRights(fds...), nil); err != nil {
 			return err
 		}
 	}
 	if _, err := s.control.Write(config); err != nil {
 		return err
 	}
-	cerr := conn.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), unix.SHUT_WR) })
-	return errors.Join(err, cerr)
+	return s.control.CloseWrite()
+}
+
+// maxAnswer is more than a second stage says, in bytes.
+const maxAnswer = 64 << 10
+
+// answer is what the second stage says until it has ended, or has become the guest, and a listener where it sends one.
+func (s *stage) answer() (b []byte, listener *os.File, err error) {
+	part, rights := make([]byte, maxAnswer), make([]byte, unix.CmsgSpace(4))
+	for len(b) < maxAnswer {
+		n, rn, _, _, err := s.control.ReadMsgUnix(part, rights)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			closeFiles(listener)
+			return nil, nil, err
+		}
+		if rn > 0 && listener == nil {
+			listener = firstFile(rights[:rn])
+		}
+		b = append(b, part[:n]...)
+	}
+	return bytes.TrimPrefix(b, []byte{stage2.Listener}), listener, nil
+}
+
+// firstFile is the descriptor of a message, for the runtime's poller; nil without one.
+func firstFile(rights []byte) *os.File {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return nil
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return nil
+	}
+	_ = unix.SetNonblock(fds[0], true) // it is this process's
+	return os.NewFile(uintptr(fds[0]), "listener")
 }
 
 // forget closes what is only of use until the child is a guest.

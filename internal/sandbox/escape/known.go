@@ -29,7 +29,6 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"workspace_fill":   "a directory of the host's disk has no quota",
 			"tmp_fill":         "a directory of the host's disk has no quota",
 			"inode_fill":       "a directory of the host's disk has no quota",
-			"thread_bomb":      "threads are limited by memory alone",
 			"namespaces":       "there are none",
 			"read_only_mounts": "Landlock makes files read-only, and not mounts",
 			"bounding_set":     "it takes a namespace to be allowed to empty it",

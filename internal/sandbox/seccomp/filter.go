@@ -31,6 +31,7 @@ const (
 const (
 	retKill  = 0x80000000 // SECCOMP_RET_KILL_PROCESS
 	retErrno = 0x00050000
+	retAsk   = 0x7fc00000 // SECCOMP_RET_USER_NOTIF
 	retAllow = 0x7fff0000
 )
 
@@ -126,6 +127,16 @@ func Filter(goarch string, opts Options) ([]Insn, error) {
 	}
 	p.add(ret(errno(enosys)))
 	return p.insns, nil
+}
+
+// AskThreads returns a filter beside that of Filter, which has its listener be asked about each new thread. What the
+// other one refuses or kills for, nobody is asked about: of two answers the kernel takes the stricter (seccomp(2)).
+func AskThreads(goarch string) ([]Insn, error) {
+	clone, ok := Numbers(goarch)["clone"]
+	if !ok {
+		return nil, fmt.Errorf("no system call table for architecture %q", goarch)
+	}
+	return []Insn{load(offNr), jeq(uint32(clone), 0, 1), ret(retAsk), ret(retAllow)}, nil
 }
 
 // Encode returns a program as the kernel reads it: an array of struct sock_filter.

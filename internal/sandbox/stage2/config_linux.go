@@ -9,13 +9,16 @@ const Name = "codemode-sandbox-init"
 // Descriptors of the second stage.
 const (
 	// ControlFD is a socket. There come a Config as JSON, until its end, and the descriptors that it counts; back go
-	// Ready and, unless execve closed it, a Failure as JSON.
+	// a listener where one was asked for, Ready and, unless execve closed it, a Failure as JSON.
 	ControlFD = 6
 	FirstFD   = 7 // what else is handed down
 )
 
-// Ready is written to ControlFD when only execve is left to do.
-const Ready = '+'
+// Written to ControlFD.
+const (
+	Listener = '?' // with a descriptor
+	Ready    = '+' // when only execve is left to do
+)
 
 // Config is what the parent tells the second stage.
 type Config struct {
@@ -40,6 +43,11 @@ type Config struct {
 	SmallPages bool
 
 	Filter []byte // seccomp program
+
+	// AskThreads is a seccomp program that has the parent be asked about each new thread, by the listener that it is
+	// sent in front of Ready (seccomp_unotify(2)); empty for none.
+	AskThreads []byte
+
 	Limits []Limit
 }
 

@@ -43,20 +43,34 @@ func dropPrivileges(bounds bool) error {
 	return step(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "setting no_new_privs")
 }
 
-// installFilter applies a seccomp program to this thread, which is to become the guest.
-func installFilter(filter []byte) error {
+// sendListener applies a seccomp program that asks about calls, and sends the parent what it is asked by.
+func sendListener(filter []byte) error {
+	listener, err := installFilter(filter, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(listener)
+	err = unix.Sendmsg(ControlFD, []byte{Listener}, unix.UnixRights(listener), nil, unix.MSG_NOSIGNAL)
+	return step(err, "telling the parent")
+}
+
+// installFilter applies a seccomp program to this thread, which is to become the guest. Where flags ask for a listener,
+// it is returned, and executing something closes it.
+func installFilter(filter []byte, flags uintptr) (listener int, err error) {
 	if len(filter) == 0 {
-		return step(unix.EINVAL, "installing the system call filter")
+		return 0, step(unix.EINVAL, "installing the system call filter")
 	}
 	prog := unix.SockFprog{
 		Len:    uint16(len(filter) / int(unsafe.Sizeof(unix.SockFilter{}))),
 		Filter: (*unix.SockFilter)(unsafe.Pointer(&filter[0])),
 	}
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	fd, _, errno := unix.RawSyscall(
+		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)),
+	)
 	if errno != 0 {
-		return step(errno, "installing the system call filter")
+		return 0, step(errno, "installing the system call filter")
 	}
-	return nil
+	return int(fd), nil
 }
 
 // HasFilters tells whether this kernel can make system calls fail by a filter.

@@ -94,7 +94,12 @@ func run() error {
 	if err := setLimits([]Limit{coreLimit}); err != nil {
 		return err
 	}
-	if err := installFilter(c.Filter); err != nil {
+	if len(c.AskThreads) > 0 {
+		if err := sendListener(c.AskThreads); err != nil {
+			return err
+		}
+	}
+	if _, err := installFilter(c.Filter, 0); err != nil {
 		return err
 	}
 	// Last, because some would hurt the Go runtime; the filter allows them.

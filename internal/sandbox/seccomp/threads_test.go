@@ -1,0 +1,41 @@
+package seccomp
+
+import "testing"
+
+// TestAskThreads holds that where threads are asked about, no call makes one unasked, and that no other call is.
+func TestAskThreads(t *testing.T) {
+	for goarch, a := range arches {
+		ask, err := AskThreads(goarch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter, err := Filter(goarch, Options{Alone: 4711})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range calls {
+			nr := a.number(c)
+			if nr == none {
+				continue
+			}
+			call := data{nr: uint32(nr), arch: a.audit, args: [6]uint64{aThread}}
+			asked, err := run(ask, call)
+			if want := map[bool]uint32{true: retAsk, false: retAllow}[c.name == "clone"]; asked != want || err != nil {
+				t.Errorf("%s: %s: %#x, %v; want %#x", goarch, c.name, asked, err, want)
+			}
+			switch c.name {
+			case "fork", "vfork", "clone3":
+				if got, _ := run(filter, call); got == retAllow {
+					t.Errorf("%s: %s is allowed, and nobody is asked about it", goarch, c.name)
+				}
+			}
+		}
+	}
+	if _, err := AskThreads("pdp11"); err == nil {
+		t.Error("there is a filter for an architecture whose calls are not known")
+	}
+}
+
+// aThread is what the C library makes a thread with: clone(2)'s CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM,
+// _SETTLS, _PARENT_SETTID and _CHILD_CLEARTID.
+const aThread = 0x3d0f00

@@ -81,7 +81,8 @@ type Options struct {
 
 	// Protected, when set, are files and folders that no server in a sandbox may change; asked when the first starts.
 	Protected func() []string
-	// Homes are folders of the user's that no server in a sandbox sees whole.
+	// Homes are folders of the user's that no server in a sandbox sees whole, and that codemode's own texts call "~"
+	// where code reads them.
 	Homes []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none

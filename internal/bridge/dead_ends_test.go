@@ -13,11 +13,11 @@ import (
 // remote is a server that is configured and that code cannot be given.
 var remote = servers.Unusable{
 	Name: "remote",
-	Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project`,
+	Err: hint.New(`server "remote" cannot be used (needs-approval): it came with the project "/home/me/x"`,
 		"codemode servers show remote", "codemode servers approve remote"),
 }
 
-const whyNotRemote = `server "remote" cannot be used (needs-approval): it came with the project; ` +
+const whyNotRemote = `server "remote" cannot be used (needs-approval): it came with the project "~/x"; ` +
 	`the user can: codemode servers show remote, codemode servers approve remote`
 
 const (
@@ -214,13 +214,13 @@ var deadEnds = []struct{ name, code, want string }{
 	{
 		"a server that does not start", "await mcp_broken.fetch()",
 		`mcp.MCPError: server "broken": starting: command "/nowhere/server" does not exist; ` +
-			`the user can change that, or its entry in "/home/me/servers.json"`,
+			`the user can change that, or its entry in "~/servers.json"`,
 	},
 	{
 		"the same, again and again", "said = set()\nfor _ in range(4):\n    try: await mcp_broken.fetch()\n" +
 			"    except mcp.MCPError as error: said.add(str(error))\nprint(*said)",
 		`server "broken": starting: command "/nowhere/server" does not exist; ` +
-			`the user can change that, or its entry in "/home/me/servers.json"`,
+			`the user can change that, or its entry in "~/servers.json"`,
 	},
 	{
 		"a search beside it", "print(await runtime.search_tool_docs('zzzz'))",
@@ -250,7 +250,7 @@ func checkDeadEnds(t *testing.T, k *kit) {
 	want(
 		t,
 		out.compact(),
-		"status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project\n"+
+		"status: validation_error\nexit: 2\nerror: servers: server \"remote\" cannot be used (needs-approval): it came with the project \"/home/me/x\"\n"+
 			"hint: codemode servers show remote\nhint: codemode servers approve remote",
 	)
 	k.servers.Update(servers.NewSet(k.servers.Configured().All, nil))
@@ -261,6 +261,7 @@ func checkDeadEnds(t *testing.T, k *kit) {
 func withRemote(o *Options) {
 	usable := o.Servers
 	o.Servers = func() *servers.Set { return servers.NewSet(usable().All, []servers.Unusable{remote}) }
+	o.Homes = []string{"/home/me"} // which code is not told of
 }
 
 func deadEndServers() []config.Server {

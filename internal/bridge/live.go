@@ -346,7 +346,8 @@ func (l *live) serve(m guest.Message) error {
 // respond writes the answer to a request of the guest's.
 func (l *live) respond(id int64, result json.RawMessage, no *refusal) error {
 	if no != nil {
-		return l.conn.RespondError(id, no.code, no.message, no.data)
+		message, data := l.bridge.refusalForCode(no)
+		return l.conn.RespondError(id, no.code, message, data)
 	}
 	return l.conn.Respond(id, result)
 }
@@ -438,7 +439,11 @@ func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 		}
 	}
 	if len(now.Unusable) > 0 || l.toldUnusable != nil {
-		if entries := now.UnusableEntries(); !slices.Equal(entries, l.toldUnusable) {
+		entries := now.UnusableEntries()
+		for i := range entries {
+			entries[i].Why = l.bridge.forCode(entries[i].Why)
+		}
+		if !slices.Equal(entries, l.toldUnusable) {
 			l.toldUnusable, update.Unusable = entries, &entries
 		}
 	}

@@ -134,7 +134,7 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 	case ctx.Err() != nil && err != nil:
 		return nil, cancelled(context.Cause(ctx))
 	case err != nil:
-		return nil, refuse(-32602, "save_tool: "+err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, "save_tool: "+l.ofTools(ctx, err), guest.ErrorData{})
 	}
 	switch change {
 	case toolbox.Added:
@@ -143,6 +143,16 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 		r.noteReplaced(fmt.Sprintf("replaced the saved tool %q", f.Name))
 	}
 	return json.RawMessage(`{}`), nil
+}
+
+// ofTools is what code is told of an error with saved tools. Where it is of the disk, the log has the rest.
+func (l *live) ofTools(ctx context.Context, err error) string {
+	var disk *toolbox.DiskError
+	if !errors.As(err, &disk) {
+		return err.Error()
+	}
+	l.bridge.log.WarnContext(ctx, "saved tools: "+disk.What, "error", disk.Err)
+	return disk.What + ": the files of saved tools are not as they should be; codemode's log says what is wrong"
 }
 
 // saveOne saves the one function that a source must be.
@@ -182,7 +192,7 @@ func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) (json.R
 	switch {
 	case errors.Is(err, toolbox.ErrNone):
 	case err != nil:
-		return nil, refuse(-32602, err.Error(), guest.ErrorData{})
+		return nil, refuse(-32602, l.ofTools(ctx, err), guest.ErrorData{})
 	default:
 		answer.Tools = append(
 			answer.Tools, guest.SavedTool{Name: tool.Name, Hash: tool.Hash(), Source: tool.Source, Needs: tool.Needs},

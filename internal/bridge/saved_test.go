@@ -2,13 +2,17 @@ package bridge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/catalog"
+	"codemode/internal/quota"
 	"codemode/internal/servers"
 	"codemode/internal/toolbox"
 )
@@ -211,6 +215,37 @@ func TestReplacingASavedTool(t *testing.T) {
 	if out := k.run(Request{Code: code}); len(out.Notes) != maxNotes+2 || out.Notes[0] != `replaced the saved tool "f"` {
 		t.Errorf("%s %q", out.Error, out.Notes)
 	}
+}
+
+// TestToolsDiskIsNotTold holds that what is wrong with the files of saved tools tells code of no path.
+func TestToolsDiskIsNotTold(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "taken")
+	damaged := filepath.Join(dir, "tools", "tool-f.json")
+	if err := errors.Join(
+		os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, []byte("{"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	k := saving(t, newKit(t, nil))
+	const save, use = "def f(): return 1\nsave_tool(f)", "from tools import f\nf()"
+	told := func(box *saved, code string, want ...string) {
+		t.Helper()
+		k.saved = box
+		got := k.text(code)
+		contains(t, got, want...)
+		if strings.Contains(got, dir) {
+			t.Errorf("code is told of a path: %s", got)
+		}
+	}
+	const unchanged, why = "the saved tools stay as they are", "codemode's log says what is wrong"
+	told(newSaved(file, nil), save, unchanged, why)
+	told(newSaved(filepath.Join(file, "tools"), nil), save, unchanged, why)
+	told(newSaved(file, nil), use)
+	told(newSaved(filepath.Dir(damaged), nil), use, `the saved tool "f" cannot be read`, why)
+	// Nor where what is kept cannot be counted.
+	uncounted := quota.New(filepath.Join(file, "lock"), 1<<20, nil)
+	told(newSaved(filepath.Join(dir, "new"), uncounted), save, `saving the tool "f"`, why)
 }
 
 // What another process does to the tools is seen at the next import, also by the search.

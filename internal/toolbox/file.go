@@ -13,6 +13,7 @@ import (
 	"runtime"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/quota"
 )
 
 // file is a tool's file. The hash tells of a disk that has lost what a rename kept.
@@ -31,7 +32,9 @@ const maxFile = 8 * MaxSource
 // read returns the tool of a file that is whole.
 func (b *Box) read(name string) (Tool, error) {
 	fail := func(why any) (Tool, error) {
-		return Tool{}, fmt.Errorf("the saved tool %q cannot be read from %q: %v", name, b.path(name), why)
+		return Tool{}, &DiskError{
+			fmt.Sprintf("the saved tool %q cannot be read", name), fmt.Errorf("%q: %v", b.path(name), why),
+		}
 	}
 	info, err := os.Lstat(b.path(name))
 	switch {
@@ -76,26 +79,29 @@ func readAll(path string) ([]byte, error) {
 }
 
 // write replaces the file of a tool atomically. When it returns nil, the new one is synced to the disk.
-func (b *Box) write(ctx context.Context, t Tool) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("saving the tool %q: %w", t.Name, err)
-		}
-	}()
+func (b *Box) write(ctx context.Context, t Tool) error {
+	what := fmt.Sprintf("saving the tool %q", t.Name)
 	tool, err := json.Marshal(t)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	sum := sha256.Sum256(tool)
 	data, err := json.Marshal(file{fileVersion, hex.EncodeToString(sum[:]), tool})
-	if err != nil {
-		return err
-	}
-	if len(data) >= maxFile {
-		return fmt.Errorf("what is said of it takes %d bytes; at most %d are kept", len(data), maxFile)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case len(data) >= maxFile:
+		return fmt.Errorf("%s: what is said of it takes %d bytes; at most %d are kept", what, len(data), maxFile)
 	}
 	data = append(data, '\n')
-	return b.disk.Add(ctx, int64(len(data)), "", func() error { return b.put(t.Name, data) })
+	err = b.disk.Add(ctx, int64(len(data)), "", func() error { return b.put(t.Name, data) })
+	switch {
+	case errors.As(err, new(*quota.FullError)):
+		return fmt.Errorf("%s: %w", what, err)
+	case err != nil:
+		return &DiskError{what, err}
+	}
+	return nil
 }
 
 func (b *Box) put(name string, data []byte) error {

@@ -84,6 +84,16 @@ const (
 	Same     Change = "unchanged"
 )
 
+// DiskError is what is wrong with the files of tools, or with their folder. Its text names them; What does not, and is
+// all that code may be told.
+type DiskError struct {
+	What string
+	Err  error
+}
+
+func (e *DiskError) Error() string { return e.What + ": " + e.Err.Error() }
+func (e *DiskError) Unwrap() error { return e.Err }
+
 // ErrNone is a tool that is not there.
 var ErrNone = errors.New("there is no such saved tool")
 
@@ -244,7 +254,7 @@ func (b *Box) path(name string) string { return filepath.Join(b.dir, prefix+name
 func (b *Box) names() (names []string, err error) {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("looking for saved tools: %w", err)
+		return nil, &DiskError{"looking for saved tools", err}
 	}
 	for _, e := range entries {
 		name, isTool := strings.CutPrefix(e.Name(), prefix)
@@ -258,17 +268,18 @@ func (b *Box) names() (names []string, err error) {
 
 // locked makes a change while nobody else does, and takes away what a process left that was killed at that.
 func (b *Box) locked(ctx context.Context, change func() error) error {
+	const unchanged = "the saved tools stay as they are"
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return err
+		return &DiskError{unchanged, err}
 	}
 	lock, err := filelock.Take(ctx, filepath.Join(b.dir, ".lock"))
 	if err != nil {
-		return fmt.Errorf("the saved tools stay as they are: %w", err)
+		return &DiskError{unchanged, err}
 	}
 	defer lock.Close()
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
-		return err
+		return &DiskError{unchanged, err}
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), tempPrefix) {

@@ -1,12 +1,12 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +25,7 @@ const (
 
 // What large messages hold of memory is one budget, in bytes, of all sessions. How long one is shows at its end, so
 // that until then it counts as the largest; from then on as what it has, until what it asks for is done. A session
-// whose message has no room leaves it with its guest. Others do not keep it waiting for good: whoever has held room
-// for too long while it waits loses that, the oldest first, one at each look.
+// whose message has no room leaves it with its guest.
 const (
 	largeBudget = 3 * maxMessage
 	longestLine = 5 * time.Second // from the beginning of a large message until it is whole
@@ -35,85 +34,40 @@ const (
 
 // readings are the large messages of all sessions.
 type readings struct {
-	runs  *fair.Queue // of all sessions: it has room for any number, and tells who else has some
-	turns *fair.Queue // has room for the budget
+	runs   *fair.Queue // of all sessions: it has room for any number, and tells who else has some
+	budget *fair.Budget
 
 	mu    sync.Mutex
 	rests map[string]time.Time // until when nothing large of a session's is read
-	held  []*largeMessage      // the oldest first
 	freed int                  // bytes of messages that have gone since memory was given back
 }
 
 func newReadings() *readings {
 	return &readings{
-		runs: fair.New(math.MaxInt, math.MaxInt), turns: fair.New(largeBudget, 0), rests: map[string]time.Time{},
+		runs: fair.New(math.MaxInt, math.MaxInt), budget: fair.NewBudget(largeBudget), rests: map[string]time.Time{},
 	}
 }
 
 // largeMessage is one that holds a part of the budget. A nil one, which stands for a small message, holds none.
 type largeMessage struct {
 	readings *readings
-	session  string
-	turn     *fair.Turn
-
-	// These are readings.mu's.
-	size  int         // 0 until it is whole
-	until time.Time   // when others can have it ended
-	end   func(error) // which is nil while that cannot be
+	share    *fair.Share
+	size     int // 0 until it is whole
 }
 
 // begin waits until a large message of a session's may be read on. The caller calls leave when it returned no error;
 // end is called, at most once, if it is not whole in time.
 func (r *readings) begin(ctx context.Context, session string, end func(error)) (*largeMessage, error) {
 	r.wait(ctx, session)
-	turn := r.turns.Join(session, maxMessage)
-	for {
-		look, cancel := context.WithTimeout(ctx, readingLook)
-		err := turn.Wait(look)
-		cancel()
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			turn.Leave()
-			return nil, context.Cause(ctx)
-		}
-		r.endOldest(session)
+	share, err := r.budget.Take(ctx, session, maxMessage)
+	if err != nil {
+		return nil, err
 	}
-	m := &largeMessage{readings: r, session: session, turn: turn, until: time.Now().Add(longestLine), end: end}
-	r.mu.Lock()
-	r.held = append(r.held, m)
-	r.mu.Unlock()
-	return m, nil
-}
-
-// endOldest ends what has held room for too long, in the place of a session that has none.
-func (r *readings) endOldest(session string) {
-	r.mu.Lock()
-	var oldest *largeMessage
-	var end func(error)
-	for _, m := range r.held {
-		if m.session == session { // it waits for itself
-			r.mu.Unlock()
-			return
-		}
-		if oldest == nil && m.end != nil && !time.Now().Before(m.until) {
-			oldest = m
-		}
-	}
-	if oldest == nil {
-		r.mu.Unlock()
-		return
-	}
-	end, oldest.end = oldest.end, nil
-	err := fmt.Errorf("a message of %d bytes was worked on for more than %v while other sessions waited to send "+
-		"large ones; its call was cancelled", oldest.size, longestHeld)
-	if oldest.size == 0 {
-		err = fmt.Errorf("%w: a line of more than %d bytes had not ended after %v, while other sessions waited "+
-			"to send theirs", guest.ErrProtocol, largeCall, longestLine)
-	}
-	r.mu.Unlock()
-	end(err)
+	share.Limit(longestLine, func() {
+		end(fmt.Errorf("%w: a line of more than %d bytes had not ended after %v, while other sessions waited "+
+			"to send theirs", guest.ErrProtocol, largeCall, longestLine))
+	})
+	return &largeMessage{readings: r, share: share}, nil
 }
 
 // whole says that a message has been read to its end: it cannot be ended until it is worked on.
@@ -121,10 +75,9 @@ func (m *largeMessage) whole(size int) {
 	if m == nil {
 		return
 	}
-	m.readings.mu.Lock()
-	m.size, m.end = size, nil
-	m.readings.mu.Unlock()
-	m.turn.Lighten(size)
+	m.size = size
+	m.share.Limit(0, nil)
+	m.share.Lighten(size)
 }
 
 // workedOn says how that is ended.
@@ -132,9 +85,10 @@ func (m *largeMessage) workedOn(end func(error)) {
 	if m == nil {
 		return
 	}
-	m.readings.mu.Lock()
-	m.until, m.end = time.Now().Add(longestHeld), end
-	m.readings.mu.Unlock()
+	m.share.Limit(longestHeld, func() {
+		end(fmt.Errorf("a message of %d bytes was worked on for more than %v while other sessions waited to send "+
+			"large ones; its call was cancelled", m.size, longestHeld))
+	})
 }
 
 // leave says that nothing holds a message any more.
@@ -144,12 +98,9 @@ func (m *largeMessage) leave() {
 	}
 	r := m.readings
 	r.mu.Lock()
-	r.held = slices.DeleteFunc(r.held, func(o *largeMessage) bool { return o == m })
-	if r.freed += m.size; m.size == 0 {
-		r.freed += maxMessage
-	}
+	r.freed += cmp.Or(m.size, maxMessage)
 	r.mu.Unlock()
-	m.turn.Leave()
+	m.share.Leave()
 }
 
 // tidy gives memory back to the system, where much has been freed: the collector would leave it for minutes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"codemode/internal/bridge/bridgetest"
+	"codemode/internal/fair"
 	"codemode/internal/guest"
 )
 
@@ -60,7 +61,7 @@ func TestUnfinishedLines(t *testing.T) {
 			t.Errorf("beside them: %s", out.compact())
 		}
 		turns := time.Duration(sessions/(largeBudget/maxMessage) + 1)
-		if took := time.Since(began); took > turns*(longestLine+readingLook) {
+		if took := time.Since(began); took > turns*(longestLine+fair.Look) {
 			t.Errorf("its message went through after %v", took)
 		}
 		out := <-ended
@@ -123,7 +124,7 @@ func TestLargeMessagesShareABudget(t *testing.T) {
 		if waiting() != nil {
 			t.Fatal("there is more than the budget")
 		}
-		<-time.After(readingLook)
+		<-time.After(fair.Look)
 		synctest.Wait()
 		if !errors.Is(ended["a"], guest.ErrProtocol) || len(ended) != 1 {
 			t.Fatalf("not the oldest alone was ended: %v", ended)

@@ -20,7 +20,7 @@ import (
 func Main(ctx context.Context, env Env) int {
 	env.ahead = startAhead(env)
 	defer env.ahead.Close()
-	collectLater(env)
+	tuneGC(env)
 	log.SetOutput(io.Discard) // net/http writes there what a server says unasked, secrets and all (Go 1.26)
 	ui := newUI(env)
 	err := table(env, ui).Run(ctx, env.Args)

@@ -8,11 +8,17 @@ import (
 const (
 	usualGC = 100 // what Go does by itself
 	laterGC = 800 // which has the first collection at 32 MB instead of 4
+
+	softMemory = 512 << 20 // from there on garbage is collected rather than twice as much taken
 )
 
-// collectLater has the first garbage collection of a command come late, and later ones as usual: most commands end
-// before they have used as much, and a collection takes both processors from what they wait for.
-func collectLater(env Env) {
+// tuneGC has the first garbage collection of a command come late, and later ones as usual: most commands end before
+// they have used as much, and a collection takes both processors from what they wait for. Where much is in use, garbage
+// does not double it.
+func tuneGC(env Env) {
+	if env.get("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	if env.get("GOGC") != "" {
 		return // the user's own
 	}

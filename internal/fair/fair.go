@@ -1,6 +1,7 @@
-// Package fair is a fair queue: turns are given by key, so that a key with much to do delays each other one by a turn.
+// Package fair is a fair queue: turns are given by key, so that a key with much to do delays each other one by a turn;
+// a Budget is one whose turns last.
 //
-// It knows nothing of what is shared. A Queue starts no goroutine and needs no Close.
+// It knows nothing of what is shared. Neither starts a goroutine or needs a Close.
 package fair
 
 import (

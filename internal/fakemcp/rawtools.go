@@ -40,6 +40,10 @@ var rawTools = map[string]func(*peer, rawCall){
 		const answer = `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`
 		p.line(fmt.Sprintf(answer, c.id, strings.Repeat("x", 5<<20)))
 	},
+	"unended": func(p *peer, c rawCall) { // the first 2 MiB of an answer, and never again anything
+		p.mu.Lock()
+		fmt.Fprintf(p.out, `{"jsonrpc":"2.0","id":%s,"result":{"x":"%s`, c.id, strings.Repeat("x", 2<<20))
+	},
 	"refuse": func(p *peer, c rawCall) {
 		refusal := `{"code":-32042,"message":"no such luck","data":{"why":["a",1.50]}}`
 		p.send(raw{ID: c.id, Error: json.RawMessage(refusal)})

@@ -23,7 +23,7 @@ func BenchmarkParseEnvelope(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(line)))
 			for b.Loop() {
-				if env, err := parseEnvelope(line); err != nil || env.id != 7 {
+				if env, err := parseEnvelope([]byte(line)); err != nil || env.id != 7 {
 					b.Fatal(env.id, err)
 				}
 			}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,9 @@ type calls struct {
 	// wholeLists is of servers by URL. It has the SDK see lists of tools, of which it makes headers of arguments
 	// (x-mcp-header of revision 2026-07-28).
 	wholeLists bool
+
+	server string
+	rooms  *rooms // of its messages
 
 	hurry context.Context // ends when nothing is to be waited for
 
@@ -84,6 +88,7 @@ func (sess *session) newCalls() *calls {
 			s.pool.opts.OnProgress(ctx, s.config.Name, p)
 		},
 		unasked: sess.cancelTask, hurry: s.pool.hurry,
+		server: s.config.Name, rooms: s.pool.rooms,
 		broken: make(chan struct{}), done: make(chan struct{}),
 		state: callsState{
 			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
@@ -287,8 +292,8 @@ func (c *calls) late(env envelope) {
 		_, was = st.left[env.id]
 		delete(st.left, env.id)
 	})
-	if task := gjson.Get(env.result, "taskId").String(); was && task != "" &&
-		gjson.Get(env.result, "resultType").String() == "task" {
+	if task := gjson.GetBytes(env.result, "taskId").String(); was && task != "" &&
+		gjson.GetBytes(env.result, "resultType").String() == "task" {
 		c.unasked(task)
 	}
 }
@@ -323,7 +328,7 @@ func (c *calls) answered() {
 
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
 // for what is no message at all. It has come together with the answer that goes into the slot of; nil is none.
-func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
+func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	env, err := parseEnvelope(text)
 	if err != nil {
 		if env.id != 0 {
@@ -333,7 +338,7 @@ func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 		return nil, false
 	}
 	if env.method == "notifications/progress" {
-		c.progress(gjson.Get(text, "params"))
+		c.progress(gjson.GetBytes(text, "params"))
 		return nil, true
 	}
 	if c.heard(env, text) {
@@ -344,7 +349,7 @@ func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 			return msg, true
 		}
 	}
-	msg, err = jsonrpc.DecodeMessage([]byte(text))
+	msg, err = jsonrpc.DecodeMessage(text)
 	if err != nil {
 		c.skip(text, err)
 		return nil, true
@@ -366,11 +371,11 @@ func (c *calls) message(text string, of *slot) (msg jsonrpc.Message, ok bool) {
 // maxSkipped is how many bytes the log has of a line that is no message.
 const maxSkipped = 8 << 10
 
-func (c *calls) skip(line string, err error) {
-	if line == "" || !c.log.Enabled(context.Background(), slog.LevelDebug) {
+func (c *calls) skip(line []byte, err error) {
+	if len(line) == 0 || !c.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	shown := c.secrets().Head(line[:min(len(line), maxSkipped)], len(line) > maxSkipped)
+	shown := c.secrets().Head(string(line[:min(len(line), maxSkipped)]), len(line) > maxSkipped)
 	c.log.Debug("skipping a line that is no message", "line", shown, "error", c.secrets().Error(err))
 }
 
@@ -394,20 +399,20 @@ func (c *calls) standIn(r request) *jsonrpc.Response {
 func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 	req, ok := c.retire(env.id, func(s *slot) {
 		switch {
-		case env.err != "":
+		case env.err != nil:
 			s.err = wireError(env.err)
-		case !gjson.Parse(env.result).IsObject():
+		case !bytes.HasPrefix(env.result, []byte("{")):
 			s.err = errors.New("the server's answer is not an object")
 		default:
-			s.result = json.RawMessage(env.result)
+			s.result = env.result
 		}
 	})
 	if !ok {
 		c.late(env)
 		return nil, false
 	}
-	if c.wholeLists && req.method == "tools/list" && env.err == "" {
-		return &jsonrpc.Response{ID: req.id, Result: json.RawMessage(env.result)}, true
+	if c.wholeLists && req.method == "tools/list" && env.err == nil {
+		return &jsonrpc.Response{ID: req.id, Result: env.result}, true
 	}
 	return c.standIn(req), true
 }

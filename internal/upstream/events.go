@@ -2,9 +2,9 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
-	"strings"
 )
 
 // eventBody is a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, read
@@ -19,13 +19,18 @@ type eventBody struct {
 	out    []byte
 }
 
-func newEventBody(body io.ReadCloser, r *remote, of outgoing) *eventBody {
+func newEventBody(body io.ReadCloser, room *room, r *remote, of outgoing) *eventBody {
 	// A buffer for one answer, which most often is small.
-	lines := &lineReader{bufio.NewReaderSize(body, 2*maxField), r.limit, longest}
+	lines := &lineReader{r: bufio.NewReaderSize(body, 2*maxField), limit: r.rooms.limit, longest: longest, room: room}
 	return &eventBody{body: body, lines: lines, remote: r, of: of}
 }
 
-func (b *eventBody) Close() error { return b.body.Close() }
+func (b *eventBody) Close() error {
+	b.room().close()
+	return b.body.Close()
+}
+
+func (b *eventBody) room() *room { return b.lines.room }
 
 func (b *eventBody) Read(p []byte) (int, error) {
 	for len(b.out) == 0 {
@@ -41,40 +46,71 @@ func (b *eventBody) Read(p []byte) (int, error) {
 // maxField bounds what stands beside the data of an event, each field for itself: an event need never end.
 const maxField = 4 << 10
 
+// event is what has come of one.
+type event struct {
+	fields map[string]string // beside data
+	data   [][]byte
+	size   int
+	wrong  error // why its data is not read
+}
+
+func (e event) text() []byte {
+	if len(e.data) == 1 { // which may be large
+		return e.data[0]
+	}
+	return bytes.Join(e.data, []byte("\n"))
+}
+
 // next reads one event. Of a field that comes twice the last counts; what is none of the standard's is left out.
 func (b *eventBody) next() error {
-	fields := map[string]string{}
-	var data []string
-	size, long := 0, false
+	b.room().leave()
+	e := event{fields: map[string]string{}}
 	for {
 		line, err := b.lines.next()
-		var tooLong *longLineError
+		var long *longLineError
 		switch {
-		case errors.As(err, &tooLong):
-			long = true
-			continue
+		case errors.As(err, &long):
+			e.wrong, e.data = long, nil
 		case err != nil:
-			return b.ended(err)
-		case line == "" && data == nil && len(fields) == 0 && !long:
-			continue
-		case line == "":
-			b.event(fields, strings.Join(data, "\n"), long)
+			if e.wrong = b.room().gaveUp(); e.wrong == nil {
+				return b.ended(err)
+			}
+			b.pass(e)
+			return nil
+		case len(line) > 0:
+			if err := b.field(&e, line); err != nil {
+				return err
+			}
+		case e.data != nil || len(e.fields) > 0 || e.wrong != nil:
+			b.pass(e)
 			return nil
 		}
-		field, value, _ := strings.Cut(line, ":")
-		value = strings.TrimPrefix(value, " ")
-		switch field {
-		case "data":
-			size += len(value) + 16 // what an empty one takes, too
-			if long = long || size > b.remote.limit; !long {
-				data = append(data, value)
-			}
-		case "event", "id", "retry":
-			if len(value) <= maxField {
-				fields[field] = value
+	}
+}
+
+// field adds a line to an event.
+func (b *eventBody) field(e *event, line []byte) error {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch name := string(field); name {
+	case "event", "id", "retry":
+		if len(value) <= maxField {
+			e.fields[name] = string(value)
+		}
+	case "data":
+		e.size += len(value) + 16 // what an empty one takes, too
+		switch {
+		case e.size > b.remote.rooms.limit:
+			e.wrong, e.data = &longLineError{limit: b.remote.rooms.limit}, nil
+			b.room().leave()
+		case e.wrong == nil:
+			e.data = append(e.data, value)
+			if e.size > smallMessage {
+				return b.room().grow(0)
 			}
 		}
 	}
+	return nil
 }
 
 // ended is the end of a stream. An endless line is the server's fault.
@@ -89,32 +125,36 @@ func (b *eventBody) ended(err error) error {
 	return err
 }
 
-// event has the SDK read an event next.
-func (b *eventBody) event(fields map[string]string, data string, long bool) {
-	if name := fields["event"]; name == "" || name == "message" {
+// pass has the SDK read an event next.
+func (b *eventBody) pass(e event) {
+	b.room().whole()
+	data := e.text()
+	if name := e.fields["event"]; name == "" || name == "message" {
 		switch {
-		case long:
-			data = b.shown(b.remote.failed(b.of.id, &longLineError{limit: b.remote.limit}))
-		case data != "":
-			data = b.shown(b.remote.shown(data, outgoing{slot: b.of.slot}))
+		case e.wrong != nil:
+			data = b.remote.failed(b.of.id, e.wrong)
+		case len(data) > 0:
+			data = b.remote.shown(data, outgoing{slot: b.of.slot})
 		}
 	}
-	if data == "" && b.remote.sse { // whose client reads every event as a message, and resumes nothing
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 && b.remote.sse { // whose client reads every event as a message, and resumes nothing
 		return
 	}
-	b.ids = b.ids || fields["id"] != ""
-	var out strings.Builder
+	b.ids = b.ids || e.fields["id"] != ""
+	var out bytes.Buffer
 	for _, field := range []string{"event", "id", "retry"} {
-		if value, ok := fields[field]; ok {
+		if value, ok := e.fields[field]; ok {
 			out.WriteString(field + ": " + value + "\n")
 		}
 	}
-	for line := range strings.SplitSeq(data, "\n") {
-		if data != "" {
-			out.WriteString("data: " + line + "\n")
+	if len(data) > 0 {
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			out.WriteString("data: ")
+			out.Write(line)
+			out.WriteByte('\n')
 		}
 	}
-	b.out = []byte(out.String() + "\n")
+	out.WriteByte('\n')
+	b.out = out.Bytes()
 }
-
-func (b *eventBody) shown(data []byte) string { return strings.TrimSpace(string(data)) }

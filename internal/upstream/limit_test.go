@@ -18,10 +18,10 @@ import (
 func TestCallLimit(t *testing.T) {
 	const limit = 10 * time.Second
 	progress := func(c *calls, token int64) {
-		c.message(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d}}`, token), nil)
+		c.message(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d}}`, token), nil)
 	}
 	question := func(c *calls, of *slot) {
-		c.message(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?"}}`, of)
+		c.message([]byte(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?"}}`), of)
 	}
 	for name, tt := range map[string]struct {
 		server func(c *calls, s *slot) // from the call's beginning

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"codemode/internal/lazyregexp"
@@ -22,13 +21,14 @@ type lineReader struct {
 	r       *bufio.Reader
 	limit   int
 	longest int // how many times the limit a line may have that is only passed over
+	room    *room
 }
 
 // longest is that of a server which has spoken MCP: it may once have sent too much.
 const longest = 16
 
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{bufio.NewReaderSize(r, 64<<10), limit, longest}
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), limit: limit, longest: longest}
 }
 
 // endlessError is a line without an end. Nothing more is read.
@@ -48,36 +48,45 @@ func (e *longLineError) Error() string {
 	return fmt.Sprintf("the server's message is longer than %d bytes", e.limit)
 }
 
-// next returns the next line without the white space around it. What comes behind the last newline is no line.
-func (l *lineReader) next() (string, error) {
+// next returns the next line without the white space around it. What comes behind the last newline is no line. Who
+// calls it leaves the room that a large line takes.
+func (l *lineReader) next() ([]byte, error) {
 	part, err := l.r.ReadSlice('\n')
 	if err == nil {
-		return strings.TrimSpace(string(part)), nil
+		return bytes.Clone(bytes.TrimSpace(part)), nil
 	}
-	var line strings.Builder
+	var line bytes.Buffer
 	for errors.Is(err, bufio.ErrBufferFull) {
 		line.Write(part)
 		if line.Len() > l.limit {
-			return "", l.skip(line.String())
+			return nil, l.skip(bytes.Clone(line.Bytes()[:headBytes]), line.Len())
+		}
+		if line.Len() > smallMessage {
+			if err := l.room.grow(0); err != nil {
+				return nil, err
+			}
 		}
 		part, err = l.r.ReadSlice('\n')
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if line.Len()+len(part) > l.limit {
-		return "", &longLineError{limit: l.limit, id: idIn(line.String(), part)}
+		return nil, &longLineError{limit: l.limit, id: idIn(line.Bytes(), part)}
 	}
 	line.Write(part)
-	return strings.TrimSpace(line.String()), nil
+	return bytes.TrimSpace(line.Bytes()), nil
 }
+
+// headBytes is how much of a message's beginning is looked at for its id.
+const headBytes = 256
 
 // lastID finds the id of a message at its end, where the TypeScript SDK puts it (seen with 1.32.2).
 var lastID = lazyregexp.New(`"id"\s*:\s*(\d+)\s*\}?\s*$`)
 
 // idIn looks for a message's id where its beginning and its end allow a look.
-func idIn(head string, end []byte) int64 {
-	if env, _ := readEnvelope(head[:min(len(head), 256)]); env.id != 0 {
+func idIn(head, end []byte) int64 {
+	if env, _ := readEnvelope(head[:min(len(head), headBytes)]); env.id != 0 {
 		return env.id
 	}
 	return idAtEnd(end)
@@ -90,9 +99,10 @@ func idAtEnd(end []byte) (id int64) {
 	return id
 }
 
-// skip reads to the end of a line that is too long.
-func (l *lineReader) skip(head string) error {
-	for n := len(head); ; {
+// skip reads to the end of a line that is too long, of which n bytes have been read.
+func (l *lineReader) skip(head []byte, n int) error {
+	l.room.leave()
+	for {
 		part, err := l.r.ReadSlice('\n')
 		n += len(part)
 		switch {
@@ -110,8 +120,8 @@ func (l *lineReader) skip(head string) error {
 type envelope struct {
 	id     int64 // 0 when it is none of ours, which count from 1
 	method string
-	result string
-	err    string
+	result json.RawMessage
+	err    json.RawMessage
 }
 
 // maxDepth is the nesting of a message that is let through: the SDK's limit, and about what Python's json
@@ -125,29 +135,29 @@ var (
 )
 
 // parseEnvelope takes a message apart. With an error, id is set where it could be seen all the same.
-func parseEnvelope(line string) (envelope, error) {
-	if !strings.HasPrefix(line, "{") {
+func parseEnvelope(line []byte) (envelope, error) {
+	if !bytes.HasPrefix(line, []byte("{")) {
 		return envelope{}, errNotObject
 	}
 	env, err := readEnvelope(line)
 	switch {
 	case err == nil:
-		if !utf8.ValidString(env.result) {
-			env.result = strings.ToValidUTF8(env.result, "\ufffd")
+		if !utf8.Valid(env.result) {
+			env.result = bytes.ToValidUTF8(env.result, []byte("\ufffd"))
 		}
 		return env, nil
 	case env.method != "":
 		return envelope{}, err
 	case env.id == 0:
-		env.id = idAtEnd([]byte(line))
+		env.id = idAtEnd(line)
 	}
 	return envelope{id: env.id}, err
 }
 
 // readEnvelope reads members as far as they are JSON; of one name the last counts.
-func readEnvelope(line string) (env envelope, err error) {
+func readEnvelope(line []byte) (env envelope, err error) {
 	r := envelopeReader{line: line, d: jsontext.NewDecoder(
-		bytes.NewBufferString(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+		bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	)}
 	if _, err := r.d.ReadToken(); err != nil {
 		return env, errInvalid
@@ -171,7 +181,7 @@ func readEnvelope(line string) (env envelope, err error) {
 }
 
 type envelopeReader struct {
-	line    string
+	line    []byte
 	d       *jsontext.Decoder
 	tooDeep bool
 }
@@ -193,7 +203,7 @@ func (r *envelopeReader) member(env *envelope, name string) error {
 	switch name {
 	case "id":
 		if kind == '0' {
-			env.id = wholeNumber(text)
+			env.id = wholeNumber(string(text))
 		}
 	case "method":
 		switch kind {
@@ -203,7 +213,7 @@ func (r *envelopeReader) member(env *envelope, name string) error {
 		case 'n':
 			env.method = ""
 		default:
-			env.method = text
+			env.method = string(text)
 		}
 	case "result":
 		env.result = text
@@ -216,23 +226,24 @@ func (r *envelopeReader) member(env *envelope, name string) error {
 }
 
 // value passes a value, and returns its text.
-func (r *envelopeReader) value() (string, error) {
+func (r *envelopeReader) value() ([]byte, error) {
 	if kind := r.d.PeekKind(); kind != '{' && kind != '[' {
 		raw, err := r.d.ReadValue()
 		end := int(r.d.InputOffset())
-		return r.line[end-len(raw) : end], err
+		return r.line[end-len(raw) : end : end], err
 	}
 	start, depth := -1, r.d.StackDepth()
 	for start < 0 || r.d.StackDepth() > depth {
 		if _, err := r.d.ReadToken(); err != nil {
-			return "", err
+			return nil, err
 		}
 		if start < 0 {
 			start = int(r.d.InputOffset()) - 1
 		}
 		r.tooDeep = r.tooDeep || r.d.StackDepth() > maxDepth
 	}
-	return r.line[start:r.d.InputOffset()], nil
+	end := r.d.InputOffset()
+	return r.line[start:end:end], nil
 }
 
 // wholeNumber is a number that was read, without its fraction.
@@ -245,10 +256,10 @@ func wholeNumber(text string) int64 {
 }
 
 // wireError is a server's error object, however carelessly it was made.
-func wireError(raw string) error {
+func wireError(raw json.RawMessage) error {
 	var e jsonrpc.Error
-	if err := json.Unmarshal([]byte(raw), &e); err != nil || e.Message == "" {
-		e.Message = "the server answered with the error " + raw
+	if err := json.Unmarshal(raw, &e); err != nil || e.Message == "" {
+		e.Message = "the server answered with the error " + string(raw)
 	}
 	return &e
 }

@@ -130,7 +130,7 @@ func (c *calls) unheard(env envelope) {
 		delete(st.listening, env.id)
 		over := errors.New("the server has ended the subscription")
 		err := over
-		if env.err != "" {
+		if env.err != nil {
 			err = wireError(env.err)
 			over = fmt.Errorf("%w: %w", over, err)
 		}

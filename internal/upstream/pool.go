@@ -106,6 +106,8 @@ type Pool struct {
 	closed  bool
 	servers map[string]*server // those that are configured now
 
+	rooms *rooms // of servers' messages
+
 	redacting redacting // of the last Redactor
 }
 
@@ -169,7 +171,7 @@ func NewPool(opts Options) *Pool {
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = defaultMaxMessage
 	}
-	p := &Pool{opts: opts}
+	p := &Pool{opts: opts, rooms: newRooms(opts.MaxMessage)}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	p.hurry, p.hurries = context.WithCancel(context.Background())
 	p.Update(opts.Servers)

@@ -77,7 +77,7 @@ func (r *remote) refused(req *http.Request, resp *http.Response, sent outgoing) 
 		r.sessionExpired()
 		r.breaks()
 	case isError && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
-		resp.Body = io.NopCloser(bytes.NewReader(r.shown(string(body), sent)))
+		resp.Body = io.NopCloser(bytes.NewReader(r.shown(body, sent)))
 		return resp, nil
 	}
 	e := r.statusError(resp, body)

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -36,7 +35,6 @@ type remote struct {
 	*calls
 	endpoint *url.URL
 	headers  http.Header
-	limit    int // bytes of one message
 
 	// token and wanted are those of [Options], for this server.
 	token  func(ctx context.Context, refused string) (string, error)
@@ -62,7 +60,7 @@ func newRemote(c config.Server, sse bool, opts Options, calls *calls, reached *a
 		return nil, err
 	}
 	calls.wholeLists = true
-	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, limit: opts.MaxMessage, sse: sse}
+	r := &remote{calls: calls, endpoint: endpoint, headers: http.Header{}, sse: sse}
 	r.name, r.reached = c.Name, reached
 	r.token = func(ctx context.Context, refused string) (string, error) { return opts.Token(ctx, c, refused) }
 	r.wanted = func(challenges []string) { opts.SignInWanted(c, challenges) }
@@ -198,13 +196,15 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return r.refused(req, resp, sent)
 	}
+	body := resp.Body
+	room := r.room(req.Context(), func(error) { _ = body.Close() })
 	switch kind := mediaType(resp); {
 	case resp.StatusCode >= http.StatusMultipleChoices: // the client decides on a redirect
 	case kind == "application/json":
-		resp.Body = &jsonBody{body: resp.Body, remote: r, id: sent.id}
+		resp.Body = &jsonBody{body: body, length: int(resp.ContentLength), room: room, remote: r, id: sent.id}
 		resp.ContentLength = -1
 	case kind == "text/event-stream":
-		resp.Body = newEventBody(resp.Body, r, sent)
+		resp.Body = newEventBody(body, room, r, sent)
 		resp.ContentLength = -1
 	case sent.id != 0:
 		return nil, r.notMCP(resp)
@@ -421,65 +421,4 @@ func mediaType(resp *http.Response) string {
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 	_ = body.Close()
-}
-
-// jsonBody is an answer of one message. It is read when it is first asked for, and the SDK gets what [calls.message]
-// leaves of it.
-type jsonBody struct {
-	body   io.ReadCloser
-	remote *remote
-	id     int64 // of the request it answers
-	out    *bytes.Reader
-}
-
-func (b *jsonBody) Close() error { return b.body.Close() }
-
-func (b *jsonBody) Read(p []byte) (int, error) {
-	if b.out == nil {
-		data, err := io.ReadAll(io.LimitReader(b.body, int64(b.remote.limit)+1))
-		if err != nil {
-			return 0, err
-		}
-		if len(data) > b.remote.limit {
-			data = b.remote.failed(b.id, &longLineError{limit: b.remote.limit})
-		} else {
-			data = b.remote.shown(string(data), outgoing{id: b.id})
-		}
-		b.out = bytes.NewReader(data)
-	}
-	return b.out.Read(p)
-}
-
-// shown is what the SDK gets of a message; nothing where the message is none of its business. of is the request which
-// it came for: one with an id it must be the answer to.
-func (r *remote) shown(text string, of outgoing) []byte {
-	msg, _ := r.message(text, of.slot)
-	if msg == nil && of.id != 0 {
-		return r.failed(of.id, errors.New(noMessage))
-	}
-	if msg == nil || r.expectAnswer(msg) != nil {
-		return nil
-	}
-	data, err := jsonrpc.EncodeMessage(msg)
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
-// noMessage is said of an answer with the type of JSON that has another content.
-const noMessage = "the server's answer is no message of MCP"
-
-// failed is what the SDK gets of a message that cannot be read.
-func (r *remote) failed(id int64, err error) []byte {
-	msg := r.fail(id, err)
-	if msg == nil && id == 0 {
-		return nil
-	}
-	if msg == nil { // of the SDK's own requests, which have no slot
-		of, _ := jsonrpc.MakeID(float64(id))
-		msg = &jsonrpc.Response{ID: of, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}}
-	}
-	data, _ := jsonrpc.EncodeMessage(msg)
-	return data
 }

@@ -300,9 +300,9 @@ func TestRemoteEvents(t *testing.T) {
 	for text, want := range map[string]string{
 		"event: other\nid: 6\n" + endless + "id: 7\ndata: a\ndata: b\n\n":        "event: other\nid: 7\ndata: a\ndata: b\n\n",
 		"event: other\nid: " + strings.Repeat("z", maxField+1) + "\ndata: a\n\n": "event: other\ndata: a\n\n",
-		"event: other\ndata: a\n" + strings.Repeat("data:\n", 2000) + "\n":       "event: other\ndata: a\n\n",
+		"event: other\ndata: a\n" + strings.Repeat("data:\n", 2000) + "\n":       "event: other\n\n",
 	} {
-		out, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), &remote{limit: 1000}, outgoing{}))
+		out, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), nil, &remote{calls: &calls{rooms: newRooms(1000)}}, outgoing{}))
 		if err != nil || strings.TrimRight(strings.ReplaceAll(string(out), "data: \n", ""), "\n") != strings.TrimRight(want, "\n") {
 			t.Errorf("%d bytes: %.200q, %v, want %q", len(out), out, err, want)
 		}

@@ -36,6 +36,7 @@ func newStdio(p *proc.Process, maxMessage int, c *calls) *stdio {
 	}
 	c.reply = t.Write
 	t.lines.longest = 1 // until it has said something that is a message
+	t.lines.room = c.room(c.life, c.stopFor)
 	go t.write()
 	return t
 }
@@ -169,7 +170,9 @@ func (t *stdio) write() {
 // greets its user on standard output.
 func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
+		t.lines.room.leave()
 		line, err := t.lines.next()
+		t.lines.room.whole()
 		var long *longLineError
 		if errors.As(err, &long) {
 			t.log.Warn("skipping a message", "error", err)
@@ -183,6 +186,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 			t.stopFor(err)
 		}
 		if err != nil {
+			t.lines.room.close()
 			t.breaks()
 			return nil, io.EOF
 		}

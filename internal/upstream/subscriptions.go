@@ -307,13 +307,13 @@ func (c *calls) updated(params gjson.Result) {
 }
 
 // heard deals with what a message says of subscriptions, and returns whether that is all that it is.
-func (c *calls) heard(env envelope, text string) bool {
+func (c *calls) heard(env envelope, text []byte) bool {
 	switch env.method {
 	case "notifications/resources/updated":
-		c.updated(gjson.Get(text, "params"))
+		c.updated(gjson.GetBytes(text, "params"))
 		return true
 	case "notifications/subscriptions/acknowledged":
-		c.acknowledged(gjson.Get(text, "params"))
+		c.acknowledged(gjson.GetBytes(text, "params"))
 	case "":
 		c.unheard(env)
 	}

@@ -109,11 +109,8 @@ func (sess *session) finishTask(
 				return nil, t.callError(tool, errors.New("the server says that its task is done, and has no result of it"))
 			}
 		case "failed":
-			failure := now.Get("error").Raw
-			if failure == "" {
-				failure = `{"code":-32603,"message":"its task failed"}`
-			}
-			return nil, t.callError(tool, wireError(failure))
+			failure := cmp.Or(now.Get("error").Raw, `{"code":-32603,"message":"its task failed"}`)
+			return nil, t.callError(tool, wireError(json.RawMessage(failure)))
 		case "cancelled":
 			e := t.callError(tool, fmt.Errorf("the server has cancelled its task: %s",
 				cmp.Or(now.Get("statusMessage").String(), "it does not say why")))

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,29 +28,29 @@ func TestParseEnvelope(t *testing.T) {
 		want envelope
 		err  error
 	}{
-		{`{"jsonrpc":"2.0","id":7,"result":{"a": [1] }}`, envelope{id: 7, result: `{"a": [1] }`}, nil},
-		{`{"result":{"id":8},"jsonrpc":"2.0","id":7}`, envelope{id: 7, result: `{"id":8}`}, nil},
-		{`{"id":7,"error":{"code":1},"result":null}`, envelope{id: 7, err: `{"code":1}`, result: "null"}, nil},
-		{`{"id":7,"error":null,"result":{}}`, envelope{id: 7, result: "{}"}, nil},
+		{`{"jsonrpc":"2.0","id":7,"result":{"a": [1] }}`, envelope{id: 7, result: json.RawMessage(`{"a": [1] }`)}, nil},
+		{`{"result":{"id":8},"jsonrpc":"2.0","id":7}`, envelope{id: 7, result: json.RawMessage(`{"id":8}`)}, nil},
+		{`{"id":7,"error":{"code":1},"result":null}`, envelope{id: 7, err: json.RawMessage(`{"code":1}`), result: json.RawMessage("null")}, nil},
+		{`{"id":7,"error":null,"result":{}}`, envelope{id: 7, result: json.RawMessage("{}")}, nil},
 		{`{"method":"ping","id":"a"}`, envelope{method: "ping"}, nil},
-		{`{"id":7,"result":{"x":NaN}}`, envelope{id: 7, result: `{"x":NaN}`}, errInvalid},
+		{`{"id":7,"result":{"x":NaN}}`, envelope{id: 7, result: json.RawMessage(`{"x":NaN}`)}, errInvalid},
 		{`{"method":"ping","id":7,"params":NaN}`, envelope{}, errInvalid},
 		{`{"result":{"x":NaN},"jsonrpc":"2.0","id":7}`, envelope{id: 7}, errInvalid},
 		{`{"id":7,"result":{}} {}`, envelope{id: 7}, errInvalid},
 		{`{"id":7,"result":[1,2`, envelope{id: 7}, errInvalid},
-		{`{"id":6,"\u0069d":7.0,"method":null,"result" : {} }`, envelope{id: 7, result: `{}`}, nil},
-		{`{"id":7,"result":"\ud83d"}`, envelope{id: 7, result: `"\ud83d"`}, nil},
+		{`{"id":6,"\u0069d":7.0,"method":null,"result" : {} }`, envelope{id: 7, result: json.RawMessage(`{}`)}, nil},
+		{`{"id":7,"result":"\ud83d"}`, envelope{id: 7, result: json.RawMessage(`"\ud83d"`)}, nil},
 		{`[1]`, envelope{}, errNotObject},
 		{``, envelope{}, errNotObject},
 		{`{"id":7,"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, envelope{id: 7}, errDepth},
 		{`{"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,"id":7}`, envelope{id: 7}, errDepth},
 		{`{"id":7,"result":` + strings.Repeat("[", 2000), envelope{id: 7}, errDepth},
 		{`{"id":7,"params":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,"method":"x"}`, envelope{}, errDepth},
-		{`{"id":7,"result":"` + strings.Repeat("[", 2000) + `\"["}`, envelope{id: 7, result: `"` + strings.Repeat("[", 2000) + `\"["`}, nil},
-		{"{\"id\":7,\"result\":\"\xff\"}", envelope{id: 7, result: `"` + "\ufffd" + `"`}, nil},
+		{`{"id":7,"result":"` + strings.Repeat("[", 2000) + `\"["}`, envelope{id: 7, result: json.RawMessage(`"` + strings.Repeat("[", 2000) + `\"["`)}, nil},
+		{"{\"id\":7,\"result\":\"\xff\"}", envelope{id: 7, result: json.RawMessage(`"` + "\ufffd" + `"`)}, nil},
 	} {
-		got, err := parseEnvelope(c.line)
-		if !errors.Is(err, c.err) || err == nil && got != c.want || got.id != c.want.id {
+		got, err := parseEnvelope([]byte(c.line))
+		if !errors.Is(err, c.err) || err == nil && !reflect.DeepEqual(got, c.want) || got.id != c.want.id {
 			t.Errorf("parseEnvelope(%.60s) is %.100v, %v, want %.100v, %v", c.line, got, err, c.want, c.err)
 		}
 	}
@@ -61,11 +62,11 @@ func FuzzParseEnvelope(f *testing.F) {
 	f.Add(`{"id":1e400,"error":"x"}`)
 	f.Add(`{"a\"":"\\`)
 	f.Fuzz(func(t *testing.T, line string) {
-		env, err := parseEnvelope(line)
-		if err == nil && env.result != "" && !json.Valid([]byte(env.result)) {
+		env, err := parseEnvelope([]byte(line))
+		if err == nil && env.result != nil && !json.Valid(env.result) {
 			t.Errorf("%q has the result %q", line, env.result)
 		}
-		if env.err != "" {
+		if env.err != nil {
 			_ = wireError(env.err).Error()
 		}
 	})
@@ -79,11 +80,11 @@ func TestLines(t *testing.T) {
 	} {
 		lines := newLineReader(r, 1<<20)
 		for _, want := range []string{"one", "", "two", long, "last"} {
-			if got, err := lines.next(); got != want || err != nil {
+			if got, err := lines.next(); string(got) != want || err != nil {
 				t.Errorf("%s: the line is %.20q, %v, want %.20q", name, got, err, want)
 			}
 		}
-		if got, err := lines.next(); got != "" || err != io.EOF {
+		if got, err := lines.next(); got != nil || err != io.EOF {
 			t.Errorf("%s: the end is %q, %v", name, got, err)
 		}
 	}
@@ -106,7 +107,7 @@ func TestLongLines(t *testing.T) {
 		if !errors.As(err, &long) || long.id != c.id {
 			t.Errorf("%.30s: the error is %+v, want id %d", c.line, err, c.id)
 		}
-		if got, err := lines.next(); got != "next" || err != nil {
+		if got, err := lines.next(); string(got) != "next" || err != nil {
 			t.Errorf("%.30s: the next line is %q, %v", c.line, got, err)
 		}
 	}

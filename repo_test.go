@@ -124,7 +124,7 @@ var floor = map[string][]string{
 	"toolbox":   {"filelock", "hint", "quota"},
 	"artifact":  {"hint", "quota"},
 	"clientcfg": {"config", "fileerr", "filelock", "hint", "redact"},
-	"upstream":  {"config", "hint", "proc", "publicnet", "redact"},
+	"upstream":  {"config", "fair", "hint", "proc", "publicnet", "redact"},
 	"sandbox":   {"fileerr", "hint", "proc"},
 	"inquiry":   {"visible"},
 	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},

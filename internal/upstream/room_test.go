@@ -26,16 +26,6 @@ func (s *staller) call(w http.ResponseWriter, id string) {
 	_, _ = io.WriteString(w, end)
 }
 
-// stalls waits until so many answers have stalled.
-func (s *staller) stalls(t *testing.T, n int32) {
-	t.Helper()
-	for s.stalled.Load() < n {
-		if time.Sleep(time.Millisecond); t.Context().Err() != nil {
-			t.Fatalf("%d answers are read, not %d", s.stalled.Load(), n)
-		}
-	}
-}
-
 const (
 	stalledText = 24 << 20 // which is more than all buffers on the way
 	stalledHead = `,"result":{"content":[{"type":"text","text":"`
@@ -89,9 +79,9 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 					errs <- err
 				}()
 			}
-			s.stalls(t, messagesAtOnce)
-			time.Sleep(100 * time.Millisecond)
-			if n := s.stalled.Load(); n > messagesAtOnce {
+			f.eventually("all room is taken", func() bool { return s.stalled.Load() >= 3 })
+			<-time.After(100 * time.Millisecond)
+			if n := s.stalled.Load(); n > 3 {
 				t.Errorf("%d answers are read at once", n)
 			}
 			close(s.goOn)
@@ -122,7 +112,7 @@ func TestStalledAnswerIsGivenUp(t *testing.T) {
 					errs <- err
 				}()
 			}
-			s.stalls(t, messagesAtOnce)
+			f.eventually("all room is taken", func() bool { return s.stalled.Load() >= 3 })
 			if got := f.text("stub", "large", ""); len(got) != 5<<20 {
 				t.Errorf("the other's answer has %d bytes", len(got))
 			}
@@ -144,9 +134,7 @@ func TestStalledAnswerIsGivenUp(t *testing.T) {
 			}()
 		}
 		for _, server := range []string{"a", "b", "c"} {
-			for !f.reads(server) {
-				time.Sleep(time.Millisecond)
-			}
+			f.eventually("it is read", func() bool { return f.reads(server) })
 		}
 		if got := f.text("stub", "large", ""); len(got) != 5<<20 {
 			t.Errorf("the other's answer has %d bytes", len(got))
@@ -160,11 +148,7 @@ func TestStalledAnswerIsGivenUp(t *testing.T) {
 
 // reads says whether a large message of a program's is being read.
 func (f *fixture) reads(server string) (reads bool) {
-	s, err := f.server(server)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	s.update(func(st *serverState) {
+	f.entry(server).update(func(st *serverState) {
 		if st.live != nil {
 			reads = st.live.conn.(*stdio).lines.room.current() != nil
 		}

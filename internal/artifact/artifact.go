@@ -25,6 +25,7 @@ import (
 
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 	"codemode/internal/quota"
 )
 
@@ -224,17 +225,20 @@ func (s *Store) List() (list []Artifact) {
 	return list
 }
 
+// maxRecord is how large the file of what is known of an artifact may be, in bytes.
+const maxRecord = 64 << 10
+
 // Get describes one artifact.
 func (s *Store) Get(id string) (a Artifact, err error) {
 	if !validID().MatchString(id) {
 		return a, ErrNone
 	}
-	data, err := os.ReadFile(filepath.Join(s.dir, id+meta))
+	data, err := plainfile.Read(filepath.Join(s.dir, id+meta), maxRecord)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return a, ErrNone
 	case err != nil:
-		return a, err
+		return a, fmt.Errorf("reading what is known of %q: %w", id, err)
 	}
 	if err := json.Unmarshal(data, &a); err != nil || a.ID != id || a.Name == "" || !filepath.IsLocal(a.Name) {
 		return a, ErrNone // it was cut off with the machine's power

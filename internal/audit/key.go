@@ -6,11 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"codemode/internal/plainfile"
 )
 
 const (
@@ -53,13 +56,18 @@ func (k *key) load(dir string) ([]byte, error) {
 	return secret, err
 }
 
+const maxKey = 1 << 10 // bytes that are read where the key should be
+
 // loadKey reads the key, making it when there is none. Of several processes that do, one makes the key of all.
 func loadKey(name string) ([]byte, error) {
 	sweepKeys(name)
-	key, err := os.ReadFile(name)
+	key, err := plainfile.Read(name, maxKey)
 	if !errors.Is(err, fs.ErrNotExist) {
 		if err == nil && len(key) != keySize {
-			err = errors.New(name + " is damaged: remove it, and later hashes will differ from those of before")
+			err = errors.New("it is damaged: remove it, and later hashes will differ from those of before")
+		}
+		if err != nil {
+			err = fmt.Errorf("the key of hashes %q: %w", name, err)
 		}
 		return key, err
 	}
@@ -78,7 +86,7 @@ func loadKey(name string) ([]byte, error) {
 	if err := os.Link(f.Name(), name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return os.ReadFile(name)
+	return plainfile.Read(name, maxKey)
 }
 
 // unlinked is how old a key of another name must be for its maker to have been killed.

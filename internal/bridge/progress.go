@@ -2,7 +2,7 @@ package bridge
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
 	"codemode/internal/guest"
@@ -43,10 +43,10 @@ func (b *Bridge) callProgress(ctx context.Context, _ string, p upstream.Progress
 // said is what a server says, for people; empty where that is nothing.
 func said(p upstream.Progress) (text string) {
 	if p.Status == "" {
-		text = fmt.Sprintf("%g", p.Done)
+		text = amount(p.Done)
 	}
 	if p.Total > 0 {
-		text += fmt.Sprintf(" of %g", p.Total)
+		text += " of " + amount(p.Total)
 	}
 	if p.Message == "" {
 		return text
@@ -56,6 +56,9 @@ func said(p upstream.Progress) (text string) {
 	}
 	return text + visible.Line(visible.Clip(p.Message, maxReport))
 }
+
+// amount is a number as people write it, however large it is.
+func amount(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func callName(c guest.ToolCall) string { return visible.Call(c.Server, c.Tool) }
 

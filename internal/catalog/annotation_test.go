@@ -39,6 +39,7 @@ func TestAnnotation(t *testing.T) {
 		{`{"enum":["` + strings.Repeat("x", 300) + `","y"]}`, "str"},
 		{`{"enum":[]}`, "Any"},
 		{`{"const":"x"}`, `Literal["x"]`},
+		{"{\"const\":\"x\u009b2J\u202e\U000e0041\u200b\"}", `Literal["x\u009b2J\u202e\U000e0041\u200b"]`},
 		{`{"const":null}`, "None"},
 		{`{"anyOf":[{"type":"null"},{"type":"string"}]}`, "str | None"},
 		{`{"oneOf":[{"type":"string"},{"type":"string"}]}`, "str"},

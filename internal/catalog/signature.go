@@ -3,7 +3,9 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 )
@@ -89,11 +91,23 @@ func pythonContainer(v gjson.Result) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// quote writes a string as JSON does, which Python reads the same.
+// quote writes a string as JSON does, which Python reads the same, and what nobody sees in Python's escapes.
 func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
+	text := strings.TrimSuffix(b.String(), "\n")
+	b.Reset()
+	for _, r := range text {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
 }

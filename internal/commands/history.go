@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/plainfile"
 )
 
 // What is kept of the lines that were typed.
 const (
 	maxHistory     = 1000
 	maxHistoryLine = 4 << 10
+	maxHistoryFile = 16 << 20
 )
 
 // history is what was typed into repls, in a file that all of a tenant's append to. Where that cannot be read or
@@ -24,7 +26,7 @@ type history struct {
 // openHistory reads a file, and shortens one that has grown to more than twice of what is kept.
 func openHistory(path string) *history {
 	h := &history{path: path}
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path, maxHistoryFile)
 	if err != nil {
 		return h
 	}

@@ -23,6 +23,7 @@ import (
 
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
+	"codemode/internal/plainfile"
 )
 
 // service is what items of codemode's are called in a keyring.
@@ -167,9 +168,11 @@ func (r *Ring) create(ctx context.Context) (id string, key []byte, err error) {
 	return id, key, nil
 }
 
+const maxID = 1 << 10 // bytes of the file with the name of the tenant's item
+
 // id is the name of the tenant's item; empty where there is none yet.
 func (r *Ring) id() (string, error) {
-	data, err := os.ReadFile(filepath.Join(r.Dir, idFile))
+	data, err := plainfile.Read(filepath.Join(r.Dir, idFile), maxID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

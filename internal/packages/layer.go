@@ -14,12 +14,16 @@ import (
 
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 )
 
 // markName is the file in a layer that says it is whole, and holds the digest of all others.
-const markName = ".codemode-layer"
+const (
+	markName = ".codemode-layer"
+	maxMark  = 4 << 10 // bytes of it that are read
+)
 
 // compile byte-compiles the folder argv[1], shown as argv[2]. What cannot be compiled, a template or another Python's,
 // stays source. Bytecode whose hash is not checked is valid whatever modification time a mount shows.
@@ -216,7 +220,7 @@ func (s *Store) Verify(ctx context.Context, l *Lock) (damage []string, err error
 	}
 	layer, there := s.Layer(l, abi)
 	if there {
-		want, _ := os.ReadFile(filepath.Join(layer.Host, markName))
+		want, _ := plainfile.Read(filepath.Join(layer.Host, markName), maxMark)
 		got, err := digest(layer.Host)
 		if there = err == nil && got == string(want); !there {
 			if err := s.discard(layer.Host); err != nil {

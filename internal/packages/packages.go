@@ -20,6 +20,7 @@ import (
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 
@@ -69,12 +70,12 @@ func (s *Store) readUsed(file string) (*Lock, error) {
 }
 
 func (s *Store) readLock(file string) (*Lock, error) {
-	data, err := os.ReadFile(file)
+	data, err := plainfile.Read(file, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the lock of packages: %w", err)
+		return nil, fmt.Errorf("reading the lock of packages %q: %w", file, err)
 	}
 	lock, err := ParseLock(data)
 	if err != nil {
@@ -179,13 +180,17 @@ func (s *Store) replace(ctx context.Context, file string, lock, old *Lock) error
 	return nil
 }
 
-// sweep removes what killed processes have left. The guard is held, so none of it is at work.
+// sweep removes what killed processes have left. The guard is held, so none of it is at work. What cannot be removed
+// costs room alone.
 func (s *Store) sweep() {
 	with := filepath.Join(s.State, withDir)
 	for _, dir := range []string{s.Cache, s.wheels(), s.layers(), s.State, with, s.installed()} {
 		left, _ := filepath.Glob(filepath.Join(dir, tempName+"*")) // the pattern is sound
 		for _, path := range left {
-			_ = os.RemoveAll(path) // what cannot be removed costs room alone
+			// What such a process had compile is being ended, and may write in it meanwhile.
+			for try := 0; os.RemoveAll(path) != nil && try < 50; try++ {
+				<-time.After(10 * time.Millisecond)
+			}
 		}
 	}
 }

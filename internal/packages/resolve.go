@@ -17,6 +17,7 @@ import (
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 )
@@ -149,12 +150,19 @@ func fileOf(address string) (string, bool) {
 	return filepath.FromSlash(u.Path), true
 }
 
-// checkFolders refuses what is no folder that could hold wheels.
+// checkFolders refuses what is no folder that could hold wheels, and one with a pipe or a device in it, where pip would
+// read without end, or with a page, whose links it would follow to wherever they lead.
 func (w Wish) checkFolders() error {
 	for _, dir := range w.FindLinks {
-		info, err := os.Stat(dir)
-		if err == nil && !info.IsDir() {
-			err = errors.New("it is a file")
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			info, gone := os.Stat(filepath.Join(dir, e.Name()))
+			switch ext := strings.ToLower(filepath.Ext(e.Name())); {
+			case gone == nil && !info.Mode().IsRegular() && !info.IsDir():
+				err = fmt.Errorf("%q in it is no file", e.Name())
+			case ext == ".html" || ext == ".htm":
+				err = fmt.Errorf("%q in it is a page, whose links pip would follow", e.Name())
+			}
 		}
 		if err != nil {
 			return hint.New(fmt.Sprintf("--find-links %q: %v; nothing was added", dir, fileerr.Cause(err)),
@@ -325,14 +333,7 @@ func (r *resolution) pipArgs(scratch, cache, result string, cooldown bool) []str
 const maxSaid = 10_000
 
 func readReport(file string) (*report, error) {
-	info, err := os.Lstat(file)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxReport) {
-		err = errors.New("it is no file of a size that could be one")
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(file)
-	}
+	data, err := plainfile.ReadWithin(filepath.Dir(file), filepath.Base(file), maxReport)
 	var r report
 	if err == nil {
 		err = json.Unmarshal(data, &r)

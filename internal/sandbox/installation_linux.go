@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"codemode/internal/plainfile"
 )
 
 // maxSteps bounds the links and interpreters that lead to a program.
@@ -84,8 +86,8 @@ func isPrefix(dir string) bool {
 
 // venvHome is where a virtual environment has its Python from.
 func venvHome(dir string) string {
-	data, err := os.ReadFile(filepath.Join(dir, "pyvenv.cfg"))
-	if err != nil || len(data) > 64<<10 {
+	data, err := plainfile.Read(filepath.Join(dir, "pyvenv.cfg"), 64<<10)
+	if err != nil {
 		return ""
 	}
 	for line := range strings.Lines(string(data)) {

@@ -26,6 +26,7 @@ import (
 	"codemode/internal/filelock"
 	"codemode/internal/keyring"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 )
 
 // MaxValue is how many bytes a value may have.
@@ -208,7 +209,7 @@ func (s *Store) read() (map[string]value, error) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = os.ReadFile(s.File)
+		data, err = plainfile.Read(s.File, maxSecrets)
 	}
 	if err == nil && json.Unmarshal(data, &values) != nil { // its error would quote what it has read
 		err = errors.New("it is no JSON object of texts")
@@ -218,6 +219,8 @@ func (s *Store) read() (map[string]value, error) {
 	}
 	return values, nil
 }
+
+const maxSecrets = 64 << 20 // bytes of the file that are read
 
 // An OpenError is a file of secrets that others than its user can read or write.
 type OpenError struct {

@@ -26,6 +26,7 @@ import (
 	"codemode/internal/atomicfile"
 	"codemode/internal/filelock"
 	"codemode/internal/keyring"
+	"codemode/internal/plainfile"
 	"codemode/internal/publicnet"
 )
 
@@ -175,9 +176,11 @@ func (g *Grant) hide() []byte {
 	return text
 }
 
+const maxGrant = 1 << 20 // bytes of a file
+
 // load reads a file as it is: of a grant that is sealed, without the tokens.
 func load(file string) (g Grant, err error) {
-	data, err := os.ReadFile(file)
+	data, err := plainfile.Read(file, maxGrant)
 	if errors.Is(err, fs.ErrNotExist) {
 		return g, ErrSignedOut
 	}
@@ -241,7 +244,7 @@ const maxChallenges = 8 << 10
 
 // challenges are what a server said when it wanted a sign-in that there is not.
 func (s *Store) challenges(server string) (list []string) {
-	data, err := os.ReadFile(s.wantedFile(server))
+	data, err := plainfile.Read(s.wantedFile(server), maxChallenges)
 	if err != nil || len(data) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -84,7 +85,8 @@ func (sess *session) newCalls() *calls {
 	c := &calls{
 		log: s.log, secrets: sess.secrets.redactor, forCode: sess.secrets.forCode, respond: s.respond, again: s.repeats,
 		told: func(ctx context.Context, p Progress) {
-			p.Message = sess.secrets.redactor().Text(p.Message)
+			secrets := sess.secrets.redactor()
+			p.Message, p.Done, p.Total = secrets.Text(p.Message), number(secrets, p.Done), number(secrets, p.Total)
 			s.pool.opts.OnProgress(ctx, s.config.Name, p)
 		},
 		unasked: sess.cancelTask, hurry: s.pool.hurry,
@@ -444,6 +446,14 @@ type Progress struct {
 	Done, Total float64 // Total is 0 where it is not known
 	Message     string
 	Status      string // of the task that the call was answered with; of it, nothing but the message is said
+}
+
+// number is a number that a server says, or 0 where that is a secret.
+func number(secrets *redact.Redactor, n float64) float64 {
+	if text := strconv.FormatFloat(n, 'f', -1, 64); secrets.Text(text) != text {
+		return 0
+	}
+	return n
 }
 
 // progress moves the end of a call, and hands on what its server says.

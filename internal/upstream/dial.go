@@ -7,10 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/plainfile"
 	"codemode/internal/publicnet"
 )
 
@@ -44,15 +44,18 @@ func newHTTPTransport(c config.Server, endpoint *url.URL, lookup func(string) (s
 	return t, nil
 }
 
+// maxCertificates is how large a file of certificates may be, in bytes; that of Mozilla's authorities has 0.2 MB.
+const maxCertificates = 16 << 20
+
 // withCertificates are the system's certificates and those of a file.
 func withCertificates(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
-	data, err := os.ReadFile(file)
+	data, err := plainfile.Read(file, maxCertificates)
 	if err != nil {
-		return nil, fmt.Errorf("reading NODE_EXTRA_CA_CERTS: %w", err)
+		return nil, fmt.Errorf("reading NODE_EXTRA_CA_CERTS, %q: %w", file, err)
 	}
 	pool.AppendCertsFromPEM(data)
 	return pool, nil

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -140,5 +141,23 @@ done`
 	f.waitForLog("asking for the server's log")
 	if log := f.log.String(); strings.Contains(log, token) || !strings.Contains(log, "not for ***") {
 		t.Errorf("the log has\n%s", log)
+	}
+}
+
+// TestProgressHidesNumbers holds that a secret which is a number is told as none.
+func TestProgressHidesNumbers(t *testing.T) {
+	s := fake("stub")
+	s.Env = map[string]string{"API_KEY": "483920175"}
+	told := make(chan Progress, 2)
+	p := newPool(t, func(o *Options) {
+		o.OnProgress = func(_ context.Context, _ string, p Progress) { told <- p }
+	}, s)
+	const line = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":4.83920175e8,"total":483920176}}`
+	args, _ := json.Marshal(map[string]any{"lines": []byte(line)})
+	if _, err := p.Call(t.Context(), "stub", "lines", args); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; got.Done != 0 || got.Total != 483920176 {
+		t.Errorf("it is told of %v of %v", got.Done, got.Total)
 	}
 }

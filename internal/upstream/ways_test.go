@@ -42,7 +42,7 @@ func TestExtraCertificates(t *testing.T) {
 		t.Errorf("the answer is %q", got)
 	}
 	_, err := newPool(t, with(file+"x"), server).Tools(t.Context(), "far")
-	if err == nil || !strings.Contains(err.Error(), "reading NODE_EXTRA_CA_CERTS: ") {
+	if err == nil || !strings.Contains(err.Error(), "reading NODE_EXTRA_CA_CERTS, ") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/plainfile"
 )
 
 // A file is a line about it and then its content.
@@ -50,17 +50,8 @@ func (s *Store) read(key, suffix string) (content []byte, about header, ok bool)
 	if err != nil {
 		return nil, about, false
 	}
-	f, err := os.Open(path)
+	all, err := plainfile.Read(path, maxEntry+1024)
 	if err != nil {
-		return nil, about, false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxEntry+1024 {
-		return nil, about, false
-	}
-	all := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, all); err != nil {
 		return nil, about, false
 	}
 	first, content, _ := bytes.Cut(all, []byte("\n"))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +12,10 @@ import (
 	"time"
 
 	"codemode/internal/clientcfg"
+	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
 	"codemode/internal/filelock"
+	"codemode/internal/plainfile"
 
 	"github.com/gofrs/flock"
 )
@@ -65,6 +66,7 @@ type Moved struct {
 
 const (
 	ledgerVersion = 1
+	maxLedger     = 64 << 20 // bytes
 	keptBackups   = 5
 )
 
@@ -91,16 +93,9 @@ func (i *Installer) readLedger() (*ledger, error) {
 	if i.State == "" {
 		return l, nil
 	}
-	info, err := os.Stat(i.ledgerFile())
+	data, err := plainfile.Read(i.ledgerFile(), maxLedger)
 	if fileerr.IsMissing(err) {
 		return l, nil
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(i.ledgerFile())
 	}
 	if err == nil {
 		err = json.Unmarshal(data, l)
@@ -184,7 +179,7 @@ func (i *Installer) backup(l *ledger, client string, f file) (string, error) {
 		return "", fmt.Errorf("keeping what the file was in %q: %w", dir, fileerr.Cause(err))
 	}
 	i.prune(l, dir, prefix, name)
-	if kept, err := os.ReadFile(name); err != nil || sum(kept) != content {
+	if kept, err := plainfile.Read(name, splice.MaxSize); err != nil || sum(kept) != content {
 		return "", fmt.Errorf("keeping what the file was in %q: it is not what was written", dir)
 	}
 	return name, nil
@@ -218,7 +213,7 @@ func (r record) original() ([]byte, bool) {
 	if r.Before == "" || r.Backup == "" {
 		return nil, false
 	}
-	data, err := os.ReadFile(r.Backup)
+	data, err := plainfile.Read(r.Backup, splice.MaxSize)
 	if err != nil || sum(data) != r.Before {
 		return nil, false
 	}

@@ -7,6 +7,7 @@ import (
 
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 )
 
 // SwitchOwn switches a server on or off in a file of codemode's own, of whose other bytes none changes.
@@ -51,7 +52,7 @@ func changeOwn(path, name string, edit func(doc *splice.Document, key []string) 
 	if err != nil {
 		return fileerr.Cause(err)
 	}
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path, splice.MaxSize)
 	if err != nil {
 		return fileerr.Cause(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 )
 
 // A Target is one file that codemode is put in.
@@ -363,7 +364,7 @@ func open(path string) (file, error) {
 		return f, errReadOnly
 	}
 	f.info = info
-	if f.data, err = os.ReadFile(f.path); err != nil {
+	if f.data, err = plainfile.Read(f.path, splice.MaxSize); err != nil {
 		return f, fileerr.Cause(err)
 	}
 	return f, nil

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 )
 
 // Uninstall takes codemode out of the files of one client: by the name of the request, or, where that is empty, by
@@ -160,7 +161,7 @@ func hollow(doc *draft) bool {
 // putBack puts a server that was adopted back into its client's file, in the client's own text of it.
 func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	key := append(slices.Clone(m.Key), m.Name)
-	data, err := os.ReadFile(m.Backup)
+	data, err := plainfile.Read(m.Backup, splice.MaxSize)
 	if now, there := doc.Get(key); there {
 		was, _ := splice.Parse(data, doc.format)
 		if old, ok := value(was, key); ok && err == nil && reflect.DeepEqual(now, old) {
@@ -241,7 +242,7 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 				m.Kept = true
 				continue
 			}
-			data, err := os.ReadFile(m.File)
+			data, err := plainfile.Read(m.File, splice.MaxSize)
 			switch {
 			case fileerr.IsMissing(err):
 			case err != nil || sum(data) != m.Hash:

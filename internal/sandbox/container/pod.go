@@ -4,13 +4,13 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 )
 
@@ -205,14 +205,16 @@ var (
 	templateContainer = []string{"name", "imagePullPolicy", "resources"}
 )
 
+const maxTemplate = 1 << 20 // bytes
+
 // readTemplate reads a file of a pod, or of the part of one. What is not known to be harmless is refused by name.
 func readTemplate(file string) (t template, err error) {
 	if file == "" {
 		return t, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxTemplate)
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("reading %q: %w", file, err)
 	}
 	var pod struct {
 		APIVersion string `yaml:"apiVersion"`

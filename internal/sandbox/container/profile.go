@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox/seccomp"
 )
 
@@ -25,7 +26,7 @@ func writeProfile(cache string, opts seccomp.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, profile) {
+	if b, err := plainfile.Read(path, int64(len(profile))); err == nil && bytes.Equal(b, profile) {
 		return path, nil
 	}
 	return path, writeWhole(path, profile)

@@ -151,6 +151,7 @@ var programsMay = map[string]string{
 	"hard_limits":           ordinary,
 	"fork_bomb":             ordinary,
 	"thread_bomb":           ordinary,
+	"thread_storm":          ordinary,
 	"timers_exhaust":        ordinary,
 	"socket_buffer_memory":  ordinary,
 	"kernel_mem_forks":      ordinary,
@@ -178,5 +179,5 @@ var programsMay = map[string]string{
 // sometimes are those that a cgroup, another user or the limit of memory keeps a program from.
 var sometimes = []string{
 	"memory_dev_zero", "memory_unmapped", "become_root", "groups", "kernel_mem_forks", "socket_buffer_memory",
-	"fork_bomb", "thread_bomb", "timers_exhaust",
+	"fork_bomb", "thread_bomb", "thread_storm", "timers_exhaust",
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/plainfile"
 )
 
 // inspectScript has an interpreter describe itself. It must run on every Python 3 that knows -I, so that
@@ -49,6 +50,8 @@ type inspection struct {
 	SitePackages   []string `json:"site_packages"`
 }
 
+const maxInspected = 1 << 20 // bytes of a file in the cache
+
 // cachedInspection is an inspection in the cache, and what it was made of.
 type cachedInspection struct {
 	Of    string     `json:"of"`
@@ -69,7 +72,8 @@ func (s Source) inspect(ctx context.Context, exe string) (inspection, error) {
 	}
 	file := filepath.Join(dir, hex.EncodeToString(name[:8])+".json")
 	var cached cachedInspection
-	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &cached) == nil && cached.Of == of {
+	data, err := plainfile.Read(file, maxInspected)
+	if err == nil && json.Unmarshal(data, &cached) == nil && cached.Of == of {
 		return cached.About, nil
 	}
 	about, err := runInspection(ctx, exe)

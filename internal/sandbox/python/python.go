@@ -9,11 +9,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"codemode/internal/plainfile"
 )
 
 // GuestDir is where every sandbox shows the guest's own files, which no interpreter may cover.
@@ -91,6 +92,8 @@ func (s Source) Prepare(ctx context.Context) (*Interpreter, error) {
 	return s.embedded(ctx)
 }
 
+const maxMarker = 4 << 10 // bytes
+
 // Verify reads the embedded distribution and says whether files of it were lost or changed since it
 // was unpacked. [Source.Repair] unpacks it again.
 func (py *Interpreter) Verify() error {
@@ -98,7 +101,7 @@ func (py *Interpreter) Verify() error {
 		return nil
 	}
 	dir := py.HostPath(embeddedDir)
-	want, err := os.ReadFile(filepath.Join(dir, markerName))
+	want, err := plainfile.Read(filepath.Join(dir, markerName), maxMarker)
 	if err != nil {
 		return fmt.Errorf("checking python in %q: %w", dir, err)
 	}

@@ -75,11 +75,13 @@ def wrap(value):
 def value_of(result, server, tool, arguments):
     """Return what a tool call returns; raise ToolError where the result says that it failed.
 
-    tool is the _catalog.Tool.
+    tool is the _catalog.Tool. Content that is no list of blocks is passed on as it is.
     """
     content = result.get("content") or []
+    if not isinstance(content, list):
+        content = [content]
     if result.get("isError"):
-        message = "\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
+        message = "\n".join(filter(None, map(_text_of, content)))
         message = message or f"{server}.{tool.name} failed and did not say why"
         message = with_signature(message, tool.signature)
         raise ToolError(message, server=server, tool=tool.name, arguments=arguments, content=wrap(content))
@@ -88,7 +90,7 @@ def value_of(result, server, tool, arguments):
         if tool.wrapped and isinstance(structured, dict) and list(structured) == ["result"]:
             structured = structured["result"]
         elif _is_text_again(structured, content):
-            return content[0]["text"]
+            return _text_of(content[0])
         return wrap(structured)
     values = [_block(block) for block in content]
     if len(values) > 1:
@@ -98,9 +100,16 @@ def value_of(result, server, tool, arguments):
 
 def _is_text_again(structured, content):
     """Whether an object says nothing but the one text block: then that is what a server has to say."""
-    if not isinstance(structured, dict) or len(structured) != 1 or len(content) != 1 or content[0].get("type") != "text":
+    if not isinstance(structured, dict) or len(structured) != 1 or len(content) != 1:
         return False
-    return next(iter(structured.values())) == content[0].get("text")
+    text = _text_of(content[0])
+    return text is not None and next(iter(structured.values())) == text
+
+
+def _text_of(block):
+    """The text of a content block, or that which a careless server has sent in the place of one; else None."""
+    text = block.get("text") if isinstance(block, dict) else block
+    return text if isinstance(text, str) else None
 
 
 def embedded(contents):
@@ -111,20 +120,23 @@ def embedded(contents):
 
 
 def _block(block):
-    """The value of one content block of a tool's."""
-    return _parsed(block.get("text") or "") if block.get("type") == "text" else content_of(block)
+    """The value of one content block of a tool's, or of what a careless server has sent in the place of one."""
+    if not isinstance(block, dict):
+        return wrap(block)
+    text = content_of(block)
+    return _parsed(text) if isinstance(text, str) else text
 
 
 def content_of(block):
     """The value of one content block, a text as it is; a block of a kind unknown here is its own value."""
     kind = block.get("type")
     if kind == "text":
-        return block.get("text") or ""
+        return wrap(block.get("text") or "")
     if kind in ("image", "audio"):
         make = Image if kind == "image" else Audio
         return make(_decode(block.get("data")), block.get("mimeType") or "application/octet-stream")
-    if kind == "resource":
-        return embedded(block.get("resource") or {})
+    if kind == "resource" and isinstance(block.get("resource"), dict):
+        return embedded(block["resource"])
     if kind == "resource_link":
         about = {key: block.get(key) for key in ("name", "title", "description", "size")}
         return Resource(block.get("uri"), block.get("mimeType"), **about)
@@ -149,5 +161,5 @@ def _decode(data):
 
     try:
         return binascii.a2b_base64(data or "")
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"the server sent data that is not base64: {error}") from None

@@ -57,6 +57,23 @@ class Values(unittest.TestCase):
         self.assertIsNone(value({}))
         self.assertIsNone(value({"content": [], "structuredContent": None}))
 
+    def test_what_is_no_content_is_passed_on(self):
+        for content, want in (
+            ("words", "words"),
+            ({"type": "text", "text": "words"}, "words"),
+            (["words", 7], ["words", 7]),
+            ([{"type": "text", "text": {"a": [1]}}], {"a": [1]}),
+            ([{"type": ["text"], "text": "words"}], {"type": ["text"], "text": "words"}),
+            ([{"type": "resource", "resource": "f:a"}], {"type": "resource", "resource": "f:a"}),
+            ([None], None),
+        ):
+            with self.subTest(content):
+                self.assertEqual(value({"content": content}), want)
+        self.assertEqual(value({"content": "words", "structuredContent": {"content": "words"}}), "words")
+        for content in ("no such file", ["no such file"], {"text": "no such file"}):
+            with self.assertRaisesRegex(mcp.ToolError, "no such file"):
+                value({"content": content, "isError": True})
+
     def test_blocks(self):
         result = {
             "content": [

@@ -1,8 +1,11 @@
 package clientcfg
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // runners are the interpreters and launchers that execute code in a folder that they are given. Shells are apart.
@@ -27,6 +30,7 @@ var codePaths = []string{
 	"PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "VIRTUAL_ENV", "NODE_PATH", "NODE_OPTIONS",
 	"PERL5LIB", "RUBYLIB", "RUBYOPT", "GEM_PATH", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
 	"DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT",
+	"PERL5OPT", "LUA_PATH", "LD_AUDIT", "GIT_SSH_COMMAND", "HOME",
 }
 
 // CodePaths are the words of an entry that may name a file or folder whose code its server executes: of a runner and
@@ -106,6 +110,30 @@ func shellWords(words []string) (list []string) {
 	}
 	return list
 }
+
+// withinText finds absolute paths in a text, with what is before them.
+var withinText = lazyregexp.New(`(^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'`+"`"+`;|&<>(),:]+)`)
+
+// PathsWithin are the absolute paths that an argument has in it without being one. Those that stand in quotes or right
+// behind a flag of one letter may be folders of code, such as perl's -IDIR; of the others folders may be data.
+func PathsWithin(arg string) (files, code []string) {
+	for _, m := range withinText().FindAllStringSubmatch(arg, -1) {
+		if before := m[1]; before == `"` || before == "'" || len(before) > 1 {
+			code = append(code, m[2])
+		} else {
+			files = append(files, m[2])
+		}
+	}
+	return files, code
+}
+
+// scriptEnds are how the names of programs' files end that an interpreter reads.
+var scriptEnds = []string{
+	".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".pl", ".php", ".lua", ".jar", ".pyz", ".exs",
+}
+
+// IsScript says whether a path that leads nowhere can be that of a program, by its name.
+func IsScript(path string) bool { return slices.Contains(scriptEnds, strings.ToLower(filepath.Ext(path))) }
 
 // pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own.
 func pathsIn(value string) []string {

@@ -71,7 +71,7 @@ func (t *tenancy) keptIn(home string) []string {
 }
 
 // starts are the paths from which servers are started: their programs, files among their arguments, folders that
-// launchers are given, where they start, and their files of variables.
+// launchers are given, where they start, and their files of variables. A file need not be there: it may be made.
 func (t *tenancy) starts() (list []mount.Start) {
 	t.judge()
 	for _, e := range t.found.Entries {
@@ -89,20 +89,29 @@ func (t *tenancy) starts() (list []mount.Start) {
 			if path == "" {
 				return
 			}
+			named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
 			if !filepath.IsAbs(path) {
 				path = absolute(t.env, filepath.Join(base, path))
 			}
 			fi, err := os.Stat(path)
-			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil || !folder && fi.IsDir() {
+			isDir := err == nil && fi.IsDir()
+			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
 				return
 			}
-			list = append(list, mount.Start{Path: path, Server: s.Name, Within: within && fi.IsDir()})
+			list = append(list, mount.Start{Path: path, Server: s.Name, Within: within && isDir})
 		}
 		for _, path := range []string{s.Command, s.Cwd, s.EnvFile} {
 			add(path, true, false)
 		}
 		for _, path := range s.Args {
 			add(path, false, false) // a folder may be data
+			files, code := clientcfg.PathsWithin(path)
+			for _, path := range files {
+				add(path, false, false)
+			}
+			for _, path := range code {
+				add(path, true, true)
+			}
 		}
 		for _, path := range clientcfg.CodePaths(s.Command, s.Args, s.Env) {
 			add(path, true, true)

@@ -112,7 +112,7 @@ func shellWords(words []string) (list []string) {
 }
 
 // withinText finds absolute paths in a text, with what is before them.
-var withinText = lazyregexp.New(`(^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'`+"`"+`;|&<>(),:]+)`)
+var withinText = lazyregexp.New(`(^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'` + "`" + `;|&<>(),:]+)`)
 
 // PathsWithin are the absolute paths that an argument has in it without being one. Those that stand in quotes or right
 // behind a flag of one letter may be folders of code, such as perl's -IDIR; of the others folders may be data.
@@ -133,7 +133,9 @@ var scriptEnds = []string{
 }
 
 // IsScript says whether a path that leads nowhere can be that of a program, by its name.
-func IsScript(path string) bool { return slices.Contains(scriptEnds, strings.ToLower(filepath.Ext(path))) }
+func IsScript(path string) bool {
+	return slices.Contains(scriptEnds, strings.ToLower(filepath.Ext(path)))
+}
 
 // pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own.
 func pathsIn(value string) []string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -351,6 +352,9 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 			return msg, true
 		}
 	}
+	if env.values > maxValues {
+		return c.tooMany(env, text), true
+	}
 	msg, err = jsonrpc.DecodeMessage(text)
 	if err != nil {
 		c.skip(text, err)
@@ -368,6 +372,16 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 		}
 	}
 	return msg, true
+}
+
+// tooMany is what the SDK gets of a message with too many values to be decoded: of an answer an error.
+func (c *calls) tooMany(env envelope, text []byte) jsonrpc.Message {
+	if env.method != "" || env.id == 0 {
+		c.skip(text, errMany)
+		return nil
+	}
+	id, _ := jsonrpc.MakeID(float64(env.id))
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: errMany.Error()}}
 }
 
 // maxSkipped is how many bytes the log has of a line that is no message.
@@ -399,8 +413,11 @@ func (c *calls) standIn(r request) *jsonrpc.Response {
 
 // answer puts an answer into its slot. mine is false when it has none.
 func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
-	req, ok := c.retire(env.id, func(s *slot) {
+	req, ok := c.retire(env.id, func(req request) {
+		s := req.slot
 		switch {
+		case env.values > maxValues && strings.HasSuffix(req.method, "/list"): // others are handed on as they are
+			s.err = errMany
 		case env.err != nil:
 			s.err = wireError(env.err)
 		case !bytes.HasPrefix(env.result, []byte("{")):
@@ -413,7 +430,7 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 		c.late(env)
 		return nil, false
 	}
-	if c.wholeLists && req.method == "tools/list" && env.err == nil {
+	if c.wholeLists && req.method == "tools/list" && env.err == nil && env.values <= maxValues {
 		return &jsonrpc.Response{ID: req.id, Result: env.result}, true
 	}
 	return c.standIn(req), true
@@ -421,7 +438,7 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 
 // fail answers a request with an error of this side's making.
 func (c *calls) fail(id int64, err error) jsonrpc.Message {
-	req, ok := c.retire(id, func(s *slot) { s.err = err })
+	req, ok := c.retire(id, func(req request) { req.slot.err = err })
 	if !ok {
 		return nil
 	}
@@ -429,13 +446,13 @@ func (c *calls) fail(id int64, err error) jsonrpc.Message {
 }
 
 // retire fills the slot of a request.
-func (c *calls) retire(id int64, fill func(*slot)) (req request, ok bool) {
+func (c *calls) retire(id int64, fill func(request)) (req request, ok bool) {
 	c.update(func(st *callsState) {
 		if req, ok = st.requests[id]; ok {
 			delete(st.requests, id)
 			req.slot.awaited--
 			req.slot.answered.Store(true)
-			fill(req.slot)
+			fill(req)
 		}
 	})
 	return req, ok

@@ -104,7 +104,10 @@ func connected(respond func(context.Context) (mcp.InputResponse, error)) *calls 
 		},
 		reply:  func(context.Context, jsonrpc.Message) error { return nil },
 		broken: make(chan struct{}), done: make(chan struct{}),
-		state: callsState{slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{}},
+		state: callsState{
+			requests: map[int64]request{}, slots: map[int64]*slot{}, asked: map[any]context.CancelCauseFunc{},
+			left: map[int64]leftCall{},
+		},
 	}
 	c.life, c.hangup = context.WithCancel(context.Background())
 	return c

@@ -122,7 +122,12 @@ type envelope struct {
 	method string
 	result json.RawMessage
 	err    json.RawMessage
+	values int // that its members have in them
 }
+
+// maxValues is how many values, names of members included, a message may have that is decoded: of the message an empty
+// list takes 3 bytes, and then many times that.
+const maxValues = 1 << 19
 
 // maxDepth is the nesting of a message that is let through: the SDK's limit, and about what Python's json
 // reads.
@@ -132,6 +137,7 @@ var (
 	errNotObject = errors.New("not a JSON object")
 	errDepth     = fmt.Errorf("the server's answer is nested deeper than %d levels", maxDepth)
 	errInvalid   = errors.New("the server's answer is not valid JSON")
+	errMany      = fmt.Errorf("the server's message has more than %d values in it, and is not looked into", maxValues)
 )
 
 // parseEnvelope takes a message apart. With an error, id is set where it could be seen all the same.
@@ -177,6 +183,7 @@ func readEnvelope(line []byte) (env envelope, err error) {
 	if _, err := r.d.ReadToken(); err != io.EOF || r.tooDeep {
 		return env, r.why()
 	}
+	env.values = r.values
 	return env, nil
 }
 
@@ -184,6 +191,7 @@ type envelopeReader struct {
 	line    []byte
 	d       *jsontext.Decoder
 	tooDeep bool
+	values  int
 }
 
 // why is why a message is refused.
@@ -234,8 +242,12 @@ func (r *envelopeReader) value() ([]byte, error) {
 	}
 	start, depth := -1, r.d.StackDepth()
 	for start < 0 || r.d.StackDepth() > depth {
-		if _, err := r.d.ReadToken(); err != nil {
+		token, err := r.d.ReadToken()
+		if err != nil {
 			return nil, err
+		}
+		if kind := token.Kind(); kind != ']' && kind != '}' {
+			r.values++
 		}
 		if start < 0 {
 			start = int(r.d.InputOffset()) - 1

@@ -30,7 +30,7 @@ var codePaths = []string{
 	"PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "VIRTUAL_ENV", "NODE_PATH", "NODE_OPTIONS",
 	"PERL5LIB", "RUBYLIB", "RUBYOPT", "GEM_PATH", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
 	"DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT",
-	"PERL5OPT", "LUA_PATH", "LD_AUDIT", "GIT_SSH_COMMAND", "HOME",
+	"PERL5OPT", "LUA_PATH", "LD_AUDIT", "GIT_SSH_COMMAND",
 }
 
 // CodePaths are the words of an entry that may name a file or folder whose code its server executes: of a runner and

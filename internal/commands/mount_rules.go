@@ -100,7 +100,7 @@ func (t *tenancy) starts() (list []mount.Start) {
 			}
 			list = append(list, mount.Start{Path: path, Server: s.Name, Within: within && isDir})
 		}
-		for _, path := range []string{s.Command, s.Cwd, s.EnvFile} {
+		for _, path := range []string{s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
 			add(path, true, false)
 		}
 		for _, path := range s.Args {

@@ -137,6 +137,7 @@ var (
 	errNotObject = errors.New("not a JSON object")
 	errDepth     = fmt.Errorf("the server's answer is nested deeper than %d levels", maxDepth)
 	errInvalid   = errors.New("the server's answer is not valid JSON")
+	errTwice     = errors.New(`the server's answer says "isError" twice`) // readers differ in which one counts
 	errMany      = fmt.Errorf("the server's message has more than %d values in it, and is not looked into", maxValues)
 )
 
@@ -180,7 +181,7 @@ func readEnvelope(line []byte) (env envelope, err error) {
 	if _, err := r.d.ReadToken(); err != nil {
 		return env, r.why()
 	}
-	if _, err := r.d.ReadToken(); err != io.EOF || r.tooDeep {
+	if _, err := r.d.ReadToken(); err != io.EOF || r.tooDeep || r.twice {
 		return env, r.why()
 	}
 	env.values = r.values
@@ -192,12 +193,17 @@ type envelopeReader struct {
 	d       *jsontext.Decoder
 	tooDeep bool
 	values  int
+	verdict int // how many members of a value say whether a call has failed
+	twice   bool
 }
 
 // why is why a message is refused.
 func (r *envelopeReader) why() error {
-	if r.tooDeep {
+	switch {
+	case r.tooDeep:
 		return errDepth
+	case r.twice:
+		return errTwice
 	}
 	return errInvalid
 }
@@ -224,7 +230,7 @@ func (r *envelopeReader) member(env *envelope, name string) error {
 			env.method = string(text)
 		}
 	case "result":
-		env.result = text
+		env.result, r.twice = text, r.twice || r.verdict > 1
 	case "error":
 		if kind != 'n' {
 			env.err = text
@@ -241,6 +247,7 @@ func (r *envelopeReader) value() ([]byte, error) {
 		return r.line[end-len(raw) : end : end], err
 	}
 	start, depth := -1, r.d.StackDepth()
+	r.verdict = 0
 	for start < 0 || r.d.StackDepth() > depth {
 		token, err := r.d.ReadToken()
 		if err != nil {
@@ -248,6 +255,11 @@ func (r *envelopeReader) value() ([]byte, error) {
 		}
 		if kind := token.Kind(); kind != ']' && kind != '}' {
 			r.values++
+			if r.d.StackDepth() == depth+1 && kind == '"' && token.String() == "isError" {
+				if _, n := r.d.StackIndex(depth + 1); n%2 == 1 { // a name
+					r.verdict++
+				}
+			}
 		}
 		if start < 0 {
 			start = int(r.d.InputOffset()) - 1

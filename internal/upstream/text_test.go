@@ -40,6 +40,11 @@ func TestParseEnvelope(t *testing.T) {
 		{`{"id":7,"result":[1,2`, envelope{id: 7}, errInvalid},
 		{`{"id":6,"\u0069d":7.0,"method":null,"result" : {} }`, envelope{id: 7, result: json.RawMessage(`{}`)}, nil},
 		{`{"id":7,"result":"\ud83d"}`, envelope{id: 7, result: json.RawMessage(`"\ud83d"`)}, nil},
+		{`{"id":7,"result":{"isError":false,"content":[{"isError":1}],"x":"isError"}}`, envelope{
+			id: 7, result: json.RawMessage(`{"isError":false,"content":[{"isError":1}],"x":"isError"}`),
+		}, nil},
+		{`{"id":7,"result":{"isError":false,"is\u0045rror":true}}`, envelope{id: 7}, errTwice},
+		{`{"result":{"isError":null,"isError":true},"id":7}`, envelope{id: 7}, errTwice},
 		{`[1]`, envelope{}, errNotObject},
 		{``, envelope{}, errNotObject},
 		{`{"id":7,"result":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, envelope{id: 7}, errDepth},

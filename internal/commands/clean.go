@@ -158,6 +158,18 @@ func (e *linkedError) Hint() []string {
 	}
 }
 
+// linked says which folder is a link, of those that a thing is in.
+func (k keptThing) linked() error {
+	for dir := filepath.Dir(k.Path); ; dir = filepath.Dir(dir) {
+		if to := leadsTo(dir); to != "" {
+			return &linkedError{dir, to}
+		}
+		if dir == k.root || dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
 func sizeOf(path string) (size int64, err error) {
 	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -193,8 +205,8 @@ func runClean(env Env, ui *ui, cmd *cli.Command) error {
 	}
 	var names []string
 	for _, k := range chosen {
-		if to := leadsTo(k.root); to != "" {
-			return &linkedError{k.root, to}
+		if err := k.linked(); err != nil {
+			return err
 		}
 		names = append(names, k.Name)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"codemode/internal/catalog"
@@ -152,7 +153,11 @@ func (l *live) ofTools(ctx context.Context, err error) string {
 		return err.Error()
 	}
 	l.bridge.log.WarnContext(ctx, "saved tools: "+disk.What, "error", disk.Err)
-	return disk.What + ": the files of saved tools are not as they should be; codemode's log says what is wrong"
+	why := "the files of saved tools are not as they should be"
+	if errno := syscall.Errno(0); errors.As(disk.Err, &errno) { // which names no file
+		why = errno.Error()
+	}
+	return disk.What + ": " + why + "; codemode's log says what is wrong"
 }
 
 // saveOne saves the one function that a source must be.

@@ -240,7 +240,7 @@ func TestToolsDiskIsNotTold(t *testing.T) {
 	}
 	const unchanged, why = "the saved tools stay as they are", "codemode's log says what is wrong"
 	told(newSaved(file, nil), save, unchanged, why)
-	told(newSaved(filepath.Join(file, "tools"), nil), save, unchanged, why)
+	told(newSaved(filepath.Join(file, "tools"), nil), save, unchanged, "not a directory", why)
 	told(newSaved(file, nil), use)
 	told(newSaved(filepath.Dir(damaged), nil), use, `the saved tool "f" cannot be read`, why)
 	// Nor where what is kept cannot be counted.

@@ -55,7 +55,9 @@ func pipIsWhole(dir string) bool {
 
 // unpackPip fills a folder beside the final one and renames it. The lock is held.
 func (s Source) unpackPip(ctx context.Context, root, dir string, py *Interpreter) error {
-	removeTemps(root)
+	if err := removeTemps(root); err != nil {
+		return err
+	}
 	temp, err := os.MkdirTemp(root, tempPrefix)
 	if err != nil {
 		return err

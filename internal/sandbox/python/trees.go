@@ -122,7 +122,9 @@ func (g *Trees) write(ctx context.Context, dir string, t guestTree, py *Interpre
 	if t.complete(dir) {
 		return nil // another process was faster
 	}
-	removeTemps(g.Root)
+	if err := removeTemps(g.Root); err != nil {
+		return err
+	}
 	g.prune() // before there is anything of ours, which a clock that jumps would let seem old
 	temp, err := os.MkdirTemp(g.Root, tempPrefix)
 	if err != nil {

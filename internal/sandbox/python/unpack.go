@@ -201,7 +201,9 @@ func lockCache(ctx context.Context, root string, waiting func()) (*flock.Flock, 
 
 // build unpacks beside the final place and renames. The lock is held.
 func (d distribution) build(ctx context.Context, root string) error {
-	removeTemps(root)
+	if err := removeTemps(root); err != nil {
+		return err
+	}
 	tmp, err := os.MkdirTemp(root, tempPrefix)
 	if err != nil {
 		return err
@@ -220,7 +222,7 @@ func (d distribution) build(ctx context.Context, root string) error {
 // tidy removes temporary directories, and distributions other than current that nobody has used for a
 // while. The lock is held. What cannot be removed costs only space, and is tried again another day.
 func tidy(root, current string) {
-	removeTemps(root)
+	_ = removeTemps(root)                                             // the next one does
 	markers, _ := filepath.Glob(filepath.Join(root, "*", markerName)) // the pattern is well-formed
 	for _, m := range markers {
 		dir := filepath.Dir(m)
@@ -231,13 +233,16 @@ func tidy(root, current string) {
 	}
 }
 
-func removeTemps(root string) {
-	entries, _ := os.ReadDir(root) // nothing to remove in what cannot be read
+// removeTemps removes what is half-written, whose makers are dead. With an error there is some left: who cannot remove
+// what was left, for want of descriptors say, must not leave more.
+func removeTemps(root string) error {
+	entries, err := os.ReadDir(root)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), tempPrefix) {
-			os.RemoveAll(filepath.Join(root, e.Name()))
+			err = errors.Join(err, os.RemoveAll(filepath.Join(root, e.Name())))
 		}
 	}
+	return err
 }
 
 // tidyIfIdle is tidy, unless another process is at work in root.

@@ -88,9 +88,11 @@ func newController(t *testing.T, template object, pods int) *controller {
 	return c
 }
 
-// watch answers claims until it is stopped, or the API server ends it.
+// watch answers claims until it is stopped, the API server ends it, or it may be dead.
 func (c *controller) watch(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, kubectl, "get", claims, "--watch", "--output=json")
+	bounded, cancel := context.WithTimeout(ctx, watchTime)
+	defer cancel()
+	cmd := exec.CommandContext(bounded, kubectl, "get", claims, "--watch", "--output=json")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -264,8 +266,9 @@ func TestPodClaim(t *testing.T) {
 
 // TestClaimUnavailable: what is in the way of a claim is told in the cluster's words, with what to do.
 func TestClaimUnavailable(t *testing.T) {
+	t.Parallel()
 	claim := func(status string) string {
-		return kubectlMakes + `*"get sandboxclaims"*) echo '{"metadata":{},"status":` + status + `}'; exec sleep 60 ;; esac`
+		return kubectlMakes + `*"get sandboxclaims"*--watch*) echo '{"metadata":{},"status":` + status + `}'; exec sleep 60 ;; esac`
 	}
 	const noPool = `{"conditions":[{"type":"Ready","status":"False","reason":"WarmPoolNotFound","message":"SandboxWarmPool \"p\" not found"}]}`
 	for _, c := range []struct{ name, script, says, remedy string }{
@@ -280,6 +283,11 @@ func TestClaimUnavailable(t *testing.T) {
 		{
 			"a watch that the API server ends first",
 			strings.Replace(claim(noPool), `echo '{"metadata"`, "mkdir "+filepath.Join(t.TempDir(), "ended")+" && exit 0; echo '{\"metadata\"", 1),
+			`SandboxWarmPool "p" not found`, "codemode image warm-pool",
+		},
+		{
+			"a watch whose connection is dead",
+			strings.Replace(claim(noPool), `echo '{"metadata"`, "mkdir "+filepath.Join(t.TempDir(), "dead")+" && exec sleep 60; echo '{\"metadata\"", 1),
 			`SandboxWarmPool "p" not found`, "codemode image warm-pool",
 		},
 	} {

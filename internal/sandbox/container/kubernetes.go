@@ -126,7 +126,10 @@ const (
 	// waits for a run.
 	unplacedTime = 10 * time.Second
 
-	// watchAgain is how long a watch that the API server ended is not asked for again.
+	// watchTime is how long a watch is believed that says nothing: its connection may be dead without either end knowing.
+	watchTime = 5 * time.Second
+
+	// watchAgain is how long a watch that has ended is not asked for again.
 	watchAgain = 100 * time.Millisecond
 )
 
@@ -239,11 +242,14 @@ var (
 	errUnplaced = fmt.Errorf("no node took it within %v", unplacedTime)
 )
 
-// follow reads what becomes of an object until enough says so, however often the API server ends the watch before.
+// follow reads what becomes of an object until enough says so, however often a watch ends before or falls silent.
 func follow[T any](ctx context.Context, e *engine, kind, name string, enough func(T) bool) error {
 	for {
-		ended, err := watch(ctx, e, kind, name, enough)
-		if !ended {
+		bounded, cancel := context.WithTimeout(ctx, watchTime)
+		ended, err := watch(bounded, e, kind, name, enough)
+		silent := bounded.Err() != nil && ctx.Err() == nil && err != nil
+		cancel()
+		if !ended && !silent {
 			return err
 		}
 		select {

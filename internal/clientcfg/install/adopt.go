@@ -327,6 +327,7 @@ func (i *Installer) writeOwn(n newFile) error {
 		return err
 	}
 	defer dir.Close()
+	sweep(dir, filepath.Base(n.path))
 	tmp, err := i.temp(dir, filepath.Base(n.path), n.text, private, nil)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type proposal struct {
 
 	before func() error    // runs before the file is written; an error stops that
 	undo   func()          // runs when it was not written after all
-	after  func() []string // runs when it was; returns notes
+	after  func() []string // runs when it was, and before its records go; returns notes
 }
 
 // change plans what becomes of a target and writes it: under the lock, from what the file is at that moment, and again
@@ -79,9 +79,6 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 			return fail(Refused, err)
 		}
 		removeEmpty(f.root, p.folders)
-		if p.after != nil {
-			r.Notes = append(r.Notes, p.after()...)
-		}
 		if p.key != nil && !i.holds(t, p.key) {
 			continue
 		}
@@ -90,8 +87,8 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 	return fail(Failed, errBusy)
 }
 
-// write does what is proposed, if the file is still what it was. The ledger comes first: a codemode that is killed
-// between the two has recorded what is not there, which costs nothing.
+// write does what is proposed, if the file is still what it was. A record is in the ledger before anything is made, and
+// until all of it is gone: whatever a codemode that is killed leaves, the next one knows of.
 func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l *ledger, r *Result) (err error) {
 	if t.Client.Install.LockDir && t.Scope == clientcfg.User {
 		unlock, err := lockDir(ctx, f.path)
@@ -99,18 +96,6 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 			return err
 		}
 		defer unlock()
-	}
-	if p.before != nil {
-		if err := p.before(); err != nil {
-			return err
-		}
-	}
-	if p.undo != nil {
-		defer func() {
-			if err != nil {
-				p.undo()
-			}
-		}()
 	}
 	was := slices.Clone(l.Records)
 	if !f.missing() {
@@ -124,16 +109,7 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 			return err
 		}
 	}
-	mode := private
-	if t.Scope == clientcfg.Project {
-		mode = shared
-	}
-	if p.remove {
-		err = remove(f)
-	} else if string(p.data) != string(f.data) {
-		err = i.replace(f, p.data, mode)
-	}
-	if err != nil {
+	if err := i.writeFile(t, f, p); err != nil {
 		if p.record != nil {
 			l.Records = was
 			err = errors.Join(err, i.save(l))
@@ -145,10 +121,38 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 	for _, key := range p.forget {
 		l.drop(f.path, key)
 	}
+	if p.after != nil {
+		r.Notes = append(r.Notes, p.after()...)
+	}
 	if len(p.forget) > 0 {
 		return i.save(l)
 	}
 	return nil
+}
+
+// writeFile writes or removes the file, and before that what takes the place of what goes from it.
+func (i *Installer) writeFile(t *Target, f file, p proposal) (err error) {
+	if p.before != nil {
+		if err := p.before(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.remove:
+		err = remove(f)
+	case string(p.data) != string(f.data):
+		mode := private
+		if t.Scope == clientcfg.Project {
+			mode = shared
+		}
+		err = i.replace(f, p.data, mode)
+	default:
+		sweepBeside(f)
+	}
+	if err != nil && p.undo != nil {
+		p.undo()
+	}
+	return err
 }
 
 // finished is a record of what is about to be written, with the backup that was made for it.

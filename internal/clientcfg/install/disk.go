@@ -91,6 +91,14 @@ func sweep(dir *os.Root, base string) {
 	}
 }
 
+// sweepBeside does so where nothing is written.
+func sweepBeside(f file) {
+	if dir, err := f.folder(0); err == nil {
+		sweep(dir, filepath.Base(f.path))
+		dir.Close()
+	}
+}
+
 // replace writes a file whose content is still the one that was read, and fails with errChanged else. Where the system
 // can exchange two names at once, what another program has written up to that moment is seen and put back.
 func (i *Installer) replace(f file, data []byte, scope fs.FileMode) error {

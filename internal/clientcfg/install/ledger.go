@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -113,6 +114,56 @@ func (i *Installer) readLedger() (*ledger, error) {
 const noEntry = ""
 
 func (r record) name() string { return r.Key[len(r.Key)-1] }
+
+// adopt adds servers to a record. Of one that a killed codemode has recorded, what was made for it stays known.
+func (r *record) adopt(moved []Moved) {
+	r.Adopted = slices.Clone(r.Adopted)
+	for _, m := range moved {
+		n := slices.IndexFunc(r.Adopted, func(o Moved) bool {
+			return o.Name == m.Name && o.File == m.File && slices.Equal(o.Key, m.Key)
+		})
+		switch {
+		case n < 0:
+			r.Adopted = append(r.Adopted, m)
+		case m.Wrote:
+			m.Tokens = slices.Concat(r.Adopted[n].Tokens, m.Tokens)
+			r.Adopted[n] = m
+		}
+	}
+}
+
+// unmoved are the servers of a record that its file has as they were: who recorded them was killed before it was
+// written, or somebody has put the file back.
+func (r *record) unmoved(data []byte, format splice.Format) (list []Moved) {
+	doc, err := splice.Parse(data, format)
+	if err != nil {
+		return nil
+	}
+	for _, m := range r.Adopted {
+		if now, there := doc.Get(m.place()); there && m.was(now, format) {
+			m.Backup = "" // there will be one of the file as it is
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// place leads to a server in its client's file.
+func (m Moved) place() []string { return append(slices.Clone(m.Key), m.Name) }
+
+// was says whether a server is now what it was when it was moved.
+func (m Moved) was(now any, format splice.Format) bool {
+	data, err := plainfile.Read(m.Backup, splice.MaxSize)
+	if err != nil {
+		return false
+	}
+	doc, err := splice.Parse(data, format)
+	if err != nil {
+		return false
+	}
+	old, there := doc.Get(m.place())
+	return there && reflect.DeepEqual(now, old)
+}
 
 // find is the record of an entry.
 func (l *ledger) find(path string, key []string) *record {

@@ -64,7 +64,7 @@ func (i *Installer) planOthers(
 	key := append(slices.Clone(table), noEntry)
 	old := l.find(f.path, key)
 	p.record = newRecord(t, f, key, old, old != nil, false)
-	p.record.Adopted = append(p.record.Adopted, p.moved...)
+	p.record.adopt(p.moved)
 	return p, nil
 }
 

@@ -121,7 +121,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	}
 	p.record = newRecord(t, f, key, old, there, !hadTable)
 	p.record.Entry, p.record.Args = hashOf(doc.Document, key), args
-	p.record.Adopted = append(p.record.Adopted, p.moved...)
+	p.record.adopt(p.moved)
 	return p, nil
 }
 
@@ -227,6 +227,9 @@ func newRecord(t Target, f file, key []string, old *record, there, newTable bool
 		r.File, r.Folders, r.Table = true, f.above, newTable
 	default:
 		r.Before, r.Table = sum(f.data), newTable
+		if old != nil {
+			r.Adopted = old.unmoved(f.data, t.format)
+		}
 	}
 	return &r
 }

@@ -239,9 +239,11 @@ func (s *sample) request(t *testing.T, words []string) Request {
 }
 
 // own are the servers in codemode's own folder.
-func (s *sample) own() (list []clientcfg.Entry) {
-	opts := clientcfg.Options{Env: s.in.Env, Sources: []string{"none"}}
-	opts.Servers.Dir = s.path("home/MCPs")
+func (s *sample) own() []clientcfg.Entry { return ownIn(s.in.Env, s.path("home/MCPs")) }
+
+func ownIn(env clientcfg.Env, dir string) []clientcfg.Entry {
+	opts := clientcfg.Options{Env: env, Sources: []string{"none"}}
+	opts.Servers.Dir = dir
 	return clientcfg.Discover(opts).Entries
 }
 

@@ -130,6 +130,11 @@ func (i *Installer) dropTokens(secrets []secret) {
 // client's file was changed since, and is nowhere else.
 func (i *Installer) forgetTokens(m Moved, restored []byte) (notes []string) {
 	for _, t := range m.Tokens {
+		if i.Vault != nil {
+			if names, err := i.Vault.Names(); err == nil && !slices.Contains(names, t.Secret) {
+				continue // somebody has removed it, or nobody lived to keep it
+			}
+		}
 		why := "codemode cannot say what it is"
 		if i.Vault != nil {
 			switch value, err := i.Vault.Value(t.Secret); {

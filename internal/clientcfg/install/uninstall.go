@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 
 	"codemode/internal/clientcfg"
@@ -160,11 +159,8 @@ func hollow(doc *draft) bool {
 
 // putBack puts a server that was adopted back into its client's file, in the client's own text of it.
 func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
-	key := append(slices.Clone(m.Key), m.Name)
-	data, err := plainfile.Read(m.Backup, splice.MaxSize)
-	if now, there := doc.Get(key); there {
-		was, _ := splice.Parse(data, doc.format)
-		if old, ok := value(was, key); ok && err == nil && reflect.DeepEqual(now, old) {
+	if now, there := doc.Get(m.place()); there {
+		if m.was(now, doc.format) {
 			p.moved = append(p.moved, m)
 		} else {
 			p.notes = append(
@@ -176,6 +172,7 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 		}
 		return nil
 	}
+	data, err := plainfile.Read(m.Backup, splice.MaxSize)
 	if err != nil {
 		return fmt.Errorf(
 			"what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", fileerr.Cause(err),
@@ -186,20 +183,12 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	if err != nil {
 		return err
 	}
-	raw, ok := was.Raw(key)
+	raw, ok := was.Raw(m.place())
 	if !ok {
 		return fmt.Errorf("what the file was before has no %q; codemode has it in %q", m.Name, m.File)
 	}
 	p.moved = append(p.moved, m)
-	return doc.apply(doc.SetRaw(key, raw))
-}
-
-// value is what a document that could be read has at a key.
-func value(doc *splice.Document, key []string) (any, bool) {
-	if doc == nil {
-		return nil, false
-	}
-	return doc.Get(key)
+	return doc.apply(doc.SetRaw(m.place(), raw))
 }
 
 // takeOutUnrecorded removes an entry of the usual name that starts codemode and is in no record.
@@ -242,9 +231,11 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 				m.Kept = true
 				continue
 			}
+			sweepBeside(file{path: m.File})
 			data, err := plainfile.Read(m.File, splice.MaxSize)
 			switch {
 			case fileerr.IsMissing(err):
+				notes = append(notes, i.forgetTokens(*m, restored)...)
 			case err != nil || sum(data) != m.Hash:
 				m.Kept = true
 				notes = append(notes, fmt.Sprintf("%q was changed since, and stays codemode's, too: %q", m.As, m.File))

@@ -126,7 +126,7 @@ const (
 	// waits for a run.
 	unplacedTime = 10 * time.Second
 
-	// watchTime is how long a watch is believed that says nothing: its connection may be dead without either end knowing.
+	// watchTime is how long a watch that says nothing is believed: its connection may be dead, and neither end know.
 	watchTime = 5 * time.Second
 
 	// watchAgain is how long a watch that has ended is not asked for again.

@@ -1,0 +1,106 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"codemode/internal/clientcfg"
+)
+
+// killed is what a test ends a change with: nothing of it but what is deferred runs on, as nothing has failed.
+var killed = errors.New("killed")
+
+// untilKilled does something that may end so.
+func untilKilled(t *testing.T, do func()) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != killed {
+			t.Errorf("it was to be killed, and: %v", r)
+		}
+	}()
+	do()
+}
+
+// TestAdoptKilled: wherever codemode is killed while it moves a server, what it has made for that goes with the next
+// uninstall, whatever is done before that.
+func TestAdoptKilled(t *testing.T) {
+	const old = `{"mcpServers": {"a": {"command": "a", "env": {"API_TOKEN": "correct-horse-battery", "B_TOKEN": "staple-and-more"}}}}`
+	die := func() { panic(killed) }
+	for where, set := range map[string]func(i *Installer, kept map[string]string){
+		"after its first secret": func(i *Installer, kept map[string]string) {
+			i.Vault.Keep = func(name, value string) error {
+				kept[name] = value
+				die()
+				return nil
+			}
+		},
+		"before its own file": func(i *Installer, kept map[string]string) {
+			i.hooks.write = func(f *os.File, data []byte) error {
+				if filepath.Base(filepath.Dir(f.Name())) == "MCPs" {
+					die()
+				}
+				_, err := f.Write(data)
+				return err
+			}
+		},
+		"before the client's file": func(i *Installer, kept map[string]string) { i.hooks.planned = die },
+	} {
+		for next, adopts := range map[string][]bool{"uninstall": nil, "adopt": {true}, "install": {false}, "both": {false, true}} {
+			t.Run(where+", then "+next, func(t *testing.T) {
+				t.Parallel()
+				i, req, path := cursorAt(t, t.TempDir(), old)
+				dir := filepath.Join(i.Env.Home, "MCPs")
+				kept := map[string]string{}
+				anew := func() {
+					i.hooks, i.Vault = hooks{}, vaultOf(kept)
+					i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}
+				}
+				anew()
+				set(i, kept)
+				untilKilled(t, func() { i.Install(t.Context(), req) })
+				for _, adopt := range adopts {
+					anew()
+					if !adopt {
+						i.Adopt = nil
+					}
+					if r := i.Install(t.Context(), req)[0]; !r.Done() {
+						t.Fatal(r.Err)
+					}
+				}
+				anew()
+				i.Vault.Value = func(string) (string, error) { panic(killed) } // its own file has gone by then
+				if next != "uninstall" {
+					untilKilled(t, func() { i.Uninstall(t.Context(), req) })
+				}
+				anew()
+				r := only(t, i.Uninstall(t.Context(), req), path)
+				left, _ := filepath.Glob(filepath.Join(dir, "*"))
+				if r.Err != nil || read(t, path) != old || len(kept)+len(left) > 0 || exists(dir) {
+					t.Errorf("%v, %v; left are secrets %q, files %q, and the client has\n%s",
+						r.Err, r.Notes, slices.Sorted(maps.Keys(kept)), left, read(t, path))
+				}
+			})
+		}
+	}
+}
+
+// vaultOf keeps secrets in a map.
+func vaultOf(kept map[string]string) *Vault {
+	return &Vault{
+		Names: func() ([]string, error) { return slices.Sorted(maps.Keys(kept)), nil },
+		Check: func(string) error { return nil },
+		Value: func(name string) (string, error) {
+			if value, ok := kept[name]; ok {
+				return value, nil
+			}
+			return "", fmt.Errorf("there is no secret %q", name)
+		},
+		Keep:   func(name, value string) error { kept[name] = value; return nil },
+		Forget: func(name string) (string, error) { delete(kept, name); return "", nil },
+	}
+}

@@ -172,6 +172,8 @@ type search struct {
 	decodes bool // base64, too, for those that are not found in it as they are
 	whole   view
 	views   [maxLayers]view // of whole, or each of the one before
+	lines   view            // of one of them, without the breaks of lines
+	pairs   view            // of one of them, of digits of hex
 	found   []span
 	covered []span // of the text
 	read    int    // bytes, of all views
@@ -181,6 +183,7 @@ type search struct {
 func (s *search) in(text string) []span {
 	s.whole.text, s.covered = append(s.whole.text[:0], text...), s.covered[:0]
 	s.scan(&s.whole, 0, len(text))
+	s.unwrapped(&s.whole)
 	for _, e := range escapes {
 		of := &s.whole
 		for i := range s.views {
@@ -189,15 +192,25 @@ func (s *search) in(text string) []span {
 				break
 			}
 			s.look(v)
+			if e.mark == '\\' {
+				s.unwrapped(v)
+			}
 			of = v
 		}
 	}
-	s.hex(0)
-	s.hex(1)
+	s.hex()
 	if s.decodes {
 		s.base64()
 	}
 	return s.covered
+}
+
+// unwrapped looks into a view whose base64 or hex may be in lines.
+func (s *search) unwrapped(v *view) {
+	if s.lines.unwrap(v) {
+		s.look(&s.lines)
+		s.hexLines()
+	}
 }
 
 // look finds what is covered by secrets in a view, where it has something decoded in it: the rest has been looked at.

@@ -10,8 +10,8 @@
 //     keeps it as one (${secret:NAME}), and is looked for as a whole word: in the middle of others it would be in every
 //     text. Words such as true and none are no secrets, nor are settings about secrets, such as MAX_TOKENS.
 //   - Either is found in whatever case, reversed, percent-encoded, as base64 (in whatever it is encoded with, such as
-//     user:KEY), as hex, with the escapes of JSON and programming languages, and with those of HTML and
-//     quoted-printable.
+//     user:KEY) and as hex, with the escapes of JSON and programming languages, and with those of HTML and
+//     quoted-printable. Base64 and hex of more than five characters may be in lines.
 //   - Each line of a value is a secret by itself.
 //
 // What is encoded in another way, twice in different ones, or taken apart is not recognised.
@@ -200,7 +200,8 @@ func (r *Redactor) in(s string) bool {
 func (r *Redactor) Tail(s string, cut bool) string {
 	if cut {
 		first, rest, _ := strings.Cut(s, "\n")
-		softBreak := strings.HasSuffix(strings.TrimSuffix(first, "\r"), "=") // as quoted-printable goes on
+		first = strings.TrimSuffix(first, "\r")
+		softBreak := strings.HasSuffix(first, "=") || isBroken([]byte(first)) // as quoted-printable and base64 go on
 		if rest == "" || softBreak || r.multiline() {
 			rest = s[r.outside(s, min(len(s), r.longest)).from:]
 		}

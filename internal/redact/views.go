@@ -81,6 +81,49 @@ func (v *view) decode(of *view, mark byte, decode func([]byte) (text string, n i
 	return len(v.parts) > 0
 }
 
+// minBroken is how many characters of base64 a line ends with that goes on in the next: encoders break after 64 or 76.
+const minBroken = 16
+
+// unwrap makes v the view of another in which lines of base64 are one. Of one that has none it is nothing.
+func (v *view) unwrap(of *view) bool {
+	s, last := of.text, 0
+	v.text, v.of, v.parts = v.text[:0], of, v.parts[:0]
+	for i := 0; ; {
+		next := bytes.IndexByte(s[i:], '\n')
+		if next < 0 {
+			break
+		}
+		i += next + 1
+		end, to := i-1, i
+		if end > 0 && s[end-1] == '\r' {
+			end--
+		}
+		for to < len(s) && (s[to] == ' ' || s[to] == '\t') {
+			to++
+		}
+		if to < len(s) && isBase64(s[to]) && isBroken(s[:end]) {
+			v.text = append(v.text, s[last:end]...)
+			v.parts = append(v.parts, part{int32(len(v.text)), 0, int32(end), int32(to)})
+			last = to
+		}
+	}
+	v.text = append(v.text, s[last:]...)
+	return len(v.parts) > 0
+}
+
+// isBroken says whether a line may be one of base64 that goes on in the next.
+func isBroken(line []byte) bool {
+	if len(line) < minBroken {
+		return false
+	}
+	for _, b := range line[len(line)-minBroken:] {
+		if !isBase64(b) {
+			return false
+		}
+	}
+	return true
+}
+
 // escape decodes one of those that JSON, JavaScript, C, Go and Python write with a backslash.
 func escape(s []byte) (string, int) {
 	if len(s) < 2 {
@@ -188,17 +231,38 @@ func entity(s []byte) (string, int) {
 	return text, end + 1
 }
 
-// hex looks into what the hex in a text says: digits in pairs, with or without one separator between them. A run of
-// them may begin with a digit that is not its own, which skip leaves out.
-func (s *search) hex(skip int) {
-	text, v := s.whole.text, &s.views[0]
-	v.of, v.words = &s.whole, false
+// hex looks into what the hex in a text says: digits in pairs, with or without one separator between them.
+func (s *search) hex() {
+	text := s.whole.text
 	for i := 0; i < len(text); i++ {
-		if nibble(text[i]) < 0 {
-			continue
+		if nibble(text[i]) >= 0 {
+			i = s.hexFrom(&s.whole, i)
 		}
-		v.text, v.parts = v.text[:0], v.parts[:0]
-		for i += skip; isPair(text, i); {
+	}
+}
+
+// hexLines does so where hex goes on in the next line.
+func (s *search) hexLines() {
+	text, done := s.lines.text, 0
+	for _, p := range s.lines.parts {
+		from := int(p.at)
+		for from > done && nibble(text[from-1]) >= 0 {
+			from--
+		}
+		if from >= done && nibble(text[from]) >= 0 {
+			done = s.hexFrom(&s.lines, from)
+		}
+	}
+}
+
+// hexFrom looks into hex that begins somewhere, and says where it ends. A run of it may begin with a digit that is not
+// its own.
+func (s *search) hexFrom(of *view, from int) (end int) {
+	for skip := range 2 {
+		text, v := of.text, &s.pairs
+		v.of, v.text, v.parts = of, v.text[:0], v.parts[:0]
+		i := from + skip
+		for isPair(text, i) {
 			v.parts = append(v.parts, part{int32(len(v.text)), 1, int32(i), int32(i + 2)})
 			v.text = append(v.text, byte(nibble(text[i])<<4|nibble(text[i+1])))
 			i += 2
@@ -212,10 +276,9 @@ func (s *search) hex(skip int) {
 		if len(v.text) >= s.shortest {
 			s.look(v)
 		}
-		for i < len(text) && nibble(text[i]) >= 0 {
-			i++
-		}
+		end = max(end, i)
 	}
+	return end
 }
 
 func isPair(s []byte, i int) bool { return i+1 < len(s) && nibble(s[i]) >= 0 && nibble(s[i+1]) >= 0 }

@@ -299,10 +299,19 @@ func (t *tenancy) findSecret(name string, find func(*secrets.Store) (string, err
 	return value, err
 }
 
-// homes are what no server in a sandbox sees whole, whatever its environment says.
+// homes are what no server in a sandbox sees whole, whatever its environment says: the home in each way in which a path
+// may begin with it.
 func (t *tenancy) homes() []string {
 	home, _ := t.home()
-	return []string{home}
+	if home == "" {
+		return nil
+	}
+	list := []string{strings.TrimRight(home, string(filepath.Separator)), filepath.Clean(home)}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		list = append(list, real)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // protected is what says which servers there are, or would if it were there, and what is kept of them: a server that

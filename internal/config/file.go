@@ -68,8 +68,9 @@ func readUser(src Source, paths Paths) (document, []error) {
 // has settings, which must not count as none.
 func leadsNowhere(name string) bool {
 	for ; ; name = filepath.Dir(name) {
-		if info, err := os.Lstat(name); err == nil || name == filepath.Dir(name) {
-			return err == nil && info.Mode()&fs.ModeSymlink != 0
+		if _, err := os.Lstat(name); err == nil || name == filepath.Dir(name) {
+			_, leads := os.Stat(name)
+			return err == nil && leads != nil
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -168,7 +167,7 @@ func appendMembers(b []byte, v gjson.Result) (_ []byte, err error) {
 func appendText(b []byte, text string, prose bool) ([]byte, error) {
 	if prose {
 		text = visible.Text(text)
-	} else if !utf8.ValidString(text) || strings.ContainsFunc(text, visible.Hidden) {
+	} else if visible.Text(text) != text {
 		return nil, fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
 	}
 	return jsontext.AppendQuote(b, text)

@@ -20,22 +20,48 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// Text writes what a terminal or a parser might act on as Python would: \x1b, \r, \u2028. Newline and tab stay.
+// Text writes what a terminal or a parser might act on, or what is not seen, as Python would: \x1b, \r, \u2028.
+// Newline and tab stay.
 func Text(s string) string {
-	if !strings.ContainsFunc(s, Hidden) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return Hidden(r) || joins(r) }) {
 		return s
 	}
 	var b strings.Builder
+	before := rune(0)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if broken := r == utf8.RuneError && n == 1; !broken && (!Hidden(r) || r == utf8.RuneError) {
+		broken := r == utf8.RuneError && n == 1
+		if !broken && !hiddenBehind(before, r) {
 			b.WriteString(s[i : i+n])
+			before = r
 		} else {
 			b.WriteString(escape(s[i:i+n], 0x100))
+			before = 0
 		}
 		i += n
 	}
 	return b.String()
+}
+
+// hiddenBehind reports whether a character would not be seen behind another: U+FFFD is.
+func hiddenBehind(before, r rune) bool {
+	return r != utf8.RuneError && Hidden(r) || joins(r) && !joined(before, r)
+}
+
+// joins reports whether a character is one of those that only say how the one before it is drawn: the joiners U+200C
+// and U+200D, and the first variation selectors. Scripts and emoji are written with them.
+func joins(r rune) bool { return r == 0x200c || r == 0x200d || r >= 0xfe00 && r <= 0xfe0f }
+
+// joined reports whether one of them has something to say there: letters of ASCII have no other form, but that digits
+// can be emoji; and of several in a row, all but a joiner behind an emoji's selector would carry what nobody sees.
+func joined(before, r rune) bool {
+	switch {
+	case before < utf8.RuneSelf:
+		return r >= 0xfe0e && strings.ContainsRune("0123456789#*", before)
+	case joins(before):
+		return before == 0xfe0f && r == 0x200d
+	}
+	return true
 }
 
 // escape writes a character, or a byte that is none, as Python and shells do: those below bytes as a byte.
@@ -102,27 +128,26 @@ func Values(value json.RawMessage) json.RawMessage {
 // JSON writes the same characters as JSON's own escapes; they only stand in its strings.
 func JSON(s string) string {
 	var b []byte
+	before := rune(0)
 	for _, r := range s {
-		if !Hidden(r) || r == utf8.RuneError {
-			b = utf8.AppendRune(b, r)
+		if hiddenBehind(before, r) {
+			b, before = appendEscape(b, r), 0
 		} else {
-			b = appendEscape(b, r)
+			b, before = utf8.AppendRune(b, r), r
 		}
 	}
 	return string(b)
 }
 
 // Hidden reports whether a character would not be seen as itself: control characters, line separators, marks that
-// reorder text (Unicode TR 36), whatever a reader may ignore, and what is not UTF-8. The joiners U+200C and U+200D and
-// the first variation selectors stay: scripts and emoji are written with them.
+// reorder text (Unicode TR 36), whatever a reader may ignore, and what is not UTF-8. What joins is not among them.
 func Hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
 	case r < 0x7f:
 		return r < 0x20
-	case r == 0x200c || r == 0x200d || r >= 0xfe00 && r <= 0xfe0f,
-		unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+	case joins(r), unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return false
 	}
 	return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || ignorable(r)

@@ -26,9 +26,11 @@ func TestVisible(t *testing.T) {
 		"\u200e\u200f\u061c\u200b\u2060\u2064\ufeff":   `\u200e\u200f\u061c\u200b\u2060\u2064\ufeff`,
 		"see\U000e0001\U000e0041\U000e007f":            `see\U000e0001\U000e0041\U000e007f`,
 		"\u00ad\u3164\ufff9\u180e\U000e0100\U000e01ef": `\xad\u3164\ufff9\u180e\U000e0100\U000e01ef`,
-		"\u034f\u115f\u17b4\ufe0f\u2065":               `\u034f\u115f\u17b4` + "\ufe0f" + `\u2065`,
-		"\u2764\ufe0f":                                 "\u2764\ufe0f",
-		"👩\u200d💻 می\u200cخواهم":                       "👩\u200d💻 می\u200cخواهم",
+		"\u034f\u115f\u17b4\ufe0f\u2065":               `\u034f\u115f\u17b4\ufe0f\u2065`,
+		"\u2764\ufe0f 1\ufe0f\u20e3":                   "\u2764\ufe0f 1\ufe0f\u20e3",
+		"👩\u200d💻 می\u200cخواهم ❤\ufe0f\u200d🔥":        "👩\u200d💻 می\u200cخواهم ❤\ufe0f\u200d🔥",
+		"user\u200d = us\ufe0fer\u200c 1\u200d":        `user\u200d = us\ufe0fer\u200c 1\u200d`,
+		"\u200d😀\ufe00\ufe01\u200d\u200d":              `\u200d` + "😀\ufe00" + `\ufe01\u200d\u200d`,
 	} {
 		if got := Text(in); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)

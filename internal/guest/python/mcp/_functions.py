@@ -15,7 +15,9 @@ _FLAGS = __future__.annotations.compiler_flag  # annotations are kept as text an
 _CANNOT = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError)
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")  # ASCII: no two names look alike
 # What a name of Python's may have, and displays leave out: Default_Ignorable_Code_Point and XID_Continue.
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 # Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows only those
 # that are built in.
 _MODULES = getattr(sys, "stdlib_module_names", sys.builtin_module_names)

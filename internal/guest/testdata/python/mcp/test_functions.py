@@ -128,6 +128,10 @@ class Functions(unittest.TestCase):
         for source in "def f(d\xedas): return d\xedas\n", "def f(): return '\uff46 \ufe0f'  # \ufb01\n":
             self.assertEqual(self.one(source).get("source"), source)
 
+    def test_joiners(self):
+        found = _functions.check("def f(a\u200d): pass")  # some Pythons take them in names
+        self.assertRegex(str(found), r"u200d'.* has a character that is not seen|U\+200D")
+
     def test_more_than_a_function(self):
         for source, functions, rest in (
             ("def f(): pass\ndef g(): pass", 2, []),

@@ -128,7 +128,7 @@ var floor = map[string][]string{
 	"sandbox":   {"fileerr", "hint", "proc"},
 	"inquiry":   {"visible"},
 	"servers":   {"catalog", "config", "guest", "hint", "policy", "quota", "upstream", "visible"},
-	"packages":  {"fileerr", "filelock", "hint", "proc", "sandbox"},
+	"packages":  {"fileerr", "filelock", "hint", "proc", "redact", "sandbox"},
 	"bridge": {
 		"artifact", "config", "policy", "audit", "fair", "fileerr", "guest", "catalog", "hint", "inquiry", "picture", "proc",
 		"quota", "redact", "upstream", "sandbox", "servers", "telemetry", "toolbox", "toon", "visible",

@@ -11,12 +11,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
+	"unicode"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/mount"
 )
 
@@ -74,6 +77,7 @@ func (t *tenancy) keptIn(home string) []string {
 // launchers are given, where they start, and their files of variables. A file need not be there: it may be made.
 func (t *tenancy) starts() (list []mount.Start) {
 	t.judge()
+	list = t.startsAnyhow()
 	for _, e := range t.found.Entries {
 		s := e.Server
 		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
@@ -84,7 +88,7 @@ func (t *tenancy) starts() (list []mount.Start) {
 				s = full
 			}
 		}
-		base := cmp.Or(s.Cwd, s.Project)
+		base, by := cmp.Or(s.Cwd, s.Project), fmt.Sprintf("server %q", s.Name)
 		add := func(path string, folder, within bool) {
 			if path == "" {
 				return
@@ -98,7 +102,12 @@ func (t *tenancy) starts() (list []mount.Start) {
 			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
 				return
 			}
-			list = append(list, mount.Start{Path: path, Server: s.Name, Within: within && isDir})
+			list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
+		}
+		search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
+		list = append(list, t.programs(by, search, s.Command)...)
+		for _, arg := range s.Args { // what starts another has its name there: env NAME, sh -c "NAME …"
+			list = append(list, t.programs(by, search, strings.FieldsFunc(arg, notInName)...)...)
 		}
 		for _, path := range []string{s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
 			add(path, true, false)
@@ -119,6 +128,53 @@ func (t *tenancy) starts() (list []mount.Start) {
 	}
 	return list
 }
+
+// startsAnyhow are the paths from which other than servers is started: what PATH names, codemode itself, the engine of
+// its sandboxes, and an interpreter that is not the embedded one.
+func (t *tenancy) startsAnyhow() (list []mount.Start) {
+	for _, dir := range filepath.SplitList(t.env.get("PATH")) {
+		list = append(list, mount.Start{Path: dir, By: "what your PATH finds", Within: true})
+	}
+	list = append(list, t.programs("codemode", lookPath(t.env), t.env.Self)...)
+	for _, engine := range []string{container.Podman, container.Docker, "kubectl", t.config.Sandbox.Runtime} {
+		list = append(list, t.programs("the sandbox", lookPath(t.env), engine)...)
+	}
+	for _, path := range t.python(nil).Installation() {
+		list = append(list, mount.Start{Path: path, By: "the Python of code", Within: true})
+	}
+	return list
+}
+
+// programs are what is executed by names or paths: the files, and the interpreters that scripts among them name.
+func (t *tenancy) programs(by string, look func(string) (string, error), names ...string) (list []mount.Start) {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		path, err := look(name)
+		if err != nil {
+			continue
+		}
+		list = append(list, mount.Start{Path: path, By: by})
+		if interpreter := scriptInterpreter(path); interpreter != "" {
+			list = append(list, mount.Start{Path: interpreter, By: by})
+		}
+	}
+	return list
+}
+
+// scriptInterpreter is what the first line of a script names, execve(2); "" is none.
+func scriptInterpreter(path string) string {
+	head, _ := plainfile.Head(path, 256) // what cannot be read is not executed as a script
+	first, _, _ := strings.Cut(string(head), "\n")
+	name, script := strings.CutPrefix(first, "#!")
+	if words := strings.Fields(name); script && len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+func notInName(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;|&()<>=", r) }
 
 // saveTo is the folder that --out names, for what code shows and leaves; "" is none.
 func (t *tenancy) saveTo(dir string) (string, error) {

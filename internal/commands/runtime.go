@@ -234,12 +234,16 @@ func expectsGuest(env Env) bool {
 }
 
 func (t *tenancy) python(ui *ui) python.Source {
-	return python.Source{
+	s := python.Source{
 		CacheDir:    t.paths.Cache,
 		Interpreter: t.config.Sandbox.Python,
 		LookPath:    lookPath(t.env),
 		Progress:    ui.busy,
 	}
+	if t.config.Sandbox.Isolation != string(sandbox.IsolationReduced) { // there is nothing to start programs in, then
+		s.Confine = sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.homes()}).Confined
+	}
+	return s
 }
 
 func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runtime {

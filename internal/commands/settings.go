@@ -134,7 +134,9 @@ func joinUntrusted(problems []error) []error {
 }
 
 // lookPath finds a program in the PATH of env; with a separator in it, the name is a path.
-func lookPath(env Env) func(string) (string, error) {
+func lookPath(env Env) func(string) (string, error) { return lookIn(env, env.get("PATH")) }
+
+func lookIn(env Env, path string) func(string) (string, error) {
 	return func(name string) (string, error) {
 		if strings.ContainsRune(name, filepath.Separator) {
 			if !filepath.IsAbs(name) {
@@ -142,7 +144,7 @@ func lookPath(env Env) func(string) (string, error) {
 			}
 			return exec.LookPath(name)
 		}
-		for _, dir := range filepath.SplitList(env.get("PATH")) {
+		for _, dir := range filepath.SplitList(path) {
 			if !filepath.IsAbs(dir) {
 				continue
 			}

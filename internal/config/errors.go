@@ -25,11 +25,15 @@ type ValueError struct {
 
 func (e *ValueError) Error() string {
 	shown := userOfURL().ReplaceAllString(e.Value, "//***@")
+	shown = restOfURL().ReplaceAllString(shown, "$1***")
 	return fmt.Sprintf("%s %.200q cannot be used: write %s", e.Where, shown, e.Forms)
 }
 
 // userOfURL is what may be a name and a password in an address, also in one that is none.
 var userOfURL = lazyregexp.New(`(?s)//.*@`)
+
+// restOfURL is what follows an address's path, where some services take a token.
+var restOfURL = lazyregexp.New(`(?s)(//[^?#]*[?#]).*`)
 
 // Hint says how a folder gets a name that looks like a mode, or what a pattern could mean.
 func (e *ValueError) Hint() []string {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -129,12 +130,15 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	answer, isAnswer := m.(*jsonrpc.Response)
 	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil && isAnswer { // of a URI, the SDK writes a string of Go, which is not always JSON (go-sdk 1.8.0)
+		data, err = jsonrpc.EncodeMessage(withoutData(answer))
+	}
 	if err != nil {
 		return err
 	}
-	answer, ok := m.(*jsonrpc.Response)
-	if !ok {
+	if !isAnswer {
 		return c.write(data)
 	}
 	data, answered, err := c.gather(answer.ID, data)
@@ -144,6 +148,15 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	err = c.write(data)
 	c.inFlight.answers(answered)
 	return err
+}
+
+// withoutData is an answer that can be written in the place of one that cannot.
+func withoutData(answer *jsonrpc.Response) *jsonrpc.Response {
+	said := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer cannot be written as JSON"}
+	if why, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
+		said = &jsonrpc.Error{Code: why.Code, Message: why.Message}
+	}
+	return &jsonrpc.Response{ID: answer.ID, Error: said}
 }
 
 func (c *connection) write(message []byte) error {

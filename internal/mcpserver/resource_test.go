@@ -3,12 +3,14 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -39,6 +41,17 @@ func TestServeCapabilities(t *testing.T) {
 			t.Errorf("%s: listed %v, answered as %s, %s", uri, uris[uri], c.URI, c.MIMEType)
 		}
 		contains(t, c.Text, "mcp_<alias>", "search_tool_docs", "## Checklist")
+	}
+}
+
+// TestServeNoResource: whatever a client asks for, it is told that there is none, and the session goes on.
+func TestServeNoResource(t *testing.T) {
+	client := newKit(t, nil).serve()
+	for _, uri := range []string{"codemode://artifacts/x", "codemode://runs/\x1b", "x\x7f", "\x00", "\u2028\u202e"} {
+		_, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != jsonrpc.CodeInvalidParams {
+			t.Errorf("%q: %v", uri, err)
+		}
 	}
 }
 

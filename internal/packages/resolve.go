@@ -18,6 +18,7 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/plainfile"
+	"codemode/internal/redact"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 )
@@ -287,7 +288,9 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 		may.Read = append(may.Read, s.installed())
 	}
 	var said []string
+	hidden := r.secrets()
 	err = s.run(ctx, r.py, may, args, func(line string) {
+		line = hidden.Text(line)
 		if len(said) < maxSaid {
 			said = append(said, line)
 		}
@@ -298,12 +301,26 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	})
 	var failed *programError
 	if errors.As(err, &failed) {
+		failed.stderr = hidden.Text(failed.stderr)
 		return nil, r.explain(ctx, said, failed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("running pip: %w", err)
 	}
 	return readReport(result)
+}
+
+// secrets are what nothing may tell that pip says: who uses an index or a proxy, and by which password.
+func (r *resolution) secrets() *redact.Redactor {
+	f := &redact.Finder{}
+	f.Text(r.wish.Index)
+	for _, variable := range r.store.Env {
+		_, value, _ := strings.Cut(variable, "=")
+		f.Text(value)
+	}
+	var found redact.Secrets
+	found.Add(f.Found...)
+	return found.Redactor()
 }
 
 // pipArgs are the words of pip's command, with its files in scratch.

@@ -30,6 +30,19 @@ func Read(name string, limit int64) ([]byte, error) {
 	return read(f, err, limit)
 }
 
+// Head reads the first bytes of a file, so many at most.
+func Head(name string, n int) ([]byte, error) {
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		return nil, fileerr.Cause(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
+
 // ReadIn is Read of a file in a folder that no link may lead out of.
 func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
 	f, err := root.OpenFile(name, flags, 0)

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"log/slog"
 	"strconv"
+
+	"codemode/internal/proc"
 )
 
 // Restrictions are what a program that is no guest may use: an MCP server. Paths are absolute.
@@ -42,6 +44,11 @@ func NewPrograms(opts ProgramOptions) *Programs {
 	return &Programs{
 		protected: opts.Protected, homes: opts.Homes, native: native{log: opts.Log, isolation: IsolationFull},
 	}
+}
+
+// Confined is Starter of a program that sees what it is installed in, and changes those folders alone.
+func (p *Programs) Confined(write ...string) proc.Starter {
+	return p.Starter(Restrictions{Write: write})
 }
 
 // A RestrictionsError is a path that a program's restrictions cannot have.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 	"codemode/internal/proc"
 	"codemode/internal/sandbox/stage2"
 )
@@ -199,32 +200,12 @@ func (p *places) isWritable(path string) bool {
 
 // isPlanted tells whether a link that the program may change leads to a path.
 func (p *places) isPlanted(path string) bool {
-	return len(p.write) > 0 && slices.ContainsFunc(links(path), p.isWritable)
+	return len(p.write) > 0 && slices.ContainsFunc(plainfile.Links(path), p.isWritable)
 }
 
 // isChangeable tells whether the program may change what a path leads to.
 func (p *places) isChangeable(path string) bool {
 	return p.isPlanted(path) || p.isWritable(path) || p.isWritable(resolveExisting(path))
-}
-
-// links are the symbolic links on the way to a path, as EvalSymlinks follows them.
-func links(path string) (found []string) {
-	at, rest := "/", strings.Split(path, "/")
-	for len(rest) > 0 && len(found) < maxSteps {
-		next := filepath.Join(at, rest[0])
-		rest = rest[1:]
-		target, err := os.Readlink(next)
-		if err != nil {
-			at = next
-			continue
-		}
-		found = append(found, next)
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return found
 }
 
 // What no entry can choose to see, and to write to.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 )
 
 // credentials are what of a home opens other doors.
@@ -40,6 +41,35 @@ var started = []struct{ name, by string }{
 	{".local/lib", "Python"},
 	{".nvm", "your shell"},
 	{".pyenv", "your shell"},
+	{".rbenv", "your shell"},
+	{".asdf", "your shell"},
+	{".sdkman", "your shell"},
+	{".volta", "your shell"},
+	{".deno", "your shell"},
+	{".bun", "your shell"},
+	{".rustup", "your shell"},
+	{"go/bin", "your shell"},
+	{"go/pkg", "go"},
+	{".local/pipx", "your shell"},
+	{".local/share/pipx", "your shell"},
+	{".local/share/mise", "your shell"},
+	{".local/share/fnm", "your shell"},
+	{".local/share/pnpm", "your shell"},
+	{".config/direnv", "your shell"},
+	{".local/share/direnv", "your shell"},
+	{".local/share/uv", "uv"},
+	{".cache/uv", "uv"},
+	{".config/uv", "uv"},
+	{".cache/pip", "pip"},
+	{".config/pip", "pip"},
+	{".npm", "npx"},
+	{".yarn", "yarn"},
+	{".cargo/registry", "cargo"},
+	{".gradle", "gradle"},
+	{".m2", "maven"},
+	{".cache/pre-commit", "git"},
+	{".tmux", "tmux"},
+	{".config/tmux", "tmux"},
 	{".config/git", "git"},
 	{".config/systemd", "systemd"},
 	{".config/environment.d", "systemd"},
@@ -52,6 +82,10 @@ var started = []struct{ name, by string }{
 	{".vscode-server", "your editor"},
 	{".vim", "your editor"},
 	{".config/nvim", "your editor"},
+	{".config/helix", "your editor"},
+	{".config/zed", "your editor"},
+	{".config/Code", "your editor"},
+	{".cursor-server", "your editor"},
 	{".emacs.d", "your editor"},
 	{".gemini", "an AI client"},
 }
@@ -62,8 +96,14 @@ var systems = []string{"/dev", "/proc", "/sys", "/boot", "/etc", "/private/etc",
 // unwritable are what nobody may change.
 var unwritable = []string{
 	"/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/sbin", "/Library", "/System", "/Applications",
-	`C:\Program Files`, `C:\ProgramData`,
+	"/var/spool", "/var/lib/apt", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/var/lib/snapd",
+	"/var/lib/flatpak", "/var/lib/systemd",
+	"/var/lib/docker", "/var/lib/containers", "/var/lib/containerd", "/var/lib/kubelet",
+	"/var/cache/apt", "/var/cache/dnf", `C:\Program Files`, `C:\ProgramData`,
 }
+
+// shared are folders in which each program of the system has one of its own, which alone may be changed.
+var shared = []string{"/opt", "/srv", "/var", "/var/lib", "/var/cache", "/snap"}
 
 // runtimes are where programs keep sockets and secrets while they run, but for removable disks.
 const (
@@ -86,6 +126,11 @@ func (r Rules) judge(real string, write bool) error {
 			return hint.New(fmt.Sprintf("what is in %s is the system's", dir), narrower)
 		}
 	}
+	for _, dir := range shared {
+		if write && seen.above(real, dir) {
+			return hint.New(fmt.Sprintf("what is in %s is of many programs", dir), narrower)
+		}
+	}
 	if seen.related(real, runtimes) && !(seen.holds(removable, real) && !seen.same(removable, real)) {
 		return hint.New(fmt.Sprintf("in %s are sockets and secrets of programs that run", runtimes), narrower)
 	}
@@ -101,8 +146,8 @@ func (r Rules) judge(real string, write bool) error {
 		}
 	}
 	for _, s := range r.Starts {
-		if write && (seen.above(real, s.Path) || s.Within && seen.related(real, s.Path)) {
-			return hint.New(fmt.Sprintf("server %q is started from it", s.Server), narrower)
+		if write && seen.starts(real, s) {
+			return hint.New(s.By+" is started from it", narrower)
 		}
 	}
 	return kernelBelow(real)
@@ -172,6 +217,15 @@ func (f files) above(dir, path string) bool {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	return f.holds(dir, path) || err == nil && f.holds(dir, real)
+}
+
+// starts tells whether who may change what is in a folder decides what is started from a path.
+func (f files) starts(folder string, s Start) bool {
+	if !filepath.IsAbs(s.Path) { // another system's
+		return false
+	}
+	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) ||
+		slices.ContainsFunc(plainfile.Links(s.Path), func(link string) bool { return f.holds(folder, link) })
 }
 
 // related tells whether one of two paths holds the other. What b leads to by links counts, as far as it is there.

@@ -48,10 +48,11 @@ type Rules struct {
 	Trusted []string
 }
 
-// A Start is a path from which a server is started.
+// A Start is a path from which something is started, there or yet to be made. The links on the way to it count.
 type Start struct {
-	Path, Server string
-	Within       bool // it is a folder with the server's code in it, or below
+	Path   string
+	By     string // what is started, or starts
+	Within bool   // it is a folder with code in it, or below
 }
 
 // maxMounts is more than anybody gives; each costs a start a little.

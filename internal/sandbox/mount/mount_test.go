@@ -114,8 +114,8 @@ func TestStarted(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Join(home, name), 0o755))
 	}
 	r := Rules{Homes: []string{home}, Starts: []Start{
-		{Path: filepath.Join(home, "tools/server/main.py"), Server: "weather"},
-		{Path: filepath.Join(home, "code/wind"), Server: "wind", Within: true},
+		{Path: filepath.Join(home, "tools/server/main.py"), By: `server "weather"`},
+		{Path: filepath.Join(home, "code/wind"), By: `server "wind"`, Within: true},
 	}}
 	for name, want := range map[string]string{
 		".config/systemd/user": "systemd starts", ".local/bin": "your shell starts", ".claude": "credentials",

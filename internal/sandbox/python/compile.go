@@ -2,14 +2,14 @@ package python
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"codemode/internal/proc"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -29,12 +29,12 @@ for path in lines:
 // Compile byte-compiles every .py file below dir, a host directory, with this interpreter. The
 // bytecode lands in the __pycache__ directories beside the files.
 func (py *Interpreter) Compile(ctx context.Context, dir string) error {
-	return compileTree(ctx, py.HostPath(py.Exe), dir, "", func(int, int) {})
+	return compileTree(ctx, py.program(), dir, "", func(int, int) {})
 }
 
-// compileTree is Compile by the interpreter at exe, which need not be in its final place. Tracebacks
-// name the files as if dir were shown. step is told how many of how many files are done.
-func compileTree(ctx context.Context, exe, dir, shown string, step func(done, total int)) error {
+// compileTree is Compile by a program, which need not be in its final place. Tracebacks name the files as if dir were
+// shown. step is told how many of how many files are done.
+func compileTree(ctx context.Context, by program, dir, shown string, step func(done, total int)) error {
 	files, err := pythonFiles(dir)
 	if err != nil {
 		return fmt.Errorf("byte-compiling %q: %w", dir, err)
@@ -65,7 +65,7 @@ func compileTree(ctx context.Context, exe, dir, shown string, step func(done, to
 		return nil
 	})
 	for range min(runtime.GOMAXPROCS(0), 4, len(files)) {
-		g.Go(func() error { return compileFiles(gctx, exe, dir, shown, todo, done) })
+		g.Go(func() error { return compileFiles(gctx, by, dir, shown, todo, done) })
 	}
 	err = g.Wait()
 	if ctx.Err() != nil {
@@ -78,44 +78,41 @@ func compileTree(ctx context.Context, exe, dir, shown string, step func(done, to
 }
 
 // compileFiles has one interpreter process compile the files it takes from todo.
-func compileFiles(ctx context.Context, exe, dir, shown string, todo <-chan string, done chan<- struct{}) error {
-	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-B", "-c", compileScript)
-	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	in, err := cmd.StdinPipe()
+func compileFiles(
+	ctx context.Context, by program, dir, shown string, todo <-chan string, done chan<- struct{},
+) error {
+	process, err := by.start(ctx, compileScript, nil, dir)
 	if err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return explainStart(exe, err)
-	}
-	answers := bufio.NewReader(out)
+	defer context.AfterFunc(ctx, process.Hangup)()
+	answers := bufio.NewReader(process.Stdout())
 	for rel := range todo {
-		_, err = fmt.Fprintf(in, "%s\n%s\n", filepath.Join(dir, rel), filepath.Join(shown, rel))
+		_, err = fmt.Fprintf(process.Stdin(), "%s\n%s\n", filepath.Join(dir, rel), filepath.Join(shown, rel))
 		if err == nil {
 			_, err = answers.ReadString('\n')
 		}
 		if err != nil {
-			break // it has ended; Wait and stderr know why
+			break // it has ended; Stop and its standard error know why
 		}
 		select {
 		case done <- struct{}{}:
 		case <-ctx.Done():
 		}
 	}
-	in.Close()
-	if werr := cmd.Wait(); werr != nil {
-		err = werr
+	if ended := process.Stop(ending); ended != nil {
+		err = ended
 	}
 	if err != nil {
-		return fmt.Errorf("running %q: %w%s", exe, err, LastLine(stderr.String()))
+		return failed(by.exe, process, err)
 	}
 	return nil
+}
+
+// failed is an error of a process, with the reason that it gave.
+func failed(exe string, process *proc.Process, err error) error {
+	said, _ := process.Stderr()
+	return fmt.Errorf("running %q: %w%s", exe, err, LastLine(said))
 }
 
 // pythonFiles lists the .py files below dir, relative to it.

@@ -1,15 +1,12 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +17,22 @@ import (
 
 // inspectScript has an interpreter describe itself. It must run on every Python 3 that knows -I, so that
 // one that is too old can be named. Of a virtual environment only the site directories matter: guests
-// run the interpreter below it. getsitepackages knows Debian's dist-packages.
+// run the interpreter below it. Without site, whose lines of .pth files would be executed, it is told here
+// which environment it belongs to, as site.venv would find it (3.9 to 3.14). getsitepackages knows
+// Debian's dist-packages.
 const inspectScript = `
 import json, os, site, sys
+folder = os.path.dirname(sys.argv[1])
+prefixes = [sys.base_prefix, sys.base_exec_prefix]
+for place in folder, os.path.dirname(folder):
+    try:
+        lines = open(os.path.join(place, "pyvenv.cfg"), encoding="utf-8").read().splitlines()
+    except OSError:
+        continue
+    said = {n.strip().lower(): v.strip().lower() for n, _, v in (line.partition("=") for line in lines)}
+    sys.prefix = sys.exec_prefix = os.path.dirname(folder)
+    prefixes = [sys.prefix] + (prefixes if said.get("include-system-site-packages", "true") == "true" else [])
+    break
 print(json.dumps({
     "version": "%d.%d.%d" % sys.version_info[:3],
     "new_enough": sys.version_info >= (3, 9),
@@ -31,7 +41,7 @@ print(json.dumps({
     "executable": getattr(sys, "_base_executable", sys.executable),
     "prefixes": [sys.base_prefix, sys.base_exec_prefix],
     "stdlib": os.path.dirname(os.__file__),
-    "site_packages": site.getsitepackages(),
+    "site_packages": site.getsitepackages(prefixes),
 }))
 `
 
@@ -76,7 +86,7 @@ func (s Source) inspect(ctx context.Context, exe string) (inspection, error) {
 	if err == nil && json.Unmarshal(data, &cached) == nil && cached.Of == of {
 		return cached.About, nil
 	}
-	about, err := runInspection(ctx, exe)
+	about, err := runInspection(ctx, program{exe, s.Confine})
 	if err != nil {
 		return inspection{}, err
 	}
@@ -86,33 +96,24 @@ func (s Source) inspect(ctx context.Context, exe string) (inspection, error) {
 	return about, nil
 }
 
-// runInspection asks the interpreter exe what it is, and refuses one that guests cannot use.
-func runInspection(ctx context.Context, exe string) (inspection, error) {
+// runInspection asks an interpreter what it is, and refuses one that guests cannot use.
+func runInspection(ctx context.Context, exe program) (inspection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, inspectTimeout,
-		fmt.Errorf("%q said nothing about itself for %v", exe, inspectTimeout))
+		fmt.Errorf("%q said nothing about itself for %v", exe.exe, inspectTimeout))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, exe, "-I", "-")
-	cmd.Stdin = strings.NewReader(inspectScript)
-	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
-	cmd.WaitDelay = time.Second // for what it may have left behind that holds its stdout
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); ctx.Err() != nil {
-		return inspection{}, context.Cause(ctx)
-	} else if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return inspection{}, fmt.Errorf("running %q: %w%s", exe, err, LastLine(stderr.String()))
-	} else if err != nil {
-		return inspection{}, explainStart(exe, err)
+	said, err := exe.answer(ctx, inspectScript, exe.exe)
+	if err != nil {
+		return inspection{}, err
 	}
 	var about inspection
-	if err := json.Unmarshal(stdout.Bytes(), &about); err != nil {
-		return inspection{}, fmt.Errorf("%q does not answer as a python does: %w", exe, err)
+	if err := json.Unmarshal(said, &about); err != nil {
+		return inspection{}, fmt.Errorf("%q does not answer as a python does: %w", exe.exe, err)
 	}
 	switch {
 	case about.Implementation != "cpython":
-		return inspection{}, fmt.Errorf("%q is %s; guests need CPython", exe, about.Implementation)
+		return inspection{}, fmt.Errorf("%q is %s; guests need CPython", exe.exe, about.Implementation)
 	case !about.NewEnough:
-		return inspection{}, fmt.Errorf("%q is Python %s; guests need 3.9 or newer", exe, about.Version)
+		return inspection{}, fmt.Errorf("%q is Python %s; guests need 3.9 or newer", exe.exe, about.Version)
 	}
 	return about, nil
 }

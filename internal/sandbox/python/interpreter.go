@@ -35,7 +35,12 @@ func (s Source) interpreter(ctx context.Context) (*Interpreter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("python %q: %w", s.Interpreter, err)
 	}
-	return about.python(), nil
+	py := about.python()
+	py.confine = s.Confine
+	if err := checkPlaces(exe, about, py); err != nil {
+		return nil, fmt.Errorf("python %q: %w", s.Interpreter, err)
+	}
+	return py, nil
 }
 
 // findInterpreter returns the program that s.Interpreter means. It keeps symbolic links: it is by its

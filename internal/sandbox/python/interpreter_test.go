@@ -176,7 +176,7 @@ func TestRunInspection(t *testing.T) {
 			if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			about, err := runInspection(t.Context(), exe)
+			about, err := runInspection(t.Context(), program{exe: exe})
 			if test.want == "" {
 				if err != nil || about.Version != "3.12.1" {
 					t.Errorf("got %+v, %v", about, err)
@@ -191,7 +191,7 @@ func TestRunInspection(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(os.ErrDeadlineExceeded)
-		if _, err := runInspection(ctx, "/bin/sh"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := runInspection(ctx, program{exe: "/bin/sh"}); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("got error %v, want the cause", err)
 		}
 	})

@@ -68,7 +68,7 @@ func (s Source) unpackPip(ctx context.Context, root, dir string, py *Interpreter
 	if err != nil {
 		return err
 	}
-	err = compileTree(ctx, py.HostPath(py.Exe), tree, dir, func(done, total int) {
+	err = compileTree(ctx, py.program(), tree, dir, func(done, total int) {
 		s.progress(100*done/(total+1), 100, "compiling pip")
 	})
 	if err != nil {

@@ -6,10 +6,8 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +35,8 @@ type Interpreter struct {
 	Layers       string   // as the guest sees it, a folder in which more of those appear; empty is none
 	Embedded     bool     // it is the one this binary carries
 	Env          []string // what it needs in the guest's environment
+
+	confine Confine
 }
 
 // PackagesDir is where every sandbox shows the packages that its tenant has added.
@@ -77,6 +77,10 @@ type Source struct {
 	// LookPath finds a bare name; nil means that bare names are refused.
 	LookPath func(name string) (string, error)
 
+	// Confine starts an interpreter that is not the embedded one, and may be any program: it is asked what it is, and
+	// compiles. nil starts it as it is.
+	Confine Confine
+
 	// Progress is told how far unpacking is; nil is fine. Calls do not overlap.
 	Progress func(done, total int, what string)
 }
@@ -115,24 +119,16 @@ func (py *Interpreter) Verify() error {
 	return nil
 }
 
-// Try runs the interpreter, outside of any sandbox: what it computes is a constant.
+// Try runs the interpreter; what it computes is a constant.
 func (py *Interpreter) Try(ctx context.Context) error {
-	exe := py.HostPath(py.Exe)
-	cmd := exec.CommandContext(ctx, exe, "-I", "-S", "-B", "-c", "print(6 * 7)")
-	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return fmt.Errorf("%w%s", explainStart(exe, err), LastLine(stderr.String()))
-	case strings.TrimSpace(string(out)) != "42":
-		return fmt.Errorf("running %q: it takes 6 * 7 for %.40q", exe, out)
+	out, err := py.program().answer(ctx, "print(6 * 7)")
+	if err == nil && strings.TrimSpace(string(out)) != "42" {
+		err = fmt.Errorf("running %q: it takes 6 * 7 for %.40q", py.HostPath(py.Exe), out)
 	}
-	return nil
+	return err
 }
+
+func (py *Interpreter) program() program { return program{py.HostPath(py.Exe), py.confine} }
 
 // HostPath is where the host has what the guest sees at inside.
 func (py *Interpreter) HostPath(inside string) string {

@@ -221,7 +221,7 @@ func TestCompiled(t *testing.T) {
 		}
 	}
 	exe := py.HostPath(py.Exe)
-	if err := compileTree(t.Context(), exe, dir, embeddedDir, func(int, int) {}); err != nil {
+	if err := compileTree(t.Context(), program{exe: exe}, dir, embeddedDir, func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	if *fix {

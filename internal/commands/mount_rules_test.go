@@ -15,7 +15,8 @@ func TestStartsAnyhow(t *testing.T) {
 	h.write("bin/codemode", "#!/opt/sh -e\n", 0o700)
 	list := h.settings().startsAnyhow()
 	for _, want := range []mount.Start{
-		{Path: filepath.Join(h.dir, "bin/codemode"), By: "codemode"}, {Path: "/opt/sh", By: "codemode"},
+		{Path: filepath.Join(h.dir, "bin/codemode"), By: "codemode"},
+		{Path: "/opt/sh", By: "codemode"},
 		{Path: filepath.Join(h.dir, "bin"), By: "what your PATH finds", Within: true},
 	} {
 		if !slices.Contains(list, want) {

@@ -43,7 +43,7 @@ func watch(grace time.Duration) error {
 		if len(fds) == 2 && fds[1].Revents != 0 {
 			if guest, ok := told(); ok {
 				dog, look = watchdog.Open(guest), time.Now()
-				raisePriority()
+				dog.Urgent()
 			} else { // codemode is gone
 				fds, end = fds[:1], time.Now().Add(grace)
 			}
@@ -97,18 +97,6 @@ func kill(dog *watchdog.Watch) {
 		dog.Kill()
 	}
 	_ = unix.PidfdSendSignal(guestFD, unix.SIGKILL, nil, 0)
-}
-
-// raisePriority has this thread, the first of the process, get a processor soon, beside guests that keep all of them
-// busy: by a real-time class where that is allowed, else by short slices, whose turn comes sooner (Linux 6.12).
-func raisePriority() {
-	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
-	if unix.SchedSetAttr(0, &first, 0) != nil {
-		short := unix.SchedAttr{
-			Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(100 * time.Microsecond),
-		}
-		_ = unix.SchedSetAttr(0, &short, 0) // an older kernel takes no notice
-	}
 }
 
 // A Reaper watches over one guest until Stop.

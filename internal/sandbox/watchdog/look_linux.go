@@ -15,6 +15,11 @@ const (
 	longest  = 50 * time.Millisecond
 	shortest = 2 * time.Millisecond
 
+	// A listing is to take one part in restShare of a processor. Where the page faults since tell that no page can
+	// have been taken, the next one comes so much later, but before mappings, which take none, can fill half of what
+	// is left.
+	restShare = 50
+
 	// growth is how many bytes a second a processor fills at most, with pages of 4 KB.
 	growth = 2 << 30
 
@@ -36,19 +41,23 @@ type Watch struct {
 
 	handles  map[int]*handle // by process
 	listings int
-	listed   time.Time // the last of them
-	counted  *count    // nil before it was first necessary
-	mapped   *mapped   // nil before it was first necessary
-	held     int64     // by processes, when that was last found out
-	faults   int64     // of the machine until then; negative where they were not counted
-	tight    bool      // the next look is to be soon
-	next     int       // in the list, whose mappings were looked through last
+	listed   time.Time     // the last of them
+	rest     time.Duration // until the next, where nothing can have been taken
+	urgency  *urgency      // nil is that of any program
+	counted  *count        // nil before it was first necessary
+	mapped   *mapped       // nil before it was first necessary
+	held     int64         // by processes, when that was last found out
+	faults   int64         // of the machine until then; negative where they were not counted
+	tight    bool          // the next look is to be soon
+	next     int           // in the list, whose mappings were looked through last
 }
 
 // Open opens the files to read before the guest runs any code, so that it cannot hide them later.
 // The caller calls Close.
 func Open(g Guest) *Watch {
-	w := &Watch{guest: g, handles: map[int]*handle{}, listed: time.Now(), faults: -1, maxMapCount: maxMapCount()}
+	w := &Watch{
+		guest: g, handles: map[int]*handle{}, listed: time.Now(), rest: longest, faults: -1, maxMapCount: maxMapCount(),
+	}
 	for _, dir := range g.Dirs {
 		fd, err := unix.Open(procFile(g.PID, "root"+dir), unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err == nil {
@@ -76,17 +85,29 @@ func (w *Watch) Close() {
 
 // Look tells whether the guest is over its limit, or else when to look again. Who is over it has been stopped.
 func (w *Watch) Look() (over bool, next time.Duration) {
+	began := threadTime()
+	listings := w.listings
+	over, next = w.look()
+	spent := threadTime()
+	if w.listings > listings {
+		w.rest = max(longest, min(restShare*(spent-began), mappingsFill((w.guest.Limit-w.held)/2)))
+	}
+	w.urgency.account(time.Now(), spent)
+	return over, next
+}
+
+func (w *Watch) look() (over bool, next time.Duration) {
 	files := tmpfsUse(w.mounts) + int64(unixSockets(w.sockets))*socketSize
 	room := w.guest.Limit - files
 	faults := int64(-1)
 	if len(w.handles) > listedFast {
-		if w.tight {
+		if w.tight || w.rest > longest {
 			faults = pageFaults()
 		}
 		may := w.mayHold(faults)
 		if may > room {
 			w.stopKnown()
-		} else if time.Since(w.listed) < longest {
+		} else if time.Since(w.listed) < w.rest {
 			return false, w.soonest(files + may)
 		}
 	}

@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"math"
 	"os"
@@ -37,7 +38,7 @@ type mapped struct {
 // while the guest runs.
 func (w *Watch) mappings(list []process, left int64) (total int64) {
 	for _, p := range list {
-		total += w.maxMappings(p) * w.mappingSize(p)
+		total += cmp.Or(w.hadMappings(p), w.maxMappings(p)) * w.mappingSize(p)
 	}
 	if w.mapped != nil {
 		since := int64(time.Since(w.mapped.at).Seconds() * mappingGrowth)
@@ -48,14 +49,33 @@ func (w *Watch) mappings(list []process, left int64) (total int64) {
 	}
 	now, counted, lines := time.Now(), int64(0), int64(0)
 	for _, p := range list {
-		n := w.countMappings(p, fewMappings-lines)
-		if lines += n; lines > fewMappings {
-			return total
+		n := w.hadMappings(p)
+		if n == 0 {
+			n = w.countMappings(p, fewMappings-lines)
+			if lines += n; lines > fewMappings {
+				return total
+			}
+			if h := w.handles[p.pid]; h != nil {
+				h.mappings = n // counted after it was listed: if it ran between the two, the next listing tells
+			}
 		}
 		counted += n * w.mappingSize(p)
 	}
 	w.mapped = &mapped{counted, now}
 	return counted
+}
+
+// hadMappings is how many mappings a process has that has not run since they were counted; 0 where that is not known.
+func (w *Watch) hadMappings(p process) int64 {
+	if h := w.handles[p.pid]; h != nil && h.asleep {
+		return h.mappings
+	}
+	return 0
+}
+
+// mappingsFill is how long mappings take at least to fill so many bytes.
+func mappingsFill(room int64) time.Duration {
+	return time.Duration(float64(room) / mappingGrowth / float64(runtime.NumCPU()) * float64(time.Second))
 }
 
 // mappingSize is what one mapping of a process takes at most. Numbers of processes are given in turn, so that there is

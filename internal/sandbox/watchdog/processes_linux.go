@@ -18,11 +18,15 @@ type process struct {
 	size    int64 // of its address space
 	number  int   // in its own pid namespace
 	stopped bool  // by a signal
+	waits   int64 // how often its only thread has given up its processor, where that one sleeps now; else 0
 }
 
 // take takes over what was read of a thread of it.
 func (p *process) take(tid int, s status) {
 	p.tid, p.memory, p.tables, p.size, p.number, p.stopped = tid, s.memory, s.tables, s.size, s.number, s.stopped
+	if s.sleeps && s.threads == 1 {
+		p.waits = s.waits
+	}
 }
 
 // Tree lists a process and those below it, each by a thread of it that lives.
@@ -106,7 +110,8 @@ func sum(list []process) (total int64) {
 type status struct {
 	memory, tables, size int64
 	threads, number      int
-	stopped              bool
+	stopped, sleeps      bool
+	waits                int64
 }
 
 // readStatus is what a thread's process holds, with what it shares, in bytes; not found is one that has ended.
@@ -120,6 +125,7 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 		switch string(name) {
 		case "State":
 			s.stopped = bytes.HasPrefix(bytes.TrimSpace(value), []byte("T"))
+			s.sleeps = bytes.HasPrefix(bytes.TrimSpace(value), []byte("S"))
 		case "RssAnon":
 			found = true
 			s.memory += kilobytes(value)
@@ -136,6 +142,9 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 			s.size = kilobytes(value)
 		case "Threads":
 			s.threads, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
+		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+			n, _ := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
+			s.waits += n
 		case "NStgid": // the last is the innermost
 			s.number, _ = strconv.Atoi(string(value[bytes.LastIndexAny(value, "\t ")+1 : len(value)-1]))
 		}

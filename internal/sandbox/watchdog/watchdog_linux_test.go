@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +54,92 @@ func TestUnreadableMemoryCounts(t *testing.T) {
 	if got := watchdog.ExactMemory(0); got != 0 {
 		t.Errorf("a process that does not exist holds %d bytes", got)
 	}
+}
+
+// TestUrgency: a watch that a guest makes cost much comes first no longer, and does again when it costs little.
+func TestUrgency(t *testing.T) {
+	runtime.LockOSThread() // never unlocked: the thread, whose priority is another by now, ends with this goroutine
+	if first := watchdog.Urgencies(time.Millisecond, 50*time.Millisecond, 1000); slices.Contains(first, false) {
+		t.Error("one of two percent does not come first")
+	}
+	first := watchdog.Urgencies(20*time.Millisecond, 50*time.Millisecond, 100)
+	if n := slices.Index(first, false); n < 1 || n > 5 || slices.Contains(first[n:], true) {
+		t.Errorf("one of 40 percent came first: %v", first)
+	}
+}
+
+// TestRest: many processes that do nothing are listed seldom.
+func TestRest(t *testing.T) {
+	runtime.LockOSThread() // whose processor time is counted
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command("/bin/sh", "-c", "for i in $(seq 300); do sleep 60 & done; echo all; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait() // it was killed
+	}()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	defer w.Close()
+	_, _ = w.Look()
+	before, _ := w.Listings()
+	least := time.Hour
+	for began := time.Now(); time.Since(began) < time.Second; {
+		over, next := w.Look()
+		if over {
+			t.Fatal("it is over 64 GiB")
+		}
+		_, rest := w.Listings()
+		least = min(least, rest)
+		<-time.After(next)
+	}
+	if n, _ := w.Listings(); n-before > int(time.Second/least)+2 || least <= 50*time.Millisecond {
+		t.Errorf("%d listings in a second, which were to rest for %v", n-before, least)
+	}
+}
+
+// TestAsleep: mappings are counted once of who sleeps, and again of who has run.
+func TestAsleep(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "trap 'n=$n$(seq 20000)' USR1; sleep 60 & while :; do wait; done")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait() // it was killed
+	}()
+	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	defer w.Close()
+	counts := func(want int) (counted int64) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+			n, before := w.Counts()
+			if before == want {
+				return n
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("those of %d processes are as before, want %d", before, want)
+			}
+		}
+	}
+	if once, again := counts(0), counts(2); once == 0 || again == 0 {
+		t.Errorf("counted %d, then %d", once, again)
+	}
+	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	counts(1)
+	counts(2)
 }
 
 // TestLateLookStopsFirst: who may have reached the limit since the last look is stopped before it is looked at, and

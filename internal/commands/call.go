@@ -23,7 +23,8 @@ func callCommand(env Env, ui *ui) *cli.Command {
 		Usage:     "call one tool, and print what it returns",
 		ArgsUsage: "SERVER.TOOL [ARGUMENT...]",
 		Description: "An argument is KEY=TEXT, KEY:=JSON or KEY=@FILE; @FILE alone, or - for stdin,\n" +
-			"is all of them as a JSON object. A text is printed as it is, all else as JSON.\n" +
+			"is all of them as a JSON object. A text is printed as it is, all else as JSON;\n" +
+			"on a terminal, what that would act on is printed as escapes.\n" +
 			"Policy and audit log are those of code. It ends with 1 when the tool fails, 124\n" +
 			"at the deadline, 125 where there is nothing to call: an unknown server or tool.",
 		Flags: append([]cli.Flag{
@@ -65,6 +66,10 @@ def end(error):
     text = re.sub(r"\x60await mcp_(\w+\.\w+)\(…\)\x60", r'"\1"', str(error))  # as call takes it
     lines = ["".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in text.split("\n")]
     print("codemode: error:", "\n  ".join(lines), file=sys.stderr)  # which are a server's: none looks like codemode's
+def show(text, escape):
+    if given["terminal"]:  # which would do what a server says
+        text = "".join(c if c.isprintable() or c in "\n\t\u200c\u200d" else escape(c)[1:-1] for c in text)
+    print(text)
 try:
     doc = await runtime.query_tool_docs(given["server"], given["tool"], "full")
 except runtime.MCPError as error:
@@ -89,9 +94,9 @@ except (runtime.MCPError, TypeError, ValueError) as error:
     end(error)
     sys.exit(1)
 if isinstance(result, str) and not given["json"]:
-    print(result)
+    show(result, ascii)
 else:
-    print(json.dumps(result, indent=2, ensure_ascii=False, default=repr))
+    show(json.dumps(result, indent=2, ensure_ascii=False, default=repr), json.dumps)
 `
 
 // callProgram is the program that makes the call.
@@ -112,9 +117,10 @@ func callProgram(env Env, cmd *cli.Command) (*program, error) {
 		}
 		arguments = append(arguments, some...)
 	}
-	text, err := json.Marshal(
-		map[string]any{"server": server, "tool": tool, "arguments": arguments, "json": cmd.Bool("json")},
-	)
+	text, err := json.Marshal(map[string]any{
+		"server": server, "tool": tool, "arguments": arguments, "json": cmd.Bool("json"),
+		"terminal": isTerminal(env.Stdout),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -97,13 +97,23 @@ func (t *tenancy) selectUsable() {
 		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], machine)
 		t.usable[i].Line = 0 // an entry that has only moved is what it was
 	}
-	t.aliases = servers.Aliases(t.usable)
+	t.aliases = servers.Aliases(t.usable, t.ownNames()...)
 	t.ready = nil
 	for _, e := range t.found.Entries {
 		if _, usable := t.aliases[e.Server.Name]; usable && e.Status == clientcfg.Ready {
 			t.ready = append(t.ready, e.Server.Name)
 		}
 	}
+}
+
+// ownNames are those of the user's own servers, whether they can be used or not.
+func (t *tenancy) ownNames() (list []string) {
+	for _, e := range t.found.Entries {
+		if e.Server.Project == "" && e.Status != clientcfg.SelfReference {
+			list = append(list, e.Server.Name)
+		}
+	}
+	return list
 }
 
 // given are the servers that code is given: those that lack a variable or their program would only fail, with each
@@ -131,7 +141,8 @@ func (t *tenancy) unusable() (list []servers.Unusable) {
 		for _, name := range []string{e.Server.Name, e.Written} {
 			if !known[name] {
 				known[name] = true
-				list = append(list, servers.Unusable{Name: name, Err: &unusableError{t.chosen(e)}})
+				own := e.Server.Project == "" && name == e.Server.Name
+				list = append(list, servers.Unusable{Name: name, Err: &unusableError{t.chosen(e)}, Own: own})
 			}
 		}
 	}

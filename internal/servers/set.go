@@ -1,7 +1,9 @@
 package servers
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"codemode/internal/catalog"
 	"codemode/internal/config"
@@ -17,8 +19,14 @@ type Set struct {
 	byName, byAlias map[string]int // where in All
 }
 
-func newServerSet(all []config.Server) *Set {
-	set := &Set{All: all, Alias: Aliases(all), byName: map[string]int{}, byAlias: map[string]int{}}
+func newServerSet(all []config.Server, unusable []Unusable) *Set {
+	var kept []string
+	for _, u := range unusable {
+		if u.Own {
+			kept = append(kept, u.Name)
+		}
+	}
+	set := &Set{All: all, Alias: Aliases(all, kept...), byName: map[string]int{}, byAlias: map[string]int{}}
 	for i, c := range all {
 		set.byName[c.Name], set.byAlias[set.Alias[c.Name]] = i, i
 	}
@@ -28,17 +36,21 @@ func newServerSet(all []config.Server) *Set {
 // Always is the find of an inventory of servers that are known.
 func Always(all ...config.Server) func() *Set { return func() *Set { return NewSet(all, nil) } }
 
-// Aliases are the Python names of servers. Those of a project give way to its user's own.
-func Aliases(all []config.Server) map[string]string {
-	var own, projects []string
+// Aliases are the Python names of servers. Those of a project give way to its user's own, also to those kept for own
+// servers that are not among all: code that was written for one must not reach another while it cannot be used.
+func Aliases(all []config.Server, kept ...string) map[string]string {
+	own, projects, named := slices.Clone(kept), []string(nil), map[string]bool{}
 	for _, c := range all {
+		named[c.Name] = true
 		if c.Project == "" {
 			own = append(own, c.Name)
 		} else {
 			projects = append(projects, c.Name)
 		}
 	}
-	return catalog.Aliases(own, projects...)
+	aliases := catalog.Aliases(own, projects...)
+	maps.DeleteFunc(aliases, func(name, _ string) bool { return !named[name] })
+	return aliases
 }
 
 // Find returns the server of that name or, failing that, alias.

@@ -18,6 +18,7 @@ import (
 type Unusable struct {
 	Name string
 	Err  error
+	Own  bool // it is the user's own, and keeps its Python name
 }
 
 // maxWhy is how many bytes they are told of one.
@@ -75,7 +76,7 @@ func sameUnusable(a, b *Set) bool {
 
 // NewSet makes a set of what Options and Update are given.
 func NewSet(servers []config.Server, unusable []Unusable) *Set {
-	return newServerSet(servers).withUnusable(unusable)
+	return newServerSet(servers, unusable).withUnusable(unusable)
 }
 
 // UnknownServerError is returned for a server that is not configured.

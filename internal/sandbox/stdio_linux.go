@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -178,6 +179,9 @@ func (r *relay) readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 			return 0, err
 		case poll[1].Revents != 0:
 			return 0, io.EOF
+		case inBackground(fd): // where to read would stop us (SIGTTIN), and nobody would end the guest
+			_, _ = unix.Poll(poll[1:], int(backgroundAgain.Milliseconds()))
+			continue
 		}
 		n, err := r.readLocked(fd, buf)
 		switch {
@@ -190,6 +194,15 @@ func (r *relay) readUnlessStopped(fd, stop int, buf []byte) (int, error) {
 		}
 		return n, nil
 	}
+}
+
+// backgroundAgain is how often it is found out whether codemode has a terminal to itself now.
+const backgroundAgain = 200 * time.Millisecond
+
+// inBackground says whether a file is the terminal of this session, and what is typed there is another job's.
+func inBackground(fd int) bool {
+	job, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err == nil && job != unix.Getpgrp()
 }
 
 // readLocked reads what is still there once it has the lock, and is never left waiting for more.

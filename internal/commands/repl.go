@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,7 +174,7 @@ func (t *tenancy) historyFile() string {
 // loop reads and runs until the end of input, or until the code exits.
 func (r *repl) loop(ctx context.Context) error {
 	for {
-		code, err := r.read()
+		code, err := r.read(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -198,7 +199,10 @@ func (r *repl) loop(ctx context.Context) error {
 
 // read reads the code to run: one line, or several where the first is incomplete. The terminal shows what is typed as
 // it is only for so long, that Ctrl-C interrupts a run.
-func (r *repl) read() (string, error) {
+func (r *repl) read(ctx context.Context) (string, error) {
+	ctx, stop := interruptible(ctx) // which would leave the terminal as it is
+	defer stop()
+	r.keys.Reader = untilDone{ctx, r.env.Stdin}
 	fd := int(r.env.Stdin.Fd())
 	before, err := term.MakeRaw(fd)
 	if err != nil {
@@ -212,6 +216,10 @@ func (r *repl) read() (string, error) {
 	r.lines.SetPrompt(">>> ")
 	for {
 		line, err := r.lines.ReadLine()
+		if ctx.Err() != nil {
+			fmt.Fprint(r.env.Stdout, "\r\n")
+			return "", cmp.Or(interrupted(ctx), context.Cause(ctx))
+		}
 		if errors.Is(err, io.EOF) && r.keys.interrupted {
 			fmt.Fprint(r.env.Stdout, "\r\nKeyboardInterrupt\r\n")
 			r.open()

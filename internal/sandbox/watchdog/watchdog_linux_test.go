@@ -68,27 +68,34 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
-// TestRest: many processes that do nothing are listed seldom.
-func TestRest(t *testing.T) {
-	runtime.LockOSThread() // whose processor time is counted
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command("/bin/sh", "-c", "for i in $(seq 300); do sleep 60 & done; echo all; wait")
+// startShell starts a script in a group of its own, which ends with the test, and reads what it says by lines.
+func startShell(t *testing.T, script string) (*os.Process, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.StdoutPipe()
+	said, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait() // it was killed
-	}()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(line, err)
+		_ = cmd.Wait() // it was killed, or has ended
+	})
+	return cmd.Process, bufio.NewScanner(said)
+}
+
+// TestRest: many processes that do nothing are listed seldom.
+func TestRest(t *testing.T) {
+	runtime.LockOSThread() // whose processor time is counted
+	defer runtime.UnlockOSThread()
+	guest, lines := startShell(t, "for i in $(seq 300); do sleep 60 & done; echo all; wait")
+	if !lines.Scan() {
+		t.Fatal("it has started nothing")
 	}
-	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
 	defer w.Close()
 	_, _ = w.Look()
 	before, _ := w.Listings()
@@ -109,16 +116,8 @@ func TestRest(t *testing.T) {
 
 // TestAsleep: mappings are counted once of who sleeps, and again of who has run.
 func TestAsleep(t *testing.T) {
-	cmd := exec.Command("/bin/sh", "-c", "trap 'n=$n$(seq 20000)' USR1; sleep 60 & while :; do wait; done")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait() // it was killed
-	}()
-	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	guest, _ := startShell(t, "trap 'n=$n$(seq 20000)' USR1; sleep 60 & while :; do wait; done")
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
 	defer w.Close()
 	counts := func(want int) (counted int64) {
 		t.Helper()
@@ -135,7 +134,7 @@ func TestAsleep(t *testing.T) {
 	if once, again := counts(0), counts(2); once == 0 || again == 0 {
 		t.Errorf("counted %d, then %d", once, again)
 	}
-	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := guest.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	counts(1)
@@ -145,21 +144,8 @@ func TestAsleep(t *testing.T) {
 // TestLateLookStopsFirst: who may have reached the limit since the last look is stopped before it is looked at, and
 // goes on behind it, which is a signal (SIGCONT). Who cannot have is left alone.
 func TestLateLookStopsFirst(t *testing.T) {
-	cmd := exec.Command("/bin/sh", "-c", "trap 'echo stopped' CONT; trap 'echo left alone; exit' USR1; "+
+	guest, lines := startShell(t, "trap 'echo stopped' CONT; trap 'echo left alone; exit' USR1; "+
 		"for i in 1 2 3 4; do sleep 600 & done; echo ready; while :; do :; done")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	said, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait() // it was killed, or has ended
-	}()
-	lines := bufio.NewScanner(said)
 	next := func(want string) {
 		t.Helper()
 		if lines.Scan(); lines.Text() != want {
@@ -167,7 +153,7 @@ func TestLateLookStopsFirst(t *testing.T) {
 		}
 	}
 	next("ready")
-	w := watchdog.Open(watchdog.Guest{PID: cmd.Process.Pid, Limit: 64 << 30})
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
 	defer w.Close()
 	look := func() {
 		t.Helper()
@@ -181,7 +167,7 @@ func TestLateLookStopsFirst(t *testing.T) {
 	next("stopped")
 	w.Late(time.Second / 10)
 	look()
-	if err := cmd.Process.Signal(unix.SIGUSR1); err != nil {
+	if err := guest.Signal(unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	next("left alone")

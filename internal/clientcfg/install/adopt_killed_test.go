@@ -12,14 +12,14 @@ import (
 	"codemode/internal/clientcfg"
 )
 
-// killed is what a test ends a change with: nothing of it but what is deferred runs on, as nothing has failed.
-var killed = errors.New("killed")
+// errKilled is what a test ends a change with: nothing of it but what is deferred runs on, as nothing has failed.
+var errKilled = errors.New("killed")
 
 // untilKilled does something that may end so.
 func untilKilled(t *testing.T, do func()) {
 	t.Helper()
 	defer func() {
-		if r := recover(); r != killed {
+		if r := recover(); r != errKilled {
 			t.Errorf("it was to be killed, and: %v", r)
 		}
 	}()
@@ -30,7 +30,7 @@ func untilKilled(t *testing.T, do func()) {
 // uninstall, whatever is done before that.
 func TestAdoptKilled(t *testing.T) {
 	const old = `{"mcpServers": {"a": {"command": "a", "env": {"API_TOKEN": "correct-horse-battery", "B_TOKEN": "staple-and-more"}}}}`
-	die := func() { panic(killed) }
+	die := func() { panic(errKilled) }
 	for where, set := range map[string]func(i *Installer, kept map[string]string){
 		"after its first secret": func(i *Installer, kept map[string]string) {
 			i.Vault.Keep = func(name, value string) error {
@@ -73,7 +73,7 @@ func TestAdoptKilled(t *testing.T) {
 					}
 				}
 				anew()
-				i.Vault.Value = func(string) (string, error) { panic(killed) } // its own file has gone by then
+				i.Vault.Value = func(string) (string, error) { panic(errKilled) } // its own file has gone by then
 				if next != "uninstall" {
 					untilKilled(t, func() { i.Uninstall(t.Context(), req) })
 				}

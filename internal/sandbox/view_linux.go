@@ -58,7 +58,7 @@ func guestView(spec Spec, py *python.Interpreter, dir string, e Enforcement) vie
 		},
 		shm:    16 << 20,
 		out:    spec.Out,
-		closed: hasDirs(spec.Mounts),
+		closed: hasDirs(spec.Mounts) || !py.Embedded, // whose folders are the user's, or other programs'
 		writes: HasWritable(spec.Mounts),
 		guest:  source,
 	}

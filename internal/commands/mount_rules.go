@@ -27,6 +27,9 @@ import (
 func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
+	for _, other := range t.others() {
+		kept = append(append(kept, other.config.Servers.Dir), other.config.Servers.Files...)
+	}
 	for _, home := range homes {
 		kept = append(kept, t.keptIn(home)...)
 	}
@@ -73,11 +76,42 @@ func (t *tenancy) keptIn(home string) []string {
 	return list
 }
 
-// starts are the paths from which servers are started: their programs, files among their arguments, folders that
-// launchers are given, where they start, and their files of variables. A file need not be there: it may be made.
+// starts are the paths from which something is started, for whichever tenant.
 func (t *tenancy) starts() (list []mount.Start) {
+	others := t.others()
+	for _, other := range others {
+		other.look()
+	}
+	for _, tenant := range append([]*tenancy{t}, others...) {
+		list = append(list, tenant.startsAnyhow()...)
+		list = append(list, tenant.serverStarts()...)
+	}
+	return list
+}
+
+// others are all tenants as they are without this command's flags. Of settings with a mistake nothing is started.
+func (t *tenancy) others() (list []*tenancy) {
+	if t.cmd == nil { // where the settings cannot be read
+		return nil
+	}
+	src := settingsSource(t.env, t.cmd)
+	e, err := config.Explain(src)
+	if err != nil {
+		return nil
+	}
+	for _, name := range e.Tenants {
+		src.Flags = map[string]any{"tenant": name}
+		if c, err := config.Load(src); err == nil {
+			list = append(list, &tenancy{env: t.env, cmd: t.cmd, config: c, file: t.file, paths: t.paths})
+		}
+	}
+	return list
+}
+
+// serverStarts are the paths from which servers are started: their programs, files among their arguments, folders that
+// launchers are given, where they start, and their files of variables. A file need not be there: it may be made.
+func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
-	list = t.startsAnyhow()
 	for _, e := range t.found.Entries {
 		s := e.Server
 		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
@@ -135,7 +169,7 @@ func (t *tenancy) startsAnyhow() (list []mount.Start) {
 	for _, dir := range filepath.SplitList(t.env.get("PATH")) {
 		list = append(list, mount.Start{Path: dir, By: "what your PATH finds", Within: true})
 	}
-	list = append(list, t.programs("codemode", lookPath(t.env), t.env.Self)...)
+	list = append(list, t.programs("codemode", lookPath(t.env), t.env.Self, t.env.Args[0])...)
 	for _, engine := range []string{container.Podman, container.Docker, "kubectl", t.config.Sandbox.Runtime} {
 		list = append(list, t.programs("the sandbox", lookPath(t.env), engine)...)
 	}

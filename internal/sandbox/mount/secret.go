@@ -32,8 +32,15 @@ var secretWords, describingWords = []string{
 	"credentials", "service-account", "service_account", "firebase-adminsdk", "client_secret",
 }, []string{"example", "sample", "schema", "template"}
 
-// backups are what programs and people add to a file's name when they keep an older one.
-var backups = []string{".old", ".bak", ".backup", ".orig", ".save", "~"}
+// backups are what programs and people add to a name when they keep an older one.
+var backups = []string{".old", ".bak", ".backup", ".orig", ".save", "~", ".1"}
+
+func withoutBackup(name string) string {
+	for _, ending := range backups {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
 
 // shownEnvs are what stands in repositories in the place of an .env.
 var shownEnvs = []string{".env.example", ".env.sample", ".env.template", ".env.dist"}
@@ -48,15 +55,13 @@ var knownSecrets = func() map[string]bool {
 
 // isSecret tells whether a file or folder in a folder of that name looks like a secret.
 func isSecret(folder, name string, dir bool) bool {
-	name = strings.ToLower(name)
+	name = withoutBackup(strings.ToLower(name))
 	if dir {
 		return knownSecrets[name+"/"]
 	}
-	for _, ending := range backups {
-		name = strings.TrimSuffix(name, ending)
-	}
+	folder = withoutBackup(strings.ToLower(folder))
 	ending := path.Ext(name)
-	return knownSecrets[name] || knownSecrets[strings.ToLower(folder)+"/"+name] ||
+	return knownSecrets[name] || knownSecrets[folder+"/"+name] ||
 		slices.Contains(secretEndings, ending) || ending == ".env" ||
 		ending == ".json" && hasAny(name, secretWords) && !hasAny(name, describingWords) ||
 		ending == ".json" && strings.HasPrefix(name, "appsettings.") && name != "appsettings.json" &&
@@ -82,7 +87,7 @@ func hasAny(name string, words []string) bool {
 // In .kube are files of clusters by any name, but in a repository's also what is no secret: it is not covered whole.
 func secretFolder(path string) string {
 	for name := range strings.SplitSeq(filepath.ToSlash(path), "/") {
-		if known := strings.ToLower(name); knownSecrets[known+"/"] || known == ".kube" {
+		if known := withoutBackup(strings.ToLower(name)); knownSecrets[known+"/"] || known == ".kube" {
 			return name
 		}
 	}

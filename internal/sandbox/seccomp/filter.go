@@ -78,9 +78,10 @@ type Options struct {
 	// Writes is for a guest that can write to files of its user's, and so can have the disk be given them.
 	Writes bool
 
-	// Closed is for a guest that sees folders of its user's, an interpreter's among them. In these may be sockets of the user's programs, which
-	// neither a read-only mount nor Landlock keeps it from connecting to: so it has no Unix sockets but pairs that are
-	// connected for good. And what it leaves there is seen outside, so it makes no files with set-id bits.
+	// Closed is for a guest that sees folders of its user's, or an interpreter's. In these may be sockets of the user's
+	// programs, which neither a read-only mount nor Landlock keeps it from connecting to: so it has no Unix sockets but
+	// pairs that are connected for good. And what it leaves there is seen outside, so it makes no files with set-id
+	// bits.
 	Closed bool
 }
 

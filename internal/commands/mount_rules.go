@@ -27,7 +27,7 @@ import (
 func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
-	for _, other := range t.others() {
+	for _, other := range t.unflagged(t.otherTenants()) {
 		kept = append(append(kept, other.config.Servers.Dir), other.config.Servers.Files...)
 	}
 	for _, home := range homes {
@@ -78,7 +78,7 @@ func (t *tenancy) keptIn(home string) []string {
 
 // starts are the paths from which something is started, for whichever tenant.
 func (t *tenancy) starts() (list []mount.Start) {
-	others := t.others()
+	others := t.unflagged(t.config.Tenants)
 	for _, other := range others {
 		other.look()
 	}
@@ -89,17 +89,17 @@ func (t *tenancy) starts() (list []mount.Start) {
 	return list
 }
 
-// others are all tenants as they are without this command's flags. Of settings with a mistake nothing is started.
-func (t *tenancy) others() (list []*tenancy) {
-	if t.cmd == nil { // where the settings cannot be read
+func (t *tenancy) otherTenants() []string {
+	return slices.DeleteFunc(slices.Clone(t.config.Tenants), func(name string) bool { return name == t.config.Tenant })
+}
+
+// unflagged are tenants as they are without this command's flags. Of settings with a mistake nothing is started.
+func (t *tenancy) unflagged(names []string) (list []*tenancy) {
+	if len(names) == 0 {
 		return nil
 	}
 	src := settingsSource(t.env, t.cmd)
-	e, err := config.Explain(src)
-	if err != nil {
-		return nil
-	}
-	for _, name := range e.Tenants {
+	for _, name := range names {
 		src.Flags = map[string]any{"tenant": name}
 		if c, err := config.Load(src); err == nil {
 			list = append(list, &tenancy{env: t.env, cmd: t.cmd, config: c, file: t.file, paths: t.paths})

@@ -40,6 +40,8 @@ type Config struct {
 	Variables map[string]string `koanf:"-"`
 	Lines     map[string]string `koanf:"-"`
 
+	Tenants []string `koanf:"-"` // those there are, the default one first
+
 	// Problems are what a project's file says and is not applied, in the order of its lines. A stranger's
 	// mistake is told, but stops nothing.
 	Problems []error `koanf:"-"`

@@ -134,7 +134,7 @@ func Explain(src Source) (Explained, error) {
 		e.Config = Config{Problems: m.problems}
 		return e, err
 	}
-	e.Config.Problems = m.problems
+	e.Config.Problems, e.Config.Tenants = m.problems, e.Tenants
 	e.Config.Variables, e.Config.Lines = m.setBy()
 	m.explain(&e, user, project)
 	if set(src.Lookup, olderDir) && !set(src.Lookup, "CODEMODE_MCP_DIR") && paths.Home != "" {

@@ -92,7 +92,7 @@ func TestSampleChangesNothing(t *testing.T) {
 		t.Errorf("its server: %v", got.Servers.Own)
 	}
 	got.Servers.Own, got.Servers.Files, got.Policy.Places = want.Servers.Own, nil, nil
-	want.Servers.Files, want.Policy.Places, got.Lines = nil, nil, nil
+	want.Servers.Files, want.Policy.Places, got.Lines, got.Tenants = nil, nil, nil, want.Tenants
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("uncommented\n got %+v\nwant %+v", got, want)
 	}

@@ -39,7 +39,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Tenant: "default",
+		Tenant: "default", Tenants: []string{"default"},
 		Sandbox: Sandbox{
 			Runtime: "auto", Order: []string{"native", "podman", "docker"}, Isolation: "full", AllowGaps: []string{},
 			Memory: 512 << 20, Pids: 128, TmpSize: 64 << 20, WorkSize: 128 << 20,

@@ -27,7 +27,7 @@ import (
 func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
-	for _, other := range t.unflagged(t.otherTenants()) {
+	for _, other := range t.withoutFlags(t.otherTenants()) {
 		kept = append(append(kept, other.config.Servers.Dir), other.config.Servers.Files...)
 	}
 	for _, home := range homes {
@@ -78,12 +78,12 @@ func (t *tenancy) keptIn(home string) []string {
 
 // starts are the paths from which something is started, for whichever tenant.
 func (t *tenancy) starts() (list []mount.Start) {
-	others := t.unflagged(t.config.Tenants)
+	others := t.withoutFlags(t.config.Tenants)
 	for _, other := range others {
 		other.look()
 	}
 	for _, tenant := range append([]*tenancy{t}, others...) {
-		list = append(list, tenant.startsAnyhow()...)
+		list = append(list, tenant.hostStarts()...)
 		list = append(list, tenant.serverStarts()...)
 	}
 	return list
@@ -93,8 +93,8 @@ func (t *tenancy) otherTenants() []string {
 	return slices.DeleteFunc(slices.Clone(t.config.Tenants), func(name string) bool { return name == t.config.Tenant })
 }
 
-// unflagged are tenants as they are without this command's flags. Of settings with a mistake nothing is started.
-func (t *tenancy) unflagged(names []string) (list []*tenancy) {
+// withoutFlags are tenants as they are without this command's flags. Of settings with a mistake nothing is started.
+func (t *tenancy) withoutFlags(names []string) (list []*tenancy) {
 	if len(names) == 0 {
 		return nil
 	}
@@ -163,9 +163,9 @@ func (t *tenancy) serverStarts() (list []mount.Start) {
 	return list
 }
 
-// startsAnyhow are the paths from which other than servers is started: what PATH names, codemode itself, the engine of
-// its sandboxes, and an interpreter that is not the embedded one.
-func (t *tenancy) startsAnyhow() (list []mount.Start) {
+// hostStarts are the paths from which other programs than servers are started: what PATH finds, codemode itself, the
+// engines of its sandboxes, and an interpreter that is not the embedded one.
+func (t *tenancy) hostStarts() (list []mount.Start) {
 	for _, dir := range filepath.SplitList(t.env.get("PATH")) {
 		list = append(list, mount.Start{Path: dir, By: "what your PATH finds", Within: true})
 	}
@@ -190,22 +190,13 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 			continue
 		}
 		list = append(list, mount.Start{Path: path, By: by})
-		if interpreter := scriptInterpreter(path); interpreter != "" {
-			list = append(list, mount.Start{Path: interpreter, By: by})
+		for _, word := range plainfile.Shebang(path) { // of env, the one that it looks for
+			if found, err := look(word); err == nil {
+				list = append(list, mount.Start{Path: found, By: by})
+			}
 		}
 	}
 	return list
-}
-
-// scriptInterpreter is what the first line of a script names, execve(2); "" is none.
-func scriptInterpreter(path string) string {
-	head, _ := plainfile.Head(path, 256) // what cannot be read is not executed as a script
-	first, _, _ := strings.Cut(string(head), "\n")
-	name, script := strings.CutPrefix(first, "#!")
-	if words := strings.Fields(name); script && len(words) > 0 {
-		return words[0]
-	}
-	return ""
 }
 
 func notInName(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;|&()<>=", r) }

@@ -8,17 +8,22 @@ import (
 	"codemode/internal/sandbox/mount"
 )
 
-// TestStartsAnyhow: whatever servers there are, something is started from codemode's own program and the folders of
-// PATH.
-func TestStartsAnyhow(t *testing.T) {
+// TestHostStarts: whatever servers there are, something is started from codemode's own program, by whichever path it was
+// started, and from the folders of PATH.
+func TestHostStarts(t *testing.T) {
 	h := newHousehold(t)
-	h.write("bin/codemode", "#!/opt/sh -e\n", 0o700)
-	list := h.settings().startsAnyhow()
-	for _, want := range []mount.Start{
-		{Path: filepath.Join(h.dir, "bin/codemode"), By: "codemode"},
-		{Path: "/opt/sh", By: "codemode"},
-		{Path: filepath.Join(h.dir, "bin"), By: "what your PATH finds", Within: true},
+	for name, text := range map[string]string{
+		"bin/codemode": "", "links/codemode": "#!/usr/bin/env other\n", "bin/other": "#!" + h.dir + "/third -e\n", "third": "",
 	} {
+		h.write(name, text, 0o700)
+	}
+	s := h.settings()
+	s.env.Args[0] = filepath.Join(h.dir, "links", "codemode")
+	list := s.hostStarts()
+	for path, by := range map[string]string{
+		"bin/codemode": "codemode", "links/codemode": "codemode", "bin/other": "codemode", "bin": "what your PATH finds",
+	} {
+		want := mount.Start{Path: filepath.Join(h.dir, path), By: by, Within: path == "bin"}
 		if !slices.Contains(list, want) {
 			t.Errorf("%+v is not among %+v", want, list)
 		}

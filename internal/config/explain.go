@@ -15,7 +15,6 @@ type Explained struct {
 	Entries     []ServerFrom // the [servers.NAME] tables that count, by name
 	File        string       // the user's config.toml, which need not exist; empty where there is no place for one
 	ProjectFile string       // empty when there is none
-	Tenants     []string     // those there are, the default one first
 }
 
 // An Origin is where something is from.

@@ -95,7 +95,9 @@ func TestErrorsKeepSecrets(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
-	for _, index := range []string{"http://u:s3cret@x/", "https://u@x/?token=s3cret", "https://x/#s3cret", "//x?s3cret\ns3cret"} {
+	for _, index := range []string{
+		"http://u:s3cret@x/", "https://u@x/?token=s3cret", "https://x/#s3cret", "//x?s3cret\ns3cret",
+	} {
 		_, err = Load(Source{Lookup: env("CODEMODE_PACKAGES_INDEX=" + index)})
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("of %q: %v", index, err)

@@ -110,7 +110,7 @@ func Explain(src Source) (Explained, error) {
 	projectName, project, problems := readProject(src, paths)
 	environment, flags := fromEnvironment(src.Lookup, at), fromFlags(src.Flags, at)
 
-	e := Explained{ProjectFile: projectName, Tenants: tenantNames(user)}
+	e := Explained{ProjectFile: projectName}
 	e.File, _ = userFile(src, paths)
 	tenant, err := chooseTenant(user, environment, flags)
 	m := newMerger()
@@ -131,10 +131,10 @@ func Explain(src Source) (Explained, error) {
 	}
 	byLine(m.errs)
 	if err := errors.Join(m.errs...); err != nil {
-		e.Config = Config{Problems: m.problems}
+		e.Config = Config{Problems: m.problems, Tenants: tenantNames(user)}
 		return e, err
 	}
-	e.Config.Problems, e.Config.Tenants = m.problems, e.Tenants
+	e.Config.Problems, e.Config.Tenants = m.problems, tenantNames(user)
 	e.Config.Variables, e.Config.Lines = m.setBy()
 	m.explain(&e, user, project)
 	if set(src.Lookup, olderDir) && !set(src.Lookup, "CODEMODE_MCP_DIR") && paths.Home != "" {

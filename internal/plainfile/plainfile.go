@@ -30,17 +30,28 @@ func Read(name string, limit int64) ([]byte, error) {
 	return read(f, err, limit)
 }
 
-// Head reads the first bytes of a file, so many at most.
-func Head(name string, n int) ([]byte, error) {
+// maxShebang is what the kernel reads of a script to find its interpreter: BINPRM_BUF_SIZE, execve(2).
+const maxShebang = 256
+
+// Shebang is what the first line of a script says that executes it: a path and arguments. Of what is no script, or
+// cannot be read, it is nothing.
+func Shebang(name string) []string {
 	f, err := os.OpenFile(name, flags, 0)
 	if err != nil {
-		return nil, fileerr.Cause(err)
+		return nil
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil
 	}
-	return io.ReadAll(io.LimitReader(f, int64(n)))
+	head := make([]byte, maxShebang)
+	n, _ := io.ReadFull(f, head) // a shorter one is all there is
+	first, _, _ := strings.Cut(string(head[:n]), "\n")
+	line, script := strings.CutPrefix(first, "#!")
+	if !script {
+		return nil
+	}
+	return strings.Fields(line)
 }
 
 // ReadIn is Read of a file in a folder that no link may lead out of.

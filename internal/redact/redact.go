@@ -201,7 +201,7 @@ func (r *Redactor) Tail(s string, cut bool) string {
 	if cut {
 		first, rest, _ := strings.Cut(s, "\n")
 		first = strings.TrimSuffix(first, "\r")
-		softBreak := strings.HasSuffix(first, "=") || isBroken([]byte(first)) // as quoted-printable and base64 go on
+		softBreak := strings.HasSuffix(first, "=") || isWrapped([]byte(first)) // as quoted-printable and base64 go on
 		if rest == "" || softBreak || r.multiline() {
 			rest = s[r.outside(s, min(len(s), r.longest)).from:]
 		}

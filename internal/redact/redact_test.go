@@ -179,7 +179,8 @@ func TestLines(t *testing.T) {
 						got := r.Text(text)
 						for at := c.first; at+8 <= c.last; at++ {
 							if strings.Contains(got, c.encoded[at:at+8]) {
-								t.Fatalf("of lines of %d that end with %q is left %q, of\n%s\nin\n%s", c.width, eol, c.encoded[at:at+8], text, got)
+								t.Fatalf("of lines of %d that end with %q is left %q, of\n%s\nin\n%s",
+									c.width, eol, c.encoded[at:at+8], text, got)
 							}
 						}
 					}

@@ -81,8 +81,8 @@ func (v *view) decode(of *view, mark byte, decode func([]byte) (text string, n i
 	return len(v.parts) > 0
 }
 
-// minBroken is how many characters of base64 a line ends with that goes on in the next: encoders break after 64 or 76.
-const minBroken = 16
+// minWrapped is how many characters of base64 a line ends with that goes on in the next: encoders break after 64 or 76.
+const minWrapped = 16
 
 // unwrap makes v the view of another in which lines of base64 are one. Of one that has none it is nothing.
 func (v *view) unwrap(of *view) bool {
@@ -101,7 +101,7 @@ func (v *view) unwrap(of *view) bool {
 		for to < len(s) && (s[to] == ' ' || s[to] == '\t') {
 			to++
 		}
-		if to < len(s) && isBase64(s[to]) && isBroken(s[:end]) {
+		if to < len(s) && isBase64(s[to]) && isWrapped(s[:end]) {
 			v.text = append(v.text, s[last:end]...)
 			v.parts = append(v.parts, part{int32(len(v.text)), 0, int32(end), int32(to)})
 			last = to
@@ -111,12 +111,12 @@ func (v *view) unwrap(of *view) bool {
 	return len(v.parts) > 0
 }
 
-// isBroken says whether a line may be one of base64 that goes on in the next.
-func isBroken(line []byte) bool {
-	if len(line) < minBroken {
+// isWrapped says whether a line may be one of base64 that goes on in the next.
+func isWrapped(line []byte) bool {
+	if len(line) < minWrapped {
 		return false
 	}
-	for _, b := range line[len(line)-minBroken:] {
+	for _, b := range line[len(line)-minWrapped:] {
 		if !isBase64(b) {
 			return false
 		}

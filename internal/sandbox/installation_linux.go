@@ -1,13 +1,13 @@
 package sandbox
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"codemode/internal/plainfile"
+	"codemode/internal/sandbox/python"
 )
 
 // maxSteps bounds the links and interpreters that lead to a program.
@@ -67,7 +67,7 @@ func (p *places) installation(path string) {
 			p.show(filepath.Join(prefix, part))
 		}
 	}
-	if home := venvHome(prefix); home != "" {
+	if home := python.VenvHome(prefix); home != "" {
 		p.follow(filepath.Join(home, "python3"), maxSteps/2)
 	}
 }
@@ -84,34 +84,10 @@ func isPrefix(dir string) bool {
 	return false
 }
 
-// venvHome is where a virtual environment has its Python from.
-func venvHome(dir string) string {
-	data, err := plainfile.Read(filepath.Join(dir, "pyvenv.cfg"), 64<<10)
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(data)) {
-		if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == "home" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
-
 // interpreter is the program that a script's first line names, as the kernel and env(1) find it.
 func (p *places) interpreter(script string) string {
-	if info, err := os.Stat(script); err != nil || !info.Mode().IsRegular() {
-		return "" // a pipe would make us wait
-	}
-	f, err := os.Open(script)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n') // the kernel reads no more either: BINPRM_BUF_SIZE
-	first, ok := strings.CutPrefix(string(line), "#!")
-	words := strings.Fields(first)
-	if !ok || len(words) == 0 {
+	words := plainfile.Shebang(script)
+	if len(words) == 0 {
 		return ""
 	}
 	if filepath.Base(words[0]) != "env" {

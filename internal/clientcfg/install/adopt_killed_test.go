@@ -29,7 +29,8 @@ func untilKilled(t *testing.T, do func()) {
 // TestAdoptKilled: wherever codemode is killed while it moves a server, what it has made for that goes with the next
 // uninstall, whatever is done before that.
 func TestAdoptKilled(t *testing.T) {
-	const old = `{"mcpServers": {"a": {"command": "a", "env": {"API_TOKEN": "correct-horse-battery", "B_TOKEN": "staple-and-more"}}}}`
+	const old = `{"mcpServers": {"a": {"command": "a", "env": {
+		"API_TOKEN": "correct-horse-battery", "B_TOKEN": "staple-and-more"}}}}`
 	die := func() { panic(errKilled) }
 	for where, set := range map[string]func(i *Installer, kept map[string]string){
 		"after its first secret": func(i *Installer, kept map[string]string) {
@@ -50,7 +51,9 @@ func TestAdoptKilled(t *testing.T) {
 		},
 		"before the client's file": func(i *Installer, kept map[string]string) { i.hooks.planned = die },
 	} {
-		for next, adopts := range map[string][]bool{"uninstall": nil, "adopt": {true}, "install": {false}, "both": {false, true}} {
+		for next, adopts := range map[string][]bool{
+			"uninstall": nil, "adopt": {true}, "install": {false}, "both": {false, true},
+		} {
 			t.Run(where+", then "+next, func(t *testing.T) {
 				t.Parallel()
 				i, req, path := cursorAt(t, t.TempDir(), old)

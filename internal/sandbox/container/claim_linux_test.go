@@ -232,7 +232,8 @@ func TestPodClaim(t *testing.T) {
 	}
 	mine := "--selector=" + labelOwner + "=" + thisProcess().String()
 	waitUntil(t, "it has no claim that goes with its pod", func() bool { // a kind that is new is listed late at times
-		got := ask(t, "get", claims, mine, "--output=jsonpath={.items[*].metadata.name} {.items[*].spec.lifecycle.shutdownPolicy}")
+		const path = "{.items[*].metadata.name} {.items[*].spec.lifecycle.shutdownPolicy}"
+		got := ask(t, "get", claims, mine, "--output=jsonpath="+path)
 		return strings.Contains(got, g.name) && strings.HasSuffix(got, "Delete")
 	})
 	var ready any

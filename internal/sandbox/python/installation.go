@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,8 +32,8 @@ func installation(exe string) (list []string) {
 		next, err := os.Readlink(exe)
 		switch {
 		case err != nil:
-			home := venvHome(bin)
-			if home == "" || slices.Contains(list, realPath(home)) {
+			home := cmp.Or(VenvHome(bin), VenvHome(filepath.Dir(bin)))
+			if !filepath.IsAbs(home) || slices.Contains(list, realPath(home)) {
 				return list
 			}
 			next = filepath.Join(home, filepath.Base(exe))
@@ -44,18 +45,15 @@ func installation(exe string) (list []string) {
 	return list
 }
 
-// venvHome is the folder of the program that a virtual environment was made of, as its file says, or "".
-func venvHome(bin string) string {
-	for _, root := range []string{bin, filepath.Dir(bin)} {
-		text, err := plainfile.Read(filepath.Join(root, venvFile), maxVenv)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			name, value, _ := strings.Cut(line, "=")
-			if value = strings.TrimSpace(value); strings.TrimSpace(name) == "home" && filepath.IsAbs(value) {
-				return value
-			}
+// VenvHome is the folder of the program that a virtual environment was made of, as its file says; "" is none.
+func VenvHome(venv string) string {
+	text, err := plainfile.Read(filepath.Join(venv, venvFile), maxVenv)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == "home" {
+			return strings.TrimSpace(value)
 		}
 	}
 	return ""

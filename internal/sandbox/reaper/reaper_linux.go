@@ -43,7 +43,7 @@ func watch(grace time.Duration) error {
 		if len(fds) == 2 && fds[1].Revents != 0 {
 			if guest, ok := told(); ok {
 				dog, look = watchdog.Open(guest), time.Now()
-				dog.Urgent()
+				dog.RaisePriority()
 			} else { // codemode is gone
 				fds, end = fds[:1], time.Now().Add(grace)
 			}

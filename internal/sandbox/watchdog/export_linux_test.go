@@ -25,14 +25,14 @@ func (w *Watch) Counts() (counted int64, before int) {
 	return w.mappings(list, 0), before
 }
 
-// Urgencies accounts for looks of which each takes so much of every so much time, and says for which the watch came
+// RealTimes accounts for looks of which each takes so much of every so much time, and says for which the watch came
 // first.
-func Urgencies(takes, every time.Duration, looks int) (first []bool) {
+func RealTimes(takes, every time.Duration, looks int) (first []bool) {
 	start := time.Now()
-	u := &urgency{left: urgentMost, at: start, first: true}
+	u := &priority{left: realTimeBurst, at: start, realTime: true}
 	for n := range looks {
 		u.account(start.Add(time.Duration(n+1)*every), time.Duration(n+1)*takes)
-		first = append(first, u.first)
+		first = append(first, u.realTime)
 	}
 	return first
 }

@@ -43,7 +43,7 @@ type Watch struct {
 	listings int
 	listed   time.Time     // the last of them
 	rest     time.Duration // until the next, where nothing can have been taken
-	urgency  *urgency      // nil is that of any program
+	priority *priority     // nil where it was not raised
 	counted  *count        // nil before it was first necessary
 	mapped   *mapped       // nil before it was first necessary
 	held     int64         // by processes, when that was last found out
@@ -92,7 +92,7 @@ func (w *Watch) Look() (over bool, next time.Duration) {
 	if w.listings > listings {
 		w.rest = max(longest, min(restShare*(spent-began), mappingsFill((w.guest.Limit-w.held)/2)))
 	}
-	w.urgency.account(time.Now(), spent)
+	w.priority.account(time.Now(), spent)
 	return over, next
 }
 

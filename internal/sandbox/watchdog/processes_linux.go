@@ -10,22 +10,22 @@ import (
 
 // A process is one of a guest, as it was when it was listed.
 type process struct {
-	pid     int
-	tid     int   // a thread of it that lives
-	threads []int // more than that one, where there are
-	memory  int64 // what it holds, with all that it shares
-	tables  int64 // of which its page tables
-	size    int64 // of its address space
-	number  int   // in its own pid namespace
-	stopped bool  // by a signal
-	waits   int64 // how often its only thread has given up its processor, where that one sleeps now; else 0
+	pid      int
+	tid      int   // a thread of it that lives
+	threads  []int // more than that one, where there are
+	memory   int64 // what it holds, with all that it shares
+	tables   int64 // of which its page tables
+	size     int64 // of its address space
+	number   int   // in its own pid namespace
+	stopped  bool  // by a signal
+	switches int64 // context switches of its only thread, where that one sleeps now; else 0
 }
 
 // take takes over what was read of a thread of it.
 func (p *process) take(tid int, s status) {
 	p.tid, p.memory, p.tables, p.size, p.number, p.stopped = tid, s.memory, s.tables, s.size, s.number, s.stopped
 	if s.sleeps && s.threads == 1 {
-		p.waits = s.waits
+		p.switches = s.switches
 	}
 }
 
@@ -111,7 +111,7 @@ type status struct {
 	memory, tables, size int64
 	threads, number      int
 	stopped, sleeps      bool
-	waits                int64
+	switches             int64 // of context, of the thread
 }
 
 // readStatus is what a thread's process holds, with what it shares, in bytes; not found is one that has ended.
@@ -144,7 +144,7 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 			s.threads, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 			n, _ := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
-			s.waits += n
+			s.switches += n
 		case "NStgid": // the last is the innermost
 			s.number, _ = strconv.Atoi(string(value[bytes.LastIndexAny(value, "\t ")+1 : len(value)-1]))
 		}

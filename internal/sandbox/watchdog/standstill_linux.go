@@ -33,7 +33,7 @@ type handle struct {
 	signaled bool // by us, so it is for us to have it go on
 	stood    bool // it was seen to
 	resumed  int
-	waits    int64 // as of its last listing
+	switches int64 // process.switches of its last listing
 	asleep   bool  // it has not run since the one before
 	mappings int64 // that it had when they were counted last and it has not run since; else 0
 }
@@ -56,10 +56,10 @@ func (w *Watch) list() []process {
 			h.sure = true
 		}
 		h.listed, h.last, h.apart = w.listings, p.memory, p.stopped && !h.signaled
-		if h.asleep = p.waits > 0 && p.waits == h.waits; !h.asleep {
+		if h.asleep = p.switches > 0 && p.switches == h.switches; !h.asleep {
 			h.mappings = 0
 		}
-		h.waits = p.waits
+		h.switches = p.switches
 	}
 	return list
 }
@@ -73,7 +73,7 @@ func (w *Watch) exactly(limit int64) (total int64, still bool) {
 	if !w.stand() {
 		return 0, false
 	}
-	w.urgency.set(false) // nothing is taken meanwhile, however long it takes
+	w.priority.set(false) // nothing is taken meanwhile, however long it takes
 	list := w.list()
 	faults := pageFaults()
 	records := &mapped{at: time.Now()}

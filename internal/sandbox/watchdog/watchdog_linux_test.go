@@ -56,13 +56,13 @@ func TestUnreadableMemoryCounts(t *testing.T) {
 	}
 }
 
-// TestUrgency: a watch that a guest makes cost much comes first no longer, and does again when it costs little.
-func TestUrgency(t *testing.T) {
+// TestPriority: a watch that a guest makes cost much comes first no longer, and does again when it costs little.
+func TestPriority(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread, whose priority is another by now, ends with this goroutine
-	if first := watchdog.Urgencies(time.Millisecond, 50*time.Millisecond, 1000); slices.Contains(first, false) {
+	if first := watchdog.RealTimes(time.Millisecond, 50*time.Millisecond, 1000); slices.Contains(first, false) {
 		t.Error("one of two percent does not come first")
 	}
-	first := watchdog.Urgencies(20*time.Millisecond, 50*time.Millisecond, 100)
+	first := watchdog.RealTimes(20*time.Millisecond, 50*time.Millisecond, 100)
 	if n := slices.Index(first, false); n < 1 || n > 5 || slices.Contains(first[n:], true) {
 		t.Errorf("one of 40 percent came first: %v", first)
 	}

@@ -328,7 +328,7 @@ var keys = []key{
 	},
 
 	{
-		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"}, trust: lower,
+		name: "log.level", kind: logLevel, def: "info", older: []string{"MCP_BRIDGE_LOG_LEVEL"},
 		doc: "how much is logged on stderr: debug, info, warn or error",
 	},
 	{

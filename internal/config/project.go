@@ -126,8 +126,6 @@ func loose(t trust, value any) float64 {
 		n = v
 	case time.Duration:
 		n = float64(v)
-	case string: // the one kind of word that has an order: a project may have more logged, not less
-		n = float64(slices.Index(logLevels, v))
 	default:
 		panic(fmt.Sprintf("a limit cannot be a %T", value)) // the table of keys is wrong
 	}

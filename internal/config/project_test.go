@@ -35,7 +35,6 @@ output = { mode = "json", limit = "1k", keep = "1m" }
 sandbox = { memory = "256m", pids = 64, tmp_size = "1m", work_size = "1m", pool = 0, idle_timeout = "1m" }
 exec.timeout = 60
 mcp = { start_timeout = 1, call_timeout = 1 }
-log.level = "debug"
 `)
 	c, err := Load(Source{Dir: dir})
 	if err != nil || len(c.Problems) > 0 {
@@ -43,13 +42,13 @@ log.level = "debug"
 	}
 	got := []any{
 		c.Run, c.Output, c.Sandbox.Memory, c.Sandbox.Pids, c.Sandbox.Pool, c.Sandbox.IdleTimeout,
-		c.Exec.Timeout, c.Servers.CallTimeout, c.Log.Level,
+		c.Exec.Timeout, c.Servers.CallTimeout,
 	}
 	want := []any{
 		Run{20 * time.Second, time.Minute, time.Second},
 		Output{Mode: "json", Limit: 1 << 10, Keep: 1 << 20},
 		int64(256 << 20), 64, 0, time.Minute,
-		time.Minute, time.Second, "debug",
+		time.Minute, time.Second,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -113,7 +112,7 @@ func TestProjectMayNot(t *testing.T) {
 		"mcp.call_timeout":        `"9h"`,
 		"discovery.sources":       `["none"]`,
 		"catalog.max_age":         `0`,
-		"log.level":               `"error"`,
+		"log.level":               `"debug"`,
 		"tools.save":              `true`,
 		"audit.max_size":          `"1t"`,
 		"audit.keep":              `0`,

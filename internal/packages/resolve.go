@@ -312,14 +312,12 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 
 // secrets are what nothing may tell that pip says: who uses an index or a proxy, and by which password.
 func (r *resolution) secrets() *redact.Redactor {
-	f := &redact.Finder{}
-	f.Text(r.wish.Index)
+	var found redact.Secrets
+	found.AddIn(r.wish.Index)
 	for _, variable := range r.store.Env {
 		_, value, _ := strings.Cut(variable, "=")
-		f.Text(value)
+		found.AddIn(value)
 	}
-	var found redact.Secrets
-	found.Add(f.Found...)
 	return found.Redactor()
 }
 

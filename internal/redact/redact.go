@@ -76,6 +76,13 @@ func (s *Secrets) AddNamed(name, value string) {
 	}
 }
 
+// AddIn adds what looks like a secret in a text, such as the password in a proxy's address.
+func (s *Secrets) AddIn(text string) {
+	f := &Finder{}
+	f.Text(text)
+	s.Add(f.Found...)
+}
+
 // Merge adds what is in another set.
 func (s *Secrets) Merge(other *Secrets) { s.Add(slices.Collect(maps.Keys(other.values))...) }
 

@@ -1,10 +1,6 @@
 package upstream
 
-import (
-	"strings"
-
-	"codemode/internal/redact"
-)
+import "strings"
 
 // baseNames are the variables every server gets from the user's environment, when they are set there;
 // everything else it gets from its entry. They are what programs need to find themselves and their
@@ -35,13 +31,4 @@ func environment(lookup func(string) (string, bool), names []string) map[string]
 var addressNames = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 	"npm_config_registry", "NPM_CONFIG_REGISTRY",
-}
-
-// baseSecrets are what every server gets that no error may tell: who uses a proxy, and by which password.
-func baseSecrets(lookup func(string) (string, bool)) []string {
-	f := &redact.Finder{}
-	for _, address := range environment(lookup, addressNames) {
-		f.Text(address)
-	}
-	return f.Found
 }

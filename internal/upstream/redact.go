@@ -22,7 +22,9 @@ func (s *server) entrySecrets(c config.Server) *redact.Secrets {
 		}
 	}
 	secrets.Add(s.pool.opts.Secrets(c)...)
-	secrets.Add(baseSecrets(s.pool.opts.Lookup)...)
+	for _, address := range environment(s.pool.opts.Lookup, addressNames) {
+		secrets.AddIn(address)
+	}
 	return secrets
 }
 

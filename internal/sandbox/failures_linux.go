@@ -197,7 +197,7 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 		e.Err = syscall.Errno(failure.Errno)
 	}
 	denied := errors.Is(e.Err, unix.EPERM) || errors.Is(e.Err, unix.EACCES)
-	executing := strings.HasPrefix(failure.Step, "executing ")
+	executing, entering := strings.HasPrefix(failure.Step, "executing "), strings.HasPrefix(failure.Step, "entering ")
 	switch {
 	case executing && program:
 		e.Code = "program"
@@ -208,7 +208,7 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 			"Name the folder of its installation in `sandbox_read`.",
 			"If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`.",
 		}
-	case strings.HasPrefix(failure.Step, "entering ") && program:
+	case entering && program:
 		e.Code = "program"
 		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
 	case executing:
@@ -218,11 +218,11 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 			"If codemode runs as root, its cache and `sandbox.python` must be readable by everybody.",
 			"Set `sandbox.python` to another interpreter.",
 		}
-	case denied && m.root && strings.HasPrefix(failure.Step, "allowing path "):
+	case denied && m.root && (strings.HasPrefix(failure.Step, "allowing path ") || entering): // of reduced mode
 		e.Code = "readable"
 		e.Err = fmt.Errorf("as root codemode gives up its privileges, and then may not read it: %w", e.Err)
 		e.Remedy = []string{
-			"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME to a folder that everybody may read.",
+			"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME and TMPDIR to folders that everybody may read.",
 		}
 	case failure.Step == "restricting paths":
 		e.Code = "no-landlock"

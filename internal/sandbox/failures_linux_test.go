@@ -71,6 +71,7 @@ func TestStage2Failure(t *testing.T) {
 		{"container", machine{exe: ok.exe, container: true}, "changing the root", unix.EPERM, "container", "container", "reduced"},
 		{"old kernel", ok, `opening mount "/usr"`, unix.ENOSYS, "kernel-old", "5.12", "reduced"},
 		{"unreadable", machine{root: true, container: true}, `allowing path "/root/.cache"`, unix.EACCES, "readable", "gives up its privileges", "XDG_CACHE_HOME"},
+		{"closed", machine{root: true, container: true}, `entering "/root/tmp/workspace"`, unix.EACCES, "readable", "gives up its privileges", "TMPDIR"},
 		{"landlock", ok, "restricting paths", unix.EOPNOTSUPP, "no-landlock", "Landlock", "lsm="},
 		{"seccomp", ok, "installing the system call filter", unix.EINVAL, "no-seccomp", "", "CONFIG_SECCOMP_FILTER"},
 		{"python", ok, `executing "/opt/python"`, unix.ENOENT, "python", `"/opt/python"`, "sandbox.python"},

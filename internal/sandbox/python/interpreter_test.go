@@ -197,6 +197,29 @@ func TestRunInspection(t *testing.T) {
 	})
 }
 
+// TestNotExecuted: where there is no sandbox to ask an environment in, which is so in reduced mode, nothing that lies in
+// its site-packages is executed.
+func TestNotExecuted(t *testing.T) {
+	venv, mark := filepath.Join(t.TempDir(), "venv"), filepath.Join(t.TempDir(), "executed")
+	newVenv(t, venv)
+	sites, err := filepath.Glob(filepath.Join(venv, "lib", "*", "site-packages"))
+	if err != nil || len(sites) != 1 {
+		t.Fatalf("site-packages are %v, %v", sites, err)
+	}
+	for _, name := range []string{"evil.pth", "sitecustomize.py", "usercustomize.py"} {
+		line := fmt.Sprintf("import os; open(%q, 'a').write(%q)\n", mark, name)
+		if err := os.WriteFile(filepath.Join(sites[0], name), []byte(line), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (Source{CacheDir: t.TempDir(), Interpreter: venv}).Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if executed, err := os.ReadFile(mark); err == nil {
+		t.Errorf("executed were %s", executed)
+	}
+}
+
 // A cached inspection stands in for running the interpreter until interpreter or environment change.
 func TestInspectionIsCached(t *testing.T) {
 	venv := filepath.Join(t.TempDir(), "venv")

@@ -84,6 +84,8 @@ type Options struct {
 	// Homes are folders of the user's that no server in a sandbox sees whole, and that codemode's own texts call "~"
 	// where code reads them.
 	Homes []string
+	// Trusted are folders, the links on the way to which are followed in what such a server's entry names.
+	Trusted []string
 
 	CatalogDir string // where lists of tools are kept between processes; empty keeps none
 	AuditDir   string // where the audit log is; empty keeps none
@@ -193,7 +195,7 @@ func New(opts Options) *Bridge {
 // A pod is for those that name an image.
 func startRestricted(opts Options) func(config.Restrictions) proc.Starter {
 	programs := sync.OnceValue(func() *sandbox.Programs {
-		o := sandbox.ProgramOptions{Homes: opts.Homes, Log: opts.Log}
+		o := sandbox.ProgramOptions{Homes: opts.Homes, Trusted: opts.Trusted, Log: opts.Log}
 		if opts.Protected != nil {
 			o.Protected = opts.Protected()
 		}

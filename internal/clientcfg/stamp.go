@@ -11,11 +11,8 @@ import (
 	"codemode/internal/config"
 )
 
-// Stamp is a text that changes when a file does which an entry refers to, as EnvFile, as {file:…} or by a secret: a
-// server that was started with what was in it is to be started again. No file is opened for it, so it is no proof that
-// nothing has changed: for a project's EnvFile there is EnvHash. It is empty where there is none.
-func Stamp(s config.Server, env Env) string {
-	var files []string
+// Files are what an entry refers to, as EnvFile, as {file:…} or by a secret, be it there or not.
+func Files(s config.Server, env Env) (files []string) {
 	look := func(text string) {
 		replaceRefs(s.Dialect, text, func(ref Ref) string {
 			switch {
@@ -35,12 +32,22 @@ func Stamp(s config.Server, env Env) string {
 			look(table[name])
 		}
 	}
-	if s.EnvFile != "" && s.EnvHash == "" {
+	if s.EnvFile != "" {
 		x := &expansion{server: s, from: Resolver{OS: env.OS, Home: env.Home, Lookup: env.Lookup}}
 		files = append(files, referenced(x.text(s.EnvFile), env.Home, s.Source))
 	}
+	return files
+}
+
+// Stamp is a text that changes when one of an entry's Files does: a server that was started with what was in it is to
+// be started again. No file is opened for it, so it is no proof that nothing has changed: for a project's EnvFile there
+// is EnvHash. It is empty where there is none.
+func Stamp(s config.Server, env Env) string {
+	if s.EnvHash != "" {
+		s.EnvFile = ""
+	}
 	var stamp strings.Builder
-	for _, name := range files {
+	for _, name := range Files(s, env) {
 		info, err := os.Stat(name)
 		if err != nil {
 			fmt.Fprintf(&stamp, "%q none\n", name)

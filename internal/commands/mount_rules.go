@@ -28,16 +28,21 @@ func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
 	for _, other := range t.withoutFlags(t.otherTenants()) {
-		kept = append(append(kept, other.config.Servers.Dir), other.config.Servers.Files...)
+		kept = append(kept, withLinks(append(other.config.Servers.Files, other.config.Servers.Dir))...)
 	}
 	for _, home := range homes {
 		kept = append(kept, t.keptIn(home)...)
 	}
 	return mount.Rules{
 		Homes: homes, Kept: kept, Out: t.inputs.out, Saved: t.inputs.saved,
-		Trusted: append(homes, t.env.Dir, t.paths.Config),
+		Trusted: t.trusted(),
 		Bare:    t.config.Sandbox.Isolation == string(sandbox.IsolationReduced),
 	}
+}
+
+// trusted are the folders of the user's, the links on the way to which are followed.
+func (t *tenancy) trusted() []string {
+	return append(t.everyHome(), t.env.Dir, t.paths.Config, t.paths.Cache, t.paths.State)
 }
 
 // everyHome are the homes of who has started codemode: HOME may be missing or another's, as with sudo.
@@ -109,11 +114,15 @@ func (t *tenancy) withoutFlags(names []string) (list []*tenancy) {
 }
 
 // serverStarts are the paths from which servers are started: their programs, files among their arguments, folders that
-// launchers are given, where they start, and their files of variables. A file need not be there: it may be made.
+// launchers are given, where they start, and files that their entries refer to. A file need not be there: it may be
+// made.
 func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
 	for _, e := range t.found.Entries {
-		s := e.Server
+		s, by := e.Server, fmt.Sprintf("server %q", e.Server.Name)
+		for _, path := range clientcfg.Files(s, t.machine()) {
+			list = append(list, mount.Start{Path: path, By: by})
+		}
 		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
 			continue
 		}
@@ -122,7 +131,7 @@ func (t *tenancy) serverStarts() (list []mount.Start) {
 				s = full
 			}
 		}
-		base, by := cmp.Or(s.Cwd, s.Project), fmt.Sprintf("server %q", s.Name)
+		base := cmp.Or(s.Cwd, s.Project)
 		add := func(path string, folder, within bool) {
 			if path == "" {
 				return
@@ -217,7 +226,7 @@ func (t *tenancy) saveTo(dir string) (string, error) {
 // follow is where a path leads that the user typed to have something written there. In a project, or in a folder that
 // code may change, a link is somebody else's choice: it is refused.
 func (t *tenancy) follow(path string) (string, error) {
-	return t.mountRules().Follow(filepath.Clean(absolute(t.env, path)))
+	return plainfile.Follow(filepath.Clean(absolute(t.env, path)), t.trusted())
 }
 
 // read reads the file that the user has named, through no link that follow refuses: what it has is told, in an error

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -188,6 +190,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Telemetry:     t.telemetry,
 		Protected:     t.protected,
 		Homes:         t.homes(),
+		Trusted:       t.trusted(),
 		CatalogDir:    t.listsDir(),
 		AuditDir:      t.auditDir(),
 		StateDir:      t.outputsDir(),
@@ -327,7 +330,22 @@ func (t *tenancy) protected() []string {
 			list = append(list, e.Server.Source)
 		}
 	}
-	return slices.Compact(list) // entries of one file stand side by side
+	return withLinks(slices.Compact(list)) // entries of one file stand side by side
+}
+
+// withLinks adds the links that lie in those that are folders: what such a link leads to may be a file of the folder's
+// as soon as it is there.
+func withLinks(paths []string) []string {
+	list := slices.Clip(paths)
+	for _, dir := range paths {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if e.Type()&fs.ModeSymlink != 0 {
+				list = append(list, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return list
 }
 
 // approvalsFile is where the tenant's approvals are.

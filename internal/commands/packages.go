@@ -153,7 +153,7 @@ func (t *tenancy) packageStore(ui *ui) (*packages.Store, error) {
 	}
 	return &packages.Store{
 		State: filepath.Join(state, "pylock"), Cache: filepath.Join(cache, "packages"),
-		Source: t.python(ui), Programs: sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.homes()}),
+		Source: t.python(ui), Programs: t.helpers(),
 		Env: t.pipEnv(), Client: &http.Client{}, Progress: func(text string) { ui.waiting("packages", text) },
 	}, nil
 }

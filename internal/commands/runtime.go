@@ -241,9 +241,14 @@ func (t *tenancy) python(ui *ui) python.Source {
 		Progress:    ui.busy,
 	}
 	if t.config.Sandbox.Isolation != string(sandbox.IsolationReduced) { // there is nothing to start programs in, then
-		s.Confine = sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.homes()}).Confined
+		s.Confine = t.helpers().Confined
 	}
 	return s
+}
+
+// helpers start what codemode itself needs done within restrictions.
+func (t *tenancy) helpers() *sandbox.Programs {
+	return sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.homes(), Trusted: t.trusted()})
 }
 
 func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runtime {

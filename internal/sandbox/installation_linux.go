@@ -60,7 +60,7 @@ func (p *places) installation(path string) {
 		p.show(path)
 		return
 	}
-	whole := resolveExisting(prefix)
+	whole := plainfile.Resolve(prefix)
 	for _, part := range parts {
 		// A link that leads out of the installation is not followed: it could lead to a key.
 		if real, err := filepath.EvalSymlinks(filepath.Join(prefix, part)); err == nil && holds(whole, real) {

@@ -25,7 +25,10 @@ type ProgramOptions struct {
 	// Homes are folders of the user's that no program sees whole: it sees what of them its restrictions name, or its
 	// installation is.
 	Homes []string
-	Log   *slog.Logger // nil logs nothing
+	// Trusted are folders, the links on the way to which are followed in a program's restrictions and the folder where
+	// it starts. Others may be the work of code that may change a folder, and are refused.
+	Trusted []string
+	Log     *slog.Logger // nil logs nothing
 }
 
 // Programs starts ordinary programs within the restrictions of the native runtime, or not at all. It holds nothing
@@ -33,6 +36,7 @@ type ProgramOptions struct {
 type Programs struct {
 	protected []string
 	homes     []string
+	trusted   []string
 	native    native
 }
 
@@ -42,7 +46,8 @@ func NewPrograms(opts ProgramOptions) *Programs {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Programs{
-		protected: opts.Protected, homes: opts.Homes, native: native{log: opts.Log, isolation: IsolationFull},
+		protected: opts.Protected, homes: opts.Homes, trusted: opts.Trusted,
+		native: native{log: opts.Log, isolation: IsolationFull},
 	}
 }
 
@@ -51,19 +56,15 @@ func (p *Programs) Confined(write ...string) proc.Starter {
 	return p.Starter(Restrictions{Write: write})
 }
 
-// A RestrictionsError is a path that a program's restrictions cannot have.
+// A RestrictionsError is a path that a program cannot have been given.
 type RestrictionsError struct {
-	Write bool   // it is one of Restrictions.Write
+	Field string // of a server's entry: sandbox_read, sandbox_write or cwd
 	Path  string // as it was given
 	Err   error
 }
 
 func (e *RestrictionsError) Error() string {
-	field := "sandbox_read"
-	if e.Write {
-		field = "sandbox_write"
-	}
-	return field + " names " + strconv.Quote(e.Path) + ": " + e.Err.Error()
+	return e.Field + " names " + strconv.Quote(e.Path) + ": " + e.Err.Error()
 }
 
 func (e *RestrictionsError) Unwrap() error { return e.Err }

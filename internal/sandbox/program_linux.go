@@ -40,7 +40,7 @@ func (p *Programs) Starter(restrictions Restrictions) proc.Starter {
 func (p *Programs) start(
 	ctx context.Context, spec proc.Spec, restrictions Restrictions, streams [3]*os.File,
 ) (*nativeSandbox, error) {
-	v, err := programView(spec, restrictions, p.protected, p.homes)
+	v, err := p.view(spec, restrictions)
 	if err != nil {
 		return nil, err
 	}

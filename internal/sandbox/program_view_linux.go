@@ -43,19 +43,19 @@ const (
 	programInodes = 65536
 )
 
-// programView is what a program sees within its restrictions: the system, its own installation, a home and a /tmp
+// view is what a program sees within its restrictions: the system, its own installation, a home and a /tmp
 // that are empty and its own, and the paths it was given.
-func programView(spec proc.Spec, restrictions Restrictions, protected, homes []string) (view, error) {
+func (opts *Programs) view(spec proc.Spec, restrictions Restrictions) (view, error) {
 	v := view{
 		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
 		uid: os.Geteuid(), gid: os.Getegid(), network: restrictions.Network, grace: programGrace,
 		symlinks: programHost().symlinks, shm: programShm,
 		devices: []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom", zero},
 	}
-	p := &places{env: environ(spec.Env), protected: protected, homes: homes}
+	p := &places{env: environ(spec.Env), protected: opts.protected, homes: opts.homes, trusted: opts.trusted}
 	if home := p.env["HOME"]; filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		p.home = filepath.Clean(home)
-		p.homes = append(slices.Clip(homes), p.home) // the entry may say another
+		p.homes = append(slices.Clip(opts.homes), p.home) // the entry may say another
 	}
 	chosen, err := p.choose(restrictions)
 	if err != nil {
@@ -63,7 +63,9 @@ func programView(spec proc.Spec, restrictions Restrictions, protected, homes []s
 	}
 	p.binds = slices.Concat(programHost().binds, etc(), chosen)
 	p.program(spec.Path)
-	p.show(spec.Dir)
+	if err := p.cwd(spec.Dir); err != nil {
+		return v, err
+	}
 	v.binds = needed(p.binds)
 	v.dirs = []stage2.Dir{{Inside: "/tmp", Size: programTmp, Inodes: programInodes, Exec: true}}
 	if p.home != "" {
@@ -127,6 +129,7 @@ type places struct {
 	home      string   // its own; "" where it has none
 	homes     []string // which it does not see whole
 	protected []string
+	trusted   []string
 	write     []string // real paths that it may change
 	binds     []Bind
 }
@@ -140,18 +143,28 @@ func holds(dir, path string) bool {
 // related tells whether one of two paths holds the other.
 func related(a, b string) bool { return holds(a, b) || holds(b, a) }
 
-// choose resolves the paths that restrictions name. Each is seen where it is and, where links lead to it,
-// as it is written.
+// decides tells whether who may change what is in dir decides what a protected path is.
+func decides(dir, protected string) bool {
+	return filepath.IsAbs(protected) &&
+		slices.ContainsFunc(plainfile.Trail(protected), func(at string) bool { return related(dir, at) })
+}
+
+// choose resolves the paths that restrictions name. Each is seen where it is and, where links on the way to a trusted
+// folder lead to it, as it is written.
 func (p *places) choose(restrictions Restrictions) ([]Bind, error) {
 	var binds []Bind
 	for _, list := range []struct {
+		field string
 		paths []string
 		write bool
-	}{{restrictions.Write, true}, {restrictions.Read, false}} {
+	}{{"sandbox_write", restrictions.Write, true}, {"sandbox_read", restrictions.Read, false}} {
 		for _, path := range list.paths {
 			real, err := p.resolve(path, list.write)
+			if err == nil && !list.write && p.isWritable(real) {
+				err = errors.New("it is in a folder that sandbox_write names")
+			}
 			if err != nil {
-				return nil, &RestrictionsError{Write: list.write, Path: path, Err: err}
+				return nil, &RestrictionsError{Field: list.field, Path: path, Err: err}
 			}
 			if list.write {
 				p.write = append(p.write, real)
@@ -159,21 +172,8 @@ func (p *places) choose(restrictions Restrictions) ([]Bind, error) {
 			binds = append(binds, chosen(path, real, list.write)...)
 		}
 	}
-	for _, path := range restrictions.Write {
-		if p.isPlanted(path) {
-			return nil, &RestrictionsError{Write: true, Path: path, Err: errPlanted}
-		}
-	}
-	for _, path := range restrictions.Read {
-		if real, _ := filepath.EvalSymlinks(path); p.isPlanted(path) || p.isWritable(real) {
-			return nil, &RestrictionsError{Path: path, Err: errPlanted}
-		}
-	}
 	return aliased(binds), nil
 }
-
-// errPlanted is a path that a server could have replaced by a link to anything, which its next start would follow.
-var errPlanted = errors.New("a folder that sandbox_write names has it, or a link that leads to it")
 
 func chosen(path, real string, write bool) []Bind {
 	b := []Bind{{Host: real, Inside: real, Write: write, Real: true, Shift: true}}
@@ -198,14 +198,9 @@ func (p *places) isWritable(path string) bool {
 	return slices.ContainsFunc(p.write, func(w string) bool { return holds(w, path) })
 }
 
-// isPlanted tells whether a link that the program may change leads to a path.
-func (p *places) isPlanted(path string) bool {
-	return len(p.write) > 0 && slices.ContainsFunc(plainfile.Links(path), p.isWritable)
-}
-
 // isChangeable tells whether the program may change what a path leads to.
 func (p *places) isChangeable(path string) bool {
-	return p.isPlanted(path) || p.isWritable(path) || p.isWritable(resolveExisting(path))
+	return len(p.write) > 0 && slices.ContainsFunc(plainfile.Trail(path), p.isWritable)
 }
 
 // What no entry can choose to see, and to write to.
@@ -216,17 +211,25 @@ var (
 	}
 )
 
-// resolve follows a chosen path's links, and says why it cannot be chosen.
+// resolve is where a chosen path leads, or why it cannot be chosen.
 func (p *places) resolve(path string, write bool) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", errors.New("it is not an absolute path")
 	}
-	real, err := filepath.EvalSymlinks(path)
-	switch {
-	case err != nil:
+	real, err := plainfile.Follow(filepath.Clean(path), p.trusted)
+	if err == nil {
+		_, err = os.Stat(real)
+	}
+	if err != nil {
 		return "", fileerr.Cause(err)
-	case real == "/":
-		return "", errors.New("it is the whole file system")
+	}
+	return real, p.judge(real, write)
+}
+
+// judge says why a path without links cannot be chosen.
+func (p *places) judge(real string, write bool) error {
+	if real == "/" {
+		return errors.New("it is the whole file system")
 	}
 	refused := unreadable
 	if write {
@@ -234,32 +237,18 @@ func (p *places) resolve(path string, write bool) (string, error) {
 	}
 	for _, dir := range refused {
 		if holds(dir, real) {
-			return "", fmt.Errorf("what is in %s is the system's", dir)
+			return fmt.Errorf("what is in %s is the system's", dir)
 		}
 	}
 	if !write {
-		return real, nil
+		return nil
 	}
 	for _, keep := range p.protected {
-		if keep != "" && related(real, resolveExisting(keep)) {
-			return "", fmt.Errorf("codemode keeps in %q what decides about servers, which no server may change", keep)
+		if decides(real, keep) {
+			return fmt.Errorf("codemode keeps in %q what decides about servers, which no server may change", keep)
 		}
 	}
-	return real, nil
-}
-
-// resolveExisting follows the links of that part of a path which is there.
-func resolveExisting(path string) string {
-	rest := ""
-	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
+	return nil
 }
 
 // sees tells whether a path is seen without more ado.
@@ -276,20 +265,35 @@ func (p *places) isPrivate(path string) bool {
 	return holds("/run", path) ||
 		slices.ContainsFunc(
 			p.homes,
-			func(home string) bool { return home != "" && (holds(path, home) || holds(path, resolveExisting(home))) },
+			func(home string) bool {
+				return home != "" && (holds(path, home) || holds(path, plainfile.Resolve(home)))
+			},
 		) ||
-		slices.ContainsFunc(
-			p.protected, func(keep string) bool { return keep != "" && related(path, resolveExisting(keep)) },
-		)
+		slices.ContainsFunc(p.protected, func(keep string) bool { return decides(path, keep) })
+}
+
+// cwd adds the folder where the program starts, as show does.
+func (p *places) cwd(dir string) error {
+	real, err := plainfile.Follow(filepath.Clean(dir), p.trusted)
+	if _, ok := errors.AsType[*plainfile.LinkError](err); ok {
+		return &RestrictionsError{Field: "cwd", Path: dir, Err: err}
+	}
+	if err == nil {
+		p.showAs(dir, real)
+	}
+	return nil
 }
 
 // show adds a path of the host, read-only, unless it is seen already, is the system's or private.
 func (p *places) show(path string) {
-	real, err := p.resolve(path, false)
-	if err != nil || p.isChangeable(path) || p.isPrivate(path) || p.isPrivate(real) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		p.showAs(path, real)
+	}
+}
+
+func (p *places) showAs(path, real string) {
+	if p.judge(real, false) != nil || p.isChangeable(path) || p.isPrivate(path) || p.isPrivate(real) || p.sees(path) {
 		return
 	}
-	if !p.sees(path) {
-		p.binds = append(p.binds, chosen(path, real, false)...)
-	}
+	p.binds = append(p.binds, chosen(path, real, false)...)
 }

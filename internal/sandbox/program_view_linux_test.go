@@ -79,10 +79,11 @@ func TestProgramView(t *testing.T) {
 			if c.cwd == "" {
 				cwd = "/"
 			}
-			v, err := programView(proc.Spec{
+			programs := &Programs{trusted: []string{dir + "/l", dir + "/b/l"}}
+			v, err := programs.view(proc.Spec{
 				Path: filepath.Join(dir, c.command), Dir: cwd,
 				Env: []string{"HOME=" + dir + "/h", "PATH=" + dir + "/h/.nvm/v22/bin:/nowhere"},
-			}, Restrictions{Read: below(c.restrictions.Read), Write: below(c.restrictions.Write)}, nil, nil)
+			}, Restrictions{Read: below(c.restrictions.Read), Write: below(c.restrictions.Write)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +134,8 @@ func TestProgramPrivate(t *testing.T) {
 				Path: filepath.Join(dir, c.command), Dir: filepath.Join(dir, c.cwd),
 				Env: []string{"HOME=" + dir + "/other"},
 			}
-			v, err := programView(spec, Restrictions{}, []string{dir + "/h/.cursor/mcp.json"}, []string{dir + "/h"})
+			programs := &Programs{protected: []string{dir + "/h/.cursor/mcp.json"}, homes: []string{dir + "/h"}}
+			v, err := programs.view(spec, Restrictions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -222,31 +222,19 @@ func (f files) holds(dir, path string) bool {
 	}
 }
 
-// above tells whether dir holds path, or what that leads to by links.
+// above tells whether dir holds path, a link on the way that it leads, or what it leads to, be it there or not.
 func (f files) above(dir, path string) bool {
-	if !filepath.IsAbs(path) { // another system's
-		return false
-	}
-	real, err := filepath.EvalSymlinks(path)
-	return f.holds(dir, path) || err == nil && f.holds(dir, real)
+	return filepath.IsAbs(path) && // else another system's
+		slices.ContainsFunc(plainfile.Trail(path), func(at string) bool { return f.holds(dir, at) })
 }
 
 // starts tells whether who may change what is in a folder decides what is started from a path.
 func (f files) starts(folder string, s Start) bool {
-	if !filepath.IsAbs(s.Path) { // another system's
-		return false
-	}
-	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) ||
-		slices.ContainsFunc(plainfile.Links(s.Path), func(link string) bool { return f.holds(folder, link) })
+	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path)
 }
 
-// related tells whether one of two paths holds the other. What b leads to by links counts, as far as it is there.
-func (f files) related(a, b string) bool {
-	if !filepath.IsAbs(b) { // another system's
-		return false
-	}
-	if real, err := filepath.EvalSymlinks(b); err == nil && real != b && f.related(a, real) {
-		return true
-	}
-	return f.holds(a, b) || f.holds(b, a)
+// related tells whether a path, or what it leads to by links, holds dir, or dir is above it.
+func (f files) related(dir, path string) bool {
+	return f.above(dir, path) ||
+		filepath.IsAbs(path) && (f.holds(path, dir) || f.holds(plainfile.Resolve(path), dir))
 }

@@ -13,6 +13,7 @@ import (
 
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox"
 )
 
@@ -137,7 +138,7 @@ func (r Rules) apart(list []sandbox.Mount) error {
 
 // choose follows a requested path, and says why it is refused.
 func (r Rules) choose(w Request) (string, error) {
-	real, err := r.Follow(w.Path)
+	real, err := plainfile.Follow(w.Path, r.Trusted)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package mount
+package plainfile
 
 import (
 	"errors"
@@ -11,10 +11,11 @@ import (
 	"codemode/internal/fileerr"
 )
 
-// Follow is where a path leads that its user wrote: through links on the way to a trusted folder and directly in the
-// root, such as macOS's /tmp, and through no other. What is not there leads nowhere else.
-func (r Rules) Follow(path string) (string, error) {
-	base := trunk(path, r.Trusted)
+// Follow is where an absolute path leads that its user wrote: through links on the way to a trusted folder and directly
+// in the root, such as macOS's /tmp, and through no other, which is a *LinkError: whoever may change a folder above it
+// has chosen where it leads. What is not there leads nowhere else.
+func Follow(path string, trusted []string) (string, error) {
+	base := trunk(path, trusted)
 	real, err := filepath.EvalSymlinks(base)
 	if err != nil {
 		return "", fileerr.Cause(err)
@@ -40,7 +41,7 @@ func (r Rules) Follow(path string) (string, error) {
 				return "", fileerr.Cause(err)
 			}
 		default:
-			return "", &linkError{next, names[i+1:]}
+			return "", &LinkError{next, names[i+1:]}
 		}
 	}
 	return real, nil
@@ -63,16 +64,20 @@ func trunk(path string, trusted []string) string {
 	}
 }
 
-// linkError is a link in what the user wrote.
-type linkError struct {
+// A LinkError is a link that is not followed.
+type LinkError struct {
 	link string
 	rest []string // of the path behind it
 }
 
-func (e *linkError) Error() string {
-	leads, err := filepath.EvalSymlinks(e.link)
+// Error says where the link itself leads, and not whether anything is there: code that has made it may read this.
+func (e *LinkError) Error() string {
+	leads, err := os.Readlink(e.link)
 	if err != nil {
-		return fmt.Sprintf("%q is a link that leads nowhere", e.link)
+		return fmt.Sprintf("%q is a link", e.link)
+	}
+	if !filepath.IsAbs(leads) {
+		leads = filepath.Join(filepath.Dir(e.link), leads)
 	}
 	leads = filepath.Join(append([]string{leads}, e.rest...)...)
 	return fmt.Sprintf("%q is a link: name %q, if it is what you mean", e.link, leads)

@@ -91,6 +91,16 @@ func (a *Approvals) Approve(e Entry) error {
 
 func ofServer(e Entry) string { return fmt.Sprintf("server %q", e.Written) }
 
+// Projects are the folders of the projects of which the user has agreed to an entry.
+func (a *Approvals) Projects() (folders []string) {
+	for _, p := range a.list {
+		if p.Server != "" && !slices.Contains(folders, p.Project) {
+			folders = append(folders, p.Project)
+		}
+	}
+	return folders
+}
+
 // Agreed says whether the user has agreed to what a project's file asks for.
 func (a *Approvals) Agreed(r config.Request) bool {
 	return a != nil && slices.Contains(a.list, pinRequest(r))

@@ -27,7 +27,7 @@ import (
 func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
-	for _, other := range t.withoutFlags(t.otherTenants()) {
+	for _, other := range t.withoutFlags(t.otherTenants(), t.env.Dir) {
 		kept = append(kept, withLinks(append(other.config.Servers.Files, other.config.Servers.Dir))...)
 	}
 	for _, home := range homes {
@@ -81,15 +81,21 @@ func (t *tenancy) keptIn(home string) []string {
 	return list
 }
 
-// starts are the paths from which something is started, for whichever tenant.
+// starts are the paths from which something is started, for whichever tenant, here and in the projects whose servers it
+// has approved.
 func (t *tenancy) starts() (list []mount.Start) {
-	others := t.withoutFlags(t.config.Tenants)
-	for _, other := range others {
+	list = append(t.hostStarts(), t.serverStarts()...)
+	for _, other := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		other.look()
-	}
-	for _, tenant := range append([]*tenancy{t}, others...) {
-		list = append(list, tenant.hostStarts()...)
-		list = append(list, tenant.serverStarts()...)
+		list = append(list, other.hostStarts()...)
+		list = append(list, other.serverStarts()...)
+		approvals, _ := clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing is started there
+		for _, project := range approvals.Projects() {
+			for _, there := range t.withoutFlags([]string{other.config.Tenant}, project) {
+				there.look()
+				list = append(list, there.serverStarts()...)
+			}
+		}
 	}
 	return list
 }
@@ -98,16 +104,21 @@ func (t *tenancy) otherTenants() []string {
 	return slices.DeleteFunc(slices.Clone(t.config.Tenants), func(name string) bool { return name == t.config.Tenant })
 }
 
-// withoutFlags are tenants as they are without this command's flags. Of settings with a mistake nothing is started.
-func (t *tenancy) withoutFlags(names []string) (list []*tenancy) {
-	if len(names) == 0 {
-		return nil
+// withoutFlags are tenants as they are in a folder without this command's flags, with what Claude Code has for all
+// projects. Of settings with a mistake nothing is started.
+func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
+	env := t.env
+	env.Dir = dir
+	src := settingsSource(env, t.cmd)
+	if src.File != "" {
+		src.File = absolute(t.env, src.File)
 	}
-	src := settingsSource(t.env, t.cmd)
 	for _, name := range names {
 		src.Flags = map[string]any{"tenant": name}
 		if c, err := config.Load(src); err == nil {
-			list = append(list, &tenancy{env: t.env, cmd: t.cmd, config: c, file: t.file, paths: t.paths})
+			list = append(list, &tenancy{
+				env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true,
+			})
 		}
 	}
 	return list

@@ -40,9 +40,14 @@ func (t *tenancy) mountRules() mount.Rules {
 	}
 }
 
-// trusted are the folders of the user's, the links on the way to which are followed.
+// trusted are the folders of the user's, the links on the way to which are followed. To the working directory code may
+// have made one since, where it may change a folder above.
 func (t *tenancy) trusted() []string {
-	return append(t.everyHome(), t.env.Dir, t.paths.Config, t.paths.Cache, t.paths.State)
+	list := append(t.everyHome(), t.paths.Config, t.paths.Cache, t.paths.State)
+	if t.byLink {
+		list = append(list, t.env.Dir)
+	}
+	return list
 }
 
 // everyHome are the homes of who has started codemode: HOME may be missing or another's, as with sudo.

@@ -1,10 +1,13 @@
 package commands
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox/mount"
 )
 
@@ -27,5 +30,32 @@ func TestHostStarts(t *testing.T) {
 		if !slices.Contains(list, want) {
 			t.Errorf("%+v is not among %+v", want, list)
 		}
+	}
+}
+
+// TestTrusted: a link is followed that led to the working directory when codemode was started, and none that has come
+// into the way since.
+func TestTrusted(t *testing.T) {
+	h := newHousehold(t)
+	h.write("work/sub/file", "", 0o600)
+	h.write("other/file", "", 0o600)
+	work, link := filepath.Join(h.dir, "work"), filepath.Join(h.dir, "link")
+	if err := os.Symlink(work, link); err != nil {
+		t.Fatal(err)
+	}
+	follow := func(s *tenancy) (string, error) {
+		return plainfile.Follow(filepath.Join(s.env.Dir, "sub"), s.trusted())
+	}
+	h.cwd = link
+	if real, err := follow(h.settings()); real != filepath.Join(work, "sub") {
+		t.Errorf("by a link that was there it is %q, %v", real, err)
+	}
+	h.cwd = work
+	s := h.settings()
+	if err := errors.Join(os.Rename(work, work+".old"), os.Symlink("other", work)); err != nil {
+		t.Fatal(err)
+	}
+	if real, err := follow(s); err == nil {
+		t.Errorf("by a link that has come since it is %q", real)
 	}
 }

@@ -39,6 +39,7 @@ type tenancy struct {
 	config    config.Config
 	paths     config.Paths
 	file      string // config.toml
+	byLink    bool   // a link led to the working directory at the start
 	approvals *clientcfg.Approvals
 	found     clientcfg.Found
 	judging   func()               // finds what clients have, once; nil where nobody looks
@@ -92,6 +93,7 @@ func openSettings(env Env, cmd *cli.Command) (*tenancy, error) {
 		env: env, cmd: cmd, config: c, file: config.UserFile(settingsSource(env, cmd)),
 		paths: config.FindPaths(env.Lookup, runtime.GOOS), allProjects: cmd.Bool("all-projects"),
 	}
+	t.byLink = filepath.IsAbs(env.Dir) && plainfile.Resolve(env.Dir) != env.Dir
 	if file := t.approvalsFile(); file != "" {
 		if t.approvals, err = clientcfg.LoadApprovals(file); err != nil {
 			t.problems = append(t.problems, err)

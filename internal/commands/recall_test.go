@@ -22,6 +22,7 @@ import (
 type household struct {
 	t    *testing.T
 	dir  string
+	cwd  string
 	vars map[string]string
 }
 
@@ -32,7 +33,7 @@ func newHousehold(t *testing.T) *household {
 		t.Skip("serve recalls nothing there")
 	}
 	dir := t.TempDir()
-	h := &household{t, dir, map[string]string{
+	h := &household{t, dir, filepath.Join(dir, "home"), map[string]string{
 		"HOME": filepath.Join(dir, "home"), "PATH": filepath.Join(dir, "bin"), "WANTED": sealed,
 	}}
 	h.write("bin/server", "", 0o700)
@@ -62,7 +63,7 @@ func (h *household) write(name, text string, mode os.FileMode) {
 
 func (h *household) env() Env {
 	return Env{
-		Args: []string{"codemode", "serve"}, Stdout: io.Discard, Stderr: io.Discard, Dir: filepath.Join(h.dir, "home"),
+		Args: []string{"codemode", "serve"}, Stdout: io.Discard, Stderr: io.Discard, Dir: h.cwd,
 		Lookup: func(name string) (string, bool) { v, ok := h.vars[name]; return v, ok },
 		Self:   filepath.Join(h.dir, "bin", "codemode"),
 	}

@@ -1,6 +1,6 @@
 // Package plainfile reads a regular file of bounded size, and waits for no other: what stands in a file's place may be
 // a FIFO that nobody writes to, a device without an end, or a link that leads elsewhere. It opens folders to write in
-// through no link, too, which whoever has asked for them closes.
+// through no link, too, which whoever has asked for them closes, and tells where a path leads.
 //
 // It keeps nothing else open and nothing in mind. Errors are without the path, which the message around them names.
 package plainfile

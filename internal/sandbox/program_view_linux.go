@@ -43,19 +43,21 @@ const (
 	programInodes = 65536
 )
 
-// view is what a program sees within its restrictions: the system, its own installation, a home and a /tmp
-// that are empty and its own, and the paths it was given.
-func (opts *Programs) view(spec proc.Spec, restrictions Restrictions) (view, error) {
+// view is what a program sees within its restrictions: the system, its own installation, a home and a /tmp that are
+// empty and its own, and the paths it was given.
+func (programs *Programs) view(spec proc.Spec, restrictions Restrictions) (view, error) {
 	v := view{
 		program: true, path: spec.Path, argv: append([]string{spec.Path}, spec.Args...), dir: spec.Dir, keep: 3,
 		uid: os.Geteuid(), gid: os.Getegid(), network: restrictions.Network, grace: programGrace,
 		symlinks: programHost().symlinks, shm: programShm,
 		devices: []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom", zero},
 	}
-	p := &places{env: environ(spec.Env), protected: opts.protected, homes: opts.homes, trusted: opts.trusted}
+	p := &places{
+		env: environ(spec.Env), protected: programs.protected, homes: programs.homes, trusted: programs.trusted,
+	}
 	if home := p.env["HOME"]; filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		p.home = filepath.Clean(home)
-		p.homes = append(slices.Clip(opts.homes), p.home) // the entry may say another
+		p.homes = append(slices.Clip(programs.homes), p.home) // the entry may say another
 	}
 	chosen, err := p.choose(restrictions)
 	if err != nil {

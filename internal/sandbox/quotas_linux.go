@@ -20,13 +20,13 @@ import (
 // takes 0.2 ms; of one of 128 that have 250 files each, some 100, and it would have codemode busy altogether.
 const (
 	quotasSoonest = 100 * time.Millisecond
-	quotasLatest  = 2 * time.Second // for a machine on which everything takes long
-	quotasShare   = 20              // counting has that part of a processor: a twentieth
+	quotasLatest  = 500 * time.Millisecond // for a machine on which everything takes long
+	quotasPause   = 3                      // times as long as counting took: it has a quarter of a processor
 )
 
 // untilNext is how long to wait with the next count, after one that took so long.
 func untilNext(took time.Duration) time.Duration {
-	return min(max(quotasShare*took, quotasSoonest), quotasLatest)
+	return min(max(quotasPause*took, quotasSoonest), quotasLatest)
 }
 
 // Bounds where the user's own quota is used up: more than that of it is too much for a guest then, too.
@@ -54,6 +54,7 @@ type quotas struct {
 	largest int                // the most entries that one epoll had at a look
 	gone    []int              // entries that went away and may be held by who waits, the most first
 	list    []watchdog.Member  // of this look
+	rest    string             // watchdog.Rest before it
 }
 
 // A descriptor is one of a process.
@@ -81,13 +82,22 @@ func watchQuotas(pid, files int, done <-chan struct{}, over func(ExitCause)) {
 			return
 		case <-next.C:
 			began := time.Now()
-			if cause := q.look(watchdog.Members(pid)); cause != ExitSelf {
-				over(cause)
-				return
+			if list := watchdog.Members(pid); !q.rests(list) {
+				if cause := q.look(list); cause != ExitSelf {
+					over(cause)
+					return
+				}
 			}
 			next.Reset(untilNext(time.Since(began)))
 		}
 	}
+}
+
+// rests tells whether none of the processes has run since before the last look: they have what they had then.
+func (q *quotas) rests(list []watchdog.Member) bool {
+	last := q.rest
+	q.rest = watchdog.Rest(list)
+	return q.rest != "" && q.rest == last
 }
 
 // look tells what a guest of those processes has too much of; ExitSelf is nothing.

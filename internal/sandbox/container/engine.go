@@ -116,7 +116,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 // on another machine, the init. Docker's command sends what it has read (podman-run(1) and docker run, November
 // 2026). It is closed for guests that see folders of their user's.
 func (r *Runtime) chooseFilter(e *engine) (err error) {
-	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: e.closed, Writes: e.writes}
+	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: e.closed, Init: true, Writes: e.writes}
 	if e.name == Podman && !e.local || e.name == Kubernetes {
 		e.filters, err = filters(opts)
 		return err

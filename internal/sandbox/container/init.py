@@ -2,7 +2,8 @@
 
 Sent over the channel and executed by boot.py, whose fd and field it uses. It ends the guest when codemode
 goes away, which the end of its standard input shows, and takes the exit status of every process left to it.
-It has no more rights than the guest, so nothing it says counts for more than what a guest could say itself.
+It is of the guest's user, and out of its reach: no other process opens its descriptors or its memory. What it says
+counts for no more than what a guest could say itself, which shares its channel and outputs.
 """
 
 import posix
@@ -15,6 +16,8 @@ LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 40
 DEEP = 5  # files and folders, with fewer of which there is no such path
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
+TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
+INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
@@ -45,12 +48,25 @@ def start():
     channel = [0, 1] if fd == 0 else [fd]
     greet(channel[-1], version, closed(mounts), fenced, libraries())
     outputs = [posix.pipe(), posix.pipe()]
+    open_to_others(False)  # from before there are any
     guest = posix.fork()
     if guest == 0:
+        open_to_others(True)
         return become_guest(channel, outputs, env, ROOT + "/" + boot)
     for inner in ([] if shared else channel[-1:]) + [outputs[0][1], outputs[1][1]]:  # a pod whose output ends gets no
         posix.close(inner)  # input any more, which would end the guest
     supervise(guest, [read_end for read_end, _ in outputs], limit)
+
+
+def open_to_others(may):
+    """Whether other processes of this user may open this one's descriptors and memory in /proc: who holds its standard
+    input keeps it from seeing that codemode has gone."""
+    import _ctypes  # ctypes itself takes ten times as long
+
+    set_dumpable = 4  # linux/prctl.h
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl")
+    if _ctypes.call_function(prctl, (set_dumpable, int(may), 0, 0, 0)):
+        sys.exit("codemode: the first process cannot be kept apart")
 
 
 def unpack(files):
@@ -255,20 +271,22 @@ def watch(limit, over):
     host = select.poll()
     host.register(0, 0)
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
-    while not host.poll(WATCH if limit else GLANCE):
-        if locks() > LOCKS or exceeded():
-            over.append(True)
-            break
-    kill_all()
+    try:
+        while not host.poll(WATCH if limit else GLANCE):
+            if locks() > LOCKS or exceeded():
+                over.append(True)
+                break
+    finally:  # who cannot be watched is ended, too
+        kill_all()
 
 
 def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
     if sockets() > SOCKETS:
         return True
-    files = sum(map(used, ("/tmp", "/workspace", "/dev/shm", ROOT)))
+    files = sum(map(used, ("/tmp", "/workspace", "/dev/shm", ROOT))) + INODE * sum(made())
     pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
-    if made() >= DEEP and any(map(hides, pids)):
+    if max(made()) >= DEEP and any(map(hides, pids)):
         return True
     return files + sum(map(quick, pids)) > limit and files + sum(map(exact, pids)) > limit
 
@@ -277,9 +295,10 @@ def locks():
     """On parts of files, of this container's processes: the kernel tells of no others."""
     try:
         with open("/proc/locks", "rb") as table:
-            return table.read().count(b" POSIX ")
+            text = table.read(TABLE)
     except OSError:
         return 0
+    return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
 
 
 def sockets():
@@ -303,15 +322,15 @@ def space_of(mount):
 
 
 def made():
-    """How many files and folders there are in what is in memory."""
+    """How many files and folders there are in each of what is in memory."""
     spaces = map(space_of, ("/tmp", "/workspace", "/dev/shm"))
-    return max((space.f_files - space.f_ffree for space in spaces if space), default=0)
+    return [space.f_files - space.f_ffree if space else 0 for space in spaces]
 
 
 def hides(pid):
     """Whether it has a file mapped by a path that no program can open it by: who reads of that has the kernel keep as
-    much for each descriptor, and nobody counts it."""
-    return look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines))
+    much for each descriptor, and nobody counts it. It may as well where it does not let its mappings be read."""
+    return look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines), denied=True)
 
 
 def quick(pid):
@@ -337,7 +356,7 @@ def first(pid, name, fields):
     return look(pid, name, lambda lines: sum(int(line.split()[1]) for line in lines if line.startswith(fields))) << 10
 
 
-def look(pid, name, measure):
+def look(pid, name, measure, denied=0):
     """What there is in a file of a process, as a thread tells that lives: the first one may have ended."""
     try:
         threads = posix.listdir("/proc/%s/task" % pid)
@@ -347,6 +366,8 @@ def look(pid, name, measure):
         try:
             with open("/proc/%s/task/%s/%s" % (pid, thread, name), errors="replace") as lines:
                 total = measure(lines)
+        except PermissionError:
+            total = denied
         except (OSError, ValueError, IndexError):
             continue
         if total:

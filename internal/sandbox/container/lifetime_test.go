@@ -299,7 +299,7 @@ func TestShowsNothing(t *testing.T) {
 import socket
 read = lambda p: open(p).read() if os.path.exists(p) else ""
 tell(mounts=read("/proc/self/mountinfo"), env=dict(os.environ), hosts=read("/etc/hosts"), name=socket.gethostname(),
-     environ=read("/proc/1/environ"), cmdline=read("/proc/1/cmdline"), cgroup=read("/proc/self/cgroup"))
+     environ=read("/proc/self/environ"), cmdline=read("/proc/self/cmdline"), cgroup=read("/proc/self/cgroup"))
 `, func(s *sandbox.Spec) { s.Env = []string{"GIVEN=over the channel"} })
 		var got struct {
 			Mounts, Hosts, Name, Environ, Cmdline, Cgroup string

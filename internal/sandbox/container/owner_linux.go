@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -23,8 +24,11 @@ func thisProcess() owner {
 	return owner{hex.EncodeToString(sum[:6]), os.Getpid(), processStart(os.Getpid())}
 }
 
-// running tells whether the owner is there still.
-func (o owner) running() bool { return processStart(o.pid) == o.start }
+// running tells whether the owner is there still, or may be: another user's can be hidden (proc(5), hidepid).
+func (o owner) running() bool {
+	start := processStart(o.pid)
+	return start == o.start || start == "" && errors.Is(unix.Kill(o.pid, 0), unix.EPERM)
+}
 
 // processStart says when a process began, "" when there is none of that number.
 func processStart(pid int) string {

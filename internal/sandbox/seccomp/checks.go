@@ -63,8 +63,8 @@ const (
 	madvPopulateWrite = 23
 )
 
-// prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox
-// would outlive a codemode that is killed. Nor PR_SET_DUMPABLE, which hides a process's memory from the
+// prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox would outlive a
+// codemode that is killed. Nor PR_SET_DUMPABLE (but see Options.Init), which hides a process's memory from the
 // watchdog, nor PR_SET_THP_DISABLE, since that counts a page for each page fault, nor PR_SET_VMA, by which a mapping
 // has a name that nobody counts.
 var prctls = []uint32{
@@ -101,6 +101,16 @@ var fcntls = []uint32{
 var programCalls = []string{
 	"inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
 	"memfd_create", "mknod", "mknodat", "sendmsg", "sendmmsg",
+}
+
+// setDumpable is PR_SET_DUMPABLE.
+const setDumpable = 4
+
+func prctlsFor(opts Options) []uint32 {
+	if opts.Init {
+		return append(slices.Clip(prctls), setDumpable)
+	}
+	return prctls
 }
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
@@ -160,7 +170,7 @@ func setsID(mode uint32) []Insn {
 
 // checks adds the rules for calls whose arguments decide. What is a rule twice is decided by the first.
 func checks(p *program, opts Options) {
-	allowed := prctls
+	allowed := prctlsFor(opts)
 	if opts.Program {
 		allowed = slices.Concat(prctls, programPrctls)
 		programChecks(p)
@@ -205,7 +215,11 @@ func checks(p *program, opts Options) {
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)
-	p.rule("prlimit64", append(coreKept(), ret(retAllow))...)
+	// One process does not limit another: with few descriptors, that which watches the guest could not.
+	p.rule("prlimit64", append(
+		coreKept(), arg(2), jeq(0, 0, 2), argHigh(2), jeq(0, 3, 0), // it only reads
+		arg(0), jeq(0, 1, 0), ret(errno(eperm)), ret(retAllow),
+	)...)
 }
 
 // programChecks adds the rules that a server in a sandbox has for itself.

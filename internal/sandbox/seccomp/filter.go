@@ -75,6 +75,10 @@ type Options struct {
 	// anonymous files, whose memory is counted less exactly. Watched changes nothing for it.
 	Program bool
 
+	// Init is for a guest beside a process of codemode's with the same filter, which keeps itself from being read by it
+	// (PR_SET_DUMPABLE). The guest may do so, too.
+	Init bool
+
 	// Writes is for a guest that can write to files of its user's, and so can have the disk be given them.
 	Writes bool
 

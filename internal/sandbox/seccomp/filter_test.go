@@ -196,6 +196,9 @@ func TestChecks(t *testing.T) {
 		{"tgkill", args{pid, 5}, retAllow, retAllow},
 		{"prlimit64", args{0}, retAllow, retAllow},
 		{"prlimit64", args{1}, retAllow, aEPERM},
+		{"prlimit64", args{1, 7, 0x1000}, aEPERM, aEPERM},
+		{"prlimit64", args{1, 7, 0x7f00000000}, aEPERM, aEPERM},
+		{"prctl", args{4}, aEPERM, aEPERM}, // PR_SET_DUMPABLE
 		{"prlimit64", args{0, 4, 0}, retAllow, retAllow},
 		{"prlimit64", args{0, 4, 0x1000}, aEPERM, aEPERM},
 		{"prlimit64", args{0, 4, 0x7f0000000000}, aEPERM, aEPERM},

@@ -49,7 +49,7 @@ type ociArg struct {
 // only allow, and what none allows gets ENOSYS. A condition is on one argument once, and the first rule that fits
 // wins nothing: so a call is allowed by a union of rules, and no two rules contradict each other.
 //
-// Of the options it knows Watched, Closed and Writes.
+// Of the options it knows Watched, Closed, Init and Writes.
 func OCI(opts Options) []byte {
 	p := ociProfile{
 		DefaultAction:   ociErrno,
@@ -79,7 +79,9 @@ func OCI(opts Options) []byte {
 
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
-	rules := slices.Concat(ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociIdentity())
+	rules := slices.Concat(
+		ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociIdentity(opts),
+	)
 	written := ociRule{Names: writesFile, Action: ociErrno, ErrnoRet: errnoRet(0)}
 	if opts.Writes {
 		written = ociRule{Names: writesFile, Action: ociAllow}
@@ -151,20 +153,22 @@ func ociOptions() (rules []ociRule) {
 	return append(rules, ociAllowed("sendto", ociArg{Index: 3, Value: msgOOB, Op: ociMasked}))
 }
 
-// ociLimits are the rules of rlimits: all but that of core dumps can be changed, and that can be read.
+// ociLimits are the rules of rlimits: a process can change its own but that of core dumps, and read all.
 func ociLimits() (rules []ociRule) {
 	for _, block := range blocksWithout(rlimitCore) {
-		rules = append(rules, ociAllowed("setrlimit", block.masked(0)), ociAllowed("prlimit64", block.masked(1)))
+		rules = append(
+			rules, ociAllowed("setrlimit", block.masked(0)), ociAllowed("prlimit64", equal(0, 0), block.masked(1)),
+		)
 	}
-	return append(rules, ociAllowed("prlimit64", word(rlimitCore).masked(1), equal(2, 0)))
+	return append(rules, ociAllowed("prlimit64", equal(2, 0)))
 }
 
 // ociIdentity are the rules of personality and prctl.
-func ociIdentity() (rules []ociRule) {
+func ociIdentity(opts Options) (rules []ociRule) {
 	for _, v := range []uint64{0, perQuery} {
 		rules = append(rules, ociAllowed("personality", equal(0, v)))
 	}
-	for _, v := range prctls {
+	for _, v := range prctlsFor(opts) {
 		rules = append(rules, ociAllowed("prctl", equal(0, uint64(v))))
 	}
 	return rules

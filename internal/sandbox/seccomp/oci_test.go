@@ -51,7 +51,7 @@ func fits(conditions []ociArg, args [6]uint64) bool {
 // TestOCI compares the profile with the filter: it must allow nothing that the filter refuses, and refuse
 // nothing that the filter allows, but for values that no program means.
 func TestOCI(t *testing.T) {
-	for _, opts := range []Options{{}, {Watched: true}, {Closed: true}, {Writes: true}} {
+	for _, opts := range []Options{{}, {Watched: true}, {Closed: true}, {Writes: true}, {Init: true}} {
 		t.Run(fmt.Sprintf("%+v", opts), func(t *testing.T) { compareOCI(t, opts) })
 	}
 }

@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 
@@ -50,6 +51,25 @@ func Members(pid int) (list []Member) {
 		list = append(list, Member{PID: p.pid, TID: p.tid, Threads: p.threads})
 	}
 	return list
+}
+
+// Rest is a stamp of processes none of which runs: as long as it is the same, none has run. One runs where it is empty.
+func Rest(list []Member) string {
+	var stamp []byte
+	for _, m := range list {
+		threads := m.Threads
+		if len(threads) == 0 {
+			threads = []int{m.TID}
+		}
+		for _, tid := range threads {
+			s, found := readStatus(tid, false)
+			if !found || !s.sleeps {
+				return ""
+			}
+			stamp = fmt.Appendf(stamp, "%d %d\n", tid, s.switches)
+		}
+	}
+	return string(stamp)
 }
 
 // tree lists a process and those below it. Of a process whose first thread has ended before the others, /proc would

@@ -20,6 +20,8 @@ TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
+UNREAD = 2  # what is told of a process that does not let itself be read
+PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 
 
@@ -330,7 +332,15 @@ def made():
 def hides(pid):
     """Whether it has a file mapped by a path that no program can open it by: who reads of that has the kernel keep as
     much for each descriptor, and nobody counts it. It may as well where it does not let its mappings be read."""
-    return look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines), denied=True)
+    told = look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines), denied=UNREAD)
+    if told != UNREAD:
+        unread.pop(pid, None)
+        return told
+    unread[pid] = unread.get(pid, 0) + 1
+    return unread[pid] > PATIENCE
+
+
+unread = {}  # looks in a row, by process
 
 
 def quick(pid):

@@ -1,13 +1,10 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +14,7 @@ import (
 )
 
 // How long after a guest's pipes, epoll entries and locks were counted they are again. Of a guest of few processes that
-// takes 0.2 ms; of one of 128 that have 250 files each, some 100, and it would have codemode busy altogether.
+// takes 0.2 ms; of one of 110 that have 240 files each, some 300, and it would have codemode busy altogether.
 const (
 	quotasSoonest = 100 * time.Millisecond
 	quotasLatest  = 500 * time.Millisecond // for a machine on which everything takes long
@@ -55,12 +52,6 @@ type quotas struct {
 	gone    []int              // entries that went away and may be held by who waits, the most first
 	list    []watchdog.Member  // of this look
 	rest    string             // watchdog.Rest before it
-}
-
-// A descriptor is one of a process.
-type descriptor struct {
-	pid  int
-	name string
 }
 
 func newQuotas(files int) *quotas {
@@ -103,47 +94,56 @@ func (q *quotas) rests(list []watchdog.Member) bool {
 // look tells what a guest of those processes has too much of; ExitSelf is nothing.
 func (q *quotas) look(list []watchdog.Member) ExitCause {
 	q.list = list
-	pipes, watches := q.descriptors()
+	has := q.descriptors()
 	waiting := q.waiting()
-	watches += q.hidden(waiting)
+	has.watches += q.hidden(waiting)
 	switch {
-	case pipes > MaxPipes, q.other && pipes+waiting > mostWaiting:
+	case has.pipes > MaxPipes, q.other && has.pipes+waiting > mostWaiting:
 		return ExitPipes
-	case watches > MaxWatches, waiting*q.largest > mostHidden:
+	case has.watches > MaxWatches, waiting*q.largest > mostHidden:
 		return ExitWatches
-	case locks(list) > MaxLocks:
+	case has.locks > MaxLocks:
 		return ExitLocks
 	case q.other:
 		return ExitSelf
-	case pipes+waiting > fewPipes && pipesUsedUp():
+	case has.pipes+waiting > fewPipes && pipesUsedUp():
 		return ExitPipes
-	case (waiting > fewPipes || watches > fewWatches) && watchesUsedUp():
+	case (waiting > fewPipes || has.watches > fewWatches) && watchesUsedUp():
 		return ExitWatches
 	}
 	return ExitSelf
 }
 
-// descriptors counts pipes, and entries of epolls, no further than is too much. Processes that have one open share it,
-// in part: each pipe counts once. An epoll is read as soon as it is seen, for it may be closed at any time; which have
-// fewer entries than at the last look is noted.
-func (q *quotas) descriptors() (pipes, watches int) {
-	seen := map[string]bool{}
+// held is what the descriptors of a guest's processes are of, counted no further than is too much.
+type held struct {
+	pipes   int // each once, however many descriptors are of it
+	watches int // entries of epolls
+	locks   int // on parts of files, once for each descriptor by which the holder has the file
+}
+
+// descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
+// which have fewer entries than at the last look is noted. Locks end with any descriptor of their file that their
+// process closes, so that each is seen at one. /proc/locks would tell them, too, with all of the machine's: where those
+// are 60,000, reading it takes a second.
+func (q *quotas) descriptors() (has held) {
+	pipes := map[string]bool{}
 	last := q.watches
 	q.watches = make(map[descriptor]int, len(last))
 	for _, m := range q.list {
-		entries, _ := os.ReadDir(procFile(m.TID, "fd")) // of one that has just ended there are none
-		for _, e := range entries {
-			target, _ := os.Readlink(procFile(m.TID, "fd/"+e.Name())) // of one that has just been closed there is none
-			switch {
-			case strings.HasPrefix(target, "pipe:"):
-				seen[target] = true
-			case target == "anon_inode:[eventpoll]" && watches <= MaxWatches:
-				d := descriptor{m.TID, e.Name()}
-				n := countWatches(d, MaxWatches+1-watches)
-				q.watches[d] = n
-				q.largest = max(q.largest, n)
-				watches += n
+		for d, of := range descriptorsOf(m.TID) {
+			if strings.HasPrefix(of.target, "pipe:") {
+				pipes[of.target] = true
 			}
+			if has.watches > MaxWatches || has.locks > MaxLocks {
+				continue
+			}
+			watches, locks := of.count()
+			if watches > 0 {
+				q.watches[d] = watches
+				q.largest = max(q.largest, watches)
+			}
+			has.watches += watches
+			has.locks += locks
 		}
 	}
 	for d, n := range last {
@@ -151,7 +151,8 @@ func (q *quotas) descriptors() (pipes, watches int) {
 			q.gone = append(q.gone, less)
 		}
 	}
-	return len(seen), watches
+	has.pipes = len(pipes)
+	return has
 }
 
 // hidden is what is left of epolls that went away at most: no more of them than files that threads wait for.
@@ -162,50 +163,6 @@ func (q *quotas) hidden(waiting int) (total int) {
 		total += n
 	}
 	return total
-}
-
-// countWatches counts the entries of an epoll, up to most. An entry is of a file and the number it had: the number may
-// be another file's by now, and so entries can be many more than files.
-func countWatches(d descriptor, most int) (n int) {
-	f, err := os.Open(procFile(d.pid, "fdinfo/"+d.name))
-	if err != nil {
-		return 0 // it has just been closed
-	}
-	defer f.Close()
-	buf := make([]byte, 4096)
-	var rest int // bytes of a line that was begun
-	for n < most {
-		got, err := f.Read(buf[rest:])
-		text := buf[:rest+got]
-		end := bytes.LastIndexByte(text, '\n') + 1
-		n += bytes.Count(text[:end], []byte("tfd:"))
-		rest = copy(buf, text[end:])
-		if err != nil || rest == len(buf) {
-			break
-		}
-	}
-	return min(n, most)
-}
-
-// locks counts the locks on parts of files that processes hold or wait for, no further than is too much. In the table
-// are all of the machine's; a guest's are each in the name of a process of it that lives.
-func locks(list []watchdog.Member) (n int) {
-	table, err := os.Open("/proc/locks")
-	if err != nil {
-		return 0
-	}
-	defer table.Close()
-	ours := make(map[string]bool, len(list))
-	for _, m := range list {
-		ours[strconv.Itoa(m.PID)] = true
-	}
-	for lines := bufio.NewScanner(table); n <= MaxLocks && lines.Scan(); {
-		_, about, _ := bytes.Cut(lines.Bytes(), []byte(" POSIX "))
-		if fields := bytes.Fields(about); len(fields) > 2 && ours[string(fields[2])] { // ADVISORY WRITE 4711 ...
-			n++
-		}
-	}
-	return n
 }
 
 // pipesUsedUp tells whether new pipes of this user are small, for its quota of their pages is used up.

@@ -2,11 +2,17 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"codemode/internal/sandbox/watchdog"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestUntilNext: counting what a guest has takes a quarter of a processor, however much that is, and a guest is never
@@ -50,5 +56,71 @@ func TestRests(t *testing.T) {
 	}
 	if rests() {
 		t.Error("it has run, and is taken to rest")
+	}
+}
+
+// TestLocksOfOthers: what a guest holds is counted as soon where others have many locks. The kernel lists those of the
+// machine by going through all that are before a page of them, for each page.
+func TestLocksOfOthers(t *testing.T) {
+	const files, each = 15, 2000
+	dir := t.TempDir()
+	for n := range files {
+		file, err := os.Create(filepath.Join(dir, strconv.Itoa(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		for at := range int64(each) {
+			lock := unix.Flock_t{Type: unix.F_WRLCK, Start: 2 * at, Len: 1}
+			if err := unix.FcntlFlock(file.Fd(), unix.F_SETLK, &lock); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	took := func(step func()) time.Duration {
+		began := time.Now()
+		step()
+		return time.Since(began)
+	}
+	all := took(func() { _, _ = os.ReadFile("/proc/locks") })
+	var looks []time.Duration
+	for range 5 {
+		q := newQuotas(0)
+		looks = append(looks, took(func() { q.look([]watchdog.Member{{PID: os.Getppid(), TID: os.Getppid()}}) }))
+	}
+	if least := slices.Min(looks); least > all/10 {
+		t.Errorf("it takes %v, as against %v for all locks of the machine", least, all)
+	}
+}
+
+// TestLocksAreCounted: of a process as many as it has, and more where it has a file by several descriptors.
+func TestLocksAreCounted(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "locked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	self := []watchdog.Member{{PID: os.Getpid(), TID: os.Getpid()}}
+	count := func() int { q := newQuotas(0); q.list = self; return q.descriptors().locks }
+	before := count()
+	for at := range int64(100) {
+		lock := unix.Flock_t{Type: unix.F_WRLCK, Start: 2 * at, Len: 1}
+		if err := unix.FcntlFlock(file.Fd(), unix.F_SETLK, &lock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count() - before; n != 100 {
+		t.Errorf("counted %d of 100", n)
+	}
+	second, err := unix.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count() - before; n != 200 {
+		t.Errorf("counted %d of 100 at two descriptors", n)
+	}
+	unix.Close(second) // and with it all locks
+	if n := count() - before; n != 0 {
+		t.Errorf("counted %d of none", n)
 	}
 }

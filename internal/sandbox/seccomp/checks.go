@@ -198,7 +198,7 @@ func checks(p *program, opts Options) {
 	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
 	socketChecks(p, opts)
 	// A thread shares its process's descriptors, so that they are limited, and can be counted. No process shares
-	// another's, so that their locks are in the name of one that lives.
+	// another's: what ends with a descriptor of it, as locks do, is seen at one.
 	p.rule(
 		"clone", arg(0), and(cloneNamespace|cloneThread|cloneFiles), jeq(0, 2, 0), jeq(cloneThread|cloneFiles, 1, 0),
 		ret(errno(eperm)), ret(retAllow),

@@ -24,7 +24,9 @@ import (
 
 const (
 	// outTimeout bounds the saving of what code has left: an engine may be far away, and a guest in the way.
-	outTimeout = 10 * time.Minute
+	outTimeout = 2 * time.Minute
+	// outGrace bounds it when nobody waits for the run any more.
+	outGrace = 10 * time.Second
 	// maxOutFiles is how many files of one run become artifacts; of an archive there is one.
 	maxOutFiles = 100
 	// maxOutImages is how many images a run may have for one more to be shown that it has left.
@@ -47,14 +49,15 @@ func (b *Bridge) savesOutFiles(req Request) bool {
 }
 
 // saveOutFiles saves what a run has left, for the request or as artifacts, as far as it is new. It goes on
-// when the run has been cancelled.
-func (l *live) saveOutFiles(out *Outcome, r *run) {
+// for a while when the run has been cancelled.
+func (l *live) saveOutFiles(ran context.Context, out *Outcome, r *run) {
 	if !l.leaves || !l.news && !out.Lost {
 		return
 	}
 	l.news = false
 	ctx, cancel := context.WithTimeout(l.bridge.closing, outTimeout)
 	defer cancel()
+	defer context.AfterFunc(ran, func() { time.AfterFunc(outGrace, cancel) })()
 	room := cmp.Or(l.bridge.opts.Config.Disk.MaxSize, math.MaxInt64)
 	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id, room: room}
 	save := k.save

@@ -240,7 +240,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	r.recordEnd(&out, time.Since(started), s.bridge.opts.Config.Audit.Required)
 	s.fill(&out, r)
 	s.writeReceipt(&out, l, r, began, started)
-	l.saveOutFiles(&out, r)
+	l.saveOutFiles(ctx, &out, r)
 	if !l.alive() {
 		s.drop("the last run ended it")
 	}

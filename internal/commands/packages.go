@@ -170,57 +170,6 @@ func (t *tenancy) pipEnv() (list []string) {
 	return list
 }
 
-// wish is what the tenant has, and what is asked for beside it. A name that is there already is resolved again.
-func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) packages.Wish {
-	had := old.Asked()
-	w := packages.Wish{Index: t.config.Packages.Index, Cooldown: t.config.Packages.Cooldown}
-	for _, dir := range had.FindLinks {
-		if old.TakesFrom(dir) { // what stays comes from there; a folder of nothing is not remembered
-			w.FindLinks = append(w.FindLinks, dir)
-		}
-	}
-	var names []string
-	for _, a := range asked {
-		names = append(names, packages.Named(a))
-	}
-	w.From = had.FromWithout(names)
-	if dir := cmd.String("from"); dir != "" {
-		w.From = append(w.From, packages.From{Dir: absolute(t.env, dir), Names: names})
-	}
-	// No index, too, is remembered: names that were kept from one are told to none until its user says so.
-	kept := len(had.Requirements) > 0 && had.Index != "" && !cmd.IsSet("index")
-	if kept && !packages.SameIndex(had.Index, w.Index) {
-		w.Index = had.Index
-	}
-	if cmd.Bool("no-index") {
-		w.Index = packages.NoIndex
-	}
-	for _, dir := range t.findLinks(cmd) {
-		if !slices.Contains(w.FindLinks, dir) {
-			w.FindLinks = append(w.FindLinks, dir)
-		}
-	}
-	for _, r := range had.Requirements {
-		if !slices.ContainsFunc(asked, func(a string) bool { return packages.Named(a) == packages.Named(r) }) {
-			w.Requirements = append(w.Requirements, r)
-		}
-	}
-	for _, a := range asked {
-		if !slices.Contains(w.Requirements, a) {
-			w.Requirements = append(w.Requirements, a)
-		}
-	}
-	return w
-}
-
-// findLinks are the folders that a command names.
-func (t *tenancy) findLinks(cmd *cli.Command) (list []string) {
-	for _, dir := range cmd.StringSlice("find-links") {
-		list = append(list, absolute(t.env, dir))
-	}
-	return list
-}
-
 var errNoPackagesHere = hint.New(
 	"packages are chosen and compiled in the native runtime, which Linux alone has; nothing was added",
 	"a container's image can have them (sandbox.image)",
@@ -266,7 +215,10 @@ func (t *tenancy) change(
 	if err := there(old, update); err != nil {
 		return err
 	}
-	w := t.wish(cmd, old, asked.Requirements)
+	w, err := t.wish(cmd, old, asked.Requirements)
+	if err != nil {
+		return err
+	}
 	w.Sums = asked.Sums
 	if len(w.Requirements) == 0 {
 		ui.note("note", "no package was added, so there is nothing to update")

@@ -36,7 +36,10 @@ func (t *tenancy) approvePackages(
 	if err != nil {
 		return err
 	}
-	from := t.wish(cmd, old, nil) // where the tenant's packages come from
+	from, err := t.wish(cmd, old, nil) // where the tenant's packages come from
+	if err != nil {
+		return err
+	}
 	w := packages.Wish{Index: from.Index, FindLinks: from.FindLinks, Cooldown: from.Cooldown}
 	lock, err := s.ResolveProject(ctx, p, w)
 	if err != nil {

@@ -46,7 +46,7 @@ func (a *packageAdder) Look(ctx context.Context, names []string) (look bridge.Pa
 			look.Layer, look.Has = filepath.Base(p.Host), versions(old.Packages)
 		}
 	}
-	w := t.wish(t.cmd, old, nil)
+	w, _ := t.wish(t.cmd, old, nil) // no pip is run
 	if w.Index != packages.NoIndex {
 		look.Index = w.Source()
 	}
@@ -79,7 +79,10 @@ func (a *packageAdder) Propose(ctx context.Context, names []string) (p bridge.Pa
 			asked = append(asked, name)
 		}
 	}
-	w := a.tenancy.wish(a.tenancy.cmd, old, asked)
+	w, err := a.tenancy.wish(a.tenancy.cmd, old, asked)
+	if err != nil {
+		return p, err
+	}
 	lock, err := s.Resolve(ctx, w, old, nil)
 	if err != nil {
 		return p, err

@@ -148,7 +148,10 @@ func (t *tenancy) provide(ctx context.Context, ui *ui, cmd *cli.Command, head pa
 	if enough, err := s.Has(ctx, has, needs); err != nil || enough {
 		return err // as any other code
 	}
-	w := t.wish(cmd, has, needs)
+	w, err := t.wish(cmd, has, needs)
+	if err != nil {
+		return err
+	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	p, err := t.install(ctx, ui, s, has, w, program)

@@ -91,6 +91,12 @@ func public(index string) string {
 	return u.String()
 }
 
+// HasPassword tells whether pip is told one, for the index.
+func (w Wish) HasPassword() bool {
+	u, err := url.Parse(w.Index)
+	return err == nil && u.User != nil
+}
+
 // SameIndex tells whether two addresses are of one index, whoever asks it.
 func SameIndex(a, b string) bool { return public(a) == public(b) }
 

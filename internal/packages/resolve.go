@@ -265,7 +265,7 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 		return nil, fmt.Errorf("making a folder for pip: %w", err)
 	}
 	defer os.RemoveAll(scratch)
-	cache := filepath.Join(s.Cache, "pip")
+	cache := filepath.Join(s.Cache, r.py.Own("pip"))
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for pip: %w", err)
 	}

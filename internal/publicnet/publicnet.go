@@ -79,7 +79,7 @@ func Outright(host string) bool {
 	return err == nil || strings.EqualFold(host, "localhost")
 }
 
-// LeadsInside says whether a host leads to this machine or its network now.
+// LeadsInside says whether a host leads to this machine or its network now, by all of its addresses.
 func LeadsInside(ctx context.Context, host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -88,12 +88,29 @@ func LeadsInside(ctx context.Context, host string) bool {
 	if err != nil {
 		return false
 	}
-	for _, ip := range list {
-		if !public(ip) {
-			return true
+	return len(list) > 0 && !slices.ContainsFunc(list, public)
+}
+
+// Inside connects to a host by addresses of this machine and its network alone, as it was found to lead there: who owns
+// its name can have it lead elsewhere by now. Others it connects to wherever they are.
+func Inside(host string) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialer := &net.Dialer{Timeout: 30 * time.Second}
+		if to, _, _ := net.SplitHostPort(address); strings.EqualFold(to, host) {
+			dialer.Control = insideOnly
 		}
+		return dialer.DialContext(ctx, network, address)
 	}
-	return false
+	return t
+}
+
+func insideOnly(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err == nil && public(at.Addr()) {
+		err = fmt.Errorf("its host led to this machine's network, and now to %s", at.Addr().Unmap())
+	}
+	return err
 }
 
 // Control refuses a connection to this machine or its network; it is a [net.Dialer]'s ControlContext.

@@ -1,10 +1,13 @@
 package publicnet
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -59,4 +62,64 @@ func TestTransport(t *testing.T) {
 	if !Outright("10.0.0.1") || !Outright("localhost") || Outright("vm") {
 		t.Error("what says where it leads is not known")
 	}
+}
+
+// TestTwoAddresses: who has a name lead to this machine and elsewhere is elsewhere, and a name that led here is not
+// followed elsewhere.
+func TestTwoAddresses(t *testing.T) {
+	defer func(before *net.Resolver) { net.DefaultResolver = before }(net.DefaultResolver)
+	for _, c := range []struct {
+		answers []string
+		inside  bool
+	}{
+		{[]string{"127.0.0.1"}, true},
+		{[]string{"10.0.0.1", "127.0.0.1"}, true},
+		{[]string{"93.184.216.34", "127.0.0.1"}, false},
+		{[]string{"127.0.0.1", "93.184.216.34"}, false},
+		{nil, false},
+	} {
+		net.DefaultResolver = answering(t, c.answers)
+		if got := LeadsInside(t.Context(), "server.example"); got != c.inside {
+			t.Errorf("%v: %t", c.answers, got)
+		}
+	}
+	net.DefaultResolver = answering(t, []string{"93.184.216.34"})
+	_, err := (&http.Client{Transport: Inside("server.example")}).Get("http://Server.example:1/")
+	if err == nil || !strings.Contains(err.Error(), "now to 93.184.216.34") {
+		t.Errorf("a name that leads elsewhere by now: %v", err)
+	}
+}
+
+// answering is a resolver whose server has those addresses for each name.
+func answering(t *testing.T, addresses []string) *net.Resolver {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		buf := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			end := 12 // of the question: RFC 1035 section 4.1
+			for end < n && buf[end] != 0 {
+				end += int(buf[end]) + 1
+			}
+			end += 5
+			reply := append([]byte{buf[0], buf[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, buf[12:end]...)
+			for _, a := range addresses {
+				if ip := netip.MustParseAddr(a).As4(); buf[end-3] == 1 { // a question for A
+					reply[7]++
+					reply = append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ip[0], ip[1], ip[2], ip[3])
+				}
+			}
+			_, _ = server.WriteTo(reply, from)
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
 }

@@ -36,6 +36,9 @@ func (l *launch) prepareBwrap() error {
 	l.info = info
 	l.undo.add(func() { info.Close() })
 	infoFD := strconv.Itoa(l.pass(infoW))
+	if l.config.Mounted, err = l.mounted(); err != nil {
+		return err
+	}
 	v := l.view
 	args := []string{
 		bwrap, "--info-fd", infoFD,
@@ -101,6 +104,28 @@ func tmpfs(dir string, size int64) []string {
 		return []string{"--tmpfs", dir}
 	}
 	return []string{"--size", strconv.FormatInt(size, 10), "--tmpfs", dir}
+}
+
+// mounted tells the second stage what the mounts are to be of: bubblewrap takes paths, and not all versions of it
+// descriptors.
+func (l *launch) mounted() (list []stage2.Mounted, err error) {
+	for _, b := range l.view.binds {
+		if !b.Real {
+			continue
+		}
+		inode, err := InodeOf(b.Host)
+		if err != nil {
+			failure := stage2.Failure{Step: fmt.Sprintf("opening mount %q", b.Host), Text: err.Error()}
+			if errno, ok := err.(syscall.Errno); ok {
+				failure.Errno = int(errno)
+			}
+			return nil, diagnoseStage2(l, &stage2Error{failure}, nil)
+		}
+		list = append(list, stage2.Mounted{
+			Host: stage2.Bytes(b.Host), Inside: stage2.Bytes(b.Inside), Device: inode.Device, Number: inode.Number,
+		})
+	}
+	return list, nil
 }
 
 // bwrapFiles hands bubblewrap the files of the root, each in a pipe.

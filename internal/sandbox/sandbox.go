@@ -123,12 +123,15 @@ func (e *PackagesError) Error() string {
 // Hint is how the two come together.
 func (e *PackagesError) Hint() []string { return e.Remedy }
 
+// An Inode is a file or folder, whatever its name.
+type Inode struct{ Device, Number uint64 }
+
 // CheckMounts finds the first that is no longer what it was chosen as.
 func CheckMounts(runtime string, mounts []Mount) error {
 	for _, m := range mounts {
 		fi, err := os.Lstat(m.Host)
 		if err == nil && (fi.IsDir() != m.Dir || !m.Dir && !fi.Mode().IsRegular()) {
-			err = errReplaced
+			err = ErrReplaced
 		}
 		if err != nil {
 			return &MountError{Runtime: runtime, Path: m.Host, Err: cmp.Or(errors.Unwrap(err), err)}
@@ -137,7 +140,8 @@ func CheckMounts(runtime string, mounts []Mount) error {
 	return nil
 }
 
-var errReplaced = errors.New("something else is there now")
+// ErrReplaced is the error of a mount that is no longer what it was chosen as.
+var ErrReplaced = errors.New("something else is there now")
 
 // hasDirs tells whether a folder is among mounts.
 func hasDirs(mounts []Mount) bool {

@@ -26,6 +26,8 @@ const (
 	deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 	nowhere     = "http://127.0.0.1/callback" // the redirect of a client that has none: registrations want one
 
+	maxCode = 32 // bytes of a code; those of RFC 8628 section 6.1 have 8 or 9
+
 	usualInterval = 5 * time.Second // RFC 8628 section 3.2
 	longest       = 30 * time.Minute
 	maxFailures   = 5 // in a row, of polls that had no answer
@@ -138,9 +140,11 @@ func (s *flow) byDevice(ctx context.Context) (err error) {
 
 // check refuses what no user should be shown, and what would be asked about for good.
 func (d *deviceAnswer) check() error {
-	odd := func(r rune) bool { return !unicode.IsGraphic(r) }
+	odd := func(r rune) bool { // in which there could be words, and another page
+		return r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	}
 	switch {
-	case d.DeviceCode == "" || d.UserCode == "" || len(d.UserCode) > 64 || strings.ContainsFunc(d.UserCode, odd):
+	case d.DeviceCode == "" || d.UserCode == "" || len(d.UserCode) > maxCode || strings.ContainsFunc(d.UserCode, odd):
 		return errors.New("it sent no code that could be typed")
 	case !safe(d.Address) || d.Complete != "" && !safe(d.Complete):
 		return fmt.Errorf("it sent no plain address to type its code at: %.80q", d.Address)

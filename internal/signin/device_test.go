@@ -189,3 +189,28 @@ func TestItself(t *testing.T) {
 		t.Errorf("without one: %v", err)
 	}
 }
+
+// TestDeviceWords: an authorization server has no room for words of its own beside the page and the code.
+func TestDeviceWords(t *testing.T) {
+	good := deviceAnswer{DeviceCode: "d", UserCode: "WDJB-MJHT", Address: "https://as.example/device", ExpiresIn: life(time.Minute)}
+	if err := good.check(); err != nil {
+		t.Errorf("%+v: %v", good, err)
+	}
+	for _, address := range []string{
+		"https://as.example/ has moved to https://github.com/login/device", "https://as.example/\u2003x",
+		"https://as.example/\x1b[2Kx", "https://as%20moved.example/", "https://\u0430s.example/",
+	} {
+		bad := good
+		bad.Address = address
+		if bad.check() == nil {
+			t.Errorf("address %q is shown", address)
+		}
+	}
+	for _, code := range []string{"AB CD", "AB.", "https://x", "\u0410BCD", strings.Repeat("A", 33)} {
+		bad := good
+		bad.UserCode = code
+		if bad.check() == nil {
+			t.Errorf("code %q is shown", code)
+		}
+	}
+}

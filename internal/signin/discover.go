@@ -16,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"codemode/internal/publicnet"
 )
 
 // authority is where a server has its users sign in.
@@ -29,14 +31,22 @@ type authority struct {
 // ErrNotNeeded is a server that lets codemode in as it is.
 var ErrNotNeeded = errors.New("the server wants no sign-in: it answers without one")
 
-// discover asks a server who lets its users in, and asks that one how; said is what it has said already
+// discover asks a server who lets its users in, and asks that one how; said is what it has said already. Where it is
+// inside by a name, somebody elsewhere may have said that by the same name: it has its metadata at no other host
 // (https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization, read November 2026).
-func discover(ctx context.Context, client *http.Client, server string, said []string) (*authority, error) {
+func discover(ctx context.Context, client *http.Client, server string, said []string, inside bool) (*authority, error) {
 	challenges, err := oauthex.ParseWWWAuthenticate(said)
 	open := false
 	if len(challenges) == 0 || err != nil {
 		if challenges, open, err = challenge(ctx, client, server); err != nil {
 			return nil, err
+		}
+	}
+	if inside && !publicnet.Outright(hostOf(server)) {
+		for _, c := range challenges {
+			if hostOf(c.Params["resource_metadata"]) != hostOf(server) {
+				delete(c.Params, "resource_metadata")
+			}
 		}
 	}
 	a := &authority{resource: server}
@@ -96,7 +106,8 @@ func deviceEndpoint(document []byte) string {
 // safe says whether an address of an authorization server may be sent what is secret, or shown to its user.
 func safe(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil {
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f } // also if written by %
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsFunc(address+u.Host, odd) {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())

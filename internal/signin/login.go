@@ -55,8 +55,9 @@ type Login struct {
 
 // Run signs in and keeps what was granted.
 func (l *Login) Run(ctx context.Context) (Grant, error) {
-	client := l.Store.client(ctx, l.Server)
-	at, err := discover(ctx, client, l.Server, l.Store.challenges(l.Server))
+	inside := l.Store.inside(ctx, l.Server)
+	client := l.Store.client(l.Server, inside)
+	at, err := discover(ctx, client, l.Server, l.Store.challenges(l.Server), inside)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -67,6 +68,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 	g := Grant{
 		ID: rand.Text(), Server: l.Server, Project: l.Store.Project, Resource: at.resource, Issuer: at.server.Issuer,
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
+		Inside: inside,
 	}
 	s := &flow{l, client, at, before, g}
 	switch {

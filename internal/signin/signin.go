@@ -47,6 +47,7 @@ type Grant struct {
 
 	// Sealed is the tokens and the client's secret, which then stand nowhere else in the file.
 	Sealed *keyring.Sealed `json:"sealed,omitempty"`
+	Inside bool            `json:"inside,omitempty"` // the server was on this machine or its network
 	Itself bool            `json:"itself,omitempty"` // codemode's own, by its client's secret; no user signed in
 	Renews bool            `json:"renews,omitempty"` // the access token can be had anew without its user
 }
@@ -79,20 +80,30 @@ type Store struct {
 	HTTP    *http.Client  // nil is one for the server, which no document leads to this machine or its network
 }
 
-// client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere.
-// Where the server is not itself on this machine or its network, nothing that it says leads there; nor may a project's
-// entry by a name.
-func (s *Store) client(ctx context.Context, server string) *http.Client {
+// inside says whether a server is on this machine or its network, so that what it says may lead there. A project's entry
+// must say so outright.
+func (s *Store) inside(ctx context.Context, server string) bool {
+	host := hostOf(server)
+	return (s.Project == "" || publicnet.Outright(host)) && publicnet.LeadsInside(ctx, host)
+}
+
+// client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere. Where
+// the server is not inside, nothing that it says leads there.
+func (s *Store) client(server string, inside bool) *http.Client {
 	if s.HTTP != nil {
 		return s.HTTP
 	}
-	c := &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay}
-	u, err := url.Parse(server)
-	inside := err == nil && publicnet.LeadsInside(ctx, u.Hostname())
-	if !inside || s.Project != "" && !publicnet.Outright(u.Hostname()) {
-		c.Transport = publicnet.Transport()
+	c := &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay, Transport: publicnet.Transport()}
+	if inside {
+		c.Transport = publicnet.Inside(hostOf(server))
 	}
 	return c
+}
+
+// clientOf is the client for a grant. Where a name leads can change: what was granted elsewhere leads nowhere inside.
+func (s *Store) clientOf(ctx context.Context, g *Grant) *http.Client {
+	inside := (g.Inside || publicnet.Outright(hostOf(g.Server))) && s.inside(ctx, g.Server)
+	return s.client(g.Server, inside)
 }
 
 // stay follows redirects of one host alone, and a few.
@@ -299,7 +310,7 @@ func (s *Store) Remove(ctx context.Context, server string) error {
 	if token == "" {
 		token = g.AccessToken
 	}
-	_, err = g.Client.post(ctx, s.client(ctx, g.Server), g.RevokeURL, url.Values{"token": {token}})
+	_, err = g.Client.post(ctx, s.clientOf(ctx, &g), g.RevokeURL, url.Values{"token": {token}})
 	if err != nil {
 		return fmt.Errorf("the sign-in is removed here; telling %q failed: %w", g.Issuer, err)
 	}

@@ -321,7 +321,7 @@ func TestGuard(t *testing.T) {
 		{&Store{}, here.URL, true},
 		{&Store{Project: "/p"}, here.URL, true}, // it says so outright
 	} {
-		resp, err := c.store.client(t.Context(), c.server).Get(here.URL)
+		resp, err := c.store.client(c.server, c.store.inside(t.Context(), c.server)).Get(here.URL)
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -349,5 +349,34 @@ func TestBroken(t *testing.T) {
 	_, err := store.Token(t.Context(), "https://A.example/mcp", "")
 	if text := fmt.Sprint(err); strings.Contains(text, "s3cret") || !strings.Contains(text, "reading the sign-in in") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// asked notes whom it is asked for, and knows nobody.
+type asked struct{ hosts *[]string }
+
+func (a asked) RoundTrip(req *http.Request) (*http.Response, error) {
+	*a.hosts = append(*a.hosts, req.URL.Host)
+	return nil, errors.New("nobody is there")
+}
+
+// TestSaidElsewhere: what a server that is inside by a name seems to have said may be somebody else's words, who had the
+// name lead to them before: its metadata is nowhere else.
+func TestSaidElsewhere(t *testing.T) {
+	said := []string{`Bearer resource_metadata="http://127.0.0.1:8080/admin"`}
+	for _, c := range []struct {
+		server string
+		inside bool
+		want   string
+	}{
+		{"https://inner.example/mcp", true, "inner.example"},
+		{"https://server.example/mcp", false, "127.0.0.1:8080"}, // whose client does not go there
+		{"http://127.0.0.1:9/mcp", true, "127.0.0.1:8080"},
+	} {
+		var hosts []string
+		_, _ = discover(t.Context(), &http.Client{Transport: asked{&hosts}}, c.server, said, c.inside)
+		if len(hosts) == 0 || hosts[0] != c.want {
+			t.Errorf("%s: asked %q, want %s first", c.server, hosts, c.want)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 	if !g.renews() {
 		return "", fmt.Errorf("the sign-in has ended: %w", ErrSignedOut)
 	}
-	fresh, err := g.renew(ctx, s.client(ctx, g.Server))
+	fresh, err := g.renew(ctx, s.clientOf(ctx, &g))
 	var wire *oauthError
 	if errors.As(err, &wire) {
 		wire.mask(g.AccessToken, g.RefreshToken)

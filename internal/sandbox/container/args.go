@@ -213,7 +213,11 @@ func (e *engine) mounts(o order) (a []string) {
 		tmpfs(v, filesSize, "")
 	}
 	if e.name == Podman {
-		a = append(a, "--security-opt", "mask="+strings.Join(machine, ":"))
+		hidden := machine
+		if o.means.Memory != byCgroup { // it may be in no group of its own then, and see all
+			hidden = append(slices.Clip(machine), "/sys/fs/cgroup")
+		}
+		a = append(a, "--security-opt", "mask="+strings.Join(hidden, ":"))
 	} else { // docker has no such option
 		for _, dir := range machine {
 			a = append(a, "--tmpfs", dir+":ro,noexec,nosuid,nodev,size=4k")

@@ -17,6 +17,8 @@ DEEP = 5  # files and folders, with fewer of which there is no such path
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
+TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
+BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
@@ -29,14 +31,14 @@ def start():
     """Fork. In the guest it returns the code to run; the container init never returns."""
     version = "%d.%d.%d" % sys.version_info[:3]
     if sys.version_info < (3, 9):
-        greet(1 if fd == 0 else fd, version, "", "", [])
+        greet(1 if fd == 0 else fd, version, "", "", "", [])
         sys.exit(0)
     files = [(field().decode(), field()) for _ in range(int(field()))]
     env = [field() for _ in range(int(field()))]
     boot, limit, shared = field().decode(), int(field()), field()
     limits = [(int(field()), int(field()), int(field())) for _ in range(int(field()))]
     out = field()
-    mounts = [(field(), field()) for _ in range(int(field()))]
+    mounts = [(field(), field(), field()) for _ in range(int(field()))]
     filters = {field().decode(): field() for _ in range(int(field()))}
     unpack(files)
     if out:
@@ -48,7 +50,7 @@ def start():
     if shared:
         prove_no_network()
     channel = [0, 1] if fd == 0 else [fd]
-    greet(channel[-1], version, closed(mounts), fenced, libraries())
+    greet(channel[-1], version, closed(mounts), replaced(mounts), fenced, libraries())
     outputs = [posix.pipe(), posix.pipe()]
     open_to_others(False)  # from before there are any
     guest = posix.fork()
@@ -103,8 +105,21 @@ def limit_resources(limits):
 
 def closed(mounts):
     """The number of the first mount that this user may not use as it is meant."""
-    for i, (name, mode) in enumerate(mounts):
+    for i, (name, mode, _) in enumerate(mounts):
         if not posix.access(b"/workspace/" + name, posix.R_OK | (posix.W_OK if mode == b"w" else 0)):
+            return str(i)
+    return ""
+
+
+def replaced(mounts):
+    """The number of the first mount that is of something else: the engine took its path, which another session's code
+    may have had lead elsewhere for that moment."""
+    for i, (name, _, inode) in enumerate(mounts):
+        try:
+            now = posix.stat(b"/workspace/" + name)
+        except OSError:
+            continue  # it is closed
+        if inode and inode != b"%d:%d" % (now.st_dev, now.st_ino):
             return str(i)
     return ""
 
@@ -187,9 +202,9 @@ def libraries():
     return added
 
 
-def greet(out, version, closed, fenced, site):
+def greet(out, version, closed, replaced, fenced, site):
     """The first bytes on the channel: see greeting in payload.go. What follows is the guest's."""
-    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed, fenced] + site]
+    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed, replaced, fenced] + site]
     write_all(out, b"codemode%08x" % len(fields) + b"".join(b"%08x" % len(f) + f for f in fields))
 
 
@@ -267,15 +282,18 @@ def kill_all():
 
 def watch(limit, over):
     """Kill all processes of the guest at the end of standard input (codemode is gone, or Kill in guest.go closed it),
-    or when the guest is out of memory, or of locks, which are memory of the kernel's."""
+    or when the guest is out of memory, or has too much else that is memory of the kernel's. Its limit of threads is not
+    one of programs that the engine starts beside it, which it may take over."""
+    import resource
     import select
 
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[0] % 2**64 + BESIDE  # RLIM_INFINITY is -1
     host = select.poll()
     host.register(0, 0)
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
     try:
         while not host.poll(WATCH if limit else GLANCE):
-            if locks() > LOCKS or exceeded():
+            if locks() > LOCKS or terminals() > TERMINALS or threads() > most or exceeded():
                 over.append(True)
                 break
     finally:  # who cannot be watched is ended, too
@@ -286,7 +304,7 @@ def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
     if sockets() > SOCKETS:
         return True
-    files = sum(map(used, ("/tmp", "/workspace", "/dev/shm", ROOT))) + INODE * sum(made())
+    files = sum(map(used, memory() + [ROOT])) + INODE * sum(made())
     pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
     if max(made()) >= DEEP and any(map(hides, pids)):
         return True
@@ -301,6 +319,24 @@ def locks():
     except OSError:
         return 0
     return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
+
+
+def terminals():
+    try:
+        return len(posix.listdir("/dev/pts"))
+    except OSError:
+        return 0
+
+
+def threads():
+    return sum(len(threads_of(pid)) for pid in posix.listdir("/proc") if pid.isdigit())
+
+
+def threads_of(pid):
+    try:
+        return posix.listdir("/proc/%s/task" % pid)
+    except OSError:
+        return []  # it has just ended
 
 
 def sockets():
@@ -323,9 +359,24 @@ def space_of(mount):
         return None
 
 
+def memory():
+    """Where the guest can have files in memory. An engine has more of these than it was asked for."""
+    if not places:
+        with open("/proc/self/mountinfo") as mounts:
+            for line in mounts:
+                before, _, kind = line.partition(" - ")
+                place = before.split()[4]  # of an odd name, which an image may have, it is written by escapes
+                if kind.startswith("tmpfs ") and place != ROOT and posix.access(place, posix.W_OK):
+                    places.append(place)
+    return places
+
+
+places = []
+
+
 def made():
     """How many files and folders there are in each of what is in memory."""
-    spaces = map(space_of, ("/tmp", "/workspace", "/dev/shm"))
+    spaces = map(space_of, memory())
     return [space.f_files - space.f_ffree if space else 0 for space in spaces]
 
 
@@ -368,11 +419,7 @@ def first(pid, name, fields):
 
 def look(pid, name, measure, denied=0):
     """What there is in a file of a process, as a thread tells that lives: the first one may have ended."""
-    try:
-        threads = posix.listdir("/proc/%s/task" % pid)
-    except OSError:
-        return 0
-    for thread in threads:
+    for thread in threads_of(pid):
         try:
             with open("/proc/%s/task/%s/%s" % (pid, thread, name), errors="replace") as lines:
                 total = measure(lines)

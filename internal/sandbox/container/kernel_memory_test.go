@@ -10,7 +10,8 @@ import (
 )
 
 // TestKernelMemory: a guest is ended that has the kernel keep much which no process holds: locks, whose table is read
-// no further than is too much; and files by their number, where there is no cgroup that counts them.
+// no further than is too much; terminals, of which all containers share some; and files by their number, where there is
+// no cgroup that counts them.
 func TestKernelMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		report, err := r.Probe(t.Context())
@@ -21,6 +22,24 @@ func TestKernelMemory(t *testing.T) {
 			"files": `
 for n in range(200_000):
     os.symlink("x", "/tmp/%d" % n)
+`,
+			"others": `
+made = 0
+for folder, _, _ in os.walk("/"):
+    if folder.startswith(("/proc", "/tmp", "/workspace", "/codemode", "/dev/shm")) or not os.access(folder, os.W_OK):
+        continue
+    try:
+        for n in range(200_000):
+            os.symlink("x", folder + "/%d" % n)
+            made += 1
+    except OSError:
+        pass
+if made < 20_000:
+    sys.exit(7)
+`,
+			"terminals": `
+for _ in range(100):
+    os.openpty()
 `,
 			"locks": `
 import fcntl, struct
@@ -43,10 +62,44 @@ for at in range(0, 600, 2):
 				case <-time.After(time.Minute):
 					t.Fatal("it goes on")
 				}
-				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory {
+				exit := sb.Exit()
+				if name == "others" && exit.Code == 7 {
+					return // there is no other place for many files in memory
+				}
+				if exit.Cause != sandbox.ExitMemory {
 					t.Errorf("it ended as %+v", exit)
 				}
 			})
+		}
+	})
+}
+
+// TestThreadsBeside: a program that the engine starts beside the guest, and that the guest may take over, has its limit
+// of threads, too.
+func TestThreadsBeside(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		report, err := r.Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Pids != byRlimit {
+			t.Skip("a cgroup has it")
+		}
+		sb := start(t, r, "import time\ntime.sleep(40)\n", func(s *sandbox.Spec) { s.Policy.Processes = 32 })
+		g := sb.(*guest)
+		code := "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n        time.sleep(60)\ntime.sleep(60)"
+		beside := g.engine.command("exec", g.name, "python3", "-c", code)
+		if err := beside.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer beside.Wait() // it fails
+		select {
+		case <-sb.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("it goes on")
+		}
+		if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory {
+			t.Errorf("it ended as %+v", exit)
 		}
 	})
 }

@@ -73,6 +73,19 @@ func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
 	return list
 }
 
+// inode is what the init compares a mount with. Who may change a folder above it can have its path lead elsewhere for
+// the moment in which the engine takes it. In a virtual machine, files have other numbers than here.
+func (e *engine) inode(m sandbox.Mount) (string, error) {
+	if !e.local {
+		return "", nil
+	}
+	inode, err := sandbox.InodeOf(m.Host)
+	if err != nil {
+		return "", &sandbox.MountError{Runtime: e.name, Path: m.Host, Err: err}
+	}
+	return fmt.Sprintf("%d:%d", inode.Device, inode.Number), nil
+}
+
 // closedTo is the error of a mount that the container's user may not use as it is meant: by its mode, or by the rules
 // of a security module.
 func (g *guest) closedTo(m sandbox.Mount, user string) error {

@@ -23,6 +23,11 @@ var leftCode string
 
 var errGuestEnded = errors.New("the container that they were in has ended with its Python")
 
+// archiveTime bounds how long the other Python may be silent: a guest can stop it.
+const archiveTime = 15 * time.Second
+
+var errSilent = fmt.Errorf("the Python that archives it in the container has said nothing for %v", archiveTime)
+
 // OutFiles has the engine run another Python in the container: wherever that is, what it writes arrives here. The
 // guest may disturb it, and gains nothing by that: it could have left any file anyway.
 func (g *guest) OutFiles(
@@ -38,6 +43,9 @@ func (g *guest) OutFiles(
 	if e.name == Kubernetes {
 		args = e.inPod(g.pod, "python3", "-I", "-S", "-c", leftCode)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	silent := time.AfterFunc(archiveTime, func() { cancel(errSilent) })
+	defer silent.Stop()
 	cmd := e.command(args...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = knownFiles(known), &stderr, time.Second
@@ -49,7 +57,7 @@ func (g *guest) OutFiles(
 		return &commandError{command: e.program() + " exec", cause: err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	read := outFilesIn(tar.NewReader(out), take)
+	read := outFilesIn(tar.NewReader(&timedReader{out, silent}), take)
 	if read != nil {
 		_ = cmd.Process.Kill()
 	}
@@ -63,6 +71,18 @@ func (g *guest) OutFiles(
 		return &commandError{command: e.program() + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 	}
 	return read
+}
+
+// A timedReader has a timer run as long as it waits.
+type timedReader struct {
+	io.Reader
+	limit *time.Timer
+}
+
+func (r *timedReader) Read(p []byte) (int, error) {
+	r.limit.Reset(archiveTime)
+	defer r.limit.Stop()
+	return r.Reader.Read(p)
 }
 
 // knownFiles tells the other Python what need not be in the archive: a JSON object of names, in base64, and stamps.

@@ -62,8 +62,13 @@ func (p *payloads) payload(e *engine, spec sandbox.Spec, means sandbox.Enforceme
 	b = appendField(b, map[bool]string{true: path.Base(sandbox.OutDir)}[spec.Out])
 	b = appendNumber(b, len(spec.Mounts))
 	for _, m := range spec.Mounts {
+		inode, err := e.inode(m)
+		if err != nil {
+			return nil, err
+		}
 		b = appendField(b, m.Name)
 		b = appendField(b, map[bool]string{false: "r", true: "w"}[m.Write])
+		b = appendField(b, inode)
 	}
 	b = appendNumber(b, len(e.filters))
 	for _, f := range e.filters {
@@ -109,13 +114,15 @@ func (p *payloads) files(tree fs.FS) ([]byte, error) {
 	return all, nil
 }
 
-// A greeting is the first a container says: which Python it has, which mount its user may not use, whether the guest is
-// kept from processes that are started beside it, and where Python keeps its packages.
+// A greeting is the first a container says: which Python it has, which mount its user may not use, which is of something
+// else than it should be, whether the guest is kept from processes that are started beside it, and where Python keeps its
+// packages.
 type greeting struct {
-	python string
-	closed int // the first such mount; -1 is none
-	fenced bool
-	site   []string
+	python   string
+	closed   int // the first such mount; -1 is none
+	replaced int // in the same way
+	fenced   bool
+	site     []string
 }
 
 const greetingMark = "codemode"
@@ -129,7 +136,7 @@ const (
 
 // readGreeting reads the greeting and not a byte more.
 func readGreeting(r io.Reader) (g greeting, err error) {
-	g.closed = -1
+	g.closed, g.replaced = -1, -1
 	mark := make([]byte, len(greetingMark))
 	if _, err := io.ReadFull(r, mark); err != nil {
 		return g, err
@@ -151,6 +158,8 @@ func readGreeting(r io.Reader) (g greeting, err error) {
 		case 1:
 			g.closed = indexIn(text)
 		case 2:
+			g.replaced = indexIn(text)
+		case 3:
 			g.fenced = len(text) > 0
 		default:
 			g.site = append(g.site, string(text))

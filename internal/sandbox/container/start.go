@@ -213,6 +213,9 @@ func (g *guest) greet(ctx context.Context, payload []byte, o order) error {
 	if err := g.beside(spec.Policy); err != nil {
 		return err
 	}
+	if i := g.hello.replaced; i >= 0 && i < len(spec.Mounts) {
+		return &sandbox.MountError{Runtime: e.name, Path: spec.Mounts[i].Host, Err: sandbox.ErrReplaced}
+	}
 	if i := g.hello.closed; i >= 0 && i < len(spec.Mounts) {
 		return g.closedTo(spec.Mounts[i], o.user)
 	}

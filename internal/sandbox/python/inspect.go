@@ -136,6 +136,13 @@ func fingerprint(exe string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// identity is Interpreter.id: by its own path, since what is beside a link to another's program is its own.
+func identity(exe string) (string, error) {
+	of, err := fingerprint(exe)
+	sum := sha256.Sum256([]byte(exe + "\n" + of))
+	return hex.EncodeToString(sum[:8]), err
+}
+
 // replaceFile writes data to path at once or not at all.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -37,6 +37,9 @@ func (s Source) interpreter(ctx context.Context) (*Interpreter, error) {
 	}
 	py := about.python()
 	py.confine = s.Confine
+	if py.id, err = identity(exe); err != nil {
+		return nil, fmt.Errorf("python %q: %w", s.Interpreter, err)
+	}
 	if err := checkPlaces(exe, about, py); err != nil {
 		return nil, fmt.Errorf("python %q: %w", s.Interpreter, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"codemode/internal/require"
@@ -339,4 +340,46 @@ func TestExplainStart(t *testing.T) {
 	if got := explainStart("/nowhere", os.ErrNotExist).Error(); strings.Contains(got, "loader") {
 		t.Errorf("got %q for a file that is missing", got)
 	}
+}
+
+// TestCompiledForItself: what another interpreter compiles is for nobody else, whatever it says of itself.
+func TestCompiledForItself(t *testing.T) {
+	cache := t.TempDir()
+	guests := Trees{Root: filepath.Join(cache, "guest")}
+	seen := map[string]string{}
+	for _, from := range []string{"", systemPython(t), venv(t), venv(t)} {
+		s := Source{CacheDir: cache, Interpreter: from}
+		py, err := s.Prepare(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		py.Tag, py.Version = "cpython-314", "3.14.6" // as a stranger's may say
+		dir, err := guests.Dir(t.Context(), fstest.MapFS{"boot.py": {Data: []byte("1\n")}}, py)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pip, err := s.Pip(t.Context(), py)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, folder := range []string{dir, pip, py.Own("cache")} {
+			if other, taken := seen[folder]; taken {
+				t.Errorf("%q and %q have what they compile in one folder, %s", from, other, folder)
+			}
+			seen[folder] = from
+		}
+	}
+}
+
+// venv makes a virtual environment as an attacker would: the system's program, beside other files.
+func venv(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "venv")
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(dir, "bin"), 0o755),
+		os.Symlink(systemPython(t), filepath.Join(dir, "bin", "python3")),
+		os.WriteFile(filepath.Join(dir, "bin", "pyvenv.cfg"), []byte("home = /usr/bin\n"), 0o644),
+	); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

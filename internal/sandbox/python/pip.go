@@ -12,7 +12,7 @@ import (
 // does with an index's answers is not to be done outside of a sandbox.
 func (s Source) Pip(ctx context.Context, py *Interpreter) (string, error) {
 	root := filepath.Join(s.CacheDir, "python")
-	dir := filepath.Join(root, "pip-"+pipRelease+"-"+py.Tag)
+	dir := filepath.Join(root, py.Own("pip-"+pipRelease+"-"+py.Tag))
 	if err := trustCache(s.CacheDir, root, dir); err != nil {
 		return "", err
 	}

@@ -36,7 +36,17 @@ type Interpreter struct {
 	Embedded     bool     // it is the one this binary carries
 	Env          []string // what it needs in the guest's environment
 
+	id      string // of one that is not the embedded one
 	confine Confine
+}
+
+// Own is the name of something that the interpreter writes, and that nobody else may use: all but the embedded one may be
+// a stranger's.
+func (py *Interpreter) Own(name string) string {
+	if py.id == "" {
+		return name
+	}
+	return name + "-" + py.id
 }
 
 // PackagesDir is where every sandbox shows the packages that its tenant has added.

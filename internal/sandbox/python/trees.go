@@ -41,7 +41,7 @@ type guestTree struct {
 // Dir returns the host directory that holds files, byte-compiled with py. It costs some stat calls once
 // the tree is there: a cache may be emptied at any time.
 func (g *Trees) Dir(ctx context.Context, files fs.FS, py *Interpreter) (string, error) {
-	tree, err := g.tree(files, py.Tag+" "+py.Version)
+	tree, err := g.tree(files, py.Own(py.Tag+" "+py.Version))
 	if err != nil {
 		return "", fmt.Errorf("reading the guest's files: %w", err)
 	}

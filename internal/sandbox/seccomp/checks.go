@@ -58,6 +58,8 @@ const (
 	mapShared    = 0x01 // also a bit of MAP_SHARED_VALIDATE, and not of MAP_PRIVATE
 	mapAnonymous = 0x20
 	mapAtOnce    = 0x2000 | 0x8000 // MAP_LOCKED and MAP_POPULATE
+	mapHuge      = 0x40000         // MAP_HUGETLB
+	memfdHuge    = 4               // MFD_HUGETLB
 
 	madvPopulateRead  = 22
 	madvPopulateWrite = 23
@@ -225,6 +227,7 @@ func checks(p *program, opts Options) {
 // programChecks adds the rules that a server in a sandbox has for itself.
 func programChecks(p *program) {
 	noSetIDs(p)
+	p.rule("memfd_create", arg(1), jset(memfdHuge, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The internet's families with TCP and UDP, of which its network namespace may leave it nothing, and the
 	// kernel's list of interfaces (NETLINK_ROUTE, 0). No other: AF_VSOCK reaches the hypervisor from any namespace.
 	unix := connected(sockStream, sockSeqpacket)
@@ -249,7 +252,8 @@ var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
 // memoryChecks adds the rules that keep a watchdog's figures of memory true.
 func memoryChecks(p *program, opts Options) {
 	if !opts.Watched || opts.Program {
-		p.rule("mmap", ret(retAllow))
+		// Pages that the machine has put aside for somebody else are in no limit of memory, a cgroup's neither.
+		p.rule("mmap", arg(3), jset(mapHuge, 0, 1), ret(errno(eperm)), ret(retAllow))
 		p.rule("madvise", ret(retAllow))
 		p.rule("timer_create", ret(retAllow))
 		return
@@ -257,7 +261,7 @@ func memoryChecks(p *program, opts Options) {
 	// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
 	// much in one system call can be stopped meanwhile.
 	p.rule(
-		"mmap", arg(3), jset(mapAtOnce, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
+		"mmap", arg(3), jset(mapAtOnce|mapHuge, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
 		ret(retAllow),
 	)
 	p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)

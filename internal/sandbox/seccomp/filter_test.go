@@ -222,6 +222,7 @@ func TestChecks(t *testing.T) {
 		{"semtimedop", args{}, aEPERM, aEPERM},
 		{"inotify_add_watch", args{}, aEPERM, aEPERM},
 		{"mmap", args{0, 4096, 3, 0x21}, retAllow, retAllow},
+		{"mmap", args{0, 4096, 3, 0x40022}, aEPERM, aEPERM}, // MAP_HUGETLB
 		{"fchmodat", args{}, retAllow, aEPERM},
 		{"mount", args{}, aEPERM, aEPERM},
 		{"io_uring_setup", args{}, aEPERM, aEPERM},
@@ -272,7 +273,9 @@ func TestProgram(t *testing.T) {
 		{"setsockopt", args{0, 6, 26}, retAllow},
 		{"sendto", args{3, 0, 0, 1}, retAllow},
 		{"mmap", args{0, 4096, 3, 0x21}, retAllow},
+		{"mmap", args{0, 4096, 3, 0x40022}, aEPERM}, // MAP_HUGETLB
 		{"memfd_create", args{}, retAllow},
+		{"memfd_create", args{0, 5}, aEPERM}, // MFD_HUGETLB
 		{"sendmsg", args{}, retAllow},
 		{"fchmod", args{3, 0o600}, retAllow},
 		{"fchmod", args{3, 0o4755}, aEPERM},
@@ -329,6 +332,7 @@ func TestWatched(t *testing.T) {
 		0x4021:         aEPERM, // MAP_NORESERVE
 		0x8022:         aEPERM, // MAP_POPULATE
 		0x2022:         aEPERM, // MAP_LOCKED
+		0x40022:        aEPERM, // MAP_HUGETLB
 		0x23:           aEPERM, // MAP_SHARED_VALIDATE
 		0xdead00000021: aEPERM,
 	} {

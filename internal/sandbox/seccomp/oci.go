@@ -117,11 +117,14 @@ func ociThreads() []ociRule {
 // ociMemory are the rules of mappings, which a watchdog must be able to count.
 func ociMemory(opts Options) (rules []ociRule) {
 	if !opts.Watched {
-		return []ociRule{{Names: []string{"mmap", "madvise", "timer_create"}, Action: ociAllow}}
+		return []ociRule{
+			ociAllowed("mmap", ociArg{Index: 3, Value: mapHuge, Op: ociMasked}),
+			{Names: []string{"madvise", "timer_create"}, Action: ociAllow},
+		}
 	}
 	// All but what is both shared and anonymous, or taken at once.
 	for _, bit := range []uint64{mapShared, mapAnonymous} {
-		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce, Op: ociMasked}))
+		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce | mapHuge, Op: ociMasked}))
 	}
 	for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
 		rules = append(rules, ociAllowed("madvise", block.masked(2)))

@@ -33,6 +33,9 @@ type Config struct {
 	// Root is the file system to build; nil where the runtime has built it, or none is built.
 	Root *Root
 
+	// Mounted is what the runtime has mounted by its path, which must be what it was.
+	Mounted []Mounted
+
 	// DropBounds empties the capability bounding set, which takes a capability to do.
 	DropBounds bool
 
@@ -82,6 +85,12 @@ type Bind struct {
 	Hidden bool // the guest should not learn where Host is; for a directory that is only read
 	NoExec bool // nothing in it can be executed
 	Cover  bool // it covers a file or folder of another bind, if that is there
+}
+
+// A Mounted is a mount that somebody else has made.
+type Mounted struct {
+	Host, Inside   Bytes
+	Device, Number uint64 // of the inode that it is to be
 }
 
 // Bytes are a path or a variable: JSON would change what is not UTF-8 in a string.

@@ -73,6 +73,22 @@ func buildRoot(r *Root) error {
 	return enterRoot()
 }
 
+// compare refuses mounts that are of something else than they should be: whoever may change a folder can have a path
+// below it lead elsewhere for a moment.
+func compare(mounts []Mounted) error {
+	for _, m := range mounts {
+		var st unix.Stat_t
+		err := unix.Stat(string(m.Inside), &st)
+		if err == nil && (st.Dev != m.Device || st.Ino != m.Number) {
+			err = unix.ESTALE
+		}
+		if err != nil {
+			return step(err, "opening mount %q", m.Host)
+		}
+	}
+	return nil
+}
+
 // forbidNamespaces lets the guest's user namespace create no further ones, independently of seccomp.
 // It is written through the host's /proc, since the limit is that of the writer's namespace. It may fail:
 // AlmaLinux 9.8 answers EACCES (containers/bubblewrap#798, 2026).

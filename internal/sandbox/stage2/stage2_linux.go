@@ -65,12 +65,8 @@ func run() error {
 		return err
 	}
 	yieldMemory()
-	if c.Root != nil {
-		if err := buildRoot(c.Root); err != nil {
-			return err
-		}
-		// Cosmetic: a container's seccomp profile may refuse it.
-		_ = unix.Sethostname([]byte("sandbox"))
+	if err := c.root(); err != nil {
+		return err
 	}
 	if err := step(unix.Chdir(c.Dir), "entering %q", c.Dir); err != nil {
 		return err
@@ -115,6 +111,18 @@ func run() error {
 		env[i] = string(v)
 	}
 	return step(syscall.Exec(c.Path, c.Argv, env), "executing %q", c.Path)
+}
+
+// root builds the root, or looks at what the runtime has built.
+func (c *Config) root() error {
+	if c.Root != nil {
+		if err := buildRoot(c.Root); err != nil {
+			return err
+		}
+		// Cosmetic: a container's seccomp profile may refuse it.
+		_ = unix.Sethostname([]byte("sandbox"))
+	}
+	return compare(c.Mounted)
 }
 
 // readConfig reads the configuration, and the descriptors that come with it.

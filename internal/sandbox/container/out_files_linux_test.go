@@ -1,0 +1,39 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"codemode/internal/sandbox"
+)
+
+// TestOutFilesStopped: a guest may stop the Python that makes the archive, and nobody waits for that without end.
+func TestOutFilesStopped(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		sb := start(t, r, `
+open("/workspace/out/file", "w").close()
+tell(ready=True)
+import time
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    for pid in os.listdir("/proc"):
+        if pid.isdigit() and int(pid) not in (1, os.getpid()):
+            try:
+                os.kill(int(pid), 19)
+            except OSError:
+                pass
+`, func(s *sandbox.Spec) { s.Out = true })
+		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+		defer cancel()
+		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error { return nil })
+		if !errors.Is(err, errSilent) {
+			t.Errorf("the files of a guest that stops who archives them: %v", err)
+		}
+	})
+}

@@ -53,16 +53,19 @@ func (t *tenancy) wish(cmd *cli.Command, old *packages.Lock, asked []string) (pa
 	return w, t.mayTell(cmd, w)
 }
 
-// mayTell refuses to have a Python that was named for this command alone, as one in a stranger's project is, run pip with
-// the password of an index.
+// mayTell refuses to have a Python that was named for this command alone, as one in a stranger's project is, run pip
+// with the password of an index.
 func (t *tenancy) mayTell(cmd *cli.Command, w packages.Wish) error {
 	if !cmd.IsSet("python") || !w.HasPassword() {
 		return nil
 	}
 	return hint.New(
-		fmt.Sprintf("the Python of --python, %q, would run pip, which is told the password of the index; nothing was added",
-			t.config.Sandbox.Python),
-		"where that Python is yours, say so in config.toml: sandbox.python", "codemode's own has the password: leave out --python",
+		fmt.Sprintf(
+			"the Python of --python, %q, would run pip, which is told the password of the index; nothing was added",
+			t.config.Sandbox.Python,
+		),
+		"where that Python is yours, say so in config.toml: sandbox.python",
+		"codemode's own has the password: leave out --python",
 	)
 }
 

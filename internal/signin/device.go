@@ -127,6 +127,7 @@ func (s *flow) byDevice(ctx context.Context) (err error) {
 		ctx, life, fmt.Errorf("nobody has typed the code within %v", life.Round(time.Second)),
 	)
 	defer cancel()
+	s.preparing.Stop()
 	if err := s.ShowCode(ctx, d.shown(g.Issuer)); err != nil {
 		return err
 	}

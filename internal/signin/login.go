@@ -53,11 +53,24 @@ type Login struct {
 	Pasted func(ctx context.Context) (string, error)
 }
 
+// prepareTime bounds all that comes before there is something to show: servers answer when they like, and meanwhile a
+// run waits, and other questions to its user.
+var prepareTime = 30 * time.Second
+
 // Run signs in and keeps what was granted.
 func (l *Login) Run(ctx context.Context) (Grant, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	preparing := time.AfterFunc(prepareTime, func() {
+		cancel(fmt.Errorf("what a sign-in begins with was not told within %v", prepareTime))
+	})
+	defer preparing.Stop()
 	inside := l.Store.inside(ctx, l.Server)
 	client := l.Store.client(l.Server, inside)
 	at, err := discover(ctx, client, l.Server, l.Store.challenges(l.Server), inside)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return Grant{}, err
 	}
@@ -70,7 +83,7 @@ func (l *Login) Run(ctx context.Context) (Grant, error) {
 		TokenURL: at.server.TokenEndpoint, RevokeURL: at.server.RevocationEndpoint,
 		Inside: inside,
 	}
-	s := &flow{l, client, at, before, g}
+	s := &flow{l, client, at, before, g, preparing}
 	switch {
 	case l.Itself:
 		err = s.asItself(ctx)
@@ -94,6 +107,8 @@ type flow struct {
 	at     *authority
 	before Grant // that there was
 	grant  Grant // that there will be
+
+	preparing *time.Timer // until there is something to show
 }
 
 // byBrowser has a browser bring a code back to this machine, or its user paste it.
@@ -230,7 +245,7 @@ func (e *noRegistrationError) Hint() []string {
 }
 
 // authorize has the user sign in, and returns the code that a browser brings back.
-func (l *Login) authorize(
+func (s *flow) authorize(
 	ctx context.Context, at *authority, g Grant, back *callback, verifier string,
 ) (string, error) {
 	sum := sha256.Sum256([]byte(verifier))
@@ -254,8 +269,9 @@ func (l *Login) authorize(
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
 	back.serve(state)
-	l.Show(ctx, address.String())
-	answer, err := l.wait(ctx, back)
+	s.preparing.Stop()
+	s.Show(ctx, address.String())
+	answer, err := s.wait(ctx, back)
 	if err != nil {
 		return "", err
 	}

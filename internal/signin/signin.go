@@ -80,15 +80,15 @@ type Store struct {
 	HTTP    *http.Client  // nil is one for the server, which no document leads to this machine or its network
 }
 
-// inside says whether a server is on this machine or its network, so that what it says may lead there. A project's entry
-// must say so outright.
+// inside says whether a server is on this machine or its network, so that what it says may lead there. A project's
+// entry must say so outright.
 func (s *Store) inside(ctx context.Context, server string) bool {
 	host := hostOf(server)
 	return (s.Project == "" || publicnet.Outright(host)) && publicnet.LeadsInside(ctx, host)
 }
 
-// client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere. Where
-// the server is not inside, nothing that it says leads there.
+// client is that for one server and its authorization server: nothing it asks for is large, far away or elsewhere.
+// Where the server is not inside, nothing that it says leads there.
 func (s *Store) client(server string, inside bool) *http.Client {
 	if s.HTTP != nil {
 		return s.HTTP

@@ -380,3 +380,26 @@ func TestSaidElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestPreparingEnds: a server that tells how to sign in by a byte now and then is not listened to for long.
+func TestPreparingEnds(t *testing.T) {
+	defer func(before time.Duration) { prepareTime = before }(prepareTime)
+	prepareTime = time.Second
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte(" "))
+			w.(http.Flusher).Flush()
+			<-time.After(50 * time.Millisecond)
+		}
+	}))
+	defer s.Close()
+	login := &Login{Store: &Store{Dir: t.TempDir()}, Server: s.URL + "/mcp"}
+	if _, err := login.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "was not told within 1s") {
+		t.Errorf("the error is %v", err)
+	}
+}

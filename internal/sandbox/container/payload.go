@@ -114,9 +114,9 @@ func (p *payloads) files(tree fs.FS) ([]byte, error) {
 	return all, nil
 }
 
-// A greeting is the first a container says: which Python it has, which mount its user may not use, which is of something
-// else than it should be, whether the guest is kept from processes that are started beside it, and where Python keeps its
-// packages.
+// A greeting is the first a container says: which Python it has, which mount its user may not use, which is of
+// something else than it should be, whether the guest is kept from processes that are started beside it, and where
+// Python keeps its packages.
 type greeting struct {
 	python   string
 	closed   int // the first such mount; -1 is none

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"codemode/internal/proc"
 
@@ -32,6 +33,9 @@ func (py *Interpreter) Compile(ctx context.Context, dir string) error {
 	return compileTree(ctx, py.program(), dir, "", func(int, int) {})
 }
 
+// compileTime is ample for pip's 400 files; a lock is held meanwhile, for which others wait.
+var compileTime = 2 * time.Minute
+
 // compileTree is Compile by a program, which need not be in its final place. Tracebacks name the files as if dir were
 // shown. step is told how many of how many files are done.
 func compileTree(ctx context.Context, by program, dir, shown string, step func(done, total int)) error {
@@ -39,6 +43,9 @@ func compileTree(ctx context.Context, by program, dir, shown string, step func(d
 	if err != nil {
 		return fmt.Errorf("byte-compiling %q: %w", dir, err)
 	}
+	late := fmt.Errorf("%q was not done within %v", by.exe, compileTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, compileTime, late)
+	defer cancel()
 	todo := make(chan string)
 	done := make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)

@@ -383,3 +383,22 @@ func venv(t *testing.T) string {
 	}
 	return dir
 }
+
+// TestCompilingEnds: an interpreter that never has done is not waited for without end.
+func TestCompilingEnds(t *testing.T) {
+	defer func(before time.Duration) { compileTime = before }(compileTime)
+	compileTime = time.Second
+	exe := filepath.Join(t.TempDir(), "python3")
+	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.py"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err := compileTree(t.Context(), program{exe: exe}, dir, "", func(int, int) {})
+	if err == nil || !strings.Contains(err.Error(), "was not done within 1s") || time.Since(began) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}

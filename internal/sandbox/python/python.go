@@ -40,8 +40,8 @@ type Interpreter struct {
 	confine Confine
 }
 
-// Own is the name of something that the interpreter writes, and that nobody else may use: all but the embedded one may be
-// a stranger's.
+// Own is the name of something that the interpreter writes, and that nobody else may use: all but the embedded one may
+// be a stranger's.
 func (py *Interpreter) Own(name string) string {
 	if py.id == "" {
 		return name

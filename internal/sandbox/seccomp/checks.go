@@ -261,8 +261,8 @@ func memoryChecks(p *program, opts Options) {
 	// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
 	// much in one system call can be stopped meanwhile.
 	p.rule(
-		"mmap", arg(3), jset(mapAtOnce|mapHuge, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1), ret(errno(eperm)),
-		ret(retAllow),
+		"mmap", arg(3), jset(mapAtOnce|mapHuge, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1),
+		ret(errno(eperm)), ret(retAllow),
 	)
 	p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
 	// Such a clock could send SIGCONT, with which a process that was stopped goes on while it is counted. The signal is

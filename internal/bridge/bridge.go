@@ -11,7 +11,9 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -114,7 +116,9 @@ type Bridge struct {
 	files       fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
-	end     context.CancelCauseFunc
+
+	withdrawn atomic.Int64 // how often Withdraw was called
+	end       context.CancelCauseFunc
 
 	client atomic.Pointer[client] // nil as long as nobody knows it
 
@@ -193,7 +197,7 @@ func New(opts Options) *Bridge {
 
 // startRestricted starts servers within the native runtime's restrictions. What they may not write to is protected.
 // A pod is for those that name an image.
-func startRestricted(opts Options) func(config.Restrictions) proc.Starter {
+func startRestricted(opts Options) func(config.Restrictions, string) proc.Starter {
 	programs := sync.OnceValue(func() *sandbox.Programs {
 		o := sandbox.ProgramOptions{Homes: opts.Homes, Trusted: opts.Trusted, Log: opts.Log}
 		if opts.Protected != nil {
@@ -201,12 +205,12 @@ func startRestricted(opts Options) func(config.Restrictions) proc.Starter {
 		}
 		return sandbox.NewPrograms(o)
 	})
-	return func(w config.Restrictions) proc.Starter {
+	return func(w config.Restrictions, project string) proc.Starter {
 		if w.Image != "" && opts.Pods != nil {
 			return opts.Pods.Server(w.Image, w.Memory)
 		}
 		return programs().Starter(sandbox.Restrictions{
-			Read: w.Read, Write: w.Write, Network: w.Network, Memory: w.Memory,
+			Read: w.Read, Write: w.Write, Network: w.Network, Memory: w.Memory, Project: project,
 		})
 	}
 }
@@ -302,15 +306,36 @@ func (b *Bridge) longestIdle() *session {
 	return oldest
 }
 
+var errWithdrawn = errors.New("a folder that it could change is given to code no longer; the log says why")
+
+// Withdraw ends the sandboxes that may change a folder which is not among those that are given now, and returns when
+// they have ended. It comes before a server that is started from there.
+func (b *Bridge) Withdraw(given []sandbox.Mount) {
+	b.withdrawn.Add(1)
+	for _, s := range b.all() {
+		s.mu.Lock()
+		l := s.live
+		s.mu.Unlock()
+		if l == nil || !slices.ContainsFunc(l.writes, func(folder string) bool {
+			return !slices.ContainsFunc(given, func(m sandbox.Mount) bool { return m.Write && m.Host == folder })
+		}) {
+			continue
+		}
+		l.kill(errWithdrawn)
+		<-l.box.Done()
+	}
+}
+
+// all are the sessions there are.
+func (b *Bridge) all() []*session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.sessions))
+}
+
 // catalogChanged tells every live guest what has changed about a server it knows.
 func (b *Bridge) catalogChanged(server string) {
-	b.mu.Lock()
-	all := make([]*session, 0, len(b.sessions))
-	for _, s := range b.sessions {
-		all = append(all, s)
-	}
-	b.mu.Unlock()
-	for _, s := range all {
+	for _, s := range b.all() {
 		s.serverChanged(context.Background(), server)
 	}
 }

@@ -24,6 +24,7 @@ type live struct {
 	bridge  *Bridge
 	session string
 	box     sandbox.Sandbox
+	writes  []string // folders of the host that it may change
 	conn    *guest.Conn
 	ctx     context.Context // ends when the guest is gone
 	end     context.CancelCauseFunc
@@ -71,6 +72,11 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
 		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
 		leaves: b.savesOutFiles(req), known: map[string]string{},
+	}
+	for _, m := range req.mounts {
+		if m.Write {
+			l.writes = append(l.writes, m.Host)
+		}
 	}
 	l.workers = newWorkers(maxAtWork, &l.work)
 	l.reading <- struct{}{}

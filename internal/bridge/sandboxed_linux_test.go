@@ -116,7 +116,7 @@ func (p *restrictedPool) call(server, tool, args string) string {
 func eachUser(t *testing.T, test func(t *testing.T)) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		p, err := proc.Start(
-			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startRestricted(Options{})(config.Restrictions{})},
+			t.Context(), proc.Spec{Path: "/bin/true", Dir: "/", Start: startRestricted(Options{})(config.Restrictions{}, "")},
 		)
 		var unavailable *sandbox.UnavailableError
 		if errors.As(err, &unavailable) {

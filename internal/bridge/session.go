@@ -120,6 +120,7 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	if l != nil {
 		s.drop("Python had ended")
 	}
+	withdrawn := s.bridge.withdrawn.Load()
 	req.env = s.bridge.opts.Env
 	if s.bridge.opts.Mounts != nil {
 		var err error
@@ -143,6 +144,9 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	if closed { // while it was starting; close waits for our lock and has not seen it
 		l.close()
 		return nil, errClosed
+	}
+	if len(l.writes) > 0 && s.bridge.withdrawn.Load() != withdrawn { // which has not seen it either
+		l.kill(errWithdrawn)
 	}
 	return l, nil
 }

@@ -46,6 +46,50 @@ func CodePaths(command string, args []string, env map[string]string) (list []str
 	return list
 }
 
+// Where a program looks for code in the folder that it is started in, before it looks elsewhere.
+const (
+	PythonModules = "python" // in folders whose names can be modules'
+	NodeModules   = "node"   // in node_modules
+)
+
+// ImportsFromCwd tells where a command's program looks for code in the folder that it is started in: python with -m or
+// -c, and what starts Node's packages; "" is nowhere.
+func ImportsFromCwd(command string, args []string) string {
+	words := append([]string{command}, args...)
+	if slices.Contains(shells, runnerName(command)) {
+		for _, words := range commandsOf(scriptOf(args)) {
+			if kind := importsFromCwd(words); kind != "" {
+				return kind
+			}
+		}
+		return ""
+	}
+	return importsFromCwd(words)
+}
+
+func importsFromCwd(words []string) string {
+	for i, w := range words {
+		switch name := runnerName(w); {
+		case slices.Contains([]string{"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx"}, name):
+			return NodeModules
+		case slices.Contains([]string{"python", "python3", "pypy3"}, name):
+			for _, flag := range words[i+1:] {
+				switch {
+				case !strings.HasPrefix(flag, "-"), strings.ContainsAny(flag, "IP"): // isolated, or told not to
+					return ""
+				case strings.HasSuffix(flag, "m"), strings.HasSuffix(flag, "c"): // -m, -um
+					return PythonModules
+				}
+			}
+			return ""
+		case !slices.Contains(runners, name) && !strings.HasPrefix(w, "-") && !slices.Contains(subcommands, w) &&
+			!strings.Contains(w, "="):
+			return ""
+		}
+	}
+	return ""
+}
+
 func codeWords(words []string) (list []string) {
 	switch name := runnerName(words[0]); {
 	case slices.Contains(shells, name):

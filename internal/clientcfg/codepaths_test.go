@@ -69,3 +69,30 @@ func TestCodePaths(t *testing.T) {
 		}
 	}
 }
+
+// TestImportsFromCwd: what is started looks for code where it is started, or does not.
+func TestImportsFromCwd(t *testing.T) {
+	for line, want := range map[string]string{
+		"python3 -m srv":                  PythonModules,
+		"/usr/bin/python3.12 -um a.b":     PythonModules,
+		"python -u -c import_a":           PythonModules,
+		"uv run python -m srv":            PythonModules,
+		"env A=1 python3 -m srv":          PythonModules,
+		"bash -lc cd_x_&&_python3_-m_srv": PythonModules,
+		"python3 -I -m srv":               "",
+		"python3 srv.py -m":               "",
+		"npx -y pkg":                      NodeModules,
+		"sh -c exec_npx_-y_pkg":           NodeModules,
+		"node srv.js":                     "",
+		"uvx srv":                         "",
+		"srv python3 -m":                  "",
+	} {
+		words := strings.Fields(line)
+		if len(words) == 3 && slices.Contains(shells, words[0]) {
+			words[2] = strings.ReplaceAll(words[2], "_", " ")
+		}
+		if got := ImportsFromCwd(words[0], words[1:]); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

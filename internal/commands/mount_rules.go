@@ -129,63 +129,85 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 	return list
 }
 
-// serverStarts are the paths from which servers are started: their programs, files among their arguments, folders that
-// launchers are given, where they start, and files that their entries refer to. A file need not be there: it may be
-// made.
+// serverStarts are the paths from which servers are started.
 func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
 	for _, e := range t.found.Entries {
-		s, by := e.Server, fmt.Sprintf("server %q", e.Server.Name)
-		for _, path := range clientcfg.Files(s, t.machine()) {
-			list = append(list, mount.Start{Path: path, By: by})
+		list = append(list, t.startsOf(e)...)
+	}
+	return list
+}
+
+// startsOf are the paths from which a server is started: its program, files among its arguments, folders that launchers
+// are given, where it starts, and files that its entry refers to. A file need not be there: it may be made.
+func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
+	s, by := e.Server, fmt.Sprintf("server %q", e.Server.Name)
+	for _, path := range clientcfg.Files(s, t.machine()) {
+		list = append(list, mount.Start{Path: path, By: by})
+	}
+	if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
+		return list
+	}
+	if e.Status == clientcfg.Ready { // of others, not even what they refer to is read
+		if full, err := t.expand(s, func(string, string) {}); err == nil {
+			s = full
 		}
-		if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
-			continue
+	}
+	home, _ := t.home()
+	base := cmp.Or(s.Cwd, s.Project, home)
+	add := func(path string, folder, within bool) {
+		if path == "" {
+			return
 		}
-		if e.Status == clientcfg.Ready { // of others, not even what they refer to is read
-			if full, err := t.expand(s, func(string, string) {}); err == nil {
-				s = full
-			}
+		path = fromHome(path, home)
+		named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
+		places := []string{path}
+		if !filepath.IsAbs(path) {
+			places = []string{absolute(t.env, filepath.Join(base, path)), absolute(t.env, path)} // as other clients do
 		}
-		base := cmp.Or(s.Cwd, s.Project)
-		add := func(path string, folder, within bool) {
-			if path == "" {
-				return
-			}
-			named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
-			if !filepath.IsAbs(path) {
-				path = absolute(t.env, filepath.Join(base, path))
-			}
+		for _, path := range places {
 			fi, err := os.Stat(path)
 			isDir := err == nil && fi.IsDir()
 			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
-				return
+				continue
 			}
 			list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
 		}
-		search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
-		list = append(list, t.programs(by, search, s.Command)...)
-		for _, arg := range s.Args { // what starts another has its name there: env NAME, sh -c "NAME …"
-			list = append(list, t.programs(by, search, strings.FieldsFunc(arg, notInName)...)...)
+	}
+	search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
+	list = append(list, t.programs(by, search, s.Command)...)
+	for _, arg := range s.Args { // what starts another has its name there: env NAME, sh -c "NAME …"
+		list = append(list, t.programs(by, search, strings.FieldsFunc(arg, notInName)...)...)
+	}
+	for _, path := range []string{s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
+		add(path, true, false)
+	}
+	for _, path := range s.Args {
+		add(path, false, false) // a folder may be data
+		files, code := clientcfg.PathsWithin(path)
+		for _, path := range files {
+			add(path, false, false)
 		}
-		for _, path := range []string{s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
-			add(path, true, false)
-		}
-		for _, path := range s.Args {
-			add(path, false, false) // a folder may be data
-			files, code := clientcfg.PathsWithin(path)
-			for _, path := range files {
-				add(path, false, false)
-			}
-			for _, path := range code {
-				add(path, true, true)
-			}
-		}
-		for _, path := range clientcfg.CodePaths(s.Command, s.Args, s.Env) {
+		for _, path := range code {
 			add(path, true, true)
 		}
 	}
-	return list
+	for _, path := range clientcfg.CodePaths(s.Command, s.Args, s.Env) {
+		add(path, true, true)
+	}
+	return append(list, t.imports(s, by, absolute(t.env, base))...)
+}
+
+// imports are where a server looks for code in the folder that it is started in.
+func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
+	switch clientcfg.ImportsFromCwd(s.Command, s.Args) {
+	case clientcfg.PythonModules:
+		by = fmt.Sprintf("%s, which imports from %q, where it is started (cwd),", by, from)
+		return []mount.Start{{Path: from, By: by, Modules: true}}
+	case clientcfg.NodeModules:
+		return []mount.Start{{Path: filepath.Join(from, "node_modules"), By: by, Within: true}}
+	}
+	return nil
 }
 
 // hostStarts are the paths from which other programs than servers are started: what PATH finds, codemode itself, the
@@ -222,6 +244,16 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 		}
 	}
 	return list
+}
+
+// fromHome is a path of a shell's as that reads it.
+func fromHome(path, home string) string {
+	for _, begin := range []string{"~/", "$HOME/", "${HOME}/"} {
+		if rest, ok := strings.CutPrefix(path, begin); ok {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
 }
 
 func notInName(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;|&()<>=", r) }

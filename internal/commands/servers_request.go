@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v3"
+
 	"codemode/internal/bridge"
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
@@ -18,8 +20,8 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/plainfile"
 	"codemode/internal/registry"
-
-	"github.com/urfave/cli/v3"
+	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/mount"
 )
 
 // adder configures servers that code asks for, as codemode servers add would.
@@ -121,6 +123,9 @@ func (t *tenancy) isNew(name string, fields map[string]any) error {
 	if err != nil {
 		return err
 	}
+	if err := t.apart(asked); err != nil {
+		return err
+	}
 	python := func(name string) string { return strings.ToLower(catalog.Aliases([]string{name})[name]) }
 	for _, e := range t.found.Entries {
 		switch {
@@ -130,6 +135,23 @@ func (t *tenancy) isNew(name string, fields map[string]any) error {
 			return &bridge.TellingError{Err: fmt.Errorf(
 				"server %q is the same already, whether it can be used or not; nothing was written", e.Server.Name,
 			)}
+		}
+	}
+	return nil
+}
+
+// apart refuses a server that would be started from a folder which code may change: whoever agrees to it would have
+// looked at another program.
+func (t *tenancy) apart(asked clientcfg.Entry) error {
+	mounts, err := t.mounts()
+	if err != nil {
+		return err
+	}
+	starts := t.startsOf(asked)
+	for _, m := range mounts {
+		if m.Write && mount.StartedFrom(m.Host, starts) != "" {
+			return fmt.Errorf("it would be started from %s, which this code may change; nothing was written",
+				quote(sandbox.WorkDir+"/"+m.Name))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ func (s *Store) run(
 	ctx context.Context, py *python.Interpreter, may sandbox.Restrictions, args []string, line func(string),
 ) error {
 	exe := py.HostPath(py.Exe)
+	may.Project = filepath.Dir(filepath.Dir(exe)) // of which links and texts may be a stranger's
 	p, err := proc.Start(ctx, proc.Spec{
 		Path: exe, Args: append([]string{"-I", "-S", "-B", "-X", "utf8", "-c"}, args...), Dir: "/",
 		Env:   append([]string{"HOME=/home/pip", "PATH=/usr/bin:/bin", "LANG=C.UTF-8"}, s.Env...),

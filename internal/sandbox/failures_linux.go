@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -199,18 +200,11 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 	denied := errors.Is(e.Err, unix.EPERM) || errors.Is(e.Err, unix.EACCES)
 	executing, entering := strings.HasPrefix(failure.Step, "executing "), strings.HasPrefix(failure.Step, "entering ")
 	switch {
-	case executing && program:
-		e.Code = "program"
-		e.Err = fmt.Errorf(
-			"the program, its interpreter or its loader cannot be seen or executed in the sandbox: %w", e.Err,
-		)
-		e.Remedy = []string{
-			"Name the folder of its installation in `sandbox_read`.",
-			"If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`.",
-		}
-	case entering && program:
-		e.Code = "program"
-		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
+	case strings.HasPrefix(failure.Step, "opening mount ") && isOf(e.Err, replacedErrors): // in each other way, too
+		e.Code = "mount"
+		e.Remedy = []string{"Something else is at that path now than when it was looked at; start the server again."}
+	case program && (executing || entering):
+		programFailure(e, executing)
 	case executing:
 		e.Code = "python"
 		e.Err = fmt.Errorf("interpreter %q or the loader it needs cannot be executed in the sandbox: %w", exe, e.Err)
@@ -250,6 +244,29 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 		}
 	}
 	return e
+}
+
+// programFailure explains a program that is not executed, or its folder that is not entered.
+func programFailure(e *UnavailableError, executing bool) {
+	e.Code = "program"
+	if !executing {
+		e.Remedy = []string{"Name the folder that the server starts in (`cwd`) in `sandbox_read`."}
+		return
+	}
+	e.Err = fmt.Errorf(
+		"the program, its interpreter or its loader cannot be seen or executed in the sandbox: %w", e.Err,
+	)
+	e.Remedy = []string{
+		"Name the folder of its installation in `sandbox_read`.",
+		"If it is a script that finds the program (pyenv, nvm, asdf), name the program itself as `command`.",
+	}
+}
+
+// replacedErrors are those of a path that is another file's by now.
+var replacedErrors = []error{unix.ELOOP, unix.ESTALE, unix.ENOENT, unix.ENOTDIR}
+
+func isOf(err error, list []error) bool {
+	return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
 }
 
 // namespacesRefused tells whether another way of making namespaces is worth trying.

@@ -75,6 +75,7 @@ func TestStage2Failure(t *testing.T) {
 		{"landlock", ok, "restricting paths", unix.EOPNOTSUPP, "no-landlock", "Landlock", "lsm="},
 		{"seccomp", ok, "installing the system call filter", unix.EINVAL, "no-seccomp", "", "CONFIG_SECCOMP_FILTER"},
 		{"python", ok, `executing "/opt/python"`, unix.ENOENT, "python", `"/opt/python"`, "sandbox.python"},
+		{"replaced", ok, `opening mount "/home/u/x"`, unix.ELOOP, "mount", "", "start the server again"},
 		{"another", ok, "changing the root", unix.EINVAL, "stage2", "", "details"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,6 +84,9 @@ func TestStage2Failure(t *testing.T) {
 			checkUnavailable(t, e, tt.errno, tt.code, tt.says, tt.remedy)
 			if !strings.Contains(e.Error(), tt.step) {
 				t.Errorf("%v does not name the step", e)
+			}
+			if tt.code == "mount" && namespacesRefused(e) {
+				t.Errorf("for %v another way is tried, which takes what is there now", e)
 			}
 		})
 	}

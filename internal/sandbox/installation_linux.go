@@ -15,33 +15,46 @@ const maxSteps = 40
 
 // program shows the installation of a program: of every file that a link on the way to it leads through, and of the
 // interpreter that its first line names. What a program may change itself is not followed: it could lead anywhere.
-func (p *places) program(path string) { p.follow(path, maxSteps) }
+func (p *places) program(path string) {
+	p.steps = maxSteps
+	p.follow(path)
+}
 
-func (p *places) follow(path string, steps int) {
-	for ; steps > 0 && !p.isChangeable(path); steps-- {
-		p.installation(path)
-		target, err := os.Readlink(path)
-		if err != nil {
-			break
+func (p *places) follow(path string) {
+	if p.leadsOut(path, path) {
+		return
+	}
+	for ; p.steps > 0 && !p.isChangeable(path); p.steps-- {
+		target, isLink := linkedFrom(path)
+		if isLink && p.leadsOut(path, target) {
+			return
 		}
-		if !filepath.IsAbs(target) {
-			// From where the link is, which links may lead to as well.
-			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-			if err != nil {
-				return
-			}
-			target = filepath.Join(dir, target)
+		p.installation(path)
+		if !isLink {
+			break
 		}
 		path = target
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || steps == 0 || p.isChangeable(path) {
+	if err != nil || p.steps <= 0 || p.isChangeable(path) {
 		return
 	}
 	p.installation(real)
-	if next := p.interpreter(real); next != "" && next != path {
-		p.follow(next, steps-1)
+	if next := p.interpreter(real); next != "" && next != path && !p.leadsOut(real, next) {
+		p.steps--
+		p.follow(next)
 	}
+}
+
+// linkedFrom is where a link leads, by one step.
+func linkedFrom(path string) (target string, isLink bool) {
+	target, err := os.Readlink(path)
+	if err != nil || filepath.IsAbs(target) {
+		return target, err == nil
+	}
+	// From where the link is, which links may lead to as well.
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return filepath.Join(dir, target), err == nil
 }
 
 // parts of an installation's folder, of node, Python, a virtual environment, conda or a JDK. Not share: in ~/.local
@@ -67,10 +80,36 @@ func (p *places) installation(path string) {
 			p.show(filepath.Join(prefix, part))
 		}
 	}
-	if home := python.VenvHome(prefix); home != "" {
-		p.follow(filepath.Join(home, "python3"), maxSteps/2)
+	if home := python.VenvHome(prefix); home != "" && !p.leadsOut(path, filepath.Join(home, "python3")) {
+		p.steps--
+		p.follow(filepath.Join(home, "python3"))
 	}
 }
+
+// leadsOut tells whether a file of a stranger's project leads out of it, by one step, to what is neither the system's
+// nor an interpreter's installation: to another project's environment, say, which would be shown. What it leads to may
+// be the stranger's, too.
+func (p *places) leadsOut(from, to string) bool {
+	folder := plainfile.Resolve(filepath.Dir(to))
+	prefix := filepath.Dir(folder)
+	p.followed = p.followed || p.isStrangers(from)
+	if !p.followed || holds(p.project, folder) ||
+		slices.ContainsFunc(programSystem, func(dir string) bool { return holds(dir, folder) }) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(prefix, "pyvenv.cfg"))
+	return !slices.Contains(interpreters, strings.TrimRight(filepath.Base(to), ".0123456789")) || err == nil ||
+		prefix == filepath.Join(p.home, ".local") || strings.Contains(folder, "/node_modules/")
+}
+
+// isStrangers tells whether a path is the project's, by its name or by what that leads to.
+func (p *places) isStrangers(path string) bool {
+	dir := filepath.Dir(path)
+	return p.project != "" && (holds(p.named, dir) || holds(p.project, dir) || holds(p.project, plainfile.Resolve(dir)))
+}
+
+// interpreters are the programs that a project's files may be started by, wherever they are installed.
+var interpreters = []string{"python", "pypy", "node", "deno", "bun", "ruby", "perl", "php", "lua", "java"}
 
 // isPrefix tells whether programs are installed in a folder with what they need beside them.
 func isPrefix(dir string) bool {

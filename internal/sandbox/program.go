@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"codemode/internal/proc"
@@ -13,6 +16,10 @@ type Restrictions struct {
 	Write   []string // and those it may change
 	Network bool     // the host's, whole; else none
 	Memory  int64    // bytes; 0 is DefaultProgramMemory
+
+	// Project is a folder whose files are a stranger's: they lead to nothing of the user's that would be shown with
+	// them.
+	Project string
 }
 
 // DefaultProgramMemory is what a program may use of memory that says nothing else.
@@ -51,9 +58,13 @@ func NewPrograms(opts ProgramOptions) *Programs {
 	}
 }
 
-// Confined is Starter of a program that sees what it is installed in, and changes those folders alone.
+// Confined is Starter of an interpreter that sees what it is installed in, and changes those folders alone. All that is
+// about it may be a stranger's.
 func (p *Programs) Confined(write ...string) proc.Starter {
-	return p.Starter(Restrictions{Write: write})
+	return func(ctx context.Context, spec proc.Spec, streams [3]*os.File) (proc.Family, error) {
+		restrictions := Restrictions{Write: write, Project: filepath.Dir(filepath.Dir(spec.Path))}
+		return p.Starter(restrictions)(ctx, spec, streams)
+	}
 }
 
 // A RestrictionsError is a path that a program cannot have been given.

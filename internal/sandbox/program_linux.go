@@ -53,7 +53,7 @@ func (p *Programs) start(
 		if e.Method == methodBwrap && l.givesUpRoot() {
 			return nil, errBwrapAsRoot
 		}
-		return p.native.launch(ctx, l, func() (*stdio, error) { return &stdio{guest: streams}, nil })
+		return p.native.launch(ctx, l, func() (*stdio, error) { return copied(streams) })
 	})
 	if err != nil {
 		return nil, err
@@ -63,6 +63,20 @@ func (p *Programs) start(
 		"network", restrictions.Network,
 	)
 	return sb, nil
+}
+
+// copied are descriptors of an attempt's own: it closes them, and another may follow.
+func copied(streams [3]*os.File) (*stdio, error) {
+	var s stdio
+	for i, f := range streams {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			s.closeGuest()
+			return nil, fmt.Errorf("starting a sandbox: %w", err)
+		}
+		s.guest[i] = os.NewFile(uintptr(fd), f.Name())
+	}
+	return &s, nil
 }
 
 var errBwrapAsRoot = errors.New("bubblewrap cannot show root's files to a program that is not root")

@@ -166,6 +166,39 @@ func TestProgramFiles(t *testing.T) {
 
 func ownedByUs(info os.FileInfo) bool { return int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() }
 
+// TestProgramStreams: a program's streams stay its starter's, who may need them for another attempt.
+func TestProgramStreams(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *household) {
+		programs := sandbox.NewPrograms(sandbox.ProgramOptions{})
+		if h.method != "" {
+			sandbox.UseMethodOf(programs, h.method)
+		}
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer null.Close()
+		spec := proc.Spec{Path: "/bin/echo", Args: []string{"a"}, Dir: h.home, Env: []string{"HOME=" + h.home}}
+		for range 2 {
+			p, err := programs.Starter(sandbox.Restrictions{})(t.Context(), spec, [3]*os.File{null, write, write})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Wait()
+			p.Close()
+		}
+		write.Close()
+		if text, err := io.ReadAll(read); err != nil || string(text) != "a\na\n" {
+			t.Errorf("read %q, %v", text, err)
+		}
+	})
+}
+
 // TestProgramNetwork holds that a program reaches a server of this machine with a network, and none without.
 func TestProgramNetwork(t *testing.T) {
 	python := systemPython(t)

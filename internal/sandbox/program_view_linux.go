@@ -55,6 +55,9 @@ func (programs *Programs) view(spec proc.Spec, restrictions Restrictions) (view,
 	p := &places{
 		env: environ(spec.Env), protected: programs.protected, homes: programs.homes, trusted: programs.trusted,
 	}
+	if restrictions.Project != "" {
+		p.named, p.project = filepath.Clean(restrictions.Project), plainfile.Resolve(restrictions.Project)
+	}
 	if home := p.env["HOME"]; filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		p.home = filepath.Clean(home)
 		p.homes = append(slices.Clip(programs.homes), p.home) // the entry may say another
@@ -133,6 +136,10 @@ type places struct {
 	protected []string
 	trusted   []string
 	write     []string // real paths that it may change
+	steps     int      // that may still be gone from one program to another
+	named     string   // Restrictions.Project
+	project   string   // the same, without links
+	followed  bool     // a file of it has led to what is followed
 	binds     []Bind
 }
 

@@ -61,6 +61,16 @@ func TestProgramView(t *testing.T) {
 		"its installation is, too":   {[]string{"w/bin/python3", "w/lib/python3.12/x", "w/pyvenv.cfg = home = DIR/h/.ssh\n", "h/.ssh/python3"}, "w/bin/python3", "", Restrictions{Write: []string{"w"}}, "!w"},
 		"an interpreter's first bin": {[]string{"s = #!DIR/i\n", "i"}, "s", "", Restrictions{}, "i s"},
 		"links in a circle":          {[]string{"a -> b", "b -> a"}, "a", "", Restrictions{}, ""},
+		"a project's first line":     {[]string{"c/run = #!DIR/o/.venv/bin/python\n", "o/.venv/bin/python -> DIR/i/bin/python3", "o/.venv/pyvenv.cfg = x = y\n", "o/.venv/lib/x", "i/bin/python3"}, "c/run", "", Restrictions{Project: "c"}, "c/run"},
+		"a project's link out":       {[]string{"c/run -> ../o/node_modules/s/tool", "o/node_modules/s/tool"}, "c/run", "", Restrictions{Project: "c"}, ""},
+		"a project's folder out":     {[]string{"c/d -> ../o/node_modules/s", "o/node_modules/s/tool"}, "c/d/tool", "", Restrictions{Project: "c"}, ""},
+		"a project's environment":    {[]string{"c/.venv/bin/python -> DIR/h/uv/bin/python3.12", "c/.venv/pyvenv.cfg = home = DIR/h/uv/bin\n", "c/.venv/lib/x", "h/uv/bin/python3.12", "h/uv/bin/python3 -> python3.12", "h/uv/lib/python3.12/x"}, "c/.venv/bin/python", "", Restrictions{Project: "c"}, "c/.venv/bin c/.venv/lib c/.venv/pyvenv.cfg h/uv/bin h/uv/lib"},
+		"a project's, of another's":  {[]string{"c/.venv/bin/python -> DIR/o/.venv/bin/python", "c/.venv/pyvenv.cfg = home = DIR/o/.venv/bin\n", "o/.venv/bin/python", "o/.venv/bin/python3", "o/.venv/pyvenv.cfg = x = y\n", "o/.venv/lib/x"}, "c/.venv/bin/python", "", Restrictions{Project: "c"}, ""},
+		"a project's secret":         {[]string{"c/.venv/bin/python3 -> /usr/bin/python3", "c/.venv/pyvenv.cfg = home = DIR/c/h/bin\n", "c/h/bin/python3 -> DIR/h/.ssh/id_rsa", "c/h/lib/python3.11/x", "h/.ssh/id_rsa"}, "c/.venv/bin/python3", "", Restrictions{Project: "c"}, "c/.venv/bin c/.venv/pyvenv.cfg"},
+		"a secret beside a project":  {[]string{"c/.venv/bin/python3 -> /usr/bin/python3", "c/.venv/pyvenv.cfg = home = DIR/c/h/bin\n", "c/h/bin/python3 -> DIR/h/.ssh/id_rsa", "c/h/lib/python3.11/x", "h/.ssh/id_rsa"}, "c/.venv/bin/python3", "", Restrictions{Project: "c/.venv"}, "c/.venv/bin c/.venv/pyvenv.cfg"},
+		"a project's env":            {append(node, "c/run = #!/usr/bin/env node\n"), "c/run", "", Restrictions{Project: "c"}, "c/run h/.nvm/v22/bin h/.nvm/v22/lib"},
+		"a project's env of a tool":  {append(node, "c/run = #!/usr/bin/env tool\n", "h/.nvm/v22/bin/tool"), "c/run", "", Restrictions{Project: "c"}, "c/run"},
+		"environments in a circle":   {[]string{"v/bin/python3", "v/pyvenv.cfg = home = DIR/w/bin\n", "w/bin/python3", "w/pyvenv.cfg = home = DIR/v/bin\n"}, "v/bin/python3", "", Restrictions{}, "v/bin v/pyvenv.cfg w/bin w/pyvenv.cfg"},
 		"scripts in a circle":        {[]string{"a = #!DIR/b\n", "b = #!DIR/a\n"}, "a", "", Restrictions{}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +93,10 @@ func TestProgramView(t *testing.T) {
 			v, err := programs.view(proc.Spec{
 				Path: filepath.Join(dir, c.command), Dir: cwd,
 				Env: []string{"HOME=" + dir + "/h", "PATH=" + dir + "/h/.nvm/v22/bin:/nowhere"},
-			}, Restrictions{Read: below(c.restrictions.Read), Write: below(c.restrictions.Write)})
+			}, Restrictions{
+				Read: below(c.restrictions.Read), Write: below(c.restrictions.Write),
+				Project: strings.Join(below(strings.Fields(c.restrictions.Project)), ""),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

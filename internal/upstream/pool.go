@@ -85,7 +85,7 @@ type Options struct {
 
 	// Sandbox returns what starts a server within the restrictions of its entry, whose paths are absolute by then;
 	// nil refuses to start such a server.
-	Sandbox func(restrictions config.Restrictions) proc.Starter
+	Sandbox func(restrictions config.Restrictions, project string) proc.Starter
 
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,9 +104,13 @@ func (r *remote) sessionExpired() {
 }
 
 // notFound is the answer that the SDK takes for the end of its session.
-func notFound(req *http.Request) *http.Response {
+func notFound(req *http.Request) *http.Response { return failing(req, http.StatusNotFound) }
+
+// failing is an answer that a server has not given.
+func failing(req *http.Request, status int) *http.Response {
 	return &http.Response{
-		Status: "404 Not Found", StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: http.NoBody, Request: req,
 	}
 }

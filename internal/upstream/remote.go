@@ -186,7 +186,11 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	sent := r.outgoing(req)
 	req, done := r.outlive(req, sent.slot)
-	resp, err := f.sendInSession(req, sent)
+	send := f.sendInSession
+	if req.Method == http.MethodGet && sent.slot == nil && !r.sse {
+		send = f.askForStream
+	}
+	resp, err := send(req, sent)
 	if err != nil {
 		done()
 		return nil, err
@@ -210,6 +214,28 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, r.notMCP(resp)
 	}
 	return resp, nil
+}
+
+// streamTime bounds how long a server may take to say whether it has a stream of its own: the SDK waits for that before
+// it goes on (v1.8.0), whatever ends meanwhile.
+const streamTime = 5 * time.Second
+
+// askForStream asks for the server's own stream. A server that does not say whether it has one is taken to have none.
+func (f *filter) askForStream(req *http.Request, sent outgoing) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	late := time.AfterFunc(streamTime, cancel)
+	hurried := context.AfterFunc(f.remote.hurry, cancel)
+	resp, err := f.sendInSession(req.WithContext(ctx), sent)
+	hurried()
+	if late.Stop() && err == nil {
+		resp.Body = &outlivedBody{resp.Body, cancel}
+		return resp, nil
+	}
+	cancel()
+	if req.Context().Err() == nil && errors.Is(err, context.Canceled) {
+		return failing(req, http.StatusMethodNotAllowed), nil
+	}
+	return nil, err
 }
 
 // outgoing is a message on its way to the server, as far as it matters here.

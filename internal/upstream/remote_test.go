@@ -445,3 +445,20 @@ func TestRemoteStrange(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestRemoteSilentStream: a server that never says whether it has a stream of its own is used without, and what waits
+// for it ends.
+func TestRemoteSilentStream(t *testing.T) {
+	fake := fakemcp.Handler()
+	site := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-r.Context().Done()
+			return
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	f := newPool(t, nil, site.at("/mcp"))
+	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" {
+		t.Errorf("the answer is %q", got)
+	}
+}

@@ -32,7 +32,7 @@ func (s *server) restricted(restrictions config.Restrictions, envFile string) (p
 			return nil, err
 		}
 	}
-	return s.pool.opts.Sandbox(restrictions), nil
+	return s.pool.opts.Sandbox(restrictions, s.config.Project), nil
 }
 
 // unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next

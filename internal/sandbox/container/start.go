@@ -275,7 +275,7 @@ const (
 	slowStart = 3 * time.Second
 
 	// settleTime is how long the engine's command may go on when nothing comes from its container any more.
-	settleTime = 1500 * time.Millisecond
+	settleTime = 5 * time.Second
 )
 
 var errStartTime = fmt.Errorf("it did not start within %v", startTime)

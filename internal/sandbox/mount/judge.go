@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode"
 
 	"codemode/internal/hint"
 	"codemode/internal/plainfile"
@@ -31,6 +32,25 @@ var credentials = []string{
 
 // started are what of a home other programs start, which nobody may change.
 var started = []struct{ name, by string }{
+	{".bashrc", "your shell"},
+	{".bash_profile", "your shell"},
+	{".bash_login", "your shell"},
+	{".bash_logout", "your shell"},
+	{".bash_aliases", "your shell"},
+	{".profile", "your shell"},
+	{".zshrc", "your shell"},
+	{".zshenv", "your shell"},
+	{".zprofile", "your shell"},
+	{".zlogin", "your shell"},
+	{".tmux.conf", "tmux"},
+	{".gitconfig", "git"},
+	{".vimrc", "your editor"},
+	{".emacs", "your editor"},
+	{".xprofile", "your desktop"},
+	{".xinitrc", "your desktop"},
+	{".xsessionrc", "your desktop"},
+	{".pythonrc", "Python"},
+	{".gdbinit", "gdb"},
 	{".bashrc.d", "your shell"},
 	{".config/fish", "your shell"},
 	{".config/zsh", "your shell"},
@@ -84,6 +104,7 @@ var started = []struct{ name, by string }{
 	{".config/tmux", "tmux"},
 	{".config/git", "git"},
 	{".config/systemd", "systemd"},
+	{".config/systemd/user", "systemd"},
 	{".config/environment.d", "systemd"},
 	{".local/share/systemd", "systemd"},
 	{".config/autostart", "your desktop"},
@@ -157,12 +178,21 @@ func (r Rules) judge(real string, write bool) error {
 			return hint.New(why, narrower)
 		}
 	}
-	for _, s := range r.Starts {
-		if write && seen.starts(real, s) {
-			return hint.New(s.By+" is started from it", narrower)
-		}
+	if by := StartedFrom(real, r.Starts); write && by != "" {
+		return hint.New(by+" is started from it", narrower)
 	}
 	return kernelBelow(real)
+}
+
+// StartedFrom says what is started from a folder, so that nobody may change it; "" is nothing.
+func StartedFrom(folder string, starts []Start) string {
+	seen := files{}
+	for _, s := range starts {
+		if seen.starts(folder, s) {
+			return s.By
+		}
+	}
+	return ""
 }
 
 // inHome says why a part of a home is shown to nobody.
@@ -172,13 +202,13 @@ func (f files) inHome(real, home string, write bool) error {
 	}
 	for _, name := range credentials {
 		name = filepath.FromSlash(name)
-		if f.related(real, filepath.Join(home, name)) {
+		if at := filepath.Join(home, name); f.related(real, at) || f.leads(real, at) {
 			return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
 		}
 	}
 	for _, s := range started {
 		name := filepath.FromSlash(s.name)
-		if write && f.related(real, filepath.Join(home, name)) {
+		if at := filepath.Join(home, name); write && (f.related(real, at) || f.leads(real, at)) {
 			return hint.New(fmt.Sprintf("%s starts what is in %s", s.by, filepath.Join("~", name)), narrower)
 		}
 	}
@@ -228,9 +258,40 @@ func (f files) above(dir, path string) bool {
 		slices.ContainsFunc(plainfile.Trail(path), func(at string) bool { return f.holds(dir, at) })
 }
 
+// maxLinks bounds how many files of a folder are looked at.
+const maxLinks = 2000
+
+// leads tells whether a link directly in a folder leads to what dir holds, as tools that keep a home's files in one
+// folder make them.
+func (f files) leads(dir, folder string) bool {
+	if fi := f.stat(folder); fi == nil || !fi.IsDir() {
+		return false
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxLinks)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.Type()&fs.ModeSymlink != 0 && f.above(dir, filepath.Join(folder, e.Name()))
+	})
+}
+
 // starts tells whether who may change what is in a folder decides what is started from a path.
 func (f files) starts(folder string, s Start) bool {
-	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path)
+	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) ||
+		s.Modules && isModule(filepath.Base(folder)) && f.same(filepath.Dir(folder), s.Path)
+}
+
+// isModule tells whether a name can be that of a folder which Python imports, or which Node's programs look in.
+func isModule(name string) bool {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return true
 }
 
 // related tells whether a path, or what it leads to by links, holds dir, or dir is above it.

@@ -54,6 +54,9 @@ type Start struct {
 	Path   string
 	By     string // what is started, or starts
 	Within bool   // it is a folder with code in it, or below
+
+	// Modules says that a folder directly in it is code, where it can be a module by its name.
+	Modules bool
 }
 
 // maxMounts is more than anybody gives; each costs a start a little.

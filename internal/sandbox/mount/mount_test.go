@@ -57,6 +57,29 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestLinkedHome: where tools keep a home's files in one folder, with links in the home, that folder is what they are.
+func TestLinkedHome(t *testing.T) {
+	home := filepath.Join(realTemp(t), "home")
+	r := Rules{Homes: []string{home}, Trusted: []string{home}}
+	for name, write := range map[string]bool{
+		".bashrc": true, ".gitconfig": true, ".config/systemd/user/x.service": true, ".local/bin/tool": true,
+		".ssh/config": false, ".aws/credentials": false, ".netrc": false,
+	} {
+		must(t, os.RemoveAll(home))
+		dotfiles := filepath.Join(home, "dotfiles")
+		must(t, os.MkdirAll(dotfiles, 0o755))
+		must(t, os.WriteFile(filepath.Join(dotfiles, "file"), nil, 0o600))
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o755))
+		must(t, os.Symlink(filepath.Join(dotfiles, "file"), filepath.Join(home, name)))
+		for _, w := range []bool{false, true} {
+			_, err := r.Choose([]Request{{Path: dotfiles, Name: "x", Write: w}})
+			if refused := w || !write; (err != nil) != refused {
+				t.Errorf("%s leads there, to be written %v: %v", name, w, err)
+			}
+		}
+	}
+}
+
 // TestApart: what code may change decides about nothing else that it is shown, or that is saved.
 func TestApart(t *testing.T) {
 	dir := realTemp(t)

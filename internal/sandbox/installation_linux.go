@@ -97,9 +97,14 @@ func (p *places) leadsOut(from, to string) bool {
 		slices.ContainsFunc(programSystem, func(dir string) bool { return holds(dir, folder) }) {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(prefix, "pyvenv.cfg"))
+	program, err := os.Stat(to)
+	if err != nil || !program.Mode().IsRegular() || program.Mode()&0o111 == 0 {
+		return true
+	}
+	_, err = os.Lstat(filepath.Join(prefix, "pyvenv.cfg"))
+	mixed := func(home string) bool { return prefix == filepath.Join(home, ".local") } // with programs' data
 	return !slices.Contains(interpreters, strings.TrimRight(filepath.Base(to), ".0123456789")) || err == nil ||
-		prefix == filepath.Join(p.home, ".local") || strings.Contains(folder, "/node_modules/")
+		slices.ContainsFunc(p.homes, mixed) || mixed(p.home) || strings.Contains(folder, "/node_modules/")
 }
 
 // isStrangers tells whether a path is the project's, by its name or by what that leads to.

@@ -26,6 +26,9 @@ const (
 	deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 	nowhere     = "http://127.0.0.1/callback" // the redirect of a client that has none: registrations want one
 
+	// maxAddress is how long an address may be, in bytes: with what is said of it, it is seen at a glance.
+	maxAddress = 400
+
 	maxCode = 32 // bytes of a code; those of RFC 8628 section 6.1 have 8 or 9
 
 	usualInterval = 5 * time.Second // RFC 8628 section 3.2
@@ -76,13 +79,26 @@ func (d DeviceCode) Warning(server string) string {
 func (d *deviceAnswer) shown(issuer string) DeviceCode {
 	c := DeviceCode{Page: d.Address, Code: d.UserCode, Complete: d.Complete, Authority: hostOf(issuer)}
 	page := hostOf(d.Address)
-	if page != c.Authority && !strings.HasSuffix(page, "."+c.Authority) {
+	if elsewhere(page, c.Authority) {
 		c.Elsewhere = page
 	}
 	if c.Elsewhere != "" || hostOf(d.Complete) != page {
 		c.Complete = ""
 	}
 	return c
+}
+
+// elsewhere tells whether a page's host is neither that of the authorization server nor below it.
+func elsewhere(page, authority string) bool {
+	return page != authority && !strings.HasSuffix(page, "."+authority)
+}
+
+// hasCode tells whether an address is more than a page: a code could be in it, so that nobody need type that.
+func (d *deviceAnswer) hasCode() bool {
+	u, err := url.Parse(d.Address)
+	plain := strings.NewReplacer("-", "", "_", "").Replace
+	return err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Contains(d.Address, "%") ||
+		strings.Contains(strings.ToLower(plain(u.Path)), strings.ToLower(plain(d.UserCode)))
 }
 
 func hostOf(address string) string {
@@ -122,6 +138,10 @@ func (s *flow) byDevice(ctx context.Context) (err error) {
 	if err := d.check(); err != nil {
 		return fmt.Errorf("asking %q for a code: %w", g.Issuer, err)
 	}
+	if c := d.shown(g.Issuer); c.Elsewhere != "" && d.hasCode() {
+		return fmt.Errorf("asking %q for a code: the page is of another host, %s, and its address %.200q has more than a "+
+			"page: it could be typed already", g.Issuer, c.Elsewhere, d.Address)
+	}
 	life := min(time.Duration(d.ExpiresIn), longest)
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, life, fmt.Errorf("nobody has typed the code within %v", life.Round(time.Second)),
@@ -147,7 +167,7 @@ func (d *deviceAnswer) check() error {
 	switch {
 	case d.DeviceCode == "" || d.UserCode == "" || len(d.UserCode) > maxCode || strings.ContainsFunc(d.UserCode, odd):
 		return errors.New("it sent no code that could be typed")
-	case !safe(d.Address) || d.Complete != "" && !safe(d.Complete):
+	case len(d.Address) > maxAddress || !safe(d.Address) || d.Complete != "" && !safe(d.Complete):
 		return fmt.Errorf("it sent no plain address to type its code at: %.80q", d.Address)
 	case d.ExpiresIn <= 0:
 		return errors.New("it does not say for how long its code is good")

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
 	"codemode/internal/fakemcp"
 )
 
@@ -211,6 +213,55 @@ func TestDeviceWords(t *testing.T) {
 		bad.UserCode = code
 		if bad.check() == nil {
 			t.Errorf("code %q is shown", code)
+		}
+	}
+}
+
+// TestDeviceTyped: of a page elsewhere no address is given that could have the code in it, in whichever spelling.
+func TestDeviceTyped(t *testing.T) {
+	for address, has := range map[string]bool{
+		"https://github.com/login/device":               false,
+		"https://github.com/login/device?code=x":        true,
+		"https://github.com/login/device#x":             true,
+		"https://github.com/login/WDJBMJHT":             true,
+		"https://github.com/login/wdjb-mjht/x":          true,
+		"https://github.com/login/%57DJB-MJHT":          true,
+		"https://github.com/" + strings.Repeat("x", 30): false,
+	} {
+		d := deviceAnswer{UserCode: "WDJB-MJHT", Address: address}
+		if d.hasCode() != has {
+			t.Errorf("%s: %v", address, !has)
+		}
+	}
+	long := deviceAnswer{DeviceCode: "d", UserCode: "A", Address: "https://as.example/" + strings.Repeat("x", 400), ExpiresIn: 1}
+	if long.check() == nil {
+		t.Error("an address that fills the screen is shown")
+	}
+}
+
+// TestSignInElsewhere: a page of another host than the one that asks is opened with codemode's own words alone.
+func TestSignInElsewhere(t *testing.T) {
+	for endpoint, refused := range map[string]bool{
+		"https://as.example/authorize?policy=a":        false,
+		"https://login.as.example/authorize?policy=a":  false,
+		"https://accounts.example/authorize":           false,
+		"https://accounts.example/device?otc=REALCODE": true,
+		"https://accounts.example/device#REALCODE":     true,
+	} {
+		at := &authority{server: &oauthex.AuthServerMeta{AuthorizationEndpoint: endpoint}}
+		shown := ""
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &flow{Login: &Login{Show: func(_ context.Context, address string) { shown = address; cancel() }}, at: at}
+		s.preparing = time.NewTimer(time.Hour)
+		back, err := s.listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.authorize(ctx, at, Grant{Issuer: "https://as.example"}, back, "verifier")
+		back.close()
+		cancel()
+		if (shown == "") != refused {
+			t.Errorf("%s: shown %q, %v", endpoint, shown, err)
 		}
 	}
 }

@@ -250,9 +250,15 @@ func (s *flow) authorize(
 ) (string, error) {
 	sum := sha256.Sum256([]byte(verifier))
 	state := rand.Text()
-	address, err := url.Parse(at.server.AuthorizationEndpoint)
-	if err != nil || address.User != nil { // who reads https://bank.example@evil.example may take it for the bank's
+	endpoint := at.server.AuthorizationEndpoint
+	address, err := url.Parse(endpoint)
+	// Who reads https://bank.example@evil.example may take it for the bank's.
+	if err != nil || address.User != nil || len(endpoint) > maxAddress {
 		return "", fmt.Errorf("the authorization server %q has its users sign in at no plain address", g.Issuer)
+	}
+	if elsewhere(hostOf(endpoint), hostOf(g.Issuer)) && (address.RawQuery != "" || address.Fragment != "") {
+		return "", fmt.Errorf("the authorization server %q has its users sign in at a page of another host, %s, with "+
+			"words of its own in the address: it could be where a code is given away", g.Issuer, address.Hostname())
 	}
 	query := address.Query()
 	for name, value := range map[string]string{

@@ -187,7 +187,7 @@ func (f *filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := r.outgoing(req)
 	req, done := r.outlive(req, sent.slot)
 	send := f.sendInSession
-	if req.Method == http.MethodGet && sent.slot == nil && !r.sse {
+	if !r.sse && (req.Method == http.MethodGet && sent.slot == nil || sent.method == methodListen) {
 		send = f.askForStream
 	}
 	resp, err := send(req, sent)

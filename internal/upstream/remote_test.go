@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -449,16 +450,28 @@ func TestRemoteStrange(t *testing.T) {
 // TestRemoteSilentStream: a server that never says whether it has a stream of its own is used without, and what waits
 // for it ends.
 func TestRemoteSilentStream(t *testing.T) {
-	fake := fakemcp.Handler()
-	site := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			<-r.Context().Done()
-			return
-		}
-		fake.ServeHTTP(w, r)
-	}))
-	f := newPool(t, nil, site.at("/mcp"))
-	if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" {
-		t.Errorf("the answer is %q", got)
+	for _, path := range []string{"/mcp", "/stateless"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Bool
+			fake := fakemcp.Handler()
+			site := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.Method == http.MethodGet || bytes.Contains(body, []byte(methodListen)) {
+					asked.Store(true)
+					<-r.Context().Done()
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				fake.ServeHTTP(w, r)
+			}))
+			f := newPool(t, nil, site.at(path))
+			if got := f.text("far", "echo", `{"message":"hi"}`); got != "hi" {
+				t.Errorf("the answer is %q", got)
+			}
+			if !asked.Load() {
+				t.Error("it was not asked for a stream")
+			}
+		})
 	}
 }

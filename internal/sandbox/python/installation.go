@@ -36,7 +36,11 @@ func installation(exe string) (list []string) {
 			if !filepath.IsAbs(home) || slices.Contains(list, realPath(home)) {
 				return list
 			}
-			next = filepath.Join(home, filepath.Base(exe))
+			// A stranger may have written that: what has no such program, or a link to it, is no installation.
+			next = realPath(filepath.Join(home, filepath.Base(exe)))
+			if checkProgram(next) != nil {
+				return list
+			}
 		case !filepath.IsAbs(next):
 			next = filepath.Join(bin, next)
 		}

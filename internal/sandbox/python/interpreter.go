@@ -81,6 +81,9 @@ func (s Source) findInterpreter() (string, error) {
 // checkProgram refuses what is no program for this kernel, such as the scripts that version managers
 // put in the place of an interpreter. They would need their shell, and their state, in the sandbox.
 func checkProgram(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a FIFO would be waited for
+		return fmt.Errorf("%q is no regular file; name a python3 or a virtual environment", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err

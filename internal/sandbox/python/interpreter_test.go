@@ -402,3 +402,33 @@ func TestCompilingEnds(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
+
+// TestInstallationOfAStranger: what a pyvenv.cfg names is no installation for that alone.
+func TestInstallationOfAStranger(t *testing.T) {
+	dir := t.TempDir()
+	local := filepath.Join(dir, "home", ".local")
+	exe := filepath.Join(dir, "venv", "bin", "python3")
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(local, "bin"), 0o755), os.MkdirAll(filepath.Join(local, "lib", "python3.11"), 0o755),
+		os.MkdirAll(filepath.Dir(exe), 0o755), os.WriteFile(exe, []byte("\x7fELF"), 0o755),
+		os.WriteFile(filepath.Join(dir, "venv", "pyvenv.cfg"), []byte("home = "+local+"/bin\n"), 0o644),
+	); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(local, "bin", "python3")
+	for _, makes := range []func() error{
+		func() error { return nil },
+		func() error { return os.Symlink("/etc/passwd", program) },
+		func() error { return errors.Join(os.Remove(program), os.Symlink(systemPython(t), program)) },
+		func() error { return errors.Join(os.Remove(program), os.Symlink("/dev/null", program)) },
+	} {
+		if err := makes(); err != nil {
+			t.Fatal(err)
+		}
+		for _, place := range installation(exe) {
+			if _, within := cutDir(place, local); within {
+				t.Errorf("%s is taken for a part of the installation", place)
+			}
+		}
+	}
+}

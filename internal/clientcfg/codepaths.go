@@ -13,6 +13,7 @@ var runners = []string{
 	"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "python", "python3", "pypy3", "npx", "npm", "pnpm", "pnpx",
 	"yarn", "bun", "bunx", "deno", "node", "nodejs", "tsx", "ts-node", "go", "cargo", "ruby", "bundle", "perl", "php",
 	"java", "dotnet", "make", "just", "task", "env", "nice", "nohup", "exec", "sudo", "cmd",
+	"direnv", "mise", "nix",
 }
 
 // subcommands are words of runners before the one that names what they execute.

@@ -246,8 +246,9 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 	return list
 }
 
-// fromHome is a path of a shell's as that reads it.
+// fromHome is a path of a shell's as that reads it, or one that is written as an address.
 func fromHome(path, home string) string {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, "file:"), "//")
 	for _, begin := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, begin); ok {
 			return filepath.Join(home, rest)

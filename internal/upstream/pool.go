@@ -83,8 +83,8 @@ type Options struct {
 	// nothing else of the server is read until it returns.
 	OnProgress func(ctx context.Context, server string, p Progress)
 
-	// Sandbox returns what starts a server within the restrictions of its entry, whose paths are absolute by then;
-	// nil refuses to start such a server.
+	// Sandbox returns what starts a server within the restrictions of its entry, whose paths are absolute by then, and
+	// which came with a project, if with any; nil refuses to start such a server.
 	Sandbox func(restrictions config.Restrictions, project string) proc.Starter
 
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits

@@ -27,7 +27,7 @@ var credentials = []string{
 	".config/netlify", ".wrangler", ".config/.wrangler", ".snowflake", ".pulumi", ".config/doctl",
 	".config/heroku", ".config/stripe", ".config/hub", ".config/pypoetry", ".gem/credentials",
 	".composer/auth.json", ".config/composer/auth.json", ".nuget/NuGet", ".boto", ".s3cfg",
-	".config/rsconnect",
+	".config/rsconnect", ".local/share/gnupg", ".config/ngrok", ".local/share/opencode",
 }
 
 // started are what of a home other programs start, which nobody may change.
@@ -120,6 +120,16 @@ var started = []struct{ name, by string }{
 	{".config/Code", "your editor"},
 	{".cursor-server", "your editor"},
 	{".emacs.d", "your editor"},
+	{".config/emacs", "your editor"},
+	{".xmonad", "your desktop"},
+	{".config/xmonad", "your desktop"},
+	{".config/kitty", "your terminal"},
+	{".config/wezterm", "your terminal"},
+	{".config/alacritty", "your terminal"},
+	{"miniconda3", "your shell"},
+	{"anaconda3", "your shell"},
+	{"miniforge3", "your shell"},
+	{".local/share/containers", "podman"},
 	{".gemini", "an AI client"},
 }
 

@@ -432,3 +432,17 @@ func TestInstallationOfAStranger(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksAmongBytecode: who compiles may leave a link beside its bytecode, and has no other mode changed by that.
+func TestLinksAmongBytecode(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "key")
+	if err := errors.Join(os.WriteFile(other, nil, 0o600), os.Symlink(other, filepath.Join(dir, "a.pyc"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := readableByAll(dir); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("the error is %v", err)
+	}
+	if fi, err := os.Stat(other); err != nil || fi.Mode().Perm()&0o077 != 0 {
+		t.Errorf("the other file is %v, %v", fi, err)
+	}
+}

@@ -172,16 +172,19 @@ func (g *Trees) prune() {
 	}
 }
 
-// readableByAll undoes a umask: where codemode is root, the guest is another user.
+// readableByAll undoes a umask: where codemode is root, the guest is another user. Of what an interpreter has left
+// beside its bytecode, a link would have another file's mode changed.
 func readableByAll(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		mode := fs.FileMode(0o644)
-		if d.IsDir() {
-			mode = 0o755
+		switch {
+		case d.IsDir():
+			return os.Chmod(path, 0o755)
+		case d.Type().IsRegular():
+			return os.Chmod(path, 0o644)
 		}
-		return os.Chmod(path, mode)
+		return fmt.Errorf("%q is no regular file: the interpreter has left it there", path)
 	})
 }

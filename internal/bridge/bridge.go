@@ -116,9 +116,9 @@ type Bridge struct {
 	files       fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
 	closing context.Context // ends when Close begins
+	end     context.CancelCauseFunc
 
 	withdrawn atomic.Int64 // how often Withdraw was called
-	end       context.CancelCauseFunc
 
 	client atomic.Pointer[client] // nil as long as nobody knows it
 

@@ -69,23 +69,35 @@ func ImportsFromCwd(command string, args []string) string {
 }
 
 func importsFromCwd(words []string) string {
-	for i, w := range words {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
 		switch name := runnerName(w); {
 		case slices.Contains([]string{"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx"}, name):
 			return NodeModules
 		case slices.Contains([]string{"python", "python3", "pypy3"}, name):
-			for _, flag := range words[i+1:] {
-				switch {
-				case !strings.HasPrefix(flag, "-"), strings.ContainsAny(flag, "IP"): // isolated, or told not to
-					return ""
-				case strings.HasSuffix(flag, "m"), strings.HasSuffix(flag, "c"): // -m, -um
-					return PythonModules
-				}
+			return pythonImports(words[i+1:])
+		case strings.HasPrefix(w, "-"):
+			if takesValue(w) {
+				i++
 			}
+		case !slices.Contains(runners, name) && !slices.Contains(subcommands, w) && !strings.Contains(w, "="):
 			return ""
-		case !slices.Contains(runners, name) && !strings.HasPrefix(w, "-") && !slices.Contains(subcommands, w) &&
-			!strings.Contains(w, "="):
+		}
+	}
+	return ""
+}
+
+// pythonImports is importsFromCwd for the words behind python.
+func pythonImports(words []string) string {
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case w == "-W", w == "-X":
+			i++ // their values
+		case strings.HasPrefix(w, "-W"), strings.HasPrefix(w, "-X"):
+		case !strings.HasPrefix(w, "-"), strings.ContainsAny(w, "IP"): // a file; isolated, or with a safe path
 			return ""
+		case strings.HasSuffix(w, "m"), strings.HasSuffix(w, "c"): // -m, -um
+			return PythonModules
 		}
 	}
 	return ""

@@ -163,7 +163,8 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 		named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
 		places := []string{path}
 		if !filepath.IsAbs(path) {
-			places = []string{absolute(t.env, filepath.Join(base, path)), absolute(t.env, path)} // as other clients do
+			// Other clients start it where they are.
+			places = []string{absolute(t.env, filepath.Join(base, path)), absolute(t.env, path)}
 		}
 		for _, path := range places {
 			fi, err := os.Stat(path)
@@ -248,7 +249,9 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 
 // fromHome is a path of a shell's as that reads it, or one that is written as an address.
 func fromHome(path, home string) string {
-	path = strings.TrimPrefix(strings.TrimPrefix(path, "file:"), "//")
+	if rest, ok := strings.CutPrefix(path, "file:"); ok {
+		path = strings.TrimPrefix(rest, "//")
+	}
 	for _, begin := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, begin); ok {
 			return filepath.Join(home, rest)

@@ -63,7 +63,7 @@ func TestTrusted(t *testing.T) {
 func TestFromHome(t *testing.T) {
 	for path, want := range map[string]string{
 		"~/a": "/h/a", "$HOME/a": "/h/a", "${HOME}/a": "/h/a", "file:///a/b": "/a/b", "file:/a": "/a", "file:a": "a",
-		"/a": "/a", "a~/b": "a~/b",
+		"/a": "/a", "//a/b": "//a/b", "a~/b": "a~/b",
 	} {
 		if got := filepath.ToSlash(fromHome(path, "/h")); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)

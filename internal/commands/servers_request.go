@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v3"
-
 	"codemode/internal/bridge"
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
@@ -22,6 +20,8 @@ import (
 	"codemode/internal/registry"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/mount"
+
+	"github.com/urfave/cli/v3"
 )
 
 // adder configures servers that code asks for, as codemode servers add would.

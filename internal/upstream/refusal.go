@@ -106,7 +106,7 @@ func (r *remote) sessionExpired() {
 // notFound is the answer that the SDK takes for the end of its session.
 func notFound(req *http.Request) *http.Response { return failing(req, http.StatusNotFound) }
 
-// failing is an answer that a server has not given.
+// failing is an answer with an error status that codemode gives in a server's place.
 func failing(req *http.Request, status int) *http.Response {
 	return &http.Response{
 		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,

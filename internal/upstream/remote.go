@@ -232,10 +232,13 @@ func (f *filter) askForStream(req *http.Request, sent outgoing) (*http.Response,
 		return resp, nil
 	}
 	cancel()
-	if req.Context().Err() == nil && errors.Is(err, context.Canceled) {
-		return failing(req, http.StatusMethodNotAllowed), nil
+	switch {
+	case err == nil: // it came just then, and ends with the context
+		_ = resp.Body.Close()
+	case req.Context().Err() != nil || !errors.Is(err, context.Canceled):
+		return nil, err
 	}
-	return nil, err
+	return failing(req, http.StatusMethodNotAllowed), nil
 }
 
 // outgoing is a message on its way to the server, as far as it matters here.

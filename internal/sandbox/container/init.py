@@ -51,6 +51,7 @@ def start():
         prove_no_network()
     channel = [0, 1] if fd == 0 else [fd]
     greet(channel[-1], version, closed(mounts), replaced(mounts), fenced, libraries())
+    memory()  # before the guest can change what is its own
     outputs = [posix.pipe(), posix.pipe()]
     open_to_others(False)  # from before there are any
     guest = posix.fork()
@@ -360,7 +361,7 @@ def space_of(mount):
 
 
 def memory():
-    """Where the guest can have files in memory. An engine has more of these than it was asked for."""
+    """Where the guest can have files in memory: an engine may make more such places than it was asked for."""
     if not places:
         with open("/proc/self/mountinfo") as mounts:
             for line in mounts:

@@ -294,7 +294,7 @@ func (f files) starts(folder string, s Start) bool {
 		s.Modules && isModule(filepath.Base(folder)) && f.same(filepath.Dir(folder), s.Path)
 }
 
-// isModule tells whether a name can be that of a folder which Python imports, or which Node's programs look in.
+// isModule tells whether Python can import a folder of that name.
 func isModule(name string) bool {
 	for i, r := range name {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {

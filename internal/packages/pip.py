@@ -1,4 +1,4 @@
-"""Run pip as a resolver: argv has pip's folder, a file of the addresses that requirements may name, and pip's arguments.
+"""Run pip as a resolver: argv has pip's folder, and one with its arguments and the addresses that requirements may name.
 
 Nothing but pip is executed. What would have to be built is refused before anything of it runs, and so is what a package
 needs by an address of its own: neither an index nor the cooldown stands behind that. An index that cannot be asked is an
@@ -48,12 +48,16 @@ def _ask_the_index():
     collector._handle_get_simple_fail = fail
 
 
+def _read(name):
+    with open(name, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        return file.read()[:-1]  # it ends with a line's end
+
+
 def main():
-    folder, addresses = sys.argv[1:3]
-    sys.argv[:3] = ["pip"]
+    folder, told = sys.argv[1:]
     sys.path.insert(0, folder)
-    with open(addresses, encoding="utf-8") as file:
-        _take_by_name(frozenset(file.read().split("\n")))
+    sys.argv = ["pip"] + _read(told + "/arguments").split("\0")
+    _take_by_name(frozenset(_read(told + "/addresses").split("\n")))
     _ask_the_index()
     sys.addaudithook(_forbid)
     runpy.run_module("pip", run_name="__main__", alter_sys=True)

@@ -274,7 +274,10 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	if len(constraints) > 0 && constraints[0] == "--no-deps" {
 		args, constraints = append(args, "--no-deps"), nil
 	}
-	files := map[string][]string{"requirements.txt": lines, "constraints.txt": constraints, "addresses": r.addresses}
+	files := map[string][]string{
+		"requirements.txt": lines, "constraints.txt": constraints, "addresses": r.addresses,
+		"arguments": {strings.Join(args, "\x00")}, // a folder's name may have a line's end
+	}
 	for name, list := range files {
 		if err := os.WriteFile(filepath.Join(scratch, name), []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
 			return nil, fmt.Errorf("writing for pip: %w", err)
@@ -289,7 +292,7 @@ func (r *resolution) pip(ctx context.Context, lines, constraints []string, coold
 	}
 	var said []string
 	hidden := r.secrets()
-	err = s.run(ctx, r.py, may, args, func(line string) {
+	err = s.run(ctx, r.py, may, []string{runPip, r.lib, scratch}, func(line string) {
 		line = hidden.Text(line)
 		if len(said) < maxSaid {
 			said = append(said, line)
@@ -321,10 +324,10 @@ func (r *resolution) secrets() *redact.Redactor {
 	return found.Redactor()
 }
 
-// pipArgs are the words of pip's command, with its files in scratch.
+// pipArgs are the words of pip's command, with its files in scratch. They are told by a file as well: every user of the
+// machine sees a process's arguments, and an index's address may have a password.
 func (r *resolution) pipArgs(scratch, cache, result string, cooldown bool) []string {
 	args := []string{
-		runPip, r.lib, filepath.Join(scratch, "addresses"),
 		"install", "--isolated", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
 		"--retries", "2", "--timeout", "15", "--cache-dir", cache,
 		"--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", result,

@@ -4,11 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,7 +102,7 @@ func TestPipStartsNothing(t *testing.T) {
 		"pip/__main__.py": "import os, subprocess\n" +
 			"for start in (lambda: subprocess.run(['true']), lambda: os.system('true'), os.fork, lambda: os.execv('/bin/true', ['x'])):\n" +
 			"    try: start()\n    except PermissionError as e: print(e)\n    else: print('started')",
-		"addresses": "",
+		"addresses": "\n", "arguments": "\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -111,14 +113,15 @@ func TestPipStartsNothing(t *testing.T) {
 		}
 	}
 	var said []string
-	args := []string{runPip, dir, filepath.Join(dir, "addresses")}
+	args := []string{runPip, dir, dir}
 	err = s.run(t.Context(), py, sandbox.Restrictions{Read: []string{dir}}, args, func(line string) { said = append(said, line) })
 	if err != nil || len(said) != 4 || slices.Contains(said, "started") {
 		t.Errorf("%v: %q", err, said)
 	}
 }
 
-// TestIndexPassword: who may read an index is its user's affair, and stands in no lock and no message.
+// TestIndexPassword: who may read an index is its user's affair, and stands in no lock, no message and no process's
+// arguments.
 func TestIndexPassword(t *testing.T) {
 	s := newStore(t)
 	var told []string
@@ -131,6 +134,18 @@ func TestIndexPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	address.User = url.UserPassword("reader", "hush")
+	var asked atomic.Int64
+	serve := x.Server.Config.Handler
+	x.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		processes, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is sound
+		for _, p := range processes {
+			if arguments, _ := os.ReadFile(p); bytes.Contains(arguments, []byte("hush")) {
+				t.Errorf("every user can read %.200q", arguments)
+			}
+		}
+		serve.ServeHTTP(w, r)
+	})
 	lock := add(t, s, Wish{Requirements: []string{"words-kit"}, Index: address.String()})
 	_, err = s.Resolve(t.Context(), Wish{Requirements: []string{"nosuch"}, Index: address.String()}, nil, nil)
 	if err == nil {
@@ -141,6 +156,9 @@ func TestIndexPassword(t *testing.T) {
 	}
 	if !slices.Contains(x.Asked(), "reader:hush /simple/words-kit/") {
 		t.Errorf("the index was asked for %q", x.Asked())
+	}
+	if asked.Load() == 0 {
+		t.Error("nobody looked at arguments")
 	}
 	if lock.Packages[0].Index != x.URL() || !SameIndex(lock.Asked().Index, address.String()) {
 		t.Errorf("the index is %q, asked %q", lock.Packages[0].Index, lock.Asked().Index)

@@ -182,6 +182,7 @@ func mountFailure(mounts []Mount, failure *stage2Error) error {
 		for _, step := range []string{
 			fmt.Sprintf("opening mount %q", m.Host), fmt.Sprintf("restricting mount %q", m.Host),
 			fmt.Sprintf("mounting %q", path.Join(mountDir, m.Name)),
+			fmt.Sprintf("allowing path %q", m.Host), // of reduced mode
 		} {
 			if failure.Step == step {
 				return &MountError{Runtime: nativeName, Path: m.Host, Err: failure.Unwrap()}
@@ -200,7 +201,8 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 	denied := errors.Is(e.Err, unix.EPERM) || errors.Is(e.Err, unix.EACCES)
 	executing, entering := strings.HasPrefix(failure.Step, "executing "), strings.HasPrefix(failure.Step, "entering ")
 	switch {
-	case strings.HasPrefix(failure.Step, "opening mount ") && isOf(e.Err, replacedErrors): // in each other way, too
+	case strings.HasPrefix(failure.Step, "opening mount ") && isOf(e.Err, replacedErrors), // in each other way, too
+		strings.HasPrefix(failure.Step, "allowing path ") && errors.Is(e.Err, unix.ELOOP): // of reduced mode
 		e.Code = "mount"
 		e.Remedy = []string{"Something else is at that path now than when it was looked at; start the server again."}
 	case program && (executing || entering):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"codemode/internal/plainfile"
 	"codemode/internal/sandbox/stage2"
 )
 
@@ -19,6 +20,7 @@ func (l *launch) prepareReduced() error {
 	if err != nil {
 		return fmt.Errorf("making the guest's directories: %w", err)
 	}
+	base = plainfile.Resolve(base)
 	l.undo.add(func() { _ = removeTree(base) })
 	l.cmd = secondStage()
 	if os.Geteuid() == 0 {
@@ -44,6 +46,9 @@ func (l *launch) prepareReduced() error {
 	var read, execute []string
 	write := []string{tmp, work}
 	for _, b := range guestBinds(py, dir) {
+		if !b.Real {
+			b.Host = plainfile.Resolve(b.Host)
+		}
 		execute = append(execute, b.Host)
 	}
 	for _, m := range l.view.guest.mounts { // there is nothing to mount by: what holds is Landlock alone
@@ -58,7 +63,7 @@ func (l *launch) prepareReduced() error {
 	}
 	l.config.Landlock = stage2.Landlock{
 		Read: stage2.ToBytes(read...), Execute: stage2.ToBytes(execute...), Write: stage2.ToBytes(write...),
-		Devices: stage2.ToBytes(l.view.devices...),
+		Devices: stage2.ToBytes(l.view.devices...), Real: true,
 	}
 	for _, p := range py.SitePackages {
 		l.site = append(l.site, py.HostPath(p))

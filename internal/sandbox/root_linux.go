@@ -72,7 +72,8 @@ func look(paths []string) hostView {
 func guestBinds(py *python.Interpreter, dir string) []Bind {
 	binds := append(slices.Clone(host().binds), Bind{Host: dir, Inside: GuestDir, Hidden: true})
 	for _, b := range py.Binds {
-		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Hidden: b.Hidden})
+		// What is shown of an interpreter of the user's has been looked at: its paths lead through no link.
+		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Hidden: b.Hidden, Real: !py.Embedded && !b.Hidden})
 	}
 	return needed(binds)
 }

@@ -27,8 +27,8 @@ func installation(exe string) (list []string) {
 				list, filepath.Join(root, "lib"), filepath.Join(root, "lib64"), filepath.Join(root, venvFile),
 			)
 		}
-		list = append(list, bin)
 		exe = filepath.Join(bin, filepath.Base(exe))
+		list = append(list, beside(exe))
 		next, err := os.Readlink(exe)
 		switch {
 		case err != nil:
@@ -47,6 +47,14 @@ func installation(exe string) (list []string) {
 		exe = next
 	}
 	return list
+}
+
+// beside is what of a program's folder belongs to it: all of one for programs, and else the file alone. It may be a home.
+func beside(exe string) string {
+	if dir := filepath.Dir(exe); filepath.Base(dir) == "bin" {
+		return dir
+	}
+	return exe
 }
 
 // VenvHome is the folder of the program that a virtual environment was made of, as its file says; "" is none.

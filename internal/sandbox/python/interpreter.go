@@ -111,7 +111,7 @@ func (a inspection) python() *Interpreter {
 		Tag:     a.Tag,
 	}
 	// Of a prefix only these: it may be a home directory, or ~/.local with its keyrings.
-	dirs := []string{"/usr", filepath.Dir(realPath(a.Executable)), a.Stdlib}
+	dirs := []string{"/usr", beside(realPath(a.Executable)), a.Stdlib}
 	for _, prefix := range a.Prefixes {
 		dirs = append(dirs, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
 	}
@@ -128,18 +128,18 @@ func (a inspection) python() *Interpreter {
 	return py
 }
 
-// collapse returns the real paths of those dirs that exist, without repetitions and without those that
+// collapse returns the real paths of those files and folders that exist, without repetitions and without those that
 // lie in another, sorted.
-func collapse(dirs []string) []string {
+func collapse(paths []string) []string {
 	var real []string
-	for _, dir := range dirs {
+	for _, dir := range paths {
 		dir = realPath(dir)
 		for _, tree := range sharedTrees {
 			if _, ok := cutDir(dir, tree); ok {
 				dir = tree
 			}
 		}
-		if isDir(dir) {
+		if _, err := os.Stat(dir); err == nil {
 			real = append(real, dir)
 		}
 	}

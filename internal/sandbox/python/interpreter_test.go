@@ -371,6 +371,34 @@ func TestCompiledForItself(t *testing.T) {
 	}
 }
 
+// TestInterpreterInAHome: of a program that lies directly in a home, or among other files, its own file is shown, and its
+// library.
+func TestInterpreterInAHome(t *testing.T) {
+	home := realPath(t.TempDir())
+	exe := filepath.Join(home, "python3")
+	text, err := os.ReadFile(systemPython(t))
+	if err := errors.Join(
+		err, os.WriteFile(exe, text, 0o755), os.MkdirAll(filepath.Join(home, "lib", "python3.11"), 0o755),
+		os.Mkdir(filepath.Join(home, ".ssh"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	about := inspection{Executable: exe, Prefixes: []string{home}, Stdlib: filepath.Join(home, "lib", "python3.11")}
+	py := about.python()
+	for _, b := range py.Binds {
+		if b.Host != exe && b.Host != filepath.Join(home, "lib") && b.Host != "/usr" {
+			t.Errorf("code sees %q", b.Host)
+		}
+	}
+	if err := checkPlaces(exe, about, py); err != nil {
+		t.Error(err)
+	}
+	about.SitePackages = []string{filepath.Join(home, ".ssh")}
+	if err := checkPlaces(exe, about, about.python()); err == nil {
+		t.Error("any folder beside the program is taken for its own")
+	}
+}
+
 // venv makes a virtual environment as an attacker would: the system's program, beside other files.
 func venv(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "venv")

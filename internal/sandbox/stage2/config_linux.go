@@ -130,6 +130,7 @@ type Landlock struct {
 	Own     []Bytes // as Write, and execute
 	Devices []Bytes // read and write the file itself
 	Network bool    // leave TCP alone
+	Real    bool    // paths but those of devices lead through no link, and must not when the rules are made
 }
 
 // A Limit is an rlimit.

@@ -82,7 +82,8 @@ func restrictPaths(l Landlock, required bool) error {
 		{l.Devices, deviceAccess},
 	} {
 		for _, path := range rule.paths {
-			if err := allowBelow(fd, string(path), rule.access&attr.Handled_access_fs); err != nil {
+			err := allowBelow(fd, string(path), rule.access&attr.Handled_access_fs, l.Real && rule.access != deviceAccess)
+			if err != nil {
 				return step(err, "allowing path %q", path)
 			}
 		}
@@ -94,8 +95,12 @@ func restrictPaths(l Landlock, required bool) error {
 	return nil
 }
 
-func allowBelow(ruleset uintptr, path string, access uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func allowBelow(ruleset uintptr, path string, access uint64, real bool) error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
+	if real {
+		how.Resolve = unix.RESOLVE_NO_SYMLINKS
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}

@@ -38,6 +38,7 @@ const (
 var (
 	errManyFiles = fmt.Errorf("a run may leave %d files; an archive of them (tarfile, zipfile) is one", maxOutFiles)
 	errMuchLeft  = errors.New("what one run leaves may have disk.max_size together")
+	errDisk      = errors.New("all that is kept has disk.max_size")
 	errManyKnown = fmt.Errorf("a session may leave %d, and no more are looked at", maxKnown)
 )
 
@@ -94,7 +95,8 @@ type artifactSaver struct {
 	run     string
 	room    int64 // for all that the run leaves
 	kept    []artifact.Artifact
-	refused []string
+	refused []string // those that are told
+	more    int      // refusals
 }
 
 func (k *artifactSaver) save(f sandbox.OutFile) error {
@@ -113,12 +115,20 @@ func (k *artifactSaver) save(f sandbox.OutFile) error {
 		}
 	}
 	if err != nil {
-		name := visible.Line(visible.Clip(path.Join(sandbox.OutDir, f.Name), maxNote/2))
-		k.refused = append(k.refused, fmt.Sprintf("%q was not kept: %v", name, fileerr.Cause(err)))
+		k.refuse("%q was not kept: %v", path.Join(sandbox.OutDir, f.Name), fileerr.Cause(err))
 		return nil
 	}
 	k.kept = append(k.kept, a)
 	return nil
+}
+
+// refuse notes that a file is not kept; format has its name and why.
+func (k *artifactSaver) refuse(format, name string, why error) {
+	if len(k.refused) == maxRefused {
+		k.more++
+		return
+	}
+	k.refused = append(k.refused, fmt.Sprintf(format, visible.Line(visible.Clip(name, maxNote/2)), why))
 }
 
 // forget tells of what is gone by now, and names it as kept no more.
@@ -129,9 +139,7 @@ func (k *artifactSaver) forget() {
 			there = append(there, a)
 			continue
 		}
-		k.refused = append(k.refused, fmt.Sprintf(
-			"%q was removed again to make room: all that is kept has disk.max_size", visible.Line(visible.Clip(a.Name, maxNote/2)),
-		))
+		k.refuse("%q was removed again to make room: %v", a.Name, errDisk)
 	}
 	k.kept = there
 }
@@ -201,12 +209,10 @@ func (k *artifactSaver) done() (notes []string) {
 }
 
 func (k *artifactSaver) notes() []string {
-	n := min(len(k.refused), maxRefused)
-	notes := k.refused[:n:n]
-	if more := len(k.refused) - n; more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more of what is in %s were not kept", more, sandbox.OutDir))
+	if k.more > 0 {
+		return append(k.refused, fmt.Sprintf("%d more of what is in %s were not kept", k.more, sandbox.OutDir))
 	}
-	return notes
+	return k.refused
 }
 
 // artifactPiece is how much of an artifact one answer has.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"codemode/internal/cachedir"
 	"codemode/internal/sandbox/python"
 
 	"golang.org/x/sys/unix"
@@ -286,7 +287,7 @@ func namespacesRefused(err error) bool {
 
 // cacheUnavailable explains that the cache is not to be trusted, if that is the error.
 func cacheUnavailable(err error) error {
-	var untrusted *python.CacheError
+	var untrusted *cachedir.Error
 	if !errors.As(err, &untrusted) {
 		return err
 	}
@@ -298,7 +299,7 @@ func cacheUnavailable(err error) error {
 
 // pythonUnavailable explains why there is no interpreter.
 func pythonUnavailable(interpreter string, err error) error {
-	if errors.As(err, new(*python.CacheError)) {
+	if errors.As(err, new(*cachedir.Error)) {
 		return cacheUnavailable(err)
 	}
 	e := &UnavailableError{Runtime: nativeName, Code: "python", Step: "preparing the embedded Python", Err: err}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/cachedir"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/seccomp"
@@ -122,6 +123,9 @@ func (r *Runtime) chooseFilter(e *engine) (err error) {
 		return err
 	}
 	e.profile, err = writeProfile(r.opts.CacheDir, opts)
+	if untrusted, ok := errors.AsType[*cachedir.Error](err); ok {
+		return e.unavailable("cache", "writing the system call filter", err, untrusted.Hint()...)
+	}
 	if err != nil {
 		return e.unavailable("cache", "writing the system call filter", err,
 			"Set XDG_CACHE_HOME to a directory that can be written.")

@@ -305,7 +305,7 @@ def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
     if sockets() > SOCKETS:
         return True
-    files = sum(map(used, memory() + [ROOT])) + INODE * sum(made())
+    files = sum(map(used, memory())) + INODE * sum(made())
     pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
     if max(made()) >= DEEP and any(map(hides, pids)):
         return True
@@ -361,24 +361,36 @@ def space_of(mount):
 
 
 def memory():
-    """Where the guest can have files in memory: an engine may make more such places than it was asked for."""
+    """Where the guest can have files in memory, and how many were there before it: an engine may make more such places
+    than it was asked for."""
     if not places:
         with open("/proc/self/mountinfo") as mounts:
             for line in mounts:
                 before, _, kind = line.partition(" - ")
                 place = before.split()[4]  # of an odd name, which an image may have, it is written by escapes
-                if kind.startswith("tmpfs ") and place != ROOT and posix.access(place, posix.W_OK):
-                    places.append(place)
+                if kind.startswith("tmpfs ") and writable(place):
+                    places[place] = files_in(place)
     return places
 
 
-places = []
+def writable(place):
+    try:  # its owner can change its mode
+        return posix.access(place, posix.W_OK) or posix.stat(place).st_uid == posix.getuid()
+    except OSError:
+        return False
+
+
+places = {}
+
+
+def files_in(mount):
+    space = space_of(mount)
+    return space.f_files - space.f_ffree if space else 0
 
 
 def made():
-    """How many files and folders there are in each of what is in memory."""
-    spaces = map(space_of, memory())
-    return [space.f_files - space.f_ffree if space else 0 for space in spaces]
+    """How many files and folders the guest has in each of what is in memory."""
+    return [files_in(mount) - before for mount, before in memory().items()]
 
 
 def hides(pid):

@@ -47,7 +47,7 @@ func (g *guest) OutFiles(
 	silent := time.AfterFunc(archiveTime, func() { cancel(errSilent) })
 	defer silent.Stop()
 	cmd := e.command(args...)
-	var stderr bytes.Buffer
+	var stderr beginning
 	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = knownFiles(known), &stderr, time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,6 +71,14 @@ func (g *guest) OutFiles(
 		return &commandError{command: e.program() + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 	}
 	return read
+}
+
+// A beginning keeps the first kilobytes that are written to it: who archives may be the guest.
+type beginning struct{ bytes.Buffer }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, maxChatter-b.Len()))])
+	return len(p), nil
 }
 
 // A timedReader has a timer run as long as it waits.
@@ -100,6 +108,9 @@ type takeError struct{ error }
 
 func (e *takeError) Unwrap() error { return e.error }
 
+// maxOutName is how long a name can be, in bytes: out_files.py goes no deeper than 32 folders.
+const maxOutName = 33 * 256
+
 // outFilesIn hands over the files of an archive.
 func outFilesIn(archive *tar.Reader, take func(sandbox.OutFile) error) error {
 	for {
@@ -113,7 +124,7 @@ func outFilesIn(archive *tar.Reader, take func(sandbox.OutFile) error) error {
 		f := sandbox.OutFile{Name: path.Clean(h.Name), Size: h.Size, Content: archive}
 		f.Stamp = sandbox.OutFileStamp(h.ModTime.Unix(), h.Size) // out_files.py has nanoseconds there
 		switch {
-		case !filepath.IsLocal(f.Name) || f.Name == ".":
+		case !filepath.IsLocal(f.Name) || f.Name == "." || len(f.Name) > maxOutName:
 			continue // such a one nobody has left
 		case h.Typeflag == tar.TypeDir:
 			f = sandbox.OutFile{Name: f.Name, Err: sandbox.ErrTooDeep} // out_files.py names no others

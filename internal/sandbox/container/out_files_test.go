@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"codemode/internal/sandbox"
@@ -25,6 +26,7 @@ func TestLeftIn(t *testing.T) {
 		{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
 		{Name: "hard", Typeflag: tar.TypeLink, Linkname: "../up"},
 		{Name: "fifo", Typeflag: tar.TypeFifo},
+		{Name: strings.Repeat("d/", maxOutName/2) + "deep", Size: 3},
 		{Name: "x//y/./b", Size: 3},
 	} {
 		h.Mode = 0o4777
@@ -51,6 +53,19 @@ func TestLeftIn(t *testing.T) {
 	want := []string{"a=abc", "dir: " + sandbox.ErrTooDeep.Error(), "link" + none, "hard" + none, "fifo" + none, "x/y/b=abc"}
 	if !slices.Equal(got, want) || !errors.Is(err, errCut) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestBeginning: what a guest has the other Python say is kept in part.
+func TestBeginning(t *testing.T) {
+	var b beginning
+	for range 3 {
+		if n, err := b.Write(make([]byte, maxChatter-1)); n != maxChatter-1 || err != nil {
+			t.Errorf("wrote %d, %v", n, err)
+		}
+	}
+	if b.Len() != maxChatter {
+		t.Errorf("%d bytes are kept", b.Len())
 	}
 }
 

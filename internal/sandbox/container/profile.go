@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/cachedir"
 	"codemode/internal/plainfile"
 	"codemode/internal/sandbox/seccomp"
 )
@@ -24,6 +25,9 @@ func writeProfile(cache string, opts seccomp.Options) (string, error) {
 	dir := filepath.Join(cache, "seccomp")
 	path, err := filepath.Abs(filepath.Join(dir, hex.EncodeToString(sum[:8])+".json"))
 	if err != nil {
+		return "", err
+	}
+	if err := cachedir.Make(cache, dir); err != nil { // whoever could write there could exchange it
 		return "", err
 	}
 	if b, err := plainfile.Read(path, int64(len(profile))); err == nil && bytes.Equal(b, profile) {

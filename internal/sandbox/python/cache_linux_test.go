@@ -11,64 +11,19 @@ import (
 	"testing/fstest"
 	"time"
 
+	"codemode/internal/cachedir"
 	"codemode/internal/require"
 )
 
 // wantUntrusted fails the test unless err says that the directory is not to be trusted, and why.
 func wantUntrusted(t *testing.T, err error, dir, why string) {
 	t.Helper()
-	var untrusted *CacheError
+	var untrusted *cachedir.Error
 	if !errors.As(err, &untrusted) || len(untrusted.Hint()) == 0 {
-		t.Fatalf("error %v, want a CacheError with a hint", err)
+		t.Fatalf("error %v, want a cachedir.Error with a hint", err)
 	}
 	if !strings.Contains(err.Error(), strconv.Quote(dir)) || !strings.Contains(err.Error(), why) {
 		t.Errorf("error %v does not say about %q: %s", err, dir, why)
-	}
-}
-
-func TestTrustCache(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(dir string) error
-		why    string // "" for a directory that is fine
-	}{
-		"fine":        {func(string) error { return nil }, ""},
-		"readable":    {func(dir string) error { return os.Chmod(dir, 0o755) }, ""},
-		"missing":     {os.Remove, ""},
-		"group's":     {func(dir string) error { return os.Chmod(dir, 0o775) }, "can be written by others"},
-		"everybody's": {func(dir string) error { return os.Chmod(dir, 0o1777) }, "can be written by others"},
-		"file": {
-			func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) },
-			"not a directory",
-		},
-		"symbolic link": {
-			func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/usr", dir)) },
-			"not a directory",
-		},
-		"dangling link": {
-			func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink("/nonexistent", dir)) },
-			"not a directory",
-		},
-		"somebody's own": {
-			func(dir string) error { return os.Chown(dir, 61234, 61234) },
-			"belongs to another user (uid 61234)",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "codemode")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.change(dir); errors.Is(err, os.ErrPermission) {
-				require.Lacking(t, "user", "%v", err)
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if err := trustCache(dir); tt.why != "" {
-				wantUntrusted(t, err, dir, tt.why)
-			} else if err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 

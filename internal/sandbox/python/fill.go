@@ -206,7 +206,7 @@ func openModes(dir string) error {
 const openMode fs.FileMode = 0o755
 
 // line is what a digest has of one file or folder. Contents are summed for what disks and cleaners do to files; nobody
-// else can write here, see trustCache.
+// else can write here, see package cachedir.
 func line(name string, mode fs.FileMode, size int64, sum uint32) string {
 	return fmt.Sprintf("%v %d %08x %q\n", mode, size, sum, filepath.ToSlash(name))
 }

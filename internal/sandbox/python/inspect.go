@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/cachedir"
 	"codemode/internal/plainfile"
 )
 
@@ -77,7 +78,7 @@ func (s Source) inspect(ctx context.Context, exe string) (inspection, error) {
 	name := sha256.Sum256([]byte(exe))
 	root := filepath.Join(s.CacheDir, "python")
 	dir := filepath.Join(root, "interpreters")
-	if err := trustCache(s.CacheDir, root, dir); err != nil {
+	if err := cachedir.Trust(s.CacheDir, root, dir); err != nil {
 		return inspection{}, err
 	}
 	file := filepath.Join(dir, hex.EncodeToString(name[:8])+".json")

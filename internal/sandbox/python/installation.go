@@ -49,7 +49,8 @@ func installation(exe string) (list []string) {
 	return list
 }
 
-// beside is what of a program's folder belongs to it: all of one for programs, and else the file alone. It may be a home.
+// beside is what of a program's folder belongs to it: all of one for programs, and else, since it may be a home, the
+// file alone.
 func beside(exe string) string {
 	if dir := filepath.Dir(exe); filepath.Base(dir) == "bin" {
 		return dir

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"codemode/internal/cachedir"
 )
 
 // Pip is the folder that holds pip, unpacked in the cache and byte-compiled for py. It is run by nobody here: what it
@@ -13,13 +15,13 @@ import (
 func (s Source) Pip(ctx context.Context, py *Interpreter) (string, error) {
 	root := filepath.Join(s.CacheDir, "python")
 	dir := filepath.Join(root, py.Own("pip-"+pipRelease+"-"+py.Tag))
-	if err := trustCache(s.CacheDir, root, dir); err != nil {
+	if err := cachedir.Trust(s.CacheDir, root, dir); err != nil {
 		return "", err
 	}
 	if pipIsWhole(dir) {
 		return dir, nil
 	}
-	if err := makeCache(s.CacheDir, root); err != nil {
+	if err := cachedir.Make(s.CacheDir, root); err != nil {
 		return "", fmt.Errorf("making the cache directory %q for pip: %w", root, err)
 	}
 	lock, err := lockCache(ctx, root, func() { s.progress(0, 100, "waiting for another codemode to unpack pip") })

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"codemode/internal/cachedir"
 )
 
 // Trees keeps the trees of guests on disk, byte-compiled: written once, then mounted by every
@@ -46,7 +48,7 @@ func (g *Trees) Dir(ctx context.Context, files fs.FS, py *Interpreter) (string, 
 		return "", fmt.Errorf("reading the guest's files: %w", err)
 	}
 	dir := filepath.Join(g.Root, tree.name)
-	if err := trustCache(filepath.Dir(g.Root), g.Root, dir); err != nil {
+	if err := cachedir.Trust(filepath.Dir(g.Root), g.Root, dir); err != nil {
 		return "", err
 	}
 	if tree.complete(dir) {
@@ -111,7 +113,7 @@ func (t guestTree) complete(dir string) bool {
 
 // write makes dir, under a lock: its holder knows that the makers of what is half-written are dead.
 func (g *Trees) write(ctx context.Context, dir string, t guestTree, py *Interpreter) error {
-	if err := makeCache(filepath.Dir(g.Root), g.Root); err != nil {
+	if err := cachedir.Make(filepath.Dir(g.Root), g.Root); err != nil {
 		return err
 	}
 	lock, err := lockCache(ctx, g.Root, func() {})

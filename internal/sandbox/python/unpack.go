@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/cachedir"
+
 	"github.com/gofrs/flock"
 )
 
@@ -125,7 +127,7 @@ type distribution struct {
 func (d distribution) ensure(ctx context.Context) error {
 	root := filepath.Dir(d.dir)
 	cache := filepath.Dir(root)
-	if err := trustCache(cache, root, d.dir); err != nil {
+	if err := cachedir.Trust(cache, root, d.dir); err != nil {
 		return err
 	}
 	if info, err := d.whole(); err == nil {
@@ -135,7 +137,7 @@ func (d distribution) ensure(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := makeCache(cache, root); err != nil {
+	if err := cachedir.Make(cache, root); err != nil {
 		return fmt.Errorf("making the cache directory %q for python: %w", root, err)
 	}
 	lock, err := d.lock(ctx, root)

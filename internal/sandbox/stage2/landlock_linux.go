@@ -82,8 +82,8 @@ func restrictPaths(l Landlock, required bool) error {
 		{l.Devices, deviceAccess},
 	} {
 		for _, path := range rule.paths {
-			err := allowBelow(fd, string(path), rule.access&attr.Handled_access_fs, l.Real && rule.access != deviceAccess)
-			if err != nil {
+			real := l.Real && rule.access != deviceAccess
+			if err := allowBelow(fd, string(path), rule.access&attr.Handled_access_fs, real); err != nil {
 				return step(err, "allowing path %q", path)
 			}
 		}

@@ -1,4 +1,8 @@
-package python
+// Package cachedir says which folders of the cache can be trusted: what is in them is executed, and so is what they
+// restrict others by.
+//
+// It owns who may write there. It never looks at what they hold. Nothing needs closing.
+package cachedir
 
 import (
 	"errors"
@@ -10,21 +14,21 @@ import (
 	"codemode/internal/hint"
 )
 
-// CacheError is a directory of the cache that others could have filled, so that nothing of it was run.
-type CacheError struct {
+// An Error is a directory of the cache that others could have filled, so that nothing of it was used.
+type Error struct {
 	Err    error
 	remedy []string
 }
 
-func (e *CacheError) Error() string { return e.Err.Error() }
-func (e *CacheError) Unwrap() error { return e.Err }
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Hint is what to do about it.
-func (e *CacheError) Hint() []string { return e.remedy }
+func (e *Error) Hint() []string { return e.remedy }
 
-// trustCache refuses directories of the cache that others could have filled: what is in them is run, on
+// Trust refuses directories of the cache that others could have filled: what is in them is run, on
 // the host too. Those that others can read, it closes. One that does not exist yet is fine.
-func trustCache(dirs ...string) error {
+func Trust(dirs ...string) error {
 	for _, dir := range dirs {
 		fi, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -34,17 +38,17 @@ func trustCache(dirs ...string) error {
 			return fmt.Errorf("checking cache directory %q: %w", dir, err)
 		}
 		if err = onlyOurs(dir, fi); err != nil {
-			return &CacheError{err, ownCache(dir, fi)}
+			return &Error{err, toOwn(dir, fi)}
 		}
-		if fi.Mode().Perm()&^cacheMode() != 0 {
-			_ = os.Chmod(dir, cacheMode()) // root's, or on a file system that is read-only, it stays as it is
+		if fi.Mode().Perm()&^mode() != 0 {
+			_ = os.Chmod(dir, mode()) // root's, or on a file system that is read-only, it stays as it is
 		}
 	}
 	return nil
 }
 
-// ownCache is what makes a cache the user's alone. Others may have put something there before its mode is mended.
-func ownCache(dir string, fi fs.FileInfo) []string {
+// toOwn is what makes a cache the user's alone. Others may have put something there before its mode is mended.
+func toOwn(dir string, fi fs.FileInfo) []string {
 	other := "Set XDG_CACHE_HOME to a directory of your own."
 	if uid, ok := ownerOf(fi); ok && uid != os.Geteuid() || !fi.IsDir() {
 		return []string{other}
@@ -55,17 +59,17 @@ func ownCache(dir string, fi fs.FileInfo) []string {
 	}
 }
 
-// makeCache makes the last of dirs, each of which lies in the one before. Whatever the umask, nobody else
+// Make makes the last of dirs, each of which lies in the one before. Whatever the umask, nobody else
 // can write there; somebody may have been faster, though.
-func makeCache(dirs ...string) error {
-	if err := os.MkdirAll(dirs[len(dirs)-1], cacheMode()); err != nil {
+func Make(dirs ...string) error {
+	if err := os.MkdirAll(dirs[len(dirs)-1], mode()); err != nil {
 		return err
 	}
-	return trustCache(dirs...)
+	return Trust(dirs...)
 }
 
-// cacheMode keeps other users out of the cache: nothing in it is for them. Root's guests are other users.
-func cacheMode() fs.FileMode {
+// mode keeps other users out of the cache: nothing in it is for them. Root's guests are other users.
+func mode() fs.FileMode {
 	if os.Geteuid() == 0 {
 		return 0o755
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	maxDepth      = 8   // levels of nesting an annotation or a schema's references are followed
 	maxNodes      = 400 // schemas one annotation may visit: references can multiply
+	rereads       = 10  // how often all of a document may be read for its annotations together; see converter.pay
 	maxAnnotation = 200 // bytes; beyond, inner levels are left out: the signature is for reading
 	maxLiterals   = 24  // values of an enumeration shown
 )
@@ -29,23 +30,33 @@ type converter struct {
 	// Pointers followed before, and the members of what they led through.
 	found   map[string]gjson.Result
 	members map[string]map[string]gjson.Result
-	nodes   int // visits left
+	nodes   int  // visits left
+	lowest  int  // levels that were left where it has been deepest
+	left    *int // bytes that may still be read; see pay
 	// class, where there is one, names the type of an object with these properties; "" leaves it a dict.
 	class func(c *converter, schema gjson.Result, depth int) string
 	ref   string // the reference that led to the schema at hand
 }
 
 func newConverter(root gjson.Result) *converter {
+	left := 64<<10 + rereads*len(root.Raw)
 	return &converter{
-		root: root, open: map[string]bool{},
+		root: root, open: map[string]bool{}, left: &left,
 		found: map[string]gjson.Result{}, members: map[string]map[string]gjson.Result{},
 	}
 }
 
+// pay says whether a schema may still be read. Many references to the same few, of many parameters, would otherwise
+// have a document of some kilobytes be read for a second.
+func (c *converter) pay(schema gjson.Result) bool {
+	*c.left -= 100 + len(schema.Raw)
+	return *c.left >= 0
+}
+
 // annotation returns the annotation for a schema, with as many levels as fit.
 func (c *converter) annotation(schema gjson.Result) string {
-	for depth := maxDepth; ; depth-- {
-		c.nodes = maxNodes
+	for depth := maxDepth; ; depth -= max(c.lowest, 1) { // with levels that nothing reaches it would be the same
+		c.nodes, c.lowest = maxNodes, depth
 		a := c.types(schema, depth).String()
 		if len(a) <= maxAnnotation || depth == 0 {
 			return a
@@ -89,7 +100,8 @@ func join(unions []union) union {
 }
 
 func (c *converter) types(schema gjson.Result, depth int) union {
-	if c.nodes--; !schema.IsObject() || depth < 0 || c.nodes < 0 {
+	c.lowest = min(c.lowest, max(depth, 0))
+	if c.nodes--; !schema.IsObject() || depth < 0 || c.nodes < 0 || !c.pay(schema) {
 		return anything
 	}
 	k := factsOf(schema)

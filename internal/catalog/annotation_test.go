@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -209,4 +210,44 @@ func parseLiteral(text string) (rest string, ok bool) {
 		}
 	}
 	return text, false
+}
+
+// TestReferencesMultiply: a document of some kilobytes is not read for a second, however many parameters refer to the
+// same few objects, which refer to others.
+func TestReferencesMultiply(t *testing.T) {
+	schema, keys := multiplying(60)
+	params, _ := parameters(gjson.Parse(schema))
+	if len(params) != len(keys) || params[0].Type == "Any" {
+		t.Fatalf("%d parameters, the first %+v", len(params), params[0])
+	}
+	if last := params[len(params)-1]; last.Type != "Any" {
+		t.Errorf("the last parameter is %+v: all have been followed", last)
+	}
+}
+
+// multiplying is a schema with so many parameters that each refer to a thousand million objects.
+func multiplying(count int) (schema string, keys []string) {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","properties":{`)
+	for n := range count {
+		keys = append(keys, fmt.Sprintf("p%02d", n))
+		fmt.Fprintf(&b, `%.*s%q:{"$ref":"#/$defs/a9"}`, min(n, 1), ",", keys[n])
+	}
+	b.WriteString(`},"$defs":{"a0":{"type":"string"}`)
+	for n := 1; n < 10; n++ {
+		fmt.Fprintf(&b, `,"a%d":{"type":"object","properties":{`, n)
+		for m := range 10 {
+			fmt.Fprintf(&b, `%.*s"m%d":{"$ref":"#/$defs/a%d"}`, min(m, 1), ",", m, n-1)
+		}
+		b.WriteString("}}")
+	}
+	b.WriteString("}}")
+	return b.String(), keys
+}
+
+func BenchmarkReferencesMultiply(b *testing.B) {
+	schema, _ := multiplying(60)
+	for b.Loop() {
+		parameters(gjson.Parse(schema))
+	}
 }

@@ -48,7 +48,7 @@ type collector struct {
 
 // collect reads one schema. certain is false within anyOf and oneOf, where nothing is required for sure.
 func (c *collector) collect(schema gjson.Result, certain bool, depth int) {
-	if c.visits++; !schema.IsObject() || depth > maxDepth || c.visits > maxNodes {
+	if c.visits++; !schema.IsObject() || depth > maxDepth || c.visits > maxNodes || !c.converter.pay(schema) {
 		return
 	}
 	if ref := member(schema, "$ref"); ref.Type == gjson.String {

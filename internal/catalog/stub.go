@@ -121,7 +121,7 @@ func (w *stubWriter) class(c *converter, schema gjson.Result, depth int) string 
 		if len(t) > maxAnnotation {
 			t = "Any"
 		}
-		c.nodes = inner.nodes
+		c.nodes, c.lowest = inner.nodes, inner.lowest
 		if !required[key.Str] {
 			t = "NotRequired[" + t + "]"
 		}

@@ -306,7 +306,7 @@ func (b *Bridge) longestIdle() *session {
 	return oldest
 }
 
-var errWithdrawn = errors.New("a folder that it could change is given to code no longer; the log says why")
+var errWithdrawn = errors.New("a folder that it could change is given to code no longer; the next start says why")
 
 // Withdraw ends the sandboxes that may change a folder which is not among those that are given now, and returns when
 // they have ended. It comes before a server that is started from there.

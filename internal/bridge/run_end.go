@@ -127,6 +127,9 @@ func (s *session) died(l *live, r *run, answer <-chan guest.Message) Outcome {
 		return out
 	case broken != nil:
 		return broke(broken)
+	case errors.Is(context.Cause(l.ctx), errWithdrawn):
+		stopped.Error = "stopped: " + errWithdrawn.Error()
+		return stopped
 	case exit.Cause == sandbox.ExitKilled: // by the reader, because the guest had closed its end
 		stopped.Error = "the code closed codemode's channel and was stopped"
 		return stopped

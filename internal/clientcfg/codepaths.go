@@ -12,7 +12,7 @@ import (
 var runners = []string{
 	"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "python", "python3", "pypy3", "npx", "npm", "pnpm", "pnpx",
 	"yarn", "bun", "bunx", "deno", "node", "nodejs", "tsx", "ts-node", "go", "cargo", "ruby", "bundle", "perl", "php",
-	"java", "dotnet", "make", "just", "task", "env", "nice", "nohup", "exec", "sudo", "cmd",
+	"java", "dotnet", "make", "just", "task", "pipenv", "env", "nice", "nohup", "exec", "sudo", "cmd",
 	"direnv", "mise", "nix",
 }
 
@@ -26,12 +26,17 @@ var runnerFlags = []string{
 	"--makefile", "--manifest-path",
 }
 
-// codePaths are variables that say where a program finds code.
+// codePaths are variables that say where a program finds code, or keeps what it executes.
 var codePaths = []string{
-	"PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "VIRTUAL_ENV", "NODE_PATH", "NODE_OPTIONS",
-	"PERL5LIB", "RUBYLIB", "RUBYOPT", "GEM_PATH", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
-	"DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT",
-	"PERL5OPT", "LUA_PATH", "LD_AUDIT", "GIT_SSH_COMMAND",
+	"PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONSTARTUP", "PYTHONPYCACHEPREFIX", "VIRTUAL_ENV",
+	"NODE_PATH", "NODE_OPTIONS", "NODE_COMPILE_CACHE", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT", "GEM_PATH",
+	"BUNDLE_GEMFILE", "CLASSPATH", "JAVA_TOOL_OPTIONS", "JAVA_HOME", "LUA_PATH", "LUA_CPATH", "R_LIBS",
+	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV",
+	"UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_CACHE_DIR", "UV_CONFIG_FILE", "UV_TOOL_DIR", "PIP_CONFIG_FILE",
+	"GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "OPENSSL_CONF", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME",
+	"XDG_DATA_HOME", "XDG_CACHE_HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOBIN", "DENO_DIR", "BUN_INSTALL",
+	"NVM_DIR", "PYENV_ROOT", "CONDA_PREFIX", "DOTNET_ROOT", "COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH",
+	"PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_CACHE_DIR", "CHROME_PATH",
 }
 
 // CodePaths are the words of an entry that may name a file or folder whose code its server executes: of a runner and
@@ -41,7 +46,8 @@ func CodePaths(command string, args []string, env map[string]string) (list []str
 	list = codeWords(append([]string{command}, args...))
 	for name, value := range env {
 		if slices.Contains(codePaths, name) {
-			list = append(list, pathsIn(value)...)
+			files, code := PathsWithin(value)
+			list = append(list, slices.Concat(pathsIn(value), files, code)...)
 		}
 	}
 	return list
@@ -49,12 +55,13 @@ func CodePaths(command string, args []string, env map[string]string) (list []str
 
 // Where a program looks for code in the folder that it is started in, before it looks elsewhere.
 const (
-	PythonModules = "python" // in folders whose names can be modules'
-	NodeModules   = "node"   // in node_modules
+	PythonModules = "python"  // in folders whose names can be modules'
+	NodeModules   = "node"    // in node_modules
+	WholeFolder   = "project" // anywhere
 )
 
 // ImportsFromCwd tells where a command's program looks for code in the folder that it is started in: python with -m or
-// -c, and what starts Node's packages; "" is nowhere.
+// -c, what starts Node's packages, and what starts a project's own code; "" is nowhere.
 func ImportsFromCwd(command string, args []string) string {
 	words := append([]string{command}, args...)
 	if slices.Contains(shells, runnerName(command)) {
@@ -68,11 +75,29 @@ func ImportsFromCwd(command string, args []string) string {
 	return importsFromCwd(words)
 }
 
+// Programs that start a project's code, by what its files say; and the words with which some of them start a package
+// that they fetch.
+var (
+	projectRunners = []string{
+		"npm", "pnpm", "yarn", "bun", "uv", "poetry", "pdm", "hatch", "rye", "pipenv", "deno", "go", "cargo", "bundle",
+		"dotnet", "make", "just", "task", "direnv", "mise", "nix",
+	}
+	fetches = []string{"exec", "x", "dlx", "tool"}
+)
+
 func importsFromCwd(words []string) string {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch name := runnerName(w); {
-		case slices.Contains([]string{"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx"}, name):
+		case slices.Contains([]string{"npx", "pnpx", "bunx", "node", "nodejs", "tsx", "ts-node"}, name):
+			return NodeModules
+		case slices.Contains(projectRunners, name):
+			switch {
+			case i+1 == len(words) || !slices.Contains(fetches, words[i+1]):
+				return WholeFolder
+			case name == "uv":
+				return ""
+			}
 			return NodeModules
 		case slices.Contains([]string{"python", "python3", "pypy3"}, name):
 			return pythonImports(words[i+1:])
@@ -169,7 +194,7 @@ func shellWords(words []string) (list []string) {
 }
 
 // withinText finds absolute paths in a text, with what is before them.
-var withinText = lazyregexp.New(`(^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'` + "`" + `;|&<>(),:]+)`)
+var withinText = lazyregexp.New(`(^-?[A-Za-z+]+:|^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'` + "`" + `;|&<>(),:]+)`)
 
 // PathsWithin are the absolute paths that an argument has in it without being one. Those that stand in quotes or right
 // behind a flag of one letter may be folders of code, such as perl's -IDIR; of the others folders may be data.

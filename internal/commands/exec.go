@@ -156,6 +156,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return &exitError{exitNotRun, err}
 	}
 	defer saved.close()
+	defer t.withdrawing(ctx, cmd, b)()
 	out := b.Run(ctx, req)
 	ending.stopped()
 	p.amend(env, &out)

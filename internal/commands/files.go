@@ -264,11 +264,13 @@ func (e *colonError) Hint() []string {
 		e.folder, hint.Word(e.folder+":"+e.name))}
 }
 
-// refusedMount is why a folder of the command line will never be shown. One that is missing may come.
+// refusedMount is why a folder of the command line will never be shown. One that is missing may come, and one that is
+// closed to its user may be opened again: code that may change it can close it.
 func (t *tenancy) refusedMount() error {
 	_, err := t.mounts()
 	var refused *mount.RefusedError
-	if errors.As(err, &refused) && refused.Request.Place == "" && !errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, &refused) && refused.Request.Place == "" && !errors.Is(err, fs.ErrNotExist) &&
+		!errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	return nil
@@ -283,6 +285,7 @@ func (t *tenancy) sessionProblems() []error {
 			t.unshown = []error{err}
 			return
 		}
+		t.granted = mounts
 		if refused != nil {
 			t.unshown = []error{refused}
 		}

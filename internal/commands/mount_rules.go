@@ -156,10 +156,10 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	home, _ := t.home()
 	base := cmp.Or(s.Cwd, s.Project, home)
 	add := func(path string, folder, within bool) {
+		path, _, _ = strings.Cut(fromHome(path, home), "#") // of nix, what is behind it is an output's name
 		if path == "" {
 			return
 		}
-		path = fromHome(path, home)
 		named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
 		places := []string{path}
 		if !filepath.IsAbs(path) {
@@ -173,6 +173,9 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 				continue
 			}
 			list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
+			if err == nil && clientcfg.IsScript(path) {
+				list = append(list, t.codeAround(path, by)...)
+			}
 		}
 	}
 	search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
@@ -202,13 +205,75 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 // imports are where a server looks for code in the folder that it is started in.
 func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
 	switch clientcfg.ImportsFromCwd(s.Command, s.Args) {
+	case clientcfg.WholeFolder:
+		return append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: !t.holdsHome(from)})
 	case clientcfg.PythonModules:
 		by = fmt.Sprintf("%s, which imports from %q, where it is started (cwd),", by, from)
 		return []mount.Start{{Path: from, By: by, Modules: true}}
 	case clientcfg.NodeModules:
-		return []mount.Start{{Path: filepath.Join(from, "node_modules"), By: by, Within: true}}
+		return nodeModules(from, by)
 	}
 	return nil
+}
+
+// nodeModules are the folders in which Node looks for packages, from a folder on.
+func nodeModules(from, by string) (list []mount.Start) {
+	for ; ; from = filepath.Dir(from) {
+		list = append(list, mount.Start{Path: filepath.Join(from, "node_modules"), By: by, Within: true, Links: true})
+		if from == filepath.Dir(from) {
+			return list
+		}
+	}
+}
+
+// packageMarks are what the folder of a package of code has in it.
+var packageMarks = []string{
+	"package.json", "pyproject.toml", "setup.py", "deno.json", "deno.jsonc", "go.mod", "Cargo.toml", "Gemfile",
+	"composer.json", "node_modules", "pyvenv.cfg",
+}
+
+// codeAround are the folders of code that a program's file is of: that of its package, or of its installation, or the
+// one that it lies in. A home is none; in one, Python imports by names.
+func (t *tenancy) codeAround(file, by string) (list []mount.Start) {
+	for _, file := range []string{file, plainfile.Resolve(file)} {
+		if root := t.codeRoot(file); root != "" {
+			list = append(list, mount.Start{Path: root, By: by, Within: true})
+		}
+		switch filepath.Ext(file) {
+		case ".py":
+			list = append(list, mount.Start{Path: filepath.Dir(file), By: by, Modules: true})
+		case ".js", ".mjs", ".cjs", ".ts", ".mts":
+			list = append(list, nodeModules(filepath.Dir(file), by)...)
+		}
+	}
+	return list
+}
+
+// codeRoot is the folder that codeAround looks for; "" is none.
+func (t *tenancy) codeRoot(file string) (root string) {
+	root = filepath.Dir(file)
+	if t.holdsHome(root) {
+		return ""
+	}
+	for dir := root; !t.holdsHome(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		for _, mark := range packageMarks {
+			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+				return dir
+			}
+		}
+	}
+	if up := filepath.Dir(root); filepath.Base(root) == "bin" && !t.holdsHome(up) {
+		return up
+	}
+	return root
+}
+
+// holdsHome tells whether a home is a folder or lies in it.
+func (t *tenancy) holdsHome(dir string) bool {
+	return slices.ContainsFunc(t.everyHome(), func(home string) bool {
+		rest, err := filepath.Rel(dir, home)
+		return err == nil && filepath.IsLocal(rest)
+	})
 }
 
 // hostStarts are the paths from which other programs than servers are started: what PATH finds, codemode itself, the
@@ -216,6 +281,11 @@ func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
 func (t *tenancy) hostStarts() (list []mount.Start) {
 	for _, dir := range filepath.SplitList(t.env.get("PATH")) {
 		list = append(list, mount.Start{Path: dir, By: "what your PATH finds", Within: true})
+	}
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		if dir := t.env.get(name); filepath.IsAbs(dir) {
+			list = append(list, mount.Start{Path: dir, By: "what servers keep in your " + name})
+		}
 	}
 	list = append(list, t.programs("codemode", lookPath(t.env), t.env.Self, t.env.Args[0])...)
 	for _, engine := range []string{container.Podman, container.Docker, "kubectl", t.config.Sandbox.Runtime} {
@@ -237,10 +307,10 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 		if err != nil {
 			continue
 		}
-		list = append(list, mount.Start{Path: path, By: by})
+		list = append(append(list, mount.Start{Path: path, By: by}), t.codeAround(path, by)...)
 		for _, word := range plainfile.Shebang(path) { // of env, the one that it looks for
 			if found, err := look(word); err == nil {
-				list = append(list, mount.Start{Path: found, By: by})
+				list = append(append(list, mount.Start{Path: found, By: by}), t.codeAround(found, by)...)
 			}
 		}
 	}
@@ -249,9 +319,10 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 
 // fromHome is a path of a shell's as that reads it, or one that is written as an address.
 func fromHome(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "file:"); ok {
+	if rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "git+"), "file:"); ok {
 		path = strings.TrimPrefix(rest, "//")
 	}
+	path = strings.TrimPrefix(path, "path:") // nix's
 	for _, begin := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, begin); ok {
 			return filepath.Join(home, rest)
@@ -268,6 +339,11 @@ func (t *tenancy) saveTo(dir string) (string, error) {
 		return "", nil
 	}
 	real, err := t.follow(dir)
+	if err == nil {
+		rules := t.mountRules()
+		rules.Starts = t.starts()
+		err = rules.MayWrite(real)
+	}
 	if err != nil {
 		return "", fmt.Errorf("using the folder --out %q: %w; nothing was run", dir, err)
 	}

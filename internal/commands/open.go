@@ -48,7 +48,8 @@ type tenancy struct {
 	inputs    inputs               // to code, by this command
 	unseen    func([]error)        // is told what code does not see of its folders; nil is nobody
 	told      sync.Map             // what unseen was, by its text
-	looked    sync.Once            // for what is unshown
+	looked    sync.Once            // for what is granted and unshown
+	granted   []sandbox.Mount      // what sessions will be shown
 	unshown   []error              // what sessions will lack of the user's files
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 	needs     bool                 // the program asks for packages, and is not run without

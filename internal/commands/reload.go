@@ -10,12 +10,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codemode/internal/bridge"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/sandbox"
 
 	"github.com/urfave/cli/v3"
 )
@@ -40,6 +42,24 @@ type reloader struct {
 	told    map[string]bool // the problems of applied
 	failure string          // why the last look brought nothing
 	asked   chan chan struct{}
+	granted []sandbox.Mount // of the last look
+	only    bool            // what is granted counts, and nothing else
+}
+
+// withdrawing looks as long as a program runs that may change folders: it ends when a server is started from one by now.
+// The program keeps its servers. stop waits for the last look.
+func (t *tenancy) withdrawing(ctx context.Context, cmd *cli.Command, b *bridge.Bridge) (stop func()) {
+	mounts, _ := t.mounts() // an error is the program's
+	if !sandbox.HasWritable(mounts) {
+		return func() {}
+	}
+	r := &reloader{
+		env: t.env, cmd: cmd, bridge: b, log: slog.New(slog.DiscardHandler), applied: t, granted: mounts, only: true,
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() { r.run(ctx) })
+	return func() { cancel(); looking.Wait() }
 }
 
 // newReloader tells the problems there are.
@@ -48,6 +68,7 @@ func newReloader(t *tenancy, cmd *cli.Command, b *bridge.Bridge, log *slog.Logge
 		env: t.env, cmd: cmd, bridge: b, log: log, started: t.config, applied: t, asked: make(chan chan struct{}),
 	}
 	r.tell(t)
+	r.granted = t.granted
 	return r
 }
 
@@ -71,13 +92,28 @@ func (r *reloader) run(ctx context.Context) {
 		next, ok := r.look()
 		pause = min(max(lookEvery, lookShare*time.Since(began)), lookLate)
 		switch {
-		case !ok:
+		case ok && r.withdraw(next):
+			pause = lookAgain
+		case !ok, r.only:
 		case !sameFindings(seen, next):
 			seen, pause = next, lookAgain
 		case seen != r.applied:
 			r.apply(seen)
 		}
 	}
+}
+
+// withdraw ends the sandboxes that may change what neither this look nor the one before grants, and tells whether this
+// one grants less.
+func (r *reloader) withdraw(t *tenancy) (less bool) {
+	t.sessionProblems() // looks for what is granted
+	r.bridge.Withdraw(slices.Concat(r.granted, t.granted))
+	less = slices.ContainsFunc(r.granted, func(before sandbox.Mount) bool {
+		same := func(m sandbox.Mount) bool { return m.Write && m.Host == before.Host }
+		return before.Write && !slices.ContainsFunc(t.granted, same)
+	})
+	r.granted = t.granted
+	return less
 }
 
 // reload has the files looked at now, and returns when the bridge has what they say.
@@ -103,6 +139,7 @@ func (r *reloader) look() (*tenancy, bool) {
 		return nil, false
 	}
 	r.failure = ""
+	next.inputs = r.applied.inputs
 	next.keepUnread(r.applied)
 	return next, true
 }

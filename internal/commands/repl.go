@@ -117,6 +117,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		return errors.Join(err, b.Close())
 	}
 	defer saved.close()
+	defer t.withdrawing(ctx, cmd, b)()
 	if servers := cmd.StringSlice("server"); len(servers) > 0 {
 		r.req.Servers = servers
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode"
 
 	"codemode/internal/hint"
@@ -30,107 +31,10 @@ var credentials = []string{
 	".config/rsconnect", ".local/share/gnupg", ".config/ngrok", ".local/share/opencode",
 }
 
-// started are what of a home other programs start, which nobody may change.
-var started = []struct{ name, by string }{
-	{".bashrc", "your shell"},
-	{".bash_profile", "your shell"},
-	{".bash_login", "your shell"},
-	{".bash_logout", "your shell"},
-	{".bash_aliases", "your shell"},
-	{".profile", "your shell"},
-	{".zshrc", "your shell"},
-	{".zshenv", "your shell"},
-	{".zprofile", "your shell"},
-	{".zlogin", "your shell"},
-	{".tmux.conf", "tmux"},
-	{".gitconfig", "git"},
-	{".vimrc", "your editor"},
-	{".emacs", "your editor"},
-	{".xprofile", "your desktop"},
-	{".xinitrc", "your desktop"},
-	{".xsessionrc", "your desktop"},
-	{".pythonrc", "Python"},
-	{".gdbinit", "gdb"},
-	{".bashrc.d", "your shell"},
-	{".config/fish", "your shell"},
-	{".config/zsh", "your shell"},
-	{".oh-my-zsh", "your shell"},
-	{".zsh", "your shell"},
-	{".config/powershell", "your shell"},
-	{".config/mise", "your shell"},
-	{".ipython", "Python"},
-	{".jupyter", "Python"},
-	{".git-templates", "git"},
-	{".config/plasma-workspace", "your desktop"},
-	{".kde", "your desktop"},
-	{".config/i3", "your desktop"},
-	{".config/sway", "your desktop"},
-	{".config/hypr", "your desktop"},
-	{".local/share/nvim", "your editor"},
-	{".local/bin", "your shell"},
-	{"bin", "your shell"},
-	{".cargo/bin", "your shell"},
-	{".local/lib", "Python"},
-	{".nvm", "your shell"},
-	{".pyenv", "your shell"},
-	{".rbenv", "your shell"},
-	{".asdf", "your shell"},
-	{".sdkman", "your shell"},
-	{".volta", "your shell"},
-	{".deno", "your shell"},
-	{".bun", "your shell"},
-	{".rustup", "your shell"},
-	{"go/bin", "your shell"},
-	{"go/pkg", "go"},
-	{".local/pipx", "your shell"},
-	{".local/share/pipx", "your shell"},
-	{".local/share/mise", "your shell"},
-	{".local/share/fnm", "your shell"},
-	{".local/share/pnpm", "your shell"},
-	{".config/direnv", "your shell"},
-	{".local/share/direnv", "your shell"},
-	{".local/share/uv", "uv"},
-	{".cache/uv", "uv"},
-	{".config/uv", "uv"},
-	{".cache/pip", "pip"},
-	{".config/pip", "pip"},
-	{".npm", "npx"},
-	{".yarn", "yarn"},
-	{".cargo/registry", "cargo"},
-	{".gradle", "gradle"},
-	{".m2", "maven"},
-	{".cache/pre-commit", "git"},
-	{".tmux", "tmux"},
-	{".config/tmux", "tmux"},
-	{".config/git", "git"},
-	{".config/systemd", "systemd"},
-	{".config/systemd/user", "systemd"},
-	{".config/environment.d", "systemd"},
-	{".local/share/systemd", "systemd"},
-	{".config/autostart", "your desktop"},
-	{".local/share/applications", "your desktop"},
-	{"Library/LaunchAgents", "your desktop"},
-	{"AppData/Roaming/Microsoft/Windows/Start Menu", "your desktop"},
-	{".vscode", "your editor"},
-	{".vscode-server", "your editor"},
-	{".vim", "your editor"},
-	{".config/nvim", "your editor"},
-	{".config/helix", "your editor"},
-	{".config/zed", "your editor"},
-	{".config/Code", "your editor"},
-	{".cursor-server", "your editor"},
-	{".emacs.d", "your editor"},
-	{".config/emacs", "your editor"},
-	{".xmonad", "your desktop"},
-	{".config/xmonad", "your desktop"},
-	{".config/kitty", "your terminal"},
-	{".config/wezterm", "your terminal"},
-	{".config/alacritty", "your terminal"},
-	{"miniconda3", "your shell"},
-	{"anaconda3", "your shell"},
-	{"miniforge3", "your shell"},
-	{".local/share/containers", "podman"},
-	{".gemini", "an AI client"},
+// started are what of a home other programs start, which nobody may change, beside all whose name begins with a dot.
+var started = []string{
+	"bin", "go/bin", "go/pkg", "node_modules", "miniconda3", "anaconda3", "miniforge3", "Library/LaunchAgents",
+	"Library/Application Support", "Library/Caches", "Library/Preferences", "AppData",
 }
 
 // systems are what nobody is shown, nor a folder that holds one of them.
@@ -145,8 +49,9 @@ var unwritable = []string{
 	"/var/cache/apt", "/var/cache/dnf", `C:\Program Files`, `C:\ProgramData`,
 }
 
-// shared are folders in which each program of the system has one of its own, which alone may be changed.
-var shared = []string{"/opt", "/srv", "/var", "/var/lib", "/var/cache", "/snap"}
+// shared are folders in which each program has something of its own, which alone may be changed: npx keeps what it
+// executes in /tmp (Node 22.1 and later, node:module, read November 2026).
+var shared = []string{"/opt", "/srv", "/var", "/var/lib", "/var/cache", "/snap", "/tmp", "/var/tmp", "/private/tmp"}
 
 // runtimes are where programs keep sockets and secrets while they run, but for removable disks.
 const (
@@ -194,6 +99,10 @@ func (r Rules) judge(real string, write bool) error {
 	return kernelBelow(real)
 }
 
+// MayWrite says why files that somebody else has made may not be written to a folder, whose links have been followed;
+// nil is that they may.
+func (r Rules) MayWrite(real string) error { return r.judge(real, true) }
+
 // StartedFrom says what is started from a folder, so that nobody may change it; "" is nothing.
 func StartedFrom(folder string, starts []Start) string {
 	seen := files{}
@@ -212,17 +121,53 @@ func (f files) inHome(real, home string, write bool) error {
 	}
 	for _, name := range credentials {
 		name = filepath.FromSlash(name)
-		if at := filepath.Join(home, name); f.related(real, at) || f.leads(real, at) {
+		if at := filepath.Join(home, name); f.related(real, at) || f.leads(real, at, home) {
 			return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
 		}
 	}
-	for _, s := range started {
-		name := filepath.FromSlash(s.name)
-		if at := filepath.Join(home, name); write && (f.related(real, at) || f.leads(real, at)) {
-			return hint.New(fmt.Sprintf("%s starts what is in %s", s.by, filepath.Join("~", name)), narrower)
+	if !write {
+		return nil
+	}
+	for _, name := range started {
+		name = filepath.FromSlash(name)
+		if at := filepath.Join(home, name); f.related(real, at) || f.leads(real, at, home) {
+			return hint.New(fmt.Sprintf("in %s programs keep what they start", filepath.Join("~", name)), narrower)
 		}
 	}
+	if at := f.dotted(real, home); at != "" {
+		return hint.New(fmt.Sprintf("in %s programs keep what they start", filepath.Join("~", at)), narrower)
+	}
 	return nil
+}
+
+// How far dotted looks for links. Of more it sees those that lie less deep.
+const (
+	dottedDepth = 5
+	dottedFiles = 10_000
+)
+
+// dotted is the first file or folder of a home whose name begins with a dot, or link in one, that is or leads to what
+// is in dir; "" is none. They are programs' own. Tools that keep a home's files in one folder make such links.
+func (f files) dotted(dir, home string) string {
+	level, left := []string{""}, dottedFiles
+	for depth := range dottedDepth {
+		var next []string
+		for _, folder := range level {
+			for _, e := range entriesOf(filepath.Join(home, folder)) {
+				at, isLink := filepath.Join(folder, e.Name()), e.Type()&fs.ModeSymlink != 0
+				switch left--; {
+				case depth == 0 && !strings.HasPrefix(at, "."), left < 0:
+				case isLink && f.leadsTo(dir, filepath.Join(home, at), home),
+					depth == 0 && !isLink && f.related(dir, filepath.Join(home, at)):
+					return at
+				case e.IsDir():
+					next = append(next, at)
+				}
+			}
+		}
+		level = next
+	}
+	return ""
 }
 
 const narrower = "name a folder that holds what code needs and nothing else"
@@ -268,29 +213,45 @@ func (f files) above(dir, path string) bool {
 		slices.ContainsFunc(plainfile.Trail(path), func(at string) bool { return f.holds(dir, at) })
 }
 
-// maxLinks bounds how many files of a folder are looked at.
-const maxLinks = 2000
+// maxEntries bounds how many files of a folder are looked at.
+const maxEntries = 2000
 
-// leads tells whether a link directly in a folder leads to what dir holds, as tools that keep a home's files in one
-// folder make them.
-func (f files) leads(dir, folder string) bool {
+func entriesOf(folder string) []fs.DirEntry {
+	d, err := os.Open(folder)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxEntries)
+	return entries
+}
+
+// leads tells whether a link directly in a folder leads into dir, or to a folder around it but not around home, as
+// tools that keep a home's files in one folder make them.
+func (f files) leads(dir, folder, home string) bool {
 	if fi := f.stat(folder); fi == nil || !fi.IsDir() {
 		return false
 	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	entries, _ := d.ReadDir(maxLinks)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.Type()&fs.ModeSymlink != 0 && f.above(dir, filepath.Join(folder, e.Name()))
+	return slices.ContainsFunc(entriesOf(folder), func(e fs.DirEntry) bool {
+		return e.Type()&fs.ModeSymlink != 0 && f.leadsTo(dir, filepath.Join(folder, e.Name()), home)
+	})
+}
+
+func (f files) leadsTo(dir, link, home string) bool {
+	target := plainfile.Resolve(link)
+	return f.above(dir, link) || f.holds(target, dir) && (home == "" || !f.holds(target, home))
+}
+
+// linked is leads for node_modules, where packages may be in folders of their owners, too.
+func (f files) linked(dir, modules string) bool {
+	return f.leads(dir, modules, "") || slices.ContainsFunc(entriesOf(modules), func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), "@") && f.leads(dir, filepath.Join(modules, e.Name()), "")
 	})
 }
 
 // starts tells whether who may change what is in a folder decides what is started from a path.
 func (f files) starts(folder string, s Start) bool {
-	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) ||
+	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) || s.Links && f.linked(folder, s.Path) ||
 		s.Modules && isModule(filepath.Base(folder)) && f.same(filepath.Dir(folder), s.Path)
 }
 

@@ -6,6 +6,7 @@
 package mount
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,6 +58,9 @@ type Start struct {
 
 	// Modules says that a folder directly in it is code, where it can be a module by its name.
 	Modules bool
+
+	// Links says that what links in it lead to is code, too.
+	Links bool
 }
 
 // maxMounts is more than anybody gives; each costs a start a little.
@@ -164,6 +168,9 @@ func (r Rules) choose(w Request) (string, error) {
 		return "", hint.New(fmt.Sprintf("folders called %q hold secrets", name), nameIt(real))
 	}
 	f, err := os.Open(real)
+	if errors.Is(err, fs.ErrPermission) && !w.File { // code that may change it can close it to its user
+		return "", &closedError{fileerr.Cause(err), real}
+	}
 	if err != nil {
 		return "", fileerr.Cause(err)
 	}
@@ -180,6 +187,19 @@ func kindOf(mode fs.FileMode) string {
 		return "a device"
 	}
 	return "something else"
+}
+
+// closedError is a folder that its user may not read.
+type closedError struct {
+	error
+	path string
+}
+
+func (e *closedError) Unwrap() error { return e.error }
+
+// Hint is how they may.
+func (e *closedError) Hint() []string {
+	return []string{"if it is yours: chmod u+rwx " + hint.Word(e.path)}
 }
 
 // RefusedError is a requested path that is refused.

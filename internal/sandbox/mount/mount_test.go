@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"codemode/internal/hint"
 )
 
 func TestChoose(t *testing.T) {
@@ -121,8 +123,9 @@ func TestStarted(t *testing.T) {
 		{Path: filepath.Join(home, "code/wind"), By: `server "wind"`, Within: true},
 	}}
 	for name, want := range map[string]string{
-		".config/systemd/user": "systemd starts", ".local/bin": "your shell starts", ".claude": "credentials",
-		"tools": `server "weather" is started from it`, "mine": "", "tools/server": "weather",
+		".config/systemd/user": "in ~/.config programs keep", ".local/bin": "in ~/.local programs keep",
+		".claude": "credentials",
+		"tools":   `server "weather" is started from it`, "mine": "", "tools/server": "weather",
 		"code": `server "wind"`, "code/wind": `server "wind"`, "code/wind/src": `server "wind"`,
 	} {
 		w := Request{Path: filepath.Join(home, name), Name: "x", Write: true}
@@ -134,6 +137,40 @@ func TestStarted(t *testing.T) {
 		if _, err := r.Choose([]Request{w}); (err != nil) != (want == "credentials") {
 			t.Errorf("%s, to be read: %v", name, err)
 		}
+	}
+}
+
+// TestOwnOfPrograms: what begins with a dot in a home is programs' own, as are folders that many share.
+func TestOwnOfPrograms(t *testing.T) {
+	home := realTemp(t)
+	must(t, os.MkdirAll(filepath.Join(home, ".whatever", "deep"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(home, "work"), 0o755))
+	must(t, os.Symlink("/", filepath.Join(home, ".whatever", "z:"))) // leads around all
+	r := Rules{Homes: []string{home}, Trusted: []string{home}}
+	for path, refused := range map[string]bool{
+		filepath.Join(home, ".whatever"): true, filepath.Join(home, ".whatever", "deep"): true,
+		filepath.Join(home, "work"): false, "/tmp": true, "/var/tmp": true,
+	} {
+		if _, err := os.Stat(path); err != nil {
+			continue // another system's
+		}
+		_, err := r.Choose([]Request{{Path: path, Name: "x", Write: true}})
+		if (err != nil) != refused || (r.MayWrite(path) != nil) != refused {
+			t.Errorf("%s: %v, to save to: %v", path, err, r.MayWrite(path))
+		}
+	}
+}
+
+// TestClosed: a folder that is closed to its user, as code that may change it can, is told of with how it is opened.
+func TestClosed(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("nothing is closed to this user")
+	}
+	dir := realTemp(t)
+	must(t, os.Chmod(dir, 0))
+	_, err := Rules{}.Choose([]Request{{Path: dir, Name: "x"}})
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(strings.Join(hint.Of(err), "\n"), "chmod u+rwx") {
+		t.Errorf("%v, %q", err, hint.Of(err))
 	}
 }
 

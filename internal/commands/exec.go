@@ -148,9 +148,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 		req.StdinLock = terminal
 		terminal.answers(&req)
 	}
-	if len(servers) > 0 {
-		req.Servers = servers
-	}
+	req.Servers = append([]string(nil), servers...) // nil are all
 	saved, err := t.saveOut(ui, pictures, &req)
 	if err != nil {
 		return &exitError{exitNotRun, err}

@@ -156,27 +156,7 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	home, _ := t.home()
 	base := cmp.Or(s.Cwd, s.Project, home)
 	add := func(path string, folder, within bool) {
-		path, _, _ = strings.Cut(fromHome(path, home), "#") // of nix, what is behind it is an output's name
-		if path == "" {
-			return
-		}
-		named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
-		places := []string{path}
-		if !filepath.IsAbs(path) {
-			// Other clients start it where they are.
-			places = []string{absolute(t.env, filepath.Join(base, path)), absolute(t.env, path)}
-		}
-		for _, path := range places {
-			fi, err := os.Stat(path)
-			isDir := err == nil && fi.IsDir()
-			if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
-				continue
-			}
-			list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
-			if err == nil && clientcfg.IsScript(path) {
-				list = append(list, t.codeAround(path, by)...)
-			}
-		}
+		list = append(list, t.startsAt(fromHome(path, home), base, by, folder, within)...)
 	}
 	search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
 	list = append(list, t.programs(by, search, s.Command)...)
@@ -200,6 +180,32 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 		add(path, true, true)
 	}
 	return append(list, t.imports(s, by, absolute(t.env, base))...)
+}
+
+// startsAt are the paths that a word of a server's entry is, if it is one: of a file, there or yet to be made, and of a
+// folder where it may be one, or has code within. It is from base, but other clients start a server where they are.
+func (t *tenancy) startsAt(word, base, by string, folder, within bool) (list []mount.Start) {
+	path, _, _ := strings.Cut(word, "#") // of nix, what is behind it is an output's name
+	if path == "" {
+		return nil
+	}
+	named := filepath.IsAbs(path) || clientcfg.IsScript(path) // by nothing else could it be a file's
+	places := []string{path}
+	if !filepath.IsAbs(path) {
+		places = []string{absolute(t.env, filepath.Join(base, path)), absolute(t.env, path)}
+	}
+	for _, path := range places {
+		fi, err := os.Stat(path)
+		isDir := err == nil && fi.IsDir()
+		if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
+			continue
+		}
+		list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
+		if err == nil && clientcfg.IsScript(path) {
+			list = append(list, t.codeAround(path, by)...)
+		}
+	}
+	return list
 }
 
 // imports are where a server looks for code in the folder that it is started in.

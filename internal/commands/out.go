@@ -28,6 +28,8 @@ type outFolder struct {
 	bytes int64
 	left  int  // what was not saved
 	lost  bool // some of it was to be
+
+	folders map[string]bool // that files were saved in
 }
 
 const (
@@ -57,10 +59,10 @@ func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
 	}
-	return &outFolder{dir: dir, root: root, max: limit, ui: ui}, nil
+	return &outFolder{dir: dir, root: root, max: limit, ui: ui, folders: map[string]bool{}}, nil
 }
 
-var errManySaved = fmt.Errorf("a program may leave %d files", maxSaved)
+var errManySaved = fmt.Errorf("a program may leave %d files, and as many folders", maxSaved)
 
 // save saves one file. An error is one after which no other can be saved.
 func (o *outFolder) save(f sandbox.OutFile) error {
@@ -92,10 +94,8 @@ func (o *outFolder) save(f sandbox.OutFile) error {
 // write writes a file by the first name that is free, and returns that.
 func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 	name := artifact.SafeName(f.Name)
-	if dir := path.Dir(name); dir != "." {
-		if err := o.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
-			return "", err
-		}
+	if err := o.makeFolder(path.Dir(name)); err != nil {
+		return "", err
 	}
 	for n := 1; ; n++ {
 		free := numbered(name, n)
@@ -115,6 +115,17 @@ func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 		}
 		return free, err
 	}
+}
+
+// makeFolder makes a folder for files, with those above it. They count as files do: code may leave no others.
+func (o *outFolder) makeFolder(dir string) error {
+	for at := dir; at != "."; at = path.Dir(at) {
+		if len(o.folders) == maxSaved && !o.folders[at] {
+			return errManySaved
+		}
+		o.folders[at] = true
+	}
+	return o.root.MkdirAll(filepath.FromSlash(dir), 0o755)
 }
 
 // close tells of what has not been named.

@@ -1,10 +1,36 @@
 package commands
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codemode/internal/sandbox"
 )
+
+// TestFoldersOfOut: code has as many folders made as it may leave files, and no more.
+func TestFoldersOfOut(t *testing.T) {
+	o, err := openOut(t.TempDir(), 1<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.root.Close()
+	for n := range maxSaved {
+		o.folders[fmt.Sprint("made", n)] = true
+	}
+	file := sandbox.OutFile{Name: "one/more/file", Content: strings.NewReader("")}
+	if name, err := o.write(file); !errors.Is(err, errManySaved) {
+		t.Errorf("wrote %q, %v", name, err)
+	}
+	if _, err := o.root.Stat("one"); err == nil {
+		t.Error("a folder was made")
+	}
+	if name, err := o.write(sandbox.OutFile{Name: "file", Content: strings.NewReader("")}); err != nil {
+		t.Errorf("wrote %q, %v", name, err)
+	}
+}
 
 // TestNumbered: a name stays within what a file system takes.
 func TestNumbered(t *testing.T) {

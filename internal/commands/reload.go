@@ -46,8 +46,8 @@ type reloader struct {
 	only    bool            // what is granted counts, and nothing else
 }
 
-// withdrawing looks as long as a program runs that may change folders: it ends when a server is started from one by now.
-// The program keeps its servers. stop waits for the last look.
+// withdrawing looks as long as a program runs that may change folders: it ends when a server is started from one by
+// now. The program keeps its servers. stop waits for the last look.
 func (t *tenancy) withdrawing(ctx context.Context, cmd *cli.Command, b *bridge.Bridge) (stop func()) {
 	mounts, _ := t.mounts() // an error is the program's
 	if !sandbox.HasWritable(mounts) {

@@ -118,9 +118,7 @@ func runREPL(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	}
 	defer saved.close()
 	defer t.withdrawing(ctx, cmd, b)()
-	if servers := cmd.StringSlice("server"); len(servers) > 0 {
-		r.req.Servers = servers
-	}
+	r.req.Servers = append([]string(nil), cmd.StringSlice("server")...) // nil are all
 	if r.asks = openTerminal(env, s); r.asks != nil {
 		defer r.asks.close()
 		r.asks.answers(&r.req)

@@ -22,6 +22,7 @@ type order struct {
 	means   sandbox.Enforcement
 	way     way
 	binds   []bind   // of this host
+	places  []string // of mounts, in their order
 	volumes []string // of the image, which the engine would make writable
 	python  []string // what python3 is called with
 }

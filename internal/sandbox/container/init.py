@@ -20,7 +20,7 @@ TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
-PAGE = 4096  # at least
+PAGE, PAGE_MOST = 4096, 65536  # bytes, by machine
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
 UNREAD = 2  # what is told of a process that does not let itself be read
 PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
@@ -38,7 +38,7 @@ def start():
     boot, limit, shared = field().decode(), int(field()), field()
     limits = [(int(field()), int(field()), int(field())) for _ in range(int(field()))]
     out = field()
-    mounts = [(field(), field(), field()) for _ in range(int(field()))]
+    mounts = [mount() for _ in range(int(field()))]
     filters = {field().decode(): field() for _ in range(int(field()))}
     unpack(files)
     if out:
@@ -51,6 +51,8 @@ def start():
         prove_no_network()
     channel = [0, 1] if fd == 0 else [fd]
     greet(channel[-1], version, closed(mounts), replaced(mounts), fenced, libraries())
+    for name, _, _, place, _ in mounts:
+        posix.symlink(place, b"/workspace/" + name)
     memory()  # before the guest can change what is its own
     outputs = [posix.pipe(), posix.pipe()]
     open_to_others(False)  # from before there are any
@@ -104,25 +106,51 @@ def limit_resources(limits):
             resource.setrlimit(name, (min(soft, most), min(hard, most)))
 
 
+def mount():
+    """One of the host's: its name, whether it may be changed, its inode, where it is, and the paths in it to cover."""
+    return field(), field() == b"w", field(), field(), [field() for _ in range(int(field()))]
+
+
 def closed(mounts):
     """The number of the first mount that this user may not use as it is meant."""
-    for i, (name, mode, _) in enumerate(mounts):
-        if not posix.access(b"/workspace/" + name, posix.R_OK | (posix.W_OK if mode == b"w" else 0)):
+    for i, (_, write, _, place, _) in enumerate(mounts):
+        if not posix.access(place, posix.R_OK | (posix.W_OK if write else 0)):
             return str(i)
     return ""
 
 
 def replaced(mounts):
-    """The number of the first mount that is of something else: the engine took its path, which another session's code
-    may have had lead elsewhere for that moment."""
-    for i, (name, _, inode) in enumerate(mounts):
+    """The number of the first mount that is of something else, or whose covers are elsewhere: the engine took paths,
+    which another session's code may have had lead elsewhere for that moment."""
+    covers = {place + b"/" + path for _, _, _, place, paths in mounts for path in paths}
+    astray = covers and any(place not in covers for place in covered())
+    for i, (_, _, inode, place, paths) in enumerate(mounts):
         try:
-            now = posix.stat(b"/workspace/" + name)
+            now = posix.stat(place)
         except OSError:
             continue  # it is closed
-        if inode and inode != b"%d:%d" % (now.st_dev, now.st_ino):
+        if inode and inode != b"%d:%d" % (now.st_dev, now.st_ino) or paths and astray:
             return str(i)
     return ""
+
+
+def covered():
+    """What is covered in this container, but for what engines cover of a machine."""
+    with open("/proc/self/mountinfo", "rb") as mounts:
+        for line in mounts:
+            before, _, after = line.partition(b" - ")
+            root, place = before.split()[3:5]
+            place = unescape(place)
+            if place.startswith((b"/proc/", b"/sys/", b"/dev/")):
+                continue
+            space = root == b"/" and after.startswith(b"tmpfs ") and space_of(place)
+            if root.endswith(b"/null") or space and space.f_blocks * space.f_frsize <= PAGE_MOST:
+                yield place
+
+
+def unescape(path):
+    head, *rest = path.split(b"\\")
+    return head + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
 def confine(filters):

@@ -2,12 +2,14 @@ package container
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"codemode/internal/sandbox"
@@ -55,9 +57,9 @@ func isText(m sandbox.Mount) bool {
 
 // binds are what a guest sees of this host. Docker has no words for what its kernel should refuse there: it is the
 // container's rules about devices and privileges that hold.
-func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
-	for _, m := range mounts {
-		b := bind{source: m.Host, target: path.Join(sandbox.WorkDir, m.Name), write: m.Write}
+func (e *engine) binds(mounts []sandbox.Mount, places []string) (list []bind) {
+	for i, m := range mounts {
+		b := bind{source: m.Host, target: places[i], write: m.Write}
 		if e.name == Podman {
 			b.options = []string{"nosuid", "nodev", "noexec"}
 		}
@@ -72,6 +74,10 @@ func (e *engine) binds(mounts []sandbox.Mount) (list []bind) {
 	}
 	return list
 }
+
+// newPlace is where something of this host is mounted, which nobody can guess: an engine makes what a cover is to be
+// mounted on, through links that another session's code may put into the way at that moment.
+func newPlace(in string) string { return path.Join(in, strings.ToLower(rand.Text())) }
 
 // inode is what the init compares a mount with. Who may change a folder above it can have its path lead elsewhere for
 // the moment in which the engine takes it. In a virtual machine, files have other numbers than here.

@@ -36,7 +36,8 @@ func appendNumber[T int | int64](b []byte, n T) []byte {
 
 // A payload is what a container gets before its guest begins: the init, the guest's files, and what is
 // the sandbox's own. What the engine does not limit, the init does.
-func (p *payloads) payload(e *engine, spec sandbox.Spec, means sandbox.Enforcement) ([]byte, error) {
+func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byte, error) {
+	spec := o.spec
 	files, err := p.files(spec.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
@@ -61,7 +62,7 @@ func (p *payloads) payload(e *engine, spec sandbox.Spec, means sandbox.Enforceme
 	}
 	b = appendField(b, map[bool]string{true: path.Base(sandbox.OutDir)}[spec.Out])
 	b = appendNumber(b, len(spec.Mounts))
-	for _, m := range spec.Mounts {
+	for i, m := range spec.Mounts {
 		inode, err := e.inode(m)
 		if err != nil {
 			return nil, err
@@ -69,6 +70,12 @@ func (p *payloads) payload(e *engine, spec sandbox.Spec, means sandbox.Enforceme
 		b = appendField(b, m.Name)
 		b = appendField(b, map[bool]string{false: "r", true: "w"}[m.Write])
 		b = appendField(b, inode)
+		b = appendField(b, o.places[i])
+		covers := m.ToCover()
+		b = appendNumber(b, len(covers))
+		for _, c := range covers {
+			b = appendField(b, c.Path)
+		}
 	}
 	b = appendNumber(b, len(e.filters))
 	for _, f := range e.filters {

@@ -158,11 +158,14 @@ func (r *Runtime) launchBy(
 	o := order{
 		name: g.name, image: r.opts.Image, user: r.user(means), profile: e.profile,
 		spec: spec, means: means, way: by, volumes: volumes, python: by.boot(),
-		binds: e.binds(spec.Mounts),
 	}
+	for range spec.Mounts {
+		o.places = append(o.places, newPlace("/mnt"))
+	}
+	o.binds = e.binds(spec.Mounts, o.places)
 	if dir := spec.Packages.Host; dir != "" {
-		o.binds = append(o.binds, bind{source: dir, target: python.PackagesDir})
-		g.added = []string{python.PackagesDir}
+		b := bind{source: dir, target: newPlace(python.PackagesDir)}
+		o.binds, g.added = append(o.binds, b), []string{b.target}
 	}
 	var err error
 	if e.name == Kubernetes {
@@ -171,7 +174,7 @@ func (r *Runtime) launchBy(
 	}
 	var payload []byte
 	if err == nil {
-		payload, err = r.payload.payload(e, spec, g.means)
+		payload, err = r.payload.payload(e, o, g.means)
 	}
 	if err != nil {
 		r.work.Go(func() {

@@ -140,6 +140,8 @@ def covered():
 
 def packages(where):
     """Import what was added, and try to change it."""
+    if not os.path.exists(where):  # in each sandbox, it may have another name
+        where = os.path.join(os.path.dirname(where), os.listdir(os.path.dirname(where))[0])
     sys.path.append(where)
     import kit
 

@@ -1,5 +1,5 @@
 # tries: to take huge pages
-# must: held: ENOMEM
+# must: held: EPERM, or ENOSYS
 import mmap
 
 from attempt import refused

@@ -12,18 +12,20 @@ import (
 var runners = []string{
 	"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "python", "python3", "pypy3", "npx", "npm", "pnpm", "pnpx",
 	"yarn", "bun", "bunx", "deno", "node", "nodejs", "tsx", "ts-node", "go", "cargo", "ruby", "bundle", "perl", "php",
-	"java", "dotnet", "make", "just", "task", "pipenv", "env", "nice", "nohup", "exec", "sudo", "cmd",
-	"direnv", "mise", "nix",
+	"java", "dotnet", "make", "just", "task", "env", "nice", "nohup", "exec", "sudo", "cmd",
+	"direnv", "mise", "nix", "pipenv", "uvicorn", "gunicorn", "hypercorn", "conda", "mamba", "micromamba",
+	"systemd-run", "bwrap",
 }
 
 // subcommands are words of runners before the one that names what they execute.
-var subcommands = []string{"run", "tool", "exec", "x", "dlx", "start", "script", "/c"}
+var subcommands = []string{"run", "tool", "exec", "x", "dlx", "start", "script", "develop", "/c"}
 
 // runnerFlags are flags of runners whose value is the next word, beside those in [launchers]. Of one that is missing
 // here the value is taken for the program, and what stands behind it for the program's own arguments.
 var runnerFlags = []string{
 	"-C", "-f", "-r", "-W", "-X", "-cp", "-jar", "--cwd", "--dir", "--prefix", "--require", "--import", "--loader",
-	"--makefile", "--manifest-path",
+	"--makefile", "--manifest-path", "--app-dir", "--chdir", "--working-directory", "--with-editable", "--library-path",
+	"--with-requirements",
 }
 
 // codePaths are variables that say where a program finds code, or keeps what it executes.
@@ -32,10 +34,12 @@ var codePaths = []string{
 	"NODE_PATH", "NODE_OPTIONS", "NODE_COMPILE_CACHE", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT", "GEM_PATH",
 	"BUNDLE_GEMFILE", "CLASSPATH", "JAVA_TOOL_OPTIONS", "JAVA_HOME", "LUA_PATH", "LUA_CPATH", "R_LIBS",
 	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV",
-	"UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_CACHE_DIR", "UV_CONFIG_FILE", "UV_TOOL_DIR", "PIP_CONFIG_FILE",
-	"GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "OPENSSL_CONF", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME",
-	"XDG_DATA_HOME", "XDG_CACHE_HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOBIN", "DENO_DIR", "BUN_INSTALL",
-	"NVM_DIR", "PYENV_ROOT", "CONDA_PREFIX", "DOTNET_ROOT", "COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH",
+	"UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIR", "UV_FIND_LINKS", "UV_PYTHON", "UV_CACHE_DIR",
+	"UV_CONFIG_FILE", "UV_TOOL_DIR", "HATCH_PROJECT", "PIPX_HOME", "PIP_CONFIG_FILE", "JDK_JAVA_OPTIONS", "PHPRC",
+	"PHP_INI_SCAN_DIR", "R_PROFILE_USER", "GCONV_PATH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "OPENSSL_CONF",
+	"TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "CARGO_HOME", "RUSTUP_HOME",
+	"GOPATH", "GOBIN", "DENO_DIR", "BUN_INSTALL", "NVM_DIR", "PYENV_ROOT", "CONDA_PREFIX", "DOTNET_ROOT",
+	"COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH",
 	"PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_CACHE_DIR", "CHROME_PATH",
 }
 
@@ -194,7 +198,7 @@ func shellWords(words []string) (list []string) {
 }
 
 // withinText finds absolute paths in a text, with what is before them.
-var withinText = lazyregexp.New(`(^-?[A-Za-z+]+:|^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'` + "`" + `;|&<>(),:]+)`)
+var withinText = lazyregexp.New(`(^-?[A-Za-z+]+(?:/a)?:|^-[A-Za-z]|["'=<>|;&({\[\s@])(/[^\s"'` + "`" + `;|&<>(),:]+)`)
 
 // PathsWithin are the absolute paths that an argument has in it without being one. Those that stand in quotes or right
 // behind a flag of one letter may be folders of code, such as perl's -IDIR; of the others folders may be data.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -185,7 +186,10 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 // startsAt are the paths that a word of a server's entry is, if it is one: of a file, there or yet to be made, and of a
 // folder where it may be one, or has code within. It is from base, but other clients start a server where they are.
 func (t *tenancy) startsAt(word, base, by string, folder, within bool) (list []mount.Start) {
-	path, _, _ := strings.Cut(word, "#") // of nix, what is behind it is an output's name
+	path := word
+	if i := strings.IndexAny(path, "#["); i >= 0 { // of nix, an output's name is behind it; of uv, extras of a package
+		path = path[:i]
+	}
 	if path == "" {
 		return nil
 	}
@@ -327,6 +331,9 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 func fromHome(path, home string) string {
 	if rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "git+"), "file:"); ok {
 		path = strings.TrimPrefix(rest, "//")
+		if written, err := url.PathUnescape(path); err == nil {
+			path = written
+		}
 	}
 	path = strings.TrimPrefix(path, "path:") // nix's
 	for _, begin := range []string{"~/", "$HOME/", "${HOME}/"} {

@@ -156,13 +156,16 @@ func (w *Watch) soonest(used int64) time.Duration {
 // all of its memory is given back.
 func (w *Watch) Kill() { w.release(unix.SIGKILL) }
 
+// inodeSize is what the kernel keeps of a file in memory, beside what is in it. Not everywhere is their number limited.
+const inodeSize = 1280
+
 // tmpfsUse is what the mounts hold, in bytes.
 func tmpfsUse(mounts []*os.File) int64 {
 	var total int64
 	for _, f := range mounts {
 		var st unix.Statfs_t
 		if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
-			total += int64(st.Blocks-st.Bfree) * st.Bsize
+			total += int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*inodeSize
 		}
 	}
 	return total

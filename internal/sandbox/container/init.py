@@ -123,7 +123,7 @@ def replaced(mounts):
     """The number of the first mount that is of something else, or whose covers are elsewhere: the engine took paths,
     which another session's code may have had lead elsewhere for that moment."""
     covers = {place + b"/" + path for _, _, _, place, paths in mounts for path in paths}
-    astray = covers and any(place not in covers for place in covered())
+    astray = covers and covers != set(covered())
     for i, (_, _, inode, place, paths) in enumerate(mounts):
         try:
             now = posix.stat(place)

@@ -27,7 +27,14 @@ func thisProcess() owner {
 // running tells whether the owner is there still, or may be: another user's can be hidden (proc(5), hidepid).
 func (o owner) running() bool {
 	start := processStart(o.pid)
-	return start == o.start || start == "" && errors.Is(unix.Kill(o.pid, 0), unix.EPERM)
+	return sameStart(start, o.start) || start == "" && errors.Is(unix.Kill(o.pid, 0), unix.EPERM)
+}
+
+// sameStart compares what processStart says. Whoever may not read which boot it is (proc(5), subset) says none.
+func sameStart(a, b string) bool {
+	bootA, ticksA, _ := strings.Cut(a, "-")
+	bootB, ticksB, _ := strings.Cut(b, "-")
+	return a != "" && ticksA == ticksB && (bootA == bootB || bootA == "" || bootB == "")
 }
 
 // processStart says when a process began, "" when there is none of that number.

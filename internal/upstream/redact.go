@@ -69,32 +69,48 @@ func (p *Pool) Redactor() *redact.Redactor {
 	return now.redactor
 }
 
-// sessionSecrets are what a server's entry meant when its session began, and the tokens of sign-ins that were sent
+// sessionSecrets are what a server's entry meant when its session began, and the last tokens of sign-ins that were sent
 // to it since.
 type sessionSecrets struct {
 	mu    sync.Mutex
-	known *redact.Secrets  // replaced, never changed, when there are more
-	over  *redact.Redactor // them; nil until it is asked for
-	code  *redact.Redactor // those that code does not know; nil until it is asked for
-	told  *sync.Map        // those that code has sent, to any session of the server's
-	token string           // the last one that was sent
+	entry *redact.Secrets   // replaced, never changed, when there are more
+	sent  []*redact.Secrets // tokens, each with what is kept beside it
+	sizes []int             // of those, in bytes
+	known *redact.Secrets   // all of them; replaced as entry is
+	over  *redact.Redactor  // them; nil until it is asked for
+	code  *redact.Redactor  // those that code does not know; nil until it is asked for
+	told  *sync.Map         // those that code has sent, to any session of the server's
+	token string            // the last one that was sent
 }
+
+// What is known of tokens that are none any more: a server can have them renewed with each call, and each costs some
+// hundred times its length.
+const (
+	maxTokens     = 8
+	maxTokenBytes = 64 << 10
+)
 
 // add notes more of them.
 func (s *sessionSecrets) add(more *redact.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.merge(more)
+	s.entry = merged(s.entry, more)
+	s.merge()
 }
 
-// merge is add with s.mu held.
-func (s *sessionSecrets) merge(more *redact.Secrets) {
+// merge makes known of all there are. s.mu is held.
+func (s *sessionSecrets) merge() {
+	s.known, s.over, s.code = merged(append([]*redact.Secrets{s.entry}, s.sent...)...), nil, nil
+}
+
+func merged(list ...*redact.Secrets) *redact.Secrets {
 	all := &redact.Secrets{}
-	if s.known != nil {
-		all.Merge(s.known)
+	for _, some := range list {
+		if some != nil {
+			all.Merge(some)
+		}
 	}
-	all.Merge(more)
-	s.known, s.over, s.code = all, nil, nil
+	return all
 }
 
 func (s *sessionSecrets) all() *redact.Secrets {
@@ -160,14 +176,24 @@ func (s *sessionSecrets) knows(token string) bool {
 	return token == s.token
 }
 
-// addToken notes a token, and what else is kept of its sign-in, before it is sent.
+// addToken notes a token, and what else is kept of its sign-in, before it is sent. The oldest are forgotten.
 func (s *sessionSecrets) addToken(token string, beside []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	more := &redact.Secrets{}
-	more.Add(token)
-	more.Add(beside...)
-	s.merge(more)
+	more, size := &redact.Secrets{}, 0
+	for _, value := range append(beside, token) {
+		more.Add(value)
+		size += len(value)
+	}
+	s.sent, s.sizes = append(s.sent, more), append(s.sizes, size)
+	for _, earlier := range s.sizes[:len(s.sizes)-1] {
+		size += earlier
+	}
+	for len(s.sent) > 1 && (len(s.sent) > maxTokens || size > maxTokenBytes) {
+		size -= s.sizes[0]
+		s.sent, s.sizes = s.sent[1:], s.sizes[1:]
+	}
+	s.merge()
 	s.token = token
 }
 

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/redact"
 )
 
 // TestErrorsHideSecrets holds that no error of a server says what it was started with, in whichever form: long or
@@ -159,5 +161,33 @@ func TestProgressHidesNumbers(t *testing.T) {
 	}
 	if got := <-told; got.Done != 0 || got.Total != 483920176 {
 		t.Errorf("it is told of %v of %v", got.Done, got.Total)
+	}
+}
+
+// TestTokensForgotten: a server that has its tokens renewed again and again has as many known as bounds allow, the one
+// that is sent among them, and what its entry keeps secret for good.
+func TestTokensForgotten(t *testing.T) {
+	s := &sessionSecrets{told: &sync.Map{}}
+	entry := &redact.Secrets{}
+	entry.Add("entry-s3cret-value")
+	s.add(entry)
+	token := func(n int) string { return fmt.Sprintf("t0ken-%02d-of-many", n) }
+	for n := range 3 * maxTokens {
+		s.addToken(token(n), []string{fmt.Sprintf("refr3sh-%02d-of-many", n)})
+	}
+	last := 3*maxTokens - 1
+	for text, told := range map[string]bool{
+		"entry-s3cret-value": false, token(last): false, token(last - maxTokens + 1): false, token(last - maxTokens): true,
+		fmt.Sprintf("refr3sh-%02d-of-many", last): false,
+	} {
+		if got := s.redactor().Text(text); (got == text) != told {
+			t.Errorf("%s is told as %s", text, got)
+		}
+	}
+	for n := range 3 {
+		s.addToken(strings.Repeat("long", maxTokenBytes/5)+token(n), nil)
+	}
+	if len(s.sent) != 1 || len(s.sizes) != 1 {
+		t.Errorf("%d tokens are known, %d sizes", len(s.sent), len(s.sizes))
 	}
 }

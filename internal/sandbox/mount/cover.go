@@ -358,7 +358,7 @@ func (l *looker) exclude(dir string) string {
 // read reads a file of patterns. Git follows no link to one, and nobody waits for a FIFO.
 func (l *looker) read(base, name string, above *rules) *rules {
 	fi, err := os.Lstat(l.at(name))
-	if err != nil || !fi.Mode().IsRegular() {
+	if err != nil || !fi.Mode().IsRegular() || l.patterns > maxPatterns { // which has been told
 		return above
 	}
 	data, err := plainfile.Read(l.at(name), maxIgnore)

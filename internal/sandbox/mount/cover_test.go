@@ -386,3 +386,22 @@ func ignores(list []pattern, name string) bool {
 	}
 	return l.ignored(&rules{base: ".", patterns: list}, name, false)
 }
+
+// TestManyIgnoreFiles: files of patterns are read until there are too many of them, however many files there are.
+func TestManyIgnoreFiles(t *testing.T) {
+	dir := realTemp(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
+	const lines = 1_500
+	for n := range 20 {
+		folder := filepath.Join(dir, fmt.Sprint(n))
+		must(t, os.Mkdir(folder, 0o755))
+		must(t, os.WriteFile(filepath.Join(folder, ".gitignore"), []byte(strings.Repeat("[a-z]*x\n", lines)), 0o600))
+	}
+	l := looker{dir: dir, most: most, folders: []folder{{path: "."}}}
+	for i := 0; i < len(l.folders); i++ {
+		l.folder(l.folders[i])
+	}
+	if l.patterns != 2*lines || l.partly == "" {
+		t.Errorf("%d patterns were read, and it is told %q", l.patterns, l.partly)
+	}
+}

@@ -118,7 +118,7 @@ type Bridge struct {
 	closing context.Context // ends when Close begins
 	end     context.CancelCauseFunc
 
-	withdrawn atomic.Int64 // how often Withdraw was called
+	granted atomic.Pointer[[]sandbox.Mount] // what Withdraw was told last; nil before
 
 	client atomic.Pointer[client] // nil as long as nobody knows it
 
@@ -311,18 +311,15 @@ var errWithdrawn = errors.New("a folder that it could change is given to code no
 // Withdraw ends the sandboxes that may change a folder which is not among those that are given now, and returns when
 // they have ended. It comes before a server that is started from there.
 func (b *Bridge) Withdraw(given []sandbox.Mount) {
-	b.withdrawn.Add(1)
+	b.granted.Store(&given)
 	for _, s := range b.all() {
 		s.mu.Lock()
 		l := s.live
 		s.mu.Unlock()
-		if l == nil || !slices.ContainsFunc(l.writes, func(folder string) bool {
-			return !slices.ContainsFunc(given, func(m sandbox.Mount) bool { return m.Write && m.Host == folder })
-		}) {
-			continue
+		if l != nil && !l.mayWrite(given) {
+			l.kill(errWithdrawn)
+			<-l.box.Done()
 		}
-		l.kill(errWithdrawn)
-		<-l.box.Done()
 	}
 }
 

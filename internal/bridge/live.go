@@ -108,6 +108,13 @@ func (b *Bridge) startSandbox(ctx context.Context, session string, req Request) 
 	return box, nil
 }
 
+// mayWrite tells whether all that the guest may change is among what is given.
+func (l *live) mayWrite(given []sandbox.Mount) bool {
+	return !slices.ContainsFunc(l.writes, func(folder string) bool {
+		return !slices.ContainsFunc(given, func(m sandbox.Mount) bool { return m.Write && m.Host == folder })
+	})
+}
+
 func (l *live) alive() bool {
 	select {
 	case <-l.gone:

@@ -120,7 +120,7 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	if l != nil {
 		s.drop("Python had ended")
 	}
-	withdrawn := s.bridge.withdrawn.Load()
+	granted := s.bridge.granted.Load()
 	req.env = s.bridge.opts.Env
 	if s.bridge.opts.Mounts != nil {
 		var err error
@@ -145,7 +145,7 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 		l.close()
 		return nil, errClosed
 	}
-	if len(l.writes) > 0 && s.bridge.withdrawn.Load() != withdrawn { // which has not seen it either
+	if now := s.bridge.granted.Load(); now != granted && !l.mayWrite(*now) { // Withdraw has not seen it either
 		l.kill(errWithdrawn)
 	}
 	return l, nil

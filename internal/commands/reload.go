@@ -18,6 +18,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/mount"
 
 	"github.com/urfave/cli/v3"
 )
@@ -49,10 +50,10 @@ type reloader struct {
 // withdrawing looks as long as a program runs that may change folders: it ends when a server is started from one by
 // now. The program keeps its servers. stop waits for the last look.
 func (t *tenancy) withdrawing(ctx context.Context, cmd *cli.Command, b *bridge.Bridge) (stop func()) {
-	mounts, _ := t.mounts() // an error is the program's
-	if !sandbox.HasWritable(mounts) {
+	if !slices.ContainsFunc(t.requests(), func(w mount.Request) bool { return w.Write }) {
 		return func() {}
 	}
+	mounts, _ := t.mounts() // an error is the program's
 	r := &reloader{
 		env: t.env, cmd: cmd, bridge: b, log: slog.New(slog.DiscardHandler), applied: t, granted: mounts, only: true,
 	}

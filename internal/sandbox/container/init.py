@@ -144,7 +144,8 @@ def covered():
             if place.startswith((b"/proc/", b"/sys/", b"/dev/")):
                 continue
             space = root == b"/" and after.startswith(b"tmpfs ") and space_of(place)
-            if root.endswith(b"/null") or space and space.f_blocks * space.f_frsize <= PAGE_MOST:
+            null = root == b"/null" and after.startswith((b"devtmpfs ", b"tmpfs "))
+            if null or space and space.f_blocks * space.f_frsize <= PAGE_MOST:
                 yield place
 
 

@@ -75,6 +75,16 @@ func (e *engine) binds(mounts []sandbox.Mount, places []string) (list []bind) {
 	return list
 }
 
+// covers are what is covered of the mount at a place, by paths in it.
+func (o order) covers(place string) (list []string) {
+	for _, b := range o.binds {
+		if rest, ok := strings.CutPrefix(b.target, place+"/"); ok {
+			list = append(list, rest)
+		}
+	}
+	return list
+}
+
 // newPlace is where something of this host is mounted, which nobody can guess: an engine makes what a cover is to be
 // mounted on, through links that another session's code may put into the way at that moment.
 func newPlace(in string) string { return path.Join(in, strings.ToLower(rand.Text())) }

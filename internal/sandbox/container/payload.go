@@ -71,10 +71,10 @@ func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byt
 		b = appendField(b, map[bool]string{false: "r", true: "w"}[m.Write])
 		b = appendField(b, inode)
 		b = appendField(b, o.places[i])
-		covers := m.ToCover()
+		covers := o.covers(o.places[i])
 		b = appendNumber(b, len(covers))
-		for _, c := range covers {
-			b = appendField(b, c.Path)
+		for _, path := range covers {
+			b = appendField(b, path)
 		}
 	}
 	b = appendNumber(b, len(e.filters))

@@ -112,6 +112,10 @@ func checkURL(text string) error {
 // proseOf are the members of a form's schema that are only read; their values may be written in another way.
 var proseOf = map[string]bool{"title": true, "description": true, "enumNames": true}
 
+// refersBy are the members by which a schema refers to another, or to itself: whoever judges an answer by it could be
+// kept busy for good.
+var refersBy = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef": true}
+
 // presentableForm is a form's schema whose texts are seen as they are, its members in their order. A text that is sent
 // back, such as a field's name or one of its values, cannot be written otherwise: a form with a hidden one is refused.
 func presentableForm(schema json.RawMessage) (json.RawMessage, error) {
@@ -150,6 +154,10 @@ func appendMembers(b []byte, v gjson.Result) (_ []byte, err error) {
 	v.ForEach(func(key, value gjson.Result) bool {
 		if seen[key.Str] {
 			err = fmt.Errorf("its form has two members %q", key.Str)
+			return false
+		}
+		if refersBy[key.Str] {
+			err = fmt.Errorf("its form has a %s, and MCP's forms are flat", key.Str)
 			return false
 		}
 		if len(seen) > 0 {

@@ -60,3 +60,17 @@ func TestID(t *testing.T) {
 		t.Errorf("the id is %q, want %q", got, want)
 	}
 }
+
+// TestFormsAreFlat: a form that refers to itself is shown to nobody, for whoever judges answers by it would not end.
+func TestFormsAreFlat(t *testing.T) {
+	for _, schema := range []string{
+		`{"type":"object","$ref":"#","properties":{"a":{"type":"string"}}}`,
+		`{"type":"object","properties":{"a":{"type":"string","$ref":"#/$defs/d"}},"$defs":{"d":{"allOf":[]}}}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"$dynamicRef":"#x"}]}}}}`,
+	} {
+		_, err := Presentable("s", "t", &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)})
+		if err == nil || !strings.Contains(err.Error(), "MCP's forms are flat") {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}

@@ -5,7 +5,9 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -100,12 +102,22 @@ const cannotElicit = "this client cannot ask its user (it does not offer MCP eli
 // elicits reports whether a client shows forms to its user. One that offers elicitation and says no more does.
 func elicits(c *inquiry.Capabilities) bool { return inquiry.Can(c, &mcp.ElicitParams{}) }
 
+// unfit begins the SDK's error for an answer that its form does not take (v1.8.0), which quotes that answer. It is for
+// the server alone.
+const unfit = "elicitation result content does not match requested schema"
+
+var errUnfit = errors.New("what the user has answered does not fit the form")
+
 // request has a client answer, by a request of ours to it.
 func request(s *mcp.ServerSession) inquiry.Responder {
 	return func(ctx context.Context, request inquiry.Request) (inquiry.Response, error) {
 		switch p := request.(type) {
 		case *mcp.ElicitParams:
-			return s.Elicit(ctx, p)
+			r, err := s.Elicit(ctx, p)
+			if err != nil && strings.HasPrefix(err.Error(), unfit) {
+				err = errUnfit
+			}
+			return r, err
 		case *mcp.CreateMessageWithToolsParams:
 			return s.CreateMessageWithTools(ctx, p)
 		case *mcp.ListRootsParams:

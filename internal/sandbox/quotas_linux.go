@@ -36,6 +36,10 @@ const (
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
+// maxTables limits descriptors of files in /proc/PID/fdinfo. Of each the kernel keeps what was read at once, a line for
+// each entry of an epoll and each lock of a file, in memory that nothing else counts: up to 2 MB.
+const maxTables = 16
+
 // mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread
 // waits for it, and one that was closed and reopened under the same number between two looks goes unnoticed. So each
 // file that is waited for counts as an epoll of the largest size seen.
@@ -104,6 +108,8 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
+	case has.tables > maxTables:
+		return ExitMemory
 	case q.other:
 		return ExitSelf
 	case has.pipes+waiting > fewPipes && pipesUsedUp():
@@ -119,6 +125,7 @@ type held struct {
 	pipes   int // each once, however many descriptors are of it
 	watches int // entries of epolls
 	locks   int // on parts of files, once for each descriptor by which the holder has the file
+	tables  int // descriptors of what /proc tells of a descriptor
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -133,6 +140,9 @@ func (q *quotas) descriptors() (has held) {
 		for d, of := range descriptorsOf(m.TID) {
 			if strings.HasPrefix(of.target, "pipe:") {
 				pipes[of.target] = true
+			}
+			if strings.Contains(of.target, "/fdinfo/") {
+				has.tables++
 			}
 			if has.watches > MaxWatches || has.locks > MaxLocks {
 				continue

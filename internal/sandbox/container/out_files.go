@@ -68,16 +68,17 @@ func (g *guest) OutFiles(
 	case errors.As(read, new(*takeError)):
 		return errors.Unwrap(read)
 	case err != nil:
-		return &commandError{command: e.program() + " exec", stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+		code := cmd.ProcessState.ExitCode()
+		return &commandError{command: e.program() + " exec", stderr: stderr.kept.String(), code: code}
 	}
 	return read
 }
 
 // A beginning keeps the first kilobytes that are written to it: who archives may be the guest.
-type beginning struct{ bytes.Buffer }
+type beginning struct{ kept bytes.Buffer }
 
 func (b *beginning) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, maxChatter-b.Len()))])
+	b.kept.Write(p[:min(len(p), maxChatter-b.kept.Len())])
 	return len(p), nil
 }
 

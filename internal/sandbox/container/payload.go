@@ -24,6 +24,9 @@ var bootCode string
 //go:embed init.py
 var initCode string
 
+//go:embed watch.py
+var watchCode string
+
 // appendField adds what boot.py's field reads: the length in eight hexadecimal digits, and the bytes.
 func appendField[T string | []byte](b []byte, data T) []byte {
 	b = fmt.Appendf(b, "%08x", len(data))
@@ -42,7 +45,8 @@ func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byt
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
 	}
-	b := appendField(make([]byte, 0, len(files)+len(initCode)+1<<10), initCode)
+	code := initCode + "\n\n" + watchCode
+	b := appendField(make([]byte, 0, len(files)+len(code)+1<<10), code)
 	b = append(b, files...)
 	b = appendNumber(b, len(spec.Env))
 	for _, v := range spec.Env {

@@ -59,8 +59,18 @@ const (
 	removable = "/run/media"
 )
 
-// judge says why a path, whose links have been followed, is shown to nobody.
+// judge says why a path, whose links have been followed, is shown to nobody: for itself, or for what is mounted in it,
+// which may be a home, or anything else that has a name elsewhere.
 func (r Rules) judge(real string, write bool) error {
+	for _, at := range append([]string{real}, mountedBelow(real)...) {
+		if err := r.judgeAt(at, write); err != nil {
+			return err
+		}
+	}
+	return kernelBelow(real)
+}
+
+func (r Rules) judgeAt(real string, write bool) error {
 	seen := files{}
 	if real == filepath.Dir(real) {
 		return hint.New("it is a whole file system", narrower)
@@ -96,7 +106,7 @@ func (r Rules) judge(real string, write bool) error {
 	if by := StartedFrom(real, r.Starts); write && by != "" {
 		return hint.New(by+" is started from it", narrower)
 	}
-	return kernelBelow(real)
+	return nil
 }
 
 // MayWrite says why files that somebody else has made may not be written to a folder, whose links have been followed;

@@ -1,0 +1,225 @@
+"""How a container's init watches its guest; executed behind init.py, in the same namespace.
+
+It ends a guest that holds too much, of memory where no cgroup limits that, and of what no cgroup counts.
+"""
+
+import posix
+
+LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes
+DEEP = 5  # files and folders, with fewer of which there is no such path
+SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
+LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
+TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
+TABLES = 16  # descriptors of files in /proc/PID/fdinfo, of which each keeps a line for each lock of a file
+TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
+BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
+INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
+PAGE = 4096  # bytes, at least
+MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
+UNREAD = 2  # what is told of a process that does not let itself be read
+PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
+SELDOM = 8  # looks, of which one has descriptors looked through
+WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
+
+
+def watch(limit, over):
+    """Kill all processes of the guest at the end of standard input (codemode is gone, or Kill in guest.go closed it),
+    or when the guest is out of memory, or has too much else that is memory of the kernel's. Its limit of threads is not
+    one of programs that the engine starts beside it, which it may take over."""
+    import resource
+    import select
+
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[0] % 2**64 + BESIDE  # RLIM_INFINITY is -1
+    host = select.poll()
+    host.register(0, 0)
+    exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
+    looks = 0
+    try:
+        while not host.poll(WATCH if limit else GLANCE):
+            looks += 1
+            if locks() > LOCKS or terminals() > TERMINALS or threads() > most or exceeded():
+                over.append(True)
+                break
+            if looks % SELDOM == 0 and tables() > TABLES:
+                over.append(True)
+                break
+    finally:  # who cannot be watched is ended, too
+        kill_all()
+
+
+def holds_more(limit):
+    """The quick sum counts shared memory more than once, so the exact one decides."""
+    if sockets() > SOCKETS:
+        return True
+    files = sum(map(used, memory())) + INODE * sum(made())
+    pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
+    if max(made()) >= DEEP and any(map(hides, pids)):
+        return True
+    return files + sum(map(quick, pids)) > limit and files + sum(map(exact, pids)) > limit
+
+
+def locks():
+    """On parts of files, of this container's processes: the kernel tells of no others."""
+    try:
+        with open("/proc/locks", "rb") as table:
+            text = table.read(TABLE)
+    except OSError:
+        return 0
+    return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
+
+
+def tables():
+    """Descriptors of what /proc tells of a descriptor. Each keeps what was read at once, which nothing else counts."""
+    return sum(
+        "/fdinfo/" in link_of("/proc/%s/fd/%s" % (pid, name))
+        for pid in posix.listdir("/proc")
+        if pid.isdigit() and pid != "1"
+        for name in descriptors_of(pid)
+    )
+
+
+def descriptors_of(pid):
+    try:
+        return posix.listdir("/proc/%s/fd" % pid)
+    except OSError:
+        return []  # it has just ended, or does not let itself be read
+
+
+def link_of(path):
+    try:
+        return posix.readlink(path)
+    except OSError:
+        return ""  # it has just been closed
+
+
+def terminals():
+    try:
+        return len(posix.listdir("/dev/pts"))
+    except OSError:
+        return 0
+
+
+def threads():
+    return sum(len(threads_of(pid)) for pid in posix.listdir("/proc") if pid.isdigit())
+
+
+def threads_of(pid):
+    try:
+        return posix.listdir("/proc/%s/task" % pid)
+    except OSError:
+        return []  # it has just ended
+
+
+def sockets():
+    try:
+        with open("/proc/net/unix", "rb") as table:
+            return table.read().count(b"\n") - 1
+    except OSError:
+        return 0
+
+
+def used(mount):
+    space = space_of(mount)
+    return (space.f_blocks - space.f_bfree) * space.f_frsize if space else 0
+
+
+def space_of(mount):
+    try:
+        return posix.statvfs(mount)
+    except OSError:
+        return None
+
+
+def memory():
+    """Where the guest can have files in memory, and how many were there before it: an engine may make more such places
+    than it was asked for."""
+    if not places:
+        with open("/proc/self/mountinfo") as mounts:
+            for line in mounts:
+                before, _, kind = line.partition(" - ")
+                place = before.split()[4]  # of an odd name, which an image may have, it is written by escapes
+                if kind.startswith("tmpfs ") and writable(place):
+                    places[place] = files_in(place)
+    return places
+
+
+def writable(place):
+    try:  # its owner can change its mode
+        return posix.access(place, posix.W_OK) or posix.stat(place).st_uid == posix.getuid()
+    except OSError:
+        return False
+
+
+places = {}
+
+
+def files_in(mount):
+    space = space_of(mount)
+    return space.f_files - space.f_ffree if space else 0
+
+
+def made():
+    """How many files and folders the guest has in each of what is in memory."""
+    return [files_in(mount) - before for mount, before in memory().items()]
+
+
+def hides(pid):
+    """Whether it has a file mapped by a path that no program can open it by: who reads of that has the kernel keep as
+    much for each descriptor, and nobody counts it. It may as well where it does not let its mappings be read."""
+    told = look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines), denied=UNREAD)
+    if told != UNREAD:
+        unread.pop(pid, None)
+        return told
+    unread[pid] = unread.get(pid, 0) + 1
+    return unread[pid] > PATIENCE
+
+
+unread = {}  # looks in a row, by process
+
+
+def quick(pid):
+    pages = first(pid, "status", ("VmSize:",)) // PAGE  # of which each may be a mapping
+    return first(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:")) + pages * mapping(pid)
+
+
+def mapping(pid):
+    return MAPPING + LINK * min(int(pid), ANCESTORS)  # there is a lower number for each process that it descends from
+
+
+def exact(pid):
+    """What cannot be told counts as the quick figure: to be unreadable must not be worth anything."""
+    shared = first(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
+    if not shared:
+        return quick(pid)
+    mappings = look(pid, "maps", lambda lines: sum(1 for _ in lines)) * mapping(pid)
+    return shared + first(pid, "status", ("VmPTE:",)) + mappings
+
+
+def first(pid, name, fields):
+    """The bytes in fields of a process."""
+    return look(pid, name, lambda lines: sum(int(line.split()[1]) for line in lines if line.startswith(fields))) << 10
+
+
+def look(pid, name, measure, denied=0):
+    """What there is in a file of a process, as a thread tells that lives: the first one may have ended."""
+    for thread in threads_of(pid):
+        try:
+            with open("/proc/%s/task/%s/%s" % (pid, thread, name), errors="replace") as lines:
+                total = measure(lines)
+        except PermissionError:
+            total = denied
+        except (OSError, ValueError, IndexError):
+            continue
+        if total:
+            return total
+    return 0
+
+
+def killed_for_memory():
+    for name in "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control":
+        try:
+            with open(name) as lines:
+                return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in lines)
+        except OSError:
+            pass
+    return False

@@ -102,8 +102,8 @@ const cannotElicit = "this client cannot ask its user (it does not offer MCP eli
 // elicits reports whether a client shows forms to its user. One that offers elicitation and says no more does.
 func elicits(c *inquiry.Capabilities) bool { return inquiry.Can(c, &mcp.ElicitParams{}) }
 
-// unfit begins the SDK's error for an answer that its form does not take (v1.8.0), which quotes that answer. It is for
-// the server alone.
+// unfit is in the SDK's error for an answer that its form does not take (v1.8.0), here or at the client. It quotes that
+// answer, which is for the server alone.
 const unfit = "elicitation result content does not match requested schema"
 
 var errUnfit = errors.New("what the user has answered does not fit the form")
@@ -114,7 +114,7 @@ func request(s *mcp.ServerSession) inquiry.Responder {
 		switch p := request.(type) {
 		case *mcp.ElicitParams:
 			r, err := s.Elicit(ctx, p)
-			if err != nil && strings.HasPrefix(err.Error(), unfit) {
+			if err != nil && strings.Contains(err.Error(), unfit) {
 				err = errUnfit
 			}
 			return r, err

@@ -111,6 +111,21 @@ func TestServerAsksNobody(t *testing.T) {
 	want(t, strings.Join(lines, ", "), "fake elicitation/create ok asked by the server in ask: accept")
 }
 
+// TestAnswersAreTheServers: what a user has typed that does not fit the form is told to nobody.
+func TestAnswersAreTheServers(t *testing.T) {
+	k := newKit(t, nil, fake("fake", "-asks"))
+	client := k.serveClient(&mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"age": "my-passw0rd", "name": "Ada"}}, nil
+		},
+	}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	text, _ := k.call(client, map[string]any{"code": asks("form", "?")})
+	contains(t, text, "what the user has answered does not fit the form")
+	if strings.Contains(text, "passw0rd") {
+		t.Errorf("the answer is told: %s", text)
+	}
+}
+
 // TestProgressReachesTheClient has a server tell of a call's progress, more than anybody reads.
 func TestProgressReachesTheClient(t *testing.T) {
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {

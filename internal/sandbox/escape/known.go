@@ -22,7 +22,6 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 			"inode_fill":    "bubblewrap's tmpfs cannot limit inodes",
 			"proc_leaks":    "bubblewrap's /proc is whole",
 			"mount_sources": "bubblewrap's mounts are binds, whose sources the kernel tells",
-			"metadata_open": "a file of the user's own can be opened neither to read nor to write it, and nothing done with that",
 		}
 	case p.Isolation == sandbox.IsolationReduced:
 		return map[string]string{

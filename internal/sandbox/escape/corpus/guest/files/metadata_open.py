@@ -53,8 +53,9 @@ for path in interpreter, os.__file__, os.path.dirname(encodings.__file__), os.pa
     for flags in READ_ONLY_MODE_3, TRUNCATE | READ_ONLY_MODE_3:  # opens for neither reading nor writing
         if not os.path.isdir(path):
             try:
-                os.close(os.open(path, flags))
-                done.append(("open", flags, path))
+                fd = os.open(path, flags)
             except OSError:
-                pass
+                continue
+            change(path, fd)  # a bind of a file of the user's own is opened so
+            os.close(fd)
 (escaped if done else held)("%d: %s" % (len(done), done[:8]))

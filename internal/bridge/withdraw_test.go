@@ -35,7 +35,8 @@ func TestWithdraw(t *testing.T) {
 	close(stop)
 	<-stopped
 	k.Withdraw(nil)
-	if got := k.run(Request{Session: "0", Code: "print('x' in globals())"}).compact(); !strings.HasPrefix(got, "False\n") {
+	got := k.run(Request{Session: "0", Code: "print('x' in globals())"}).compact()
+	if !strings.HasPrefix(got, "False\n") {
 		t.Errorf("after what it may change is given no longer: %q", got)
 	}
 }

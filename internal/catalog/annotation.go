@@ -31,7 +31,7 @@ type converter struct {
 	found   map[string]gjson.Result
 	members map[string]map[string]gjson.Result
 	nodes   int  // visits left
-	lowest  int  // levels that were left where it has been deepest
+	lowest  int  // the fewest levels of depth that were left at any schema
 	left    *int // bytes that may still be read; see pay
 	// class, where there is one, names the type of an object with these properties; "" leaves it a dict.
 	class func(c *converter, schema gjson.Result, depth int) string

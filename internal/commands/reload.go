@@ -194,8 +194,8 @@ func (r *reloader) apply(t *tenancy) {
 	if t.config.Tenant != r.started.Tenant {
 		return // whose servers are not this one's
 	}
-	given, _ := t.mounts() // with an error, which was told, nothing
-	r.bridge.Withdraw(given)
+	r.granted = t.granted // which tell has looked for
+	r.bridge.Withdraw(t.granted)
 	if c := r.bridge.Servers().Update(t.configured()); !c.None() {
 		r.log.Info("servers changed", "added", c.Added, "removed", c.Removed, "changed", c.Changed)
 	}

@@ -1,4 +1,5 @@
-"""Run pip as a resolver: argv has pip's folder, and one with its arguments and the addresses that requirements may name.
+"""Run pip as a resolver: argv has pip's folder, and one with files of its arguments and of the addresses that
+requirements may name.
 
 Nothing but pip is executed. What would have to be built is refused before anything of it runs, and so is what a package
 needs by an address of its own: neither an index nor the cooldown stands behind that. An index that cannot be asked is an

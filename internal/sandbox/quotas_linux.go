@@ -36,9 +36,9 @@ const (
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
-// maxTables limits descriptors of files in /proc/PID/fdinfo. Of each the kernel keeps what was read at once, a line for
-// each entry of an epoll and each lock of a file, in memory that nothing else counts: up to 2 MB.
-const maxTables = 16
+// maxFdinfos limits descriptors of files in /proc/PID/fdinfo. Of each the kernel keeps what was read at once, a line
+// for each entry of an epoll and each lock of a file, in memory that nothing else counts: up to 2 MB.
+const maxFdinfos = 16
 
 // mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread
 // waits for it, and one that was closed and reopened under the same number between two looks goes unnoticed. So each
@@ -108,7 +108,7 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.tables > maxTables:
+	case has.fdinfos > maxFdinfos:
 		return ExitMemory
 	case q.other:
 		return ExitSelf
@@ -125,7 +125,7 @@ type held struct {
 	pipes   int // each once, however many descriptors are of it
 	watches int // entries of epolls
 	locks   int // on parts of files, once for each descriptor by which the holder has the file
-	tables  int // descriptors of what /proc tells of a descriptor
+	fdinfos int // descriptors of files in /proc/PID/fdinfo
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -142,7 +142,7 @@ func (q *quotas) descriptors() (has held) {
 				pipes[of.target] = true
 			}
 			if strings.Contains(of.target, "/fdinfo/") {
-				has.tables++
+				has.fdinfos++
 			}
 			if has.watches > MaxWatches || has.locks > MaxLocks {
 				continue

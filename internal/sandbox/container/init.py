@@ -11,7 +11,7 @@ import sys
 
 ROOT = "/codemode"  # sandbox.GuestDir
 TAIL = 64 << 10  # sandbox.Exit
-PAGE_MOST = 65536  # bytes of a page, by machine
+LARGEST_PAGE = 65536  # bytes, on any machine: a tmpfs that covers a folder is of one page
 PARKED = 40  # descriptors from here on are out of the way of those the guest gets
 
 
@@ -133,7 +133,7 @@ def covered():
                 continue
             space = root == b"/" and after.startswith(b"tmpfs ") and space_of(place)
             null = root == b"/null" and after.startswith((b"devtmpfs ", b"tmpfs "))
-            if null or space and space.f_blocks * space.f_frsize <= PAGE_MOST:
+            if null or space and space.f_blocks * space.f_frsize <= LARGEST_PAGE:
                 yield place
 
 

@@ -51,9 +51,9 @@ exec "$real" "$@"`)
 	})
 }
 
-// TestCoversAstray: what covers a name in a folder is nowhere else, while another session's code has the folder above that
-// name be a link: neither in another mount, of which the host would keep what the engine makes to mount on, nor over what
-// the image has.
+// TestCoversAstray: what covers a name in a folder is nowhere else, while another session's code has the folder above
+// that name be a link: neither in another mount, of which the host would keep what the engine makes to mount on, nor
+// over what the image has.
 func TestCoversAstray(t *testing.T) {
 	eachEngine(t, func(t *testing.T, first *Runtime) {
 		for _, target := range []string{"/workspace/other", "../../other", "/usr/lib/python3", "/workspace", "/tmp"} {
@@ -64,7 +64,8 @@ func TestCoversAstray(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := errors.Join(os.Chmod(data, 0o777), os.WriteFile(filepath.Join(data, "sub", "planted"), nil, 0o644)); err != nil {
+			planted := filepath.Join(data, "sub", "planted")
+			if err := errors.Join(os.Chmod(data, 0o777), os.WriteFile(planted, nil, 0o644)); err != nil {
 				t.Fatal(err)
 			}
 			r := behind(t, first, `case " $* " in *" run "*) mv "`+data+`/sub" "`+data+`/was" && ln -s `+target+` "`+data+`/sub" ;;

@@ -10,7 +10,7 @@ DEEP = 5  # files and folders, with fewer of which there is no such path
 SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
-TABLES = 16  # descriptors of files in /proc/PID/fdinfo, of which each keeps a line for each lock of a file
+FDINFOS = 16  # descriptors of files in /proc/PID/fdinfo, of which each keeps a line for each lock of a file
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
@@ -37,10 +37,8 @@ def watch(limit, over):
     try:
         while not host.poll(WATCH if limit else GLANCE):
             looks += 1
-            if locks() > LOCKS or terminals() > TERMINALS or threads() > most or exceeded():
-                over.append(True)
-                break
-            if looks % SELDOM == 0 and tables() > TABLES:
+            many = locks() > LOCKS or terminals() > TERMINALS or threads() > most
+            if many or exceeded() or looks % SELDOM == 0 and fdinfos() > FDINFOS:
                 over.append(True)
                 break
     finally:  # who cannot be watched is ended, too
@@ -68,7 +66,7 @@ def locks():
     return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
 
 
-def tables():
+def fdinfos():
     """Descriptors of what /proc tells of a descriptor. Each keeps what was read at once, which nothing else counts."""
     return sum(
         "/fdinfo/" in link_of("/proc/%s/fd/%s" % (pid, name))

@@ -70,6 +70,7 @@ func (r Rules) judge(real string, write bool) error {
 	return kernelBelow(real)
 }
 
+// judgeAt is judge for one place.
 func (r Rules) judgeAt(real string, write bool) error {
 	seen := files{}
 	if real == filepath.Dir(real) {

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"codemode/internal/hint"
 )
 
 func TestChoose(t *testing.T) {
@@ -158,19 +156,6 @@ func TestOwnOfPrograms(t *testing.T) {
 		if (err != nil) != refused || (r.MayWrite(path) != nil) != refused {
 			t.Errorf("%s: %v, to save to: %v", path, err, r.MayWrite(path))
 		}
-	}
-}
-
-// TestClosed: a folder that is closed to its user, as code that may change it can, is told of with how it is opened.
-func TestClosed(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
-		t.Skip("nothing is closed to this user")
-	}
-	dir := realTemp(t)
-	must(t, os.Chmod(dir, 0))
-	_, err := Rules{}.Choose([]Request{{Path: dir, Name: "x"}})
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(strings.Join(hint.Of(err), "\n"), "chmod u+rwx") {
-		t.Errorf("%v, %q", err, hint.Of(err))
 	}
 }
 

@@ -1,12 +1,16 @@
 package mount
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"codemode/internal/hint"
 	"codemode/internal/require"
+	"codemode/internal/sandbox/sandboxtest"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,4 +33,19 @@ func TestMountedBelow(t *testing.T) {
 	if _, err := r.Choose(work); err == nil || !strings.Contains(err.Error(), "your home is in it") {
 		t.Errorf("with a home mounted in it: %v", err)
 	}
+}
+
+// TestClosed: a folder that is closed to its user, as code that may change it can, is told of with how it is opened.
+func TestClosed(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		if os.Geteuid() == 0 {
+			return // to whom nothing is closed
+		}
+		dir := realTemp(t)
+		must(t, os.Chmod(dir, 0))
+		_, err := Rules{}.Choose([]Request{{Path: dir, Name: "x"}})
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(strings.Join(hint.Of(err), "\n"), "chmod u+rwx") {
+			t.Errorf("%v, %q", err, hint.Of(err))
+		}
+	})
 }

@@ -371,8 +371,8 @@ func TestCompiledForItself(t *testing.T) {
 	}
 }
 
-// TestInterpreterInAHome: of a program that lies directly in a home, or among other files, its own file is shown, and its
-// library.
+// TestInterpreterInAHome: of a program that lies directly in a home, or among other files, its own file is shown, and
+// its library.
 func TestInterpreterInAHome(t *testing.T) {
 	home := realPath(t.TempDir())
 	exe := filepath.Join(home, "python3")

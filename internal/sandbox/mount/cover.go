@@ -108,6 +108,7 @@ type folder struct {
 // rules are the patterns of a folder, those of the ones above it behind them.
 type rules struct {
 	base     string // the paths that they are about are below it
+	anyCase  bool   // in which letters of them are compared
 	patterns []pattern
 	above    *rules
 }
@@ -137,7 +138,7 @@ func (l *looker) begin() (folder, error) {
 			break
 		}
 	}
-	f := folder{".", &rules{base: "."}}
+	f := folder{".", &rules{base: ".", anyCase: systemsCase}}
 	rel, err := filepath.Rel(l.dir, dir)
 	if err != nil || rel == "." {
 		return f, err
@@ -296,10 +297,9 @@ func (l *looker) ignored(r *rules, name string, dir bool) bool {
 func (l *looker) rulesOf(f folder) *rules {
 	r := f.rules
 	if _, err := os.Lstat(l.at(path.Join(f.path, ".git"))); err == nil && (r == nil || isRepository(l.at(f.path))) {
-		r = l.read(f.path, l.exclude(f.path), nil)
-		if r == nil {
-			r = &rules{base: f.path}
-		}
+		exclude := l.exclude(f.path)
+		config, _ := plainfile.Read(l.at(path.Join(exclude, "../../config")), maxIgnore)
+		r = l.read(f.path, exclude, &rules{base: f.path, anyCase: ignoreCase(config)})
 	}
 	if r == nil {
 		return nil
@@ -362,7 +362,7 @@ func (l *looker) read(base, name string, above *rules) *rules {
 		return above
 	}
 	data, err := plainfile.Read(l.at(name), maxIgnore)
-	patterns := parsePatterns(data)
+	patterns := parsePatterns(data, above.anyCase)
 	l.patterns += len(patterns)
 	switch {
 	case err != nil:
@@ -372,7 +372,7 @@ func (l *looker) read(base, name string, above *rules) *rules {
 		l.lack("its .gitignore files have more than %d patterns", maxPatterns)
 		return above
 	}
-	return &rules{base, patterns, above}
+	return &rules{base, above.anyCase, patterns, above}
 }
 
 // At is where a cover is on this host.

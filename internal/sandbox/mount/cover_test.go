@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -173,11 +174,13 @@ func TestIgnored(t *testing.T) {
 		"a/build/deep/x": "", "a/sub/.gitignore": "!x.log\n*.csv\n", "a/sub/x.log": "", "a/sub/y.log": "",
 		"a/sub/z.csv": "", "a/z.csv": "",
 		"a/inner/.git": "gitdir: ../other", "a/other/HEAD": "", "a/inner/x.log": "", // a repository of its own
-		"a/empty/.git/": "", "a/empty/x.log": "", "a/lost/.git": "gitdir: /elsewhere", "a/lost/x.log": "", // none
+		"a/any/.git/HEAD": "", "a/any/.git/config": "[core]\n\tignorecase = true\n", "a/any/sub/x.log": "",
+		"a/any/.gitignore": "*.LOG\n",                                                                        // as somebody writes it whose file system does not tell cases apart
+		"a/empty/.git/":    "", "a/empty/x.log": "", "a/lost/.git": "gitdir: /elsewhere", "a/lost/x.log": "", // none
 	})
 	for from, want := range map[string]string{
-		".":     "a/.env a/build/ a/empty/x.log a/lost/x.log a/private a/sub/y.log a/sub/z.csv a/x.log",
-		"a":     ".env build/ empty/x.log lost/x.log private sub/y.log sub/z.csv x.log",
+		".":     "a/.env a/any/sub/x.log a/build/ a/empty/x.log a/lost/x.log a/private a/sub/y.log a/sub/z.csv a/x.log",
+		"a":     ".env any/sub/x.log build/ empty/x.log lost/x.log private sub/y.log sub/z.csv x.log",
 		"a/sub": "", // it was named by itself
 	} {
 		covers, partly, err := look(filepath.Join(dir, from), false, most)
@@ -361,12 +364,18 @@ func TestAsGit(t *testing.T) {
 		pattern := pick([]string{
 			"a", "b", "ab", "/", "/", "*", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[^-]", "[a-z]", "[]-]", "[[:alpha:]]",
 			"[[:x:]]", "[", "]", "\\", "\\*", "!", "#", " ", "\\ ", "\xff", "[\\]]", "[b-a]", "[/]", "[[:a]", "-", "A",
+			"[A]", "[!A]", "[A-C]", "[[:upper:]]",
 		}, 5)
 		must(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(pattern+"\n"), 0o600))
-		cmd := exec.Command(git, "-C", dir, "-c", "core.ignoreCase=false", "check-ignore", "--no-index", "-z", "--stdin")
+		config := filepath.Join(dir, ".git", "config")
+		anyCase := strconv.FormatBool(round%2 == 1)
+		must(t, exec.Command(git, "config", "--file", config, "core.ignoreCase", anyCase).Run())
+		written, err := os.ReadFile(config)
+		must(t, err)
+		cmd := exec.Command(git, "-C", dir, "check-ignore", "--no-index", "-z", "--stdin")
 		cmd.Stdin = &names
 		out, _ := cmd.Output() // it fails where none is ignored
-		rules := parsePatterns([]byte(pattern + "\n"))
+		rules := parsePatterns([]byte(pattern+"\n"), ignoreCase(written))
 		for _, name := range list {
 			want := bytes.Contains(append([]byte{0}, out...), []byte("\x00"+name+"\x00"))
 			if got := ignores(rules, name); got != want {
@@ -403,5 +412,28 @@ func TestManyIgnoreFiles(t *testing.T) {
 	}
 	if l.patterns != 2*lines || l.partly == "" {
 		t.Errorf("%d patterns were read, and it is told %q", l.patterns, l.partly)
+	}
+}
+
+// TestIgnoreCase: a repository's config is read as git reads it.
+func TestIgnoreCase(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		require.Lacking(t, "git", "git: %v", err)
+	}
+	config := filepath.Join(t.TempDir(), "config")
+	for _, text := range []string{
+		"[core]\n\tignorecase = true\n", "[core]\nignoreCase=false\n", "[Core] IgnoreCase = yes ; as on a Mac\r\n",
+		"[core]\n\tignorecase\n", "[core]\n\tignorecase =\n", "[core]\n\tignorecase = \"on\" # x\n",
+		"[core]\n\tignorecase = 2\n", "[core]\n\tignorecase = 0\n",
+		"[core]\n\tignorecase = true\n[user]\n\tname = a\n[core]\n\tignorecase = off\n",
+		"[core]\n\t# ignorecase = true\n\tignorecase = no\n",
+	} {
+		must(t, os.WriteFile(config, []byte(text), 0o600))
+		out, err := exec.Command(git, "config", "--file", config, "--type", "bool", "core.ignorecase").Output()
+		must(t, err)
+		if got := fmt.Sprint(ignoreCase([]byte(text))); got != strings.TrimSpace(string(out)) {
+			t.Errorf("%q is %s, git says %s", text, got, out)
+		}
 	}
 }

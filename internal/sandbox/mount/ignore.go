@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // A pattern is a line of a .gitignore. It matches what git matches, gitignore(5), byte for byte; a regular expression
@@ -20,18 +22,18 @@ type pattern struct {
 	re      *regexp.Regexp
 }
 
-// parsePatterns reads a .gitignore.
-func parsePatterns(data []byte) (list []pattern) {
+// parsePatterns reads a .gitignore, whose letters are of any case or of the one that is written.
+func parsePatterns(data []byte, anyCase bool) (list []pattern) {
 	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
-		if p, ok := parsePattern(text); ok {
+		if p, ok := parsePattern(text, anyCase); ok {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-func parsePattern(text string) (p pattern, ok bool) {
+func parsePattern(text string, anyCase bool) (p pattern, ok bool) {
 	if strings.HasPrefix(text, "#") {
 		return p, false
 	}
@@ -43,15 +45,15 @@ func parsePattern(text string) (p pattern, ok bool) {
 	if text == "" {
 		return p, false
 	}
-	if exactCase && !strings.ContainsAny(text, wild) {
+	if !anyCase && !strings.ContainsAny(text, wild) {
 		p.literal = text
 		return p, true
 	}
-	if rest, ok := strings.CutPrefix(text, "*"); exactCase && ok && !p.whole && !strings.ContainsAny(rest, wild) {
+	if rest, ok := strings.CutPrefix(text, "*"); !anyCase && ok && !p.whole && !strings.ContainsAny(rest, wild) {
 		p.suffix = rest
 		return p, true
 	}
-	expression, ok := translate(latin1(text), p.whole)
+	expression, ok := translate(latin1(text), p.whole, anyCase)
 	if !ok {
 		return p, false
 	}
@@ -63,8 +65,25 @@ func parsePattern(text string) (p pattern, ok bool) {
 // wild are the characters that do not stand for themselves.
 const wild = `*?[\`
 
-// exactCase is git's core.ignoreCase as it is set where file systems are of one kind or the other.
-var exactCase = runtime.GOOS != "darwin" && runtime.GOOS != "windows"
+// systemsCase is core.ignoreCase as git sets it where file systems are of one kind or the other.
+const systemsCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+
+// ignoreCase is a repository's core.ignoreCase, by its config: git-config(1). What that includes is not read.
+func ignoreCase(config []byte) bool {
+	all := ignoreCaseKey().FindAllSubmatch(config, -1)
+	if len(all) == 0 {
+		return systemsCase
+	}
+	last := all[len(all)-1]
+	switch strings.ToLower(string(last[2])) {
+	case "", "false", "no", "off", "0":
+		return len(last[1]) == 0 // a name alone is true
+	}
+	return true
+}
+
+// No other section has a key of this name.
+var ignoreCaseKey = lazyregexp.New(`(?im)(?:^|\])[ \t]*ignorecase[ \t]*(?:(=)[ \t]*"?(\w*)"?[ \t]*)?\r?(?:[#;].*)?$`)
 
 // trimSpaces leaves out the spaces at a line's end, but for one behind a backslash.
 func trimSpaces(text string) string {
@@ -107,12 +126,13 @@ func latin1(s string) string {
 	return s
 }
 
-// translate writes a pattern as a regular expression, as wildmatch.c of git reads it (2.39). One that can match nothing
-// is none.
-func translate(p string, whole bool) (string, bool) {
+// translate writes a pattern as a regular expression, as wildmatch.c of git reads it (2.39): for any case it
+// makes small letters of a text's, and of a pattern's neither those behind a backslash nor single ones of a class. One
+// that can match nothing is none.
+func translate(p string, whole, anyCase bool) (string, bool) {
 	var b strings.Builder
 	b.WriteString("(?s)^")
-	if !exactCase {
+	if anyCase {
 		b.WriteString("(?i)")
 	}
 	runes := []rune(p)
@@ -123,14 +143,14 @@ func translate(p string, whole bool) (string, bool) {
 		case '?':
 			b.WriteString("[^/]")
 		case '[':
-			end, ok := class(&b, runes, i)
+			end, ok := class(&b, runes, i, anyCase)
 			if !ok {
 				return "", false
 			}
 			i = end
 		case '\\':
 			i++
-			if i == len(runes) {
+			if i == len(runes) || anyCase && isCapital(runes[i]) {
 				return "", false
 			}
 			b.WriteString(regexp.QuoteMeta(string(runes[i])))
@@ -166,10 +186,12 @@ func stars(b *strings.Builder, p []rune, i int, whole bool) int {
 	return i
 }
 
+func isCapital(c rune) bool { return c >= 'A' && c <= 'Z' }
+
 func isWild(c rune) bool { return strings.ContainsRune(wild, c) }
 
 // class translates the [class] at i, and returns where it ends.
-func class(b *strings.Builder, p []rune, i int) (end int, ok bool) {
+func class(b *strings.Builder, p []rune, i int, anyCase bool) (end int, ok bool) {
 	i++
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
 	if negated {
@@ -219,7 +241,9 @@ func class(b *strings.Builder, p []rune, i int) (end int, ok bool) {
 			}
 			c = p[i]
 		}
-		span(&set, c, c)
+		if !anyCase || !isCapital(c) {
+			span(&set, c, c)
+		}
 		i, last = i+1, c
 	}
 }

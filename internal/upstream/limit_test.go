@@ -112,3 +112,23 @@ func connected(respond func(context.Context) (mcp.InputResponse, error)) *calls 
 	c.life, c.hangup = context.WithCancel(context.Background())
 	return c
 }
+
+// TestRefusedByTimeout: a call that took too long has done so, also where its server, told to cancel it, says an error
+// before anybody has looked.
+func TestRefusedByTimeout(t *testing.T) {
+	t.Parallel()
+	f := newPool(t, nil, fake("slow"))
+	f.names("slow")
+	var sess *session
+	f.entry("slow").update(func(st *serverState) { sess = st.live })
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := sess.round(ctx, "echo", "it", func(ctx context.Context, _ mcp.Meta) error {
+		cancel(cause)
+		sess.calls.update(func(*callsState) { slotOf(ctx).err = &jsonrpc.Error{Message: "context canceled"} })
+		return ctx.Err()
+	})
+	if !errors.Is(err, cause) {
+		t.Errorf("the error is %v, want %v", err, cause)
+	}
+}

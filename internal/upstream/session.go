@@ -397,10 +397,10 @@ func (sess *session) round(
 	switch {
 	case result != nil:
 		return result, nil
+	case ctx.Err() != nil: // of which the server may have been told already, and say so
+		return nil, context.Cause(ctx)
 	case refusal != nil:
 		return nil, sess.callError(name, refusal)
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
 	case isMalformed(err):
 		return nil, sess.callError(name, errors.New("the arguments are not valid JSON"))
 	case err == nil || !sess.over(err):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"codemode/internal/inquiry"
@@ -58,6 +59,9 @@ func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bo
 	if q.URL != "" {
 		fmt.Fprintf(t.out, "It wants you to open this, at your own risk:\n  %s\n", oneLine(q.URL))
 		what = "say that you have opened it"
+		if u, err := url.Parse(q.URL); err == nil { // of a long one the beginning may have left the screen
+			what += ", a page of " + oneLine(u.Host)
+		}
 	}
 	t.say(fmt.Sprintf("codemode: answer the server?\nType %s to %s, or no: ", word, what))
 	for range maxWrong {
@@ -76,15 +80,16 @@ func (t *terminal) agree(ctx context.Context, q inquiry.Prompt, word string) (bo
 	return false, nil
 }
 
-// fields reads a value for each field. One that is not understood maxWrong times ends it as Ctrl-D does.
+// fields reads a value for each field, of which all that the server has written stands behind bars. One that is not
+// understood maxWrong times ends it as Ctrl-D does.
 func (t *terminal) fields(ctx context.Context, list []inquiry.Field) (map[string]any, error) {
 	values := map[string]any{}
 	for _, f := range list {
-		about := ""
+		what := fmt.Sprintf("%s (%s)", f.Name, f.Takes)
 		if f.About != "" {
-			about = t.barred(f.About) + "\n"
+			what = f.About + "\n" + what
 		}
-		fmt.Fprintf(t.out, "%s%s (%s): ", about, oneLine(f.Name), oneLine(f.Takes))
+		fmt.Fprintf(t.out, "%s\ncodemode: your answer: ", t.barred(what))
 		wrong := 0
 		for {
 			typed, err := t.typedLine(ctx)
@@ -101,7 +106,7 @@ func (t *terminal) fields(ctx context.Context, list []inquiry.Field) (map[string
 			if wrong++; wrong == maxWrong {
 				return nil, io.EOF
 			}
-			fmt.Fprintf(t.out, "%s; %s: ", oneLine(err.Error()), oneLine(f.Name))
+			fmt.Fprintf(t.out, "%s; codemode: your answer: ", oneLine(err.Error()))
 		}
 	}
 	return values, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +20,7 @@ const (
 	maxMessageShown = 4 << 10
 	maxFormShown    = 64 << 10
 	maxURLShown     = 4 << 10
+	maxHostShown    = 300 // a name of the DNS has 253 at most (RFC 1035, section 3.1)
 )
 
 // Presentable is what a server asks, as a user may be shown it: it says which server asks, and has no characters that
@@ -97,7 +99,7 @@ func ToOpen() Request { return &mcp.ElicitParams{Mode: "url"} }
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || u.Host == "" || len(u.Host) > maxHostShown || u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("what its user is to open is no http or https URL")
 	case u.User != nil:
 		return errors.New("the URL that its user is to open has a user's name in it, which hides where it leads")
@@ -113,8 +115,10 @@ func checkURL(text string) error {
 var proseOf = map[string]bool{"title": true, "description": true, "enumNames": true}
 
 // refersBy are the members by which a schema refers to another, or to itself: whoever judges an answer by it could be
-// kept busy for good.
-var refersBy = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef": true}
+// kept busy for good. patternProperties are none of MCP's either, and patterns that nothing here looks at.
+var refersBy = map[string]bool{
+	"$ref": true, "$dynamicRef": true, "$recursiveRef": true, "patternProperties": true,
+}
 
 // presentableForm is a form's schema whose texts are seen as they are, its members in their order. A text that is sent
 // back, such as a field's name or one of its values, cannot be written otherwise: a form with a hidden one is refused.
@@ -122,61 +126,99 @@ func presentableForm(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) > maxFormShown {
 		return nil, fmt.Errorf("its form has more than %d bytes", maxFormShown)
 	}
-	b, err := appendPresentable(nil, gjson.ParseBytes(schema), false)
-	return b, err
+	f := form{}
+	err := f.value(gjson.ParseBytes(schema), false)
+	return f.text, err
 }
 
-func appendPresentable(b []byte, v gjson.Result, prose bool) ([]byte, error) {
+// A form is a schema as far as it has been written.
+type form struct {
+	text  []byte
+	steps int // of its patterns
+}
+
+func (f *form) value(v gjson.Result, prose bool) (err error) {
 	switch {
 	case v.IsObject():
-		return appendMembers(b, v)
+		return f.members(v)
 	case v.IsArray():
-		b = append(b, '[')
+		f.text = append(f.text, '[')
 		for i, item := range v.Array() {
 			if i > 0 {
-				b = append(b, ',')
+				f.text = append(f.text, ',')
 			}
-			var err error
-			if b, err = appendPresentable(b, item, prose); err != nil {
-				return nil, err
+			if err := f.value(item, prose); err != nil {
+				return err
 			}
 		}
-		return append(b, ']'), nil
+		f.text = append(f.text, ']')
 	case v.Type == gjson.String:
-		return appendText(b, v.Str, prose)
+		return f.quote(v.Str, prose)
+	default:
+		f.text = append(f.text, v.Raw...)
 	}
-	return append(b, v.Raw...), nil
+	return nil
 }
 
-func appendMembers(b []byte, v gjson.Result) (_ []byte, err error) {
-	b = append(b, '{')
+func (f *form) members(v gjson.Result) (err error) {
+	f.text = append(f.text, '{')
 	seen := map[string]bool{}
 	v.ForEach(func(key, value gjson.Result) bool {
-		if seen[key.Str] {
+		switch {
+		case seen[key.Str]:
 			err = fmt.Errorf("its form has two members %q", key.Str)
-			return false
-		}
-		if refersBy[key.Str] {
+		case refersBy[key.Str]:
 			err = fmt.Errorf("its form has a %s, and MCP's forms are flat", key.Str)
+		case key.Str == "pattern" && value.Type == gjson.String:
+			err = f.pattern(value.Str)
+		}
+		if err != nil {
 			return false
 		}
 		if len(seen) > 0 {
-			b = append(b, ',')
+			f.text = append(f.text, ',')
 		}
 		seen[key.Str] = true
-		if b, err = appendText(b, key.Str, false); err == nil {
-			b, err = appendPresentable(append(b, ':'), value, proseOf[key.Str])
+		if err = f.quote(key.Str, false); err == nil {
+			f.text = append(f.text, ':')
+			err = f.value(value, proseOf[key.Str])
 		}
 		return err == nil
 	})
-	return append(b, '}'), err
+	f.text = append(f.text, '}')
+	return err
 }
 
-func appendText(b []byte, text string, prose bool) ([]byte, error) {
+func (f *form) quote(text string, prose bool) (err error) {
 	if prose {
 		text = visible.Text(text)
 	} else if visible.Text(text) != text {
-		return nil, fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
+		return fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
 	}
-	return jsontext.AppendQuote(b, text)
+	f.text, err = jsontext.AppendQuote(f.text, text)
+	return err
+}
+
+// What the patterns of a form may be, in bytes of each, and in steps of all for each character of an answer that is
+// judged by them.
+const (
+	maxPattern = 1000
+	maxSteps   = 2000
+)
+
+// pattern refuses one that takes long to judge answers by. By what is no pattern to Go nobody here judges.
+func (f *form) pattern(text string) error {
+	if len(text) <= maxPattern {
+		re, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return nil
+		}
+		if program, err := syntax.Compile(re.Simplify()); err == nil {
+			f.steps += len(program.Inst)
+		}
+		if f.steps <= maxSteps {
+			return nil
+		}
+	}
+	return fmt.Errorf("the patterns of its form take too long to match, as with %.60q", text)
 }

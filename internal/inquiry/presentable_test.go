@@ -29,6 +29,7 @@ func TestPresentable(t *testing.T) {
 		{&mcp.ElicitParams{URL: "https://a.example/b?c=d"}, "https://a.example/b?c=d"},
 		{&mcp.ElicitParams{URL: "https://a.example@b.example/"}, "user's name"},
 		{&mcp.ElicitParams{URL: "javascript:alert(1)"}, "no http"},
+		{&mcp.ElicitParams{URL: "https://" + strings.Repeat("a.", maxHostShown) + "example/"}, "no http"},
 		{&mcp.ElicitParams{URL: "https://а.example/"}, "characters that no URL has"},
 		{&mcp.ElicitParams{URL: "https://%D0%B0.example/"}, "characters that no URL has"},
 		{&mcp.ElicitParams{Mode: "window"}, "no elicitation of mode"},
@@ -67,10 +68,40 @@ func TestFormsAreFlat(t *testing.T) {
 		`{"type":"object","$ref":"#","properties":{"a":{"type":"string"}}}`,
 		`{"type":"object","properties":{"a":{"type":"string","$ref":"#/$defs/d"}},"$defs":{"d":{"allOf":[]}}}`,
 		`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"$dynamicRef":"#x"}]}}}}`,
+		`{"type":"object","patternProperties":{"(?:.?){1000}":{}}}`,
 	} {
 		_, err := Presentable("s", "t", &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)})
 		if err == nil || !strings.Contains(err.Error(), "MCP's forms are flat") {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
+}
+
+// TestPatternsAreShort: whoever judges answers by a form's patterns takes no longer for each character than they may.
+func TestPatternsAreShort(t *testing.T) {
+	field := func(pattern string) string { return `{"type":"string","pattern":` + string(quoted(pattern)) + `}` }
+	long := "^(?:" + strings.Repeat("(?:.?){100}", 4) + ")$" // 800 steps and some
+	for _, c := range []struct {
+		fields string
+		ok     bool
+	}{
+		{`"pattern":` + field(`^[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,8}$`), true},
+		{`"a":` + field(long) + `,"b":` + field(long), true},
+		{`"a":` + field(long) + `,"b":` + field(long) + `,"c":` + field(long), false},
+		{`"a":{"allOf":[` + field(long) + `,` + field(long) + `,` + field(long) + `]}`, false},
+		{`"a":` + field(strings.Repeat("(?:.?){1000}", 80)), false},
+		{`"a":` + field(strings.Repeat("x", maxPattern+1)), false},
+		{`"a":` + field(`(?=x)`), true}, // which Go does not know
+	} {
+		schema := json.RawMessage(`{"properties":{` + c.fields + `}}`)
+		shown, err := presentableForm(schema)
+		if err == nil != c.ok || c.ok && string(shown) != string(schema) {
+			t.Errorf("%.200s: %s, %v", schema, shown, err)
+		}
+	}
+}
+
+func quoted(text string) []byte {
+	b, _ := json.Marshal(text)
+	return b
 }

@@ -49,32 +49,51 @@ func parseAsked(method string, params json.RawMessage) (mcp.InputRequest, error)
 	return request, nil
 }
 
+const (
+	// maxWaiting bounds what the requests of one server take of memory that wait for their answers, in bytes: its user
+	// is asked one after the other. A single one is bounded as a message.
+	maxWaiting = 32 << 20
+	// valueBytes is about what a value in a message takes once it is decoded.
+	valueBytes = 64
+)
+
 // asked has a request of the server's answered, which came with a call's answer still to come, or by itself: then it is
-// for one of the calls under way.
-func (c *calls) asked(req *jsonrpc.Request, of *slot) {
+// for one of the calls under way. It takes so many bytes until then.
+func (c *calls) asked(req *jsonrpc.Request, of *slot, size int) {
 	ctx, cancel := context.WithCancelCause(c.life)
-	id := req.ID.Raw()
+	answer, id, method := func() (mcp.InputResponse, error) {
+		return c.answerTo(ctx, req.Method, req.Params, of)
+	}, req.ID, req.Method
 	c.update(func(st *callsState) {
-		if _, twice := st.asked[id]; twice || st.finished {
+		if _, twice := st.asked[id.Raw()]; twice || st.finished {
 			cancel(nil)
 			return
 		}
-		st.asked[id] = cancel
+		if st.waiting > 0 && st.waiting+size > maxWaiting {
+			size, answer = 0, func() (mcp.InputResponse, error) { return nil, errWaiting } // and nothing of it is kept
+		}
+		st.asked[id.Raw()] = cancel
+		st.waiting += size
 		c.work.Go(func() {
 			defer cancel(nil)
-			response := &jsonrpc.Response{ID: req.ID}
-			result, err := c.answerTo(ctx, req.Method, req.Params, of)
+			response := &jsonrpc.Response{ID: id}
+			result, err := answer()
 			if err == nil {
 				response.Result, err = json.Marshal(result)
 			}
 			response.Error = wireErrorOf(err)
-			c.update(func(st *callsState) { delete(st.asked, id) })
+			c.update(func(st *callsState) {
+				delete(st.asked, id.Raw())
+				st.waiting -= size
+			})
 			if err := c.reply(c.life, response); err != nil {
-				c.log.Debug("answering the server", "method", req.Method, "error", c.secrets().Error(plainly(err)))
+				c.log.Debug("answering the server", "method", method, "error", c.secrets().Error(plainly(err)))
 			}
 		})
 	})
 }
+
+var errWaiting = fmt.Errorf("the server's requests that wait for an answer take more than %d MiB", maxWaiting>>20)
 
 // withdrawn ends the answering of a request that the server has cancelled.
 func (c *calls) withdrawn(params json.RawMessage) {

@@ -66,6 +66,7 @@ type callsState struct {
 	owed     int                             // the server's requests without an answer yet
 	expiry   *time.Timer                     // not later than the first end of a slot; nil while no slot has one
 	asked    map[any]context.CancelCauseFunc // the server's requests that are being answered, by their ids
+	waiting  int                             // what those take of memory, in bytes
 
 	left      map[int64]leftCall       // of tools, which may yet be answered with a task
 	opening   map[string]chan struct{} // URLs that a user is to open, by their ids; closed when that is done
@@ -301,8 +302,12 @@ func (c *calls) late(env envelope) {
 	}
 }
 
-// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
-const maxOwed = 1000
+const (
+	// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
+	maxOwed = 1000
+	// maxID is how long the id of one may be, in bytes: the answer has it, too.
+	maxID = 1 << 10
+)
 
 // expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection
 // and says so.
@@ -361,10 +366,13 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 		return nil, true
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
-		switch {
+		switch id, _ := req.ID.Raw().(string); {
+		case len(id) > maxID:
+			c.skip(text, fmt.Errorf("the id of the server's request has more than %d bytes", maxID))
+			return nil, true
 		case req.IsCall() && asks[req.Method] != nil:
 			if c.expectAnswer(msg) == nil {
-				c.asked(req, of)
+				c.asked(req, of, len(text)+env.values*valueBytes)
 			}
 			return nil, true
 		case req.Method == "notifications/cancelled":

@@ -1,9 +1,16 @@
+//lint:file-ignore SA1019 roots are deprecated since MCP 2026-07-28, and servers of today ask for them
+
 package upstream
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestFloodWithoutALine has a server write without end in a call: it is stopped long before its deadline, and the next
@@ -34,4 +41,46 @@ func TestSelfIsToldByMoreThanItsName(t *testing.T) {
 	if _, err := f.Tools(f.ctx(), "both"); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestManyQuestions: what waits while a server's question stands is bounded in bytes, and so is what an answer says of
+// its request. The rest is refused, and there is room again once the question is answered.
+func TestManyQuestions(t *testing.T) {
+	answered, refusals := make(chan struct{}), make(chan string, 100)
+	c := connected(func(context.Context) (mcp.InputResponse, error) {
+		<-answered
+		return &mcp.ListRootsResult{}, nil
+	})
+	c.reply = func(_ context.Context, msg jsonrpc.Message) error {
+		refusals <- fmt.Sprint(msg.(*jsonrpc.Response).Error)
+		return nil
+	}
+	ask := func(id string, bytes int) {
+		const line = `{"jsonrpc":"2.0","id":%q,"method":"roots/list","params":{"x":%q}}`
+		c.message(fmt.Appendf(nil, line, id, strings.Repeat("x", bytes)), nil)
+	}
+	ask("first", maxWaiting+1) // one may be as large as a message
+	for n := range 40 {
+		ask(fmt.Sprint(n), 1<<20)
+	}
+	for range 40 {
+		if got := <-refusals; got != errWaiting.Error() {
+			t.Errorf("the server is told %q", got)
+		}
+	}
+	ask(strings.Repeat("x", maxID+1), 1)
+	if c.state.owed != 41 {
+		t.Errorf("%d answers are owed, want 41", c.state.owed)
+	}
+	close(answered)
+	if got := <-refusals; got != "<nil>" {
+		t.Errorf("the first is refused: %s", got)
+	}
+	c.work.Wait()
+	ask("later", 1<<20)
+	if got := <-refusals; got != "<nil>" {
+		t.Errorf("a later one is refused: %s", got)
+	}
+	c.finish()
+	c.work.Wait()
 }

@@ -16,7 +16,8 @@ var deviceText = lazyregexp.New(
 )
 
 // SafeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
-// by themselves, or that Windows takes for something else.
+// by themselves, or that Windows takes for something else. A folder with a file HEAD may be a repository to git, whose
+// config then names programs that a mere git status starts (gitrepository-layout(5)).
 func SafeName(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -29,7 +30,7 @@ func SafeName(name string) string {
 		if part == "" || part[0] == '.' || part[0] == '-' || part[0] == '~' {
 			part = "_" + part[min(1, len(part)):]
 		}
-		if deviceText().MatchString(part) || !filepath.IsLocal(part) {
+		if deviceText().MatchString(part) || !filepath.IsLocal(part) || strings.EqualFold(part, "HEAD") {
 			part = "_" + part
 		}
 		if end := part[len(part)-1]; end == '.' || end == ' ' { // which Windows leaves out

@@ -13,6 +13,7 @@ func TestSafeName(t *testing.T) {
 		`..\x`: "_._x", "c:x": "c_x", "a*?": "a__",
 		"NUL": "_NUL", "sub/con.tar.gz": "sub/_con.tar.gz", "Com1 .txt": "_Com1 .txt", "lpt\u00b9": "_lpt\u00b9",
 		"CONIN$": "_CONIN$", "console.txt": "console.txt", "com10": "com10", "auxiliary": "auxiliary", "a.": "a_", "b ": "b_",
+		"HEAD": "_HEAD", "sub/head": "sub/_head", "headers": "headers",
 	} {
 		if got := SafeName(name); got != want || !filepath.IsLocal(got) {
 			t.Errorf("%q is saved as %q, want %q", name, got, want)

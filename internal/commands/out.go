@@ -30,6 +30,7 @@ type outFolder struct {
 	lost  bool // some of it was to be
 
 	folders map[string]bool // that files were saved in
+	taken   map[string]int  // how often a name was wanted, and so how many of its kind are there
 }
 
 const (
@@ -59,7 +60,7 @@ func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
 	}
-	return &outFolder{dir: dir, root: root, max: limit, ui: ui, folders: map[string]bool{}}, nil
+	return &outFolder{dir: dir, root: root, max: limit, ui: ui, folders: map[string]bool{}, taken: map[string]int{}}, nil
 }
 
 var errManySaved = fmt.Errorf("a program may leave %d files, and as many folders", maxSaved)
@@ -97,8 +98,9 @@ func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 	if err := o.makeFolder(path.Dir(name)); err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ {
-		free := numbered(name, n)
+	for {
+		o.taken[name]++
+		free := numbered(name, o.taken[name])
 		to, err := o.root.OpenFile(filepath.FromSlash(free), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue

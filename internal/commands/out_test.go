@@ -32,6 +32,23 @@ func TestFoldersOfOut(t *testing.T) {
 	}
 }
 
+// TestOneName: files of one name are numbered on, without another look at all that are there.
+func TestOneName(t *testing.T) {
+	o, err := openOut(t.TempDir(), 1<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.root.Close()
+	for _, want := range []string{"_", "_-2", "_-3"} {
+		if name, err := o.write(sandbox.OutFile{Name: "\x01", Content: strings.NewReader("")}); name != want || err != nil {
+			t.Errorf("wrote %q, %v, want %q", name, err, want)
+		}
+		if err := o.root.Remove("_"); err != nil && want == "_" { // would be found at the next look
+			t.Error(err)
+		}
+	}
+}
+
 // TestNumbered: a name stays within what a file system takes.
 func TestNumbered(t *testing.T) {
 	long := strings.Repeat("é", 127) + "x"

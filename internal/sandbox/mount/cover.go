@@ -32,8 +32,8 @@ const (
 	maxPatterns = 2_000
 	// leafEntries is how many files of a folder without folders are looked at.
 	leafEntries = 1024
-	// maxMatches bounds how often a name is compared with a pattern.
-	maxMatches = 4_000_000
+	// maxSteps bounds what comparing names with patterns takes: about a second.
+	maxSteps = 50_000_000
 )
 
 // look finds what of a folder no code is to see: files whose names are those of secrets, and what a .gitignore names,
@@ -95,7 +95,7 @@ type looker struct {
 	links    []string // whose names are those of secrets
 	entries  int
 	patterns int
-	matches  int
+	steps    int // of comparing names with patterns
 	partly   string // why something could not be looked at
 }
 
@@ -272,8 +272,8 @@ func (l *looker) coverTargets(top string) {
 
 // ignored tells whether the last pattern that is about a path leaves it out; those of the innermost folder come last.
 func (l *looker) ignored(r *rules, name string, dir bool) bool {
-	if l.matches > maxMatches {
-		l.lack("its .gitignore files have too many patterns for what is in it")
+	if l.steps > maxSteps {
+		l.lack("its .gitignore files have too many patterns, or too slow ones, for what is in it")
 		return false
 	}
 	base := path.Base(name)
@@ -282,9 +282,10 @@ func (l *looker) ignored(r *rules, name string, dir bool) bool {
 		if r.base != "." {
 			rel = name[len(r.base)+1:]
 		}
-		l.matches += len(r.patterns)
 		for i := len(r.patterns) - 1; i >= 0; i-- {
-			if p := &r.patterns[i]; p.matches(rel, base, dir) {
+			p := &r.patterns[i]
+			is, steps := p.matches(rel, base, dir)
+			if l.steps += steps; is {
 				return !p.include
 			}
 		}

@@ -437,3 +437,19 @@ func TestIgnoreCase(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowPatterns: what it takes to compare names with patterns is bounded, however many stars they have.
+func TestSlowPatterns(t *testing.T) {
+	l := looker{}
+	r := &rules{base: ".", patterns: parsePatterns([]byte(strings.Repeat(strings.Repeat("a*", 13)+"b\n", 1000)), false)}
+	name := strings.Repeat("a", 245)
+	asked := 0
+	for ; l.partly == "" && asked < 1000; asked++ {
+		if l.ignored(r, name, false) {
+			t.Fatal("it is ignored")
+		}
+	}
+	if asked < 5 || asked > 50 {
+		t.Errorf("%d names of %d patterns were compared", asked, len(r.patterns))
+	}
+}

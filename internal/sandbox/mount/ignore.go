@@ -20,6 +20,7 @@ type pattern struct {
 	suffix  string
 	literal string
 	re      *regexp.Regexp
+	steps   int // at most, that it takes for each byte of what it is compared with; 0 is one for all of them
 }
 
 // parsePatterns reads a .gitignore, whose letters are of any case or of the one that is written.
@@ -58,7 +59,7 @@ func parsePattern(text string, anyCase bool) (p pattern, ok bool) {
 		return p, false
 	}
 	re, err := regexp.Compile(expression)
-	p.re = re
+	p.re, p.steps = re, 1+strings.Count(text, "*")
 	return p, err == nil
 }
 
@@ -95,15 +96,18 @@ func trimSpaces(text string) string {
 	return trimmed
 }
 
-// matches tells whether the pattern is about a path, of which name is the last element.
-func (p *pattern) matches(path, name string, dir bool) bool {
+// matches tells whether the pattern is about a path, of which name is the last element, and how many steps that took at
+// most.
+func (p *pattern) matches(path, name string, dir bool) (is bool, steps int) {
 	text := name
 	if p.whole {
 		text = path
 	}
+	return (dir || !p.dirs) && p.matchesText(text), 1 + p.steps*len(text)
+}
+
+func (p *pattern) matchesText(text string) bool {
 	switch {
-	case p.dirs && !dir:
-		return false
 	case p.literal != "":
 		return text == p.literal
 	case p.re != nil:

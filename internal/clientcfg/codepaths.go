@@ -203,6 +203,7 @@ var withinText = lazyregexp.New(`(^-?[A-Za-z+]+(?:/a)?:|^-[A-Za-z]|["'=<>|;&({\[
 // PathsWithin are the absolute paths that an argument has in it without being one. Those that stand in quotes or right
 // behind a flag of one letter may be folders of code, such as perl's -IDIR; of the others folders may be data.
 func PathsWithin(arg string) (files, code []string) {
+	code = quotedWords(arg)
 	for _, m := range withinText().FindAllStringSubmatch(arg, -1) {
 		if before := m[1]; before == `"` || before == "'" || len(before) > 1 {
 			code = append(code, m[2])
@@ -211,6 +212,42 @@ func PathsWithin(arg string) (files, code []string) {
 		}
 	}
 	return files, code
+}
+
+// quotedWords are a text's words as a shell has them, as far as something in them is quoted: such may have any
+// character, and are no data that somebody has counted on.
+func quotedWords(text string) (list []string) {
+	var word strings.Builder
+	var quote rune
+	quoted, escaped := false, false
+	end := func() {
+		if quoted {
+			list = append(list, word.String())
+		}
+		word.Reset()
+		quoted = false
+	}
+	for _, r := range text {
+		switch {
+		case escaped:
+			escaped = false
+			word.WriteRune(r)
+		case r == '\\' && quote != '\'':
+			escaped, quoted = true, true
+		case r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, quoted = r, true
+		case strings.ContainsRune(" \t\n;&|()<>=", r):
+			end()
+		default:
+			word.WriteRune(r)
+		}
+	}
+	end()
+	return list
 }
 
 // scriptEnds are how the names of programs' files end that an interpreter reads.
@@ -226,5 +263,5 @@ func IsScript(path string) bool {
 // pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own.
 func pathsIn(value string) []string {
 	ends := func(r rune) bool { return strings.ContainsRune(":;, =", r) }
-	return append(strings.FieldsFunc(value, ends), value)
+	return slices.Concat(strings.FieldsFunc(value, ends), quotedWords(value), []string{value})
 }

@@ -111,3 +111,20 @@ func TestImportsFromCwd(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotedWords: what is quoted is one word, whatever is in it.
+func TestQuotedWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		`cd '/a b' && ./run`:              {"/a b"},
+		`cd /a\ b;x "/c(d" e`:             {"/a b", "/c(d"},
+		`exec "/a \"b\""'/c d' >"/e"`:     {`/a "b"/c d`, "/e"},
+		`--require "/a b/i.js" --x="/c,"`: {"/a b/i.js", "/c,"},
+		`cd '/a\ b'`:                      {`/a\ b`},
+		`nothing of it /a`:                nil,
+		`'/begun`:                         {"/begun"},
+	} {
+		if got := quotedWords(text); !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", text, got, want)
+		}
+	}
+}

@@ -95,8 +95,7 @@ func (t *tenancy) starts() (list []mount.Start) {
 		other.look()
 		list = append(list, other.hostStarts()...)
 		list = append(list, other.serverStarts()...)
-		approvals, _ := clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing is started there
-		for _, project := range approvals.Projects() {
+		for _, project := range other.approvals.Projects() {
 			for _, there := range t.withoutFlags([]string{other.config.Tenant}, project) {
 				there.look()
 				list = append(list, there.serverStarts()...)
@@ -122,18 +121,22 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 	for _, name := range names {
 		src.Flags = map[string]any{"tenant": name}
 		if c, err := config.Load(src); err == nil {
-			list = append(list, &tenancy{
-				env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true,
-			})
+			other := &tenancy{env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true}
+			other.approvals, _ = clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing is started there
+			list = append(list, other)
 		}
 	}
 	return list
 }
 
-// serverStarts are the paths from which servers are started.
+// serverStarts are the paths from which servers are started. What came with a project and is not approved starts
+// nothing, and would be a stranger's way to have code refused.
 func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
 	for _, e := range t.found.Entries {
+		if e.Status == clientcfg.NeedsApproval {
+			continue
+		}
 		list = append(list, t.startsOf(e)...)
 	}
 	return list
@@ -186,10 +189,14 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 // startsAt are the paths that a word of a server's entry is, if it is one: of a file, there or yet to be made, and of a
 // folder where it may be one, or has code within. It is from base, but other clients start a server where they are.
 func (t *tenancy) startsAt(word, base, by string, folder, within bool) (list []mount.Start) {
-	path := word
-	if i := strings.IndexAny(path, "#["); i >= 0 { // of nix, an output's name is behind it; of uv, extras of a package
-		path = path[:i]
+	list = t.startsAtPath(word, base, by, folder, within)
+	if i := strings.IndexAny(word, "#["); i >= 0 { // of nix, an output's name is behind it; of uv, extras of a package
+		list = append(list, t.startsAtPath(word[:i], base, by, folder, within)...)
 	}
+	return list
+}
+
+func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list []mount.Start) {
 	if path == "" {
 		return nil
 	}

@@ -60,7 +60,9 @@ func openOut(dir string, limit int64, ui *ui) (*outFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("using the folder --out %q: %w", dir, err)
 	}
-	return &outFolder{dir: dir, root: root, max: limit, ui: ui, folders: map[string]bool{}, taken: map[string]int{}}, nil
+	return &outFolder{
+		dir: dir, root: root, max: limit, ui: ui, folders: map[string]bool{}, taken: map[string]int{},
+	}, nil
 }
 
 var errManySaved = fmt.Errorf("a program may leave %d files, and as many folders", maxSaved)

@@ -111,23 +111,39 @@ func checkURL(text string) error {
 	return nil
 }
 
-// proseOf are the members of a form's schema that are only read; their values may be written in another way.
-var proseOf = map[string]bool{"title": true, "description": true, "enumNames": true}
+// A part is what a form's schema consists of.
+type part int
 
-// refersBy are the members by which a schema refers to another, or to itself: whoever judges an answer by it could be
-// kept busy for good. patternProperties are none of MCP's either, and patterns that nothing here looks at.
-var refersBy = map[string]bool{
-	"$ref": true, "$dynamicRef": true, "$recursiveRef": true, "patternProperties": true,
+const (
+	data   part = iota // a value, which is sent back as it is
+	prose              // a text that is only read, and may be written in another way
+	whole              // of the whole form
+	fields             // by their names
+	field
+	options // of a field's values
+	option
+)
+
+// membersOf are the members of a form's parts, by MCP (ElicitRequestFormParams of revision 2025-11-25): others are left
+// out, for whoever judges an answer could be kept busy by them for good.
+var membersOf = map[part]map[string]part{
+	whole: {"type": data, "title": prose, "description": prose, "properties": fields, "required": data},
+	field: {
+		"type": data, "title": prose, "description": prose, "default": data, "format": data, "minLength": data,
+		"maxLength": data, "pattern": data, "minimum": data, "maximum": data, "enum": data, "enumNames": prose,
+		"oneOf": options, "anyOf": options, "items": field, "minItems": data, "maxItems": data,
+	},
+	option: {"const": data, "title": prose, "description": prose},
 }
 
 // presentableForm is a form's schema whose texts are seen as they are, its members in their order. A text that is sent
 // back, such as a field's name or one of its values, cannot be written otherwise: a form with a hidden one is refused.
-func presentableForm(schema json.RawMessage) (json.RawMessage, error) {
-	if len(schema) > maxFormShown {
+func presentableForm(text json.RawMessage) (json.RawMessage, error) {
+	if len(text) > maxFormShown {
 		return nil, fmt.Errorf("its form has more than %d bytes", maxFormShown)
 	}
 	f := form{}
-	err := f.value(gjson.ParseBytes(schema), false)
+	err := f.value(gjson.ParseBytes(text), whole)
 	return f.text, err
 }
 
@@ -137,43 +153,52 @@ type form struct {
 	steps int // of its patterns
 }
 
-func (f *form) value(v gjson.Result, prose bool) (err error) {
+func (f *form) value(v gjson.Result, of part) (err error) {
 	switch {
 	case v.IsObject():
-		return f.members(v)
+		return f.members(v, of)
 	case v.IsArray():
+		if of == options {
+			of = option
+		}
 		f.text = append(f.text, '[')
 		for i, item := range v.Array() {
 			if i > 0 {
 				f.text = append(f.text, ',')
 			}
-			if err := f.value(item, prose); err != nil {
+			if err := f.value(item, of); err != nil {
 				return err
 			}
 		}
 		f.text = append(f.text, ']')
 	case v.Type == gjson.String:
-		return f.quote(v.Str, prose)
+		return f.quote(v.Str, of == prose)
 	default:
 		f.text = append(f.text, v.Raw...)
 	}
 	return nil
 }
 
-func (f *form) members(v gjson.Result) (err error) {
+func (f *form) members(v gjson.Result, of part) (err error) {
 	f.text = append(f.text, '{')
 	seen := map[string]bool{}
 	v.ForEach(func(key, value gjson.Result) bool {
+		inner, known := membersOf[of][key.Str]
 		switch {
-		case seen[key.Str]:
-			err = fmt.Errorf("its form has two members %q", key.Str)
-		case refersBy[key.Str]:
-			err = fmt.Errorf("its form has a %s, and MCP's forms are flat", key.Str)
+		case of == fields:
+			inner, known = field, true
+		case of == data || of == prose:
+			inner, known = of, true
+		case key.Str == "$ref":
+			err = errors.New("its form has a $ref, and MCP's forms are flat")
 		case key.Str == "pattern" && value.Type == gjson.String:
 			err = f.pattern(value.Str)
 		}
-		if err != nil {
-			return false
+		if seen[key.Str] {
+			err = fmt.Errorf("its form has two members %q", key.Str)
+		}
+		if err != nil || !known {
+			return err == nil
 		}
 		if len(seen) > 0 {
 			f.text = append(f.text, ',')
@@ -181,7 +206,7 @@ func (f *form) members(v gjson.Result) (err error) {
 		seen[key.Str] = true
 		if err = f.quote(key.Str, false); err == nil {
 			f.text = append(f.text, ':')
-			err = f.value(value, proseOf[key.Str])
+			err = f.value(value, inner)
 		}
 		return err == nil
 	})

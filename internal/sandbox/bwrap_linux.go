@@ -46,6 +46,7 @@ func (l *launch) prepareBwrap() error {
 		"--uid", strconv.Itoa(v.uid), "--gid", strconv.Itoa(v.gid), "--hostname", "sandbox",
 		"--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL",
 		"--proc", "/proc", "--dev", "/dev",
+		"--tmpfs", "/dev/pts", "--remount-ro", "/dev/pts", // all new terminals share the machine's few thousand
 	}
 	args = append(args, v.bwrapArgs()...)
 	args = append(args, files...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox/watchdog"
 
 	"golang.org/x/sys/unix"
@@ -36,9 +37,17 @@ const (
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
-// maxFdinfos limits descriptors of files in /proc/PID/fdinfo. Of each the kernel keeps what was read at once, a line
-// for each entry of an epoll and each lock of a file, in memory that nothing else counts: up to 2 MB.
-const maxFdinfos = 16
+// maxTelling limits descriptors of what /proc tells at any length. Of each the kernel keeps what was read at once, in
+// memory that nothing else counts: a line for each entry of an epoll and each lock of a file, or a mapped file's path.
+const maxTelling = 16
+
+// telling are those, by the links of their descriptors: what another mount namespace has is told from the mount on.
+var telling = lazyregexp.New(`^(/proc)?/\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)$`)
+
+// tells reports whether a link may be that of one, at a fraction of what the pattern takes.
+func tells(link string) bool {
+	return (strings.HasSuffix(link, "maps") || strings.Contains(link, "/fdinfo/")) && telling().MatchString(link)
+}
 
 // mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread
 // waits for it, and one that was closed and reopened under the same number between two looks goes unnoticed. So each
@@ -108,7 +117,7 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.fdinfos > maxFdinfos:
+	case has.telling > maxTelling:
 		return ExitMemory
 	case q.other:
 		return ExitSelf
@@ -125,7 +134,7 @@ type held struct {
 	pipes   int // each once, however many descriptors are of it
 	watches int // entries of epolls
 	locks   int // on parts of files, once for each descriptor by which the holder has the file
-	fdinfos int // descriptors of files in /proc/PID/fdinfo
+	telling int // descriptors of what /proc tells at any length
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -141,8 +150,8 @@ func (q *quotas) descriptors() (has held) {
 			if strings.HasPrefix(of.target, "pipe:") {
 				pipes[of.target] = true
 			}
-			if strings.Contains(of.target, "/fdinfo/") {
-				has.fdinfos++
+			if tells(of.target) {
+				has.telling++
 			}
 			if has.watches > MaxWatches || has.locks > MaxLocks {
 				continue

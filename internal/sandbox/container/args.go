@@ -74,7 +74,8 @@ func (e *engine) args(o order) []string {
 	switch e.name {
 	case Podman:
 		a = append(a, "--http-proxy=false", "--read-only-tmpfs=false", "--image-volume", "ignore", "--no-hosts",
-			"--sdnotify", "ignore", "--passwd=false") // its entry for the user would be a file of the engine's storage
+			"--sdnotify", "ignore", "--pid", "private", "--cgroups", "enabled", // whatever containers.conf has
+			"--passwd=false") // its entry for the user would be a file of the engine's storage
 	case Docker:
 		for _, v := range proxies { // which docker's own configuration may set
 			a = append(a, "--env", v+"=", "--env", strings.ToLower(v)+"=")

@@ -27,7 +27,9 @@ def start():
     limits = [(int(field()), int(field()), int(field())) for _ in range(int(field()))]
     out = field()
     mounts = [mount() for _ in range(int(field()))]
-    filters = {field().decode(): field() for _ in range(int(field()))}
+    filters, for_guest = [{field().decode(): field() for _ in range(int(field()))} for _ in range(2)]
+    if not shared and posix.getpid() != 1:  # an engine's settings can have it see the processes of others
+        sys.exit("codemode: this container shares its processes with others")
     unpack(files)
     if out:
         posix.mkdir(b"/workspace/" + out, 0o755)
@@ -47,6 +49,7 @@ def start():
     guest = posix.fork()
     if guest == 0:
         open_to_others(True)
+        confine(for_guest)
         return become_guest(channel, outputs, env, ROOT + "/" + boot)
     for inner in ([] if shared else channel[-1:]) + [outputs[0][1], outputs[1][1]]:  # a pod whose output ends gets no
         posix.close(inner)  # input any more, which would end the guest
@@ -56,12 +59,15 @@ def start():
 def open_to_others(may):
     """Whether other processes of this user may open this one's descriptors and memory in /proc: who holds its standard
     input keeps it from seeing that codemode has gone."""
+    set_dumpable = 4  # linux/prctl.h
+    if prctl(set_dumpable, int(may), 0, 0, 0):
+        sys.exit("codemode: the first process cannot be kept apart")
+
+
+def prctl(*args):
     import _ctypes  # ctypes itself takes ten times as long
 
-    set_dumpable = 4  # linux/prctl.h
-    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl")
-    if _ctypes.call_function(prctl, (set_dumpable, int(may), 0, 0, 0)):
-        sys.exit("codemode: the first process cannot be kept apart")
+    return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl"), args)
 
 
 def unpack(files):
@@ -143,19 +149,15 @@ def unescape(path):
 
 
 def confine(filters):
-    """Install the system call filter, for this process and all that come from it: the engine could not read it."""
-    import ctypes
+    """Install a system call filter, for this process and all that come from it."""
+    import array
 
-    class Program(ctypes.Structure):  # struct sock_fprog, linux/filter.h
-        _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-
-    code = filters[posix.uname().machine]
-    held = ctypes.create_string_buffer(code, len(code))
-    program = Program(len(code) // 8, ctypes.addressof(held))
     set_seccomp, mode_filter = 22, 2  # linux/prctl.h, linux/seccomp.h
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(set_seccomp, ctypes.c_ulong(mode_filter), ctypes.byref(program), 0, 0):
-        raise OSError(ctypes.get_errno(), "the system call filter was refused")
+    code = array.array("B", filters[posix.uname().machine])
+    address, size = code.buffer_info()
+    program = (size // 8).to_bytes(8, sys.byteorder) + address.to_bytes(8, sys.byteorder)  # sock_fprog, linux/filter.h
+    if prctl(set_seccomp, mode_filter, program, 0, 0):
+        sys.exit("codemode: the system call filter was refused")
 
 
 def fence():
@@ -248,6 +250,11 @@ def become_guest(channel, outputs, env, boot):
     for entry in env:
         name, _, value = os.fsdecode(entry).partition("=")
         os.environ[name] = value
+    try:
+        with open("/proc/self/oom_score_adj", "w") as first:  # to be ended, so that the init can tell of it
+            first.write("1000")
+    except OSError:
+        pass
     posix.setsid()
     sys.argv[:] = [boot, ":".join(["fd", *map(str, range(3, len(ours)))])]
     with open(boot, "rb") as source:
@@ -292,10 +299,15 @@ def supervise(guest, tails, limit):
 
 def kill_all():
     """End every process but this one; no fork gets away."""
+    signal_all(9)
+
+
+def signal_all(number):
     try:
-        posix.kill(-1, 9)
+        posix.kill(-1, number)
     except ProcessLookupError:
         pass
+    return True
 
 
 def tail(pipe):

@@ -81,11 +81,15 @@ func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byt
 			b = appendField(b, path)
 		}
 	}
-	b = appendNumber(b, len(e.filters))
-	for _, f := range e.filters {
+	return appendFilters(appendFilters(b, e.filters), e.kept), nil
+}
+
+func appendFilters(b []byte, filters []filter) []byte {
+	b = appendNumber(b, len(filters))
+	for _, f := range filters {
 		b = appendField(appendField(b, f.machine), f.program)
 	}
-	return b, nil
+	return b
 }
 
 // payloads remembers the tree it has read last: a caller has one for all its sandboxes.

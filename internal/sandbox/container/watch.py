@@ -7,18 +7,22 @@ import posix
 
 LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes
 DEEP = 5  # files and folders, with fewer of which there is no such path
-SOCKETS = 512  # a guest may have: what their buffers hold, up to 0.4 MB each, is in no process's memory
+SOCKETS = 512  # a guest may have
+SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog; they are in no process's memory
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
-FDINFOS = 16  # descriptors of files in /proc/PID/fdinfo, of which each keeps a line for each lock of a file
+LINES = 16384  # of mappings that are read in one look, or one process's
+UNBOUNDED = "maps", "smaps", "numa_maps"  # of /proc: what was read at once is kept for each descriptor of them
+KEPT = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # bytes, at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
-UNREAD = 2  # what is told of a process that does not let itself be read
+UNREAD = -1  # what is told of a process that does not let itself be read
 PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
 SELDOM = 8  # looks, of which one has descriptors looked through
+STOP, CONTINUE = 19, 18  # signals
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 
 
@@ -38,7 +42,7 @@ def watch(limit, over):
         while not host.poll(WATCH if limit else GLANCE):
             looks += 1
             many = locks() > LOCKS or terminals() > TERMINALS or threads() > most
-            if many or exceeded() or looks % SELDOM == 0 and fdinfos() > FDINFOS:
+            if many or exceeded() or looks % SELDOM == 0 and kept() > KEPT:
                 over.append(True)
                 break
     finally:  # who cannot be watched is ended, too
@@ -47,13 +51,48 @@ def watch(limit, over):
 
 def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
-    if sockets() > SOCKETS:
+    pids, many = guests(), sockets()
+    beside = sum(map(used, memory())) + INODE * sum(made()) + SOCKET * many
+    if many > SOCKETS or beside + sum(map(quick, pids)) > limit and beside + exact_of(pids) > limit:
         return True
-    files = sum(map(used, memory())) + INODE * sum(made())
-    pids = [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
-    if max(made()) >= DEEP and any(map(hides, pids)):
-        return True
-    return files + sum(map(quick, pids)) > limit and files + sum(map(exact, pids)) > limit
+    return max(made()) >= DEEP and hidden(pids)
+
+
+def exact_of(pids):
+    """What takes longer than it is between two looks is looked at with all of them stopped."""
+    import time
+
+    late, stopped, total = time.monotonic() + WATCH / 1000, False, 0
+    try:
+        for pid in pids:
+            if not stopped and time.monotonic() > late:
+                stopped = signal_all(STOP)
+            total += exact(pid)
+    finally:
+        if stopped:
+            signal_all(CONTINUE)
+    return total
+
+
+def hidden(pids):
+    """Whether one of them hides something, of which so many are looked at as take no longer than a look may: the rest
+    is looked at next."""
+    if not rest:
+        rest.extend(pids)
+    lines = 0
+    while rest and lines < LINES:
+        hides, read = look_through(rest.pop())
+        if hides:
+            return True
+        lines += read
+    return False
+
+
+rest = []
+
+
+def guests():
+    return [pid for pid in posix.listdir("/proc") if pid.isdigit() and pid != "1"]
 
 
 def locks():
@@ -66,13 +105,12 @@ def locks():
     return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
 
 
-def fdinfos():
-    """Descriptors of what /proc tells of a descriptor. Each keeps what was read at once, which nothing else counts."""
+def kept():
+    """Descriptors of what /proc tells at any length. Each keeps what was read at once, which nothing else counts."""
     return sum(
-        "/fdinfo/" in link_of("/proc/%s/fd/%s" % (pid, name))
-        for pid in posix.listdir("/proc")
-        if pid.isdigit() and pid != "1"
-        for name in descriptors_of(pid)
+        "/fdinfo/" in link or link.startswith("/proc/") and link.endswith(UNBOUNDED)
+        for pid in guests()
+        for link in [link_of("/proc/%s/fd/%s" % (pid, name)) for name in descriptors_of(pid)]
     )
 
 
@@ -161,15 +199,16 @@ def made():
     return [files_in(mount) - before for mount, before in memory().items()]
 
 
-def hides(pid):
+def look_through(pid):
     """Whether it has a file mapped by a path that no program can open it by: who reads of that has the kernel keep as
-    much for each descriptor, and nobody counts it. It may as well where it does not let its mappings be read."""
-    told = look(pid, "maps", lambda lines: any(len(line) > LONG for line in lines), denied=UNREAD)
-    if told != UNREAD:
+    much for each descriptor, and nobody counts it. It may as well where it does not let its mappings be read. And how
+    many it has."""
+    lengths = look(pid, "maps", lambda lines: [len(line) for line in lines], denied=UNREAD)
+    if lengths != UNREAD:
         unread.pop(pid, None)
-        return told
+        return lengths and max(lengths) > LONG, len(lengths or [])
     unread[pid] = unread.get(pid, 0) + 1
-    return unread[pid] > PATIENCE
+    return unread[pid] > PATIENCE, 0
 
 
 unread = {}  # looks in a row, by process

@@ -47,7 +47,6 @@ func ofEngine(r sandbox.Report) map[string]string {
 		"pipe_quota_waiting":  "nobody counts the pipes of a container",
 		"epoll_quota":         "nobody counts the epoll entries of a container; those of one sandbox.user share a quota; a memory cgroup charges them, too",
 		"epoll_quota_waiting": "nobody counts the epoll entries of a container",
-		"memory_undumpable":   "the init keeps itself apart by the same call; what it cannot read of a process counts as the most it can be",
 		"sessions_many":       "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
 	}
 	switch r.Runtime {

@@ -95,7 +95,7 @@ type looker struct {
 	links    []string // whose names are those of secrets
 	entries  int
 	patterns int
-	steps    int // of comparing names with patterns
+	steps    int    // of comparing names with patterns
 	partly   string // why something could not be looked at
 }
 

@@ -203,7 +203,7 @@ var calls = []call{
 	{"fremovexattr", 199, 16, allow},
 	{"tkill", 200, 130, allow},
 	{"time", 201, none, allow},
-	{"futex", 202, 98, allow},
+	{"futex", 202, 98, check},
 	{"sched_setaffinity", 203, 122, allow},
 	{"sched_getaffinity", 204, 123, allow},
 	{"lookup_dcookie", 212, 18, refuse},

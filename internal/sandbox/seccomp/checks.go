@@ -35,17 +35,24 @@ const (
 	tiocsti   = 0x5412
 	tioclinux = 0x541c
 	tioccons  = 0x541d
-	tiocsetd  = 0x5423     // loads a module for a line discipline
-	ficlone   = 0x40049409 // copies into a file that is open for writing
-	ioctlCode = 0xffff     // type and number
-	ioctlType = 0xff00
-	terminals = 0x5400 // the type of terminals' requests, and of FIONREAD, FIONBIO, FIOCLEX and FIONCLEX
+	tiocsetd  = 0x5423 // loads a module for a line discipline
+	// TIOCSPTLCK and TIOCGPTPEER: without either nothing opens the other end of a new terminal, which would go on with
+	// its first end closed, where nobody counts it.
+	tiocsptlck  = 0x5431
+	tiocgptpeer = 0x5441
+	ficlone     = 0x40049409 // copies into a file that is open for writing
+	ioctlCode   = 0xffff     // type and number
+	ioctlType   = 0xff00
+	terminals   = 0x5400 // the type of terminals' requests, and of FIONREAD, FIONBIO, FIOCLEX and FIONCLEX
 
 	rlimitCore  = 4
 	prioProcess = 0
 
 	clockKind         = 7 // of a clock below zero; 0 to 2 are a process's, from 4 on a thread's
 	clockOfDescriptor = 3
+
+	futexPrivate = 128
+	futexCommand = 0x7f
 
 	fSetLease = 1024
 	fNotify   = 1026
@@ -105,15 +112,20 @@ var programCalls = []string{
 	"memfd_create", "mknod", "mknodat", "sendmsg", "sendmmsg",
 }
 
-// setDumpable is PR_SET_DUMPABLE.
-const setDumpable = 4
+// initPrctls are those of Options.Init: PR_SET_DUMPABLE and PR_SET_SECCOMP.
+var initPrctls = []uint32{4, 22}
 
 func prctlsFor(opts Options) []uint32 {
 	if opts.Init {
-		return append(slices.Clip(prctls), setDumpable)
+		return slices.Concat(prctls, initPrctls)
 	}
 	return prctls
 }
+
+// requeues are the futex operations FUTEX_REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI and CMP_REQUEUE_PI. To the kernel those
+// who wait by a mapped file are all of one kind, whoever may only read it: it would have programs of the user's wait
+// for something else, for good. C libraries use them within a process.
+var requeues = []uint32{3, 4, 11, 12}
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
 // reaper's hands alone.
@@ -211,9 +223,13 @@ func checks(p *program, opts Options) {
 	// A descriptor of a terminal must not become a keyboard. Other types than terminals' change a file's flags by a
 	// descriptor that can only be read, and tell the name of a file system.
 	p.rule("ioctl",
-		arg(1), jeq(ficlone, 7, 0),
-		and(ioctlCode), jeq(tiocsti, 6, 0), jeq(tioclinux, 5, 0), jeq(tioccons, 4, 0), jeq(tiocsetd, 3, 0),
-		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
+		arg(1), jeq(ficlone, 9, 0),
+		and(ioctlCode), jeq(tiocsti, 8, 0), jeq(tioclinux, 7, 0), jeq(tioccons, 6, 0), jeq(tiocsetd, 5, 0),
+		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0), and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
+	p.rule("futex",
+		arg(1), jset(futexPrivate, 5, 0), and(futexCommand),
+		jeq(requeues[0], 4, 0), jeq(requeues[1], 3, 0), jeq(requeues[2], 2, 0), jeq(requeues[3], 1, 0),
+		ret(retAllow), ret(errno(eperm)))
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)

@@ -165,6 +165,8 @@ func TestChecks(t *testing.T) {
 		{"ioctl", args{0, 0x802c542a}, retAllow, retAllow}, // TCGETS2
 		{"ioctl", args{0, ficlone}, retAllow, retAllow},    // of a file that is open for writing
 		{"ioctl", args{0, 0x5423}, aEPERM, aEPERM},         // TIOCSETD
+		{"ioctl", args{0, 0x40045431}, aEPERM, aEPERM},     // TIOCSPTLCK
+		{"ioctl", args{0, 0x5441}, aEPERM, aEPERM},         // TIOCGPTPEER
 		{"ioctl", args{0, 0x8901}, aENOTSUP, aENOTSUP},     // FIOSETOWN
 		{"ioctl", args{0, 0x40086602}, aENOTSUP, aENOTSUP}, // FS_IOC_SETFLAGS: a descriptor to read is enough
 		{"ioctl", args{0, 0x401c5820}, aENOTSUP, aENOTSUP}, // FS_IOC_FSSETXATTR
@@ -209,7 +211,14 @@ func TestChecks(t *testing.T) {
 		{"sendto", args{3, 0, 0, 0, 0x7f0000000000, 16}, retAllow, aEACCES},
 		{"sendto", args{3, 0, 0, 1, 0, 0}, aENOTSUP, aENOTSUP}, // MSG_OOB
 		{"connect", args{3}, retAllow, aEACCES},
-		{"fcntl", args{3, 8}, aEPERM, aEPERM}, // F_SETOWN
+		{"futex", args{0, 0}, retAllow, retAllow},
+		{"futex", args{0, 1 | 256}, retAllow, retAllow},
+		{"futex", args{0, 128 | 4}, retAllow, retAllow}, // of this process alone
+		{"futex", args{0, 3}, aEPERM, aEPERM},           // FUTEX_REQUEUE
+		{"futex", args{0, 4}, aEPERM, aEPERM},           // FUTEX_CMP_REQUEUE
+		{"futex", args{0, 256 | 11}, aEPERM, aEPERM},    // FUTEX_WAIT_REQUEUE_PI, by the clock of the day
+		{"futex", args{0, 1<<32 | 12}, aEPERM, aEPERM},  // FUTEX_CMP_REQUEUE_PI; the kernel reads an int
+		{"fcntl", args{3, 8}, aEPERM, aEPERM},           // F_SETOWN
 		{"fcntl", args{3, 6}, retAllow, retAllow},
 		{"fcntl", args{3, 37}, aEPERM, aEPERM},   // F_OFD_SETLK
 		{"fcntl", args{3, 1036}, aEPERM, aEPERM}, // F_SET_RW_HINT
@@ -486,12 +495,5 @@ func TestNumbers(t *testing.T) {
 				t.Errorf("%s: %s = %d, want %d", goarch, c.name, got, want)
 			}
 		}
-	}
-}
-
-func TestEncode(t *testing.T) {
-	got := Encode([]Insn{{Code: 0x0102, Jt: 3, Jf: 4, K: 0x05060708}})
-	if want := "\x02\x01\x03\x04\x08\x07\x06\x05"; string(got) != want {
-		t.Errorf("Encode = %q, want %q", got, want)
 	}
 }

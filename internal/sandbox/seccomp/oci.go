@@ -100,9 +100,9 @@ func ociAllowed(name string, args ...ociArg) ociRule {
 
 func errnoRet(e uint32) *uint32 { return &e }
 
-// ociThreads are the rules of new threads and processes.
-func ociThreads() []ociRule {
-	return []ociRule{
+// ociThreads are the rules of new threads and processes, and of what these wait for.
+func ociThreads() (rules []ociRule) {
+	rules = []ociRule{
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
 		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)},
 		ociAllowed("clone", ociArg{Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, Op: ociMasked}),
@@ -112,6 +112,11 @@ func ociThreads() []ociRule {
 		}),
 		ociAllowed("close_range", ociArg{Index: 2, Value: closeRangeUnshare, Op: ociMasked}),
 	}
+	shared := block{0, futexPrivate}.without(futexPrivate|futexCommand, requeues...)
+	for _, block := range append(shared, block{futexPrivate, futexPrivate}) {
+		rules = append(rules, ociAllowed("futex", block.masked(1)))
+	}
+	return rules
 }
 
 // ociMemory are the rules of mappings, which a watchdog must be able to count.
@@ -137,7 +142,9 @@ func ociDescriptors() (rules []ociRule) {
 	for _, v := range fcntls {
 		rules = append(rules, ociAllowed("fcntl", word(v).masked(1)))
 	}
-	terminal := block{terminals, ioctlType}.without(ioctlCode, tiocsti, tioclinux, tioccons, tiocsetd)
+	terminal := block{terminals, ioctlType}.without(
+		ioctlCode, tiocsti, tioclinux, tioccons, tiocsetd, tiocsptlck, tiocgptpeer,
+	)
 	for _, block := range append(terminal, word(ficlone)) {
 		rules = append(rules, ociAllowed("ioctl", block.masked(1)))
 	}

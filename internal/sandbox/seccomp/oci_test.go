@@ -65,6 +65,7 @@ func compareOCI(t *testing.T, opts Options) {
 		0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 22, 32, 33, 38, 40, 41, fSetLease, fNotify, tiocsti, tiocsti + 1, tioclinux,
 		tioccons, ficlone, tiocsetd, 0x5401, 0x541b, 0x802c542a, 0x80005412, 0x40086602, 0x8901, 1031, 1032, 36,
 		perQuery, 0x241, 0o4755, 0o2644, 0x400000 | 1, cloneNamespace, 0x01200011, 0x3d0f00, 0x3d0b00, cloneThread, 0x10000000, 0x02000000, 0x53564d41,
+		tiocsptlck, tiocgptpeer, 4, 11, 12, 13, 128 | 3, 256 | 11,
 		1<<32 | 1, 1<<32 | tiocsti, 1<<63 | fSetLease,
 	}
 	random := 20

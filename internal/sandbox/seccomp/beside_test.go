@@ -39,3 +39,29 @@ func TestAskThreads(t *testing.T) {
 // aThread is what the C library makes a thread with: clone(2)'s CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM,
 // _SETTLS, _PARENT_SETTID and _CHILD_CLEARTID.
 const aThread = 0x3d0f00
+
+// TestKeptReadable: beside a filter that lets the init hide itself, a guest may neither do that nor have filters.
+func TestKeptReadable(t *testing.T) {
+	for goarch, a := range arches {
+		prog, err := KeptReadable(goarch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for option, want := range map[uint64]uint32{3: retAllow, 4: aEPERM, 1<<32 | 4: aEPERM, 15: retAllow, 22: aEPERM} {
+			got, err := run(prog, data{nr: number(t, goarch, "prctl"), arch: a.audit, args: [6]uint64{option}})
+			if err != nil || got != want {
+				t.Errorf("%s: prctl(%#x) is %#x, %v, want %#x", goarch, option, got, err, want)
+			}
+		}
+		if got, err := run(prog, data{nr: number(t, goarch, "read"), arch: a.audit, args: [6]uint64{4}}); got != retAllow {
+			t.Errorf("%s: read is %#x, %v", goarch, got, err)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	got := Encode([]Insn{{Code: 0x0102, Jt: 3, Jf: 4, K: 0x05060708}})
+	if want := "\x02\x01\x03\x04\x08\x07\x06\x05"; string(got) != want {
+		t.Errorf("Encode = %q, want %q", got, want)
+	}
+}

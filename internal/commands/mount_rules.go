@@ -122,7 +122,7 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 		src.Flags = map[string]any{"tenant": name}
 		if c, err := config.Load(src); err == nil {
 			other := &tenancy{env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true}
-			other.approvals, _ = clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing is started there
+			other.approvals, _ = clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing starts
 			list = append(list, other)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // TestKernelMemory: a guest is ended that has the kernel keep much which no process holds: locks, whose table is read
-// no further than is too much; terminals, of which all containers share some; and files by their number, where there is
-// no cgroup that counts them.
+// no further than is too much; terminals, of which all containers share some; and, where there is no cgroup that counts
+// them, files by their number and sockets.
 func TestKernelMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		report, err := r.Probe(t.Context())
@@ -47,6 +47,10 @@ if made < 20_000:
 			"terminals": `
 for _ in range(100):
     os.open("/dev/ptmx", os.O_RDWR)
+`,
+			"sockets": `
+import socket
+pairs = [socket.socketpair() for _ in range(100)]
 `,
 			"locks": `
 import fcntl, struct

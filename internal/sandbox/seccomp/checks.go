@@ -225,7 +225,8 @@ func checks(p *program, opts Options) {
 	p.rule("ioctl",
 		arg(1), jeq(ficlone, 9, 0),
 		and(ioctlCode), jeq(tiocsti, 8, 0), jeq(tioclinux, 7, 0), jeq(tioccons, 6, 0), jeq(tiocsetd, 5, 0),
-		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0), and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
+		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0),
+		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
 	p.rule("futex",
 		arg(1), jset(futexPrivate, 5, 0), and(futexCommand),
 		jeq(requeues[0], 4, 0), jeq(requeues[1], 3, 0), jeq(requeues[2], 2, 0), jeq(requeues[3], 1, 0),

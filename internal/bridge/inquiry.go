@@ -147,10 +147,11 @@ func (r *run) cannot() string {
 	return "this client does not offer that"
 }
 
-// noteRefusal adds a note to the run that a question of a server was refused, and why.
+// noteRefusal adds a note to the run that a question of a server was refused, and why, with what that server has
+// written in it.
 func (u *activeCall) noteRefusal(server, wanted, why string) {
 	text := fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why)
-	u.run.addNote(u.live.sentPaths.unresolve(text))
+	u.run.addNote(u.live.bridge.redactor().Text(u.live.sentPaths.unresolve(text)))
 }
 
 // inquire has the run's client answer. What its user may have to do waits for the questions about calls, counts as one

@@ -1,8 +1,13 @@
 package bridge
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codemode/internal/inquiry"
 )
 
 // TestFailedResultsHideSecrets holds that a result that is an error says nothing of what servers are started with, and
@@ -23,5 +28,23 @@ func TestFailedResultsHideSecrets(t *testing.T) {
 		if text := out.Error[strings.LastIndex(out.Error, "\n")+1:] + out.Repr; !strings.Contains(text, c.want) {
 			t.Errorf("%s: %q, want %q", c.code, text, c.want)
 		}
+	}
+}
+
+// TestRefusalNotesHideSecrets: the note about a question that nobody was asked has nothing of what its server keeps.
+func TestRefusalNotesHideSecrets(t *testing.T) {
+	s := fake("fake")
+	s.Env["API_KEY"] = "sk-topsecret-12345"
+	b := newKit(t, nil, s)
+	out := b.Run(t.Context(), Request{
+		Code: "await mcp_fake.request(method='elicitation/create', params={'mode': 'sk-topsecret-12345', 'message': '?'})",
+		Can:  &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		Respond: func(context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+			t.Error("the user is asked")
+			return inquiry.Cancelled(), nil
+		},
+	})
+	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, `there is no elicitation of mode "***"`) {
+		t.Errorf("the notes are %q", notes)
 	}
 }

@@ -63,7 +63,7 @@ func TestMemoryAtMost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps the processors busy for a minute")
 	}
-	modes, limits := []string{"greedy", "mapping"}, []int64{192}
+	modes, limits := []string{"greedy", "mapping", "reading"}, []int64{192}
 	if require.Named("soak") {
 		modes = append(modes, "idle", "resuming", "spinning", "crowded", "unsharing", "populating", "thread")
 		limits = append(limits, 512)

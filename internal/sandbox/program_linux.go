@@ -24,6 +24,7 @@ const (
 
 	programProcesses = 1024
 	programFiles     = 4096
+	programSignals   = 1024 // that wait, and clocks that send some; the kernel counts all of a user's
 )
 
 // Starter returns what starts a program within restrictions.
@@ -102,6 +103,7 @@ func withoutReduced(err error) error {
 func programLimits(p Policy, e Enforcement) []stage2.Limit {
 	limits := []stage2.Limit{
 		{Name: "nofile", Resource: unix.RLIMIT_NOFILE, Cur: uint64(p.OpenFiles), Max: uint64(p.OpenFiles)},
+		{Name: "sigpending", Resource: unix.RLIMIT_SIGPENDING, Cur: programSignals, Max: programSignals},
 	}
 	if e.Pids == meansRlimit {
 		limits = append(

@@ -57,23 +57,34 @@ const (
 	valueBytes = 64
 )
 
+// waits counts what waits for an answer, in bytes, until it is over. An error is one for which it must not.
+func (c *calls) waits(size int) (over func(), err error) {
+	c.update(func(st *callsState) {
+		if st.waiting > 0 && st.waiting+size > maxWaiting {
+			size, err = 0, errWaiting
+		}
+		st.waiting += size
+	})
+	return func() { c.update(func(st *callsState) { st.waiting -= size }) }, err
+}
+
 // asked has a request of the server's answered, which came with a call's answer still to come, or by itself: then it is
 // for one of the calls under way. It takes so many bytes until then.
 func (c *calls) asked(req *jsonrpc.Request, of *slot, size int) {
 	ctx, cancel := context.WithCancelCause(c.life)
-	answer, id, method := func() (mcp.InputResponse, error) {
-		return c.answerTo(ctx, req.Method, req.Params, of)
-	}, req.ID, req.Method
+	id, method := req.ID, req.Method
+	answer := func() (mcp.InputResponse, error) { return c.answerTo(ctx, req.Method, req.Params, of) }
+	over, full := c.waits(size)
+	if full != nil {
+		answer = func() (mcp.InputResponse, error) { return nil, full } // and nothing of it is kept
+	}
+	begins := false
 	c.update(func(st *callsState) {
-		if _, twice := st.asked[id.Raw()]; twice || st.finished {
-			cancel(nil)
+		_, twice := st.asked[id.Raw()]
+		if begins = !twice && !st.finished; !begins {
 			return
 		}
-		if st.waiting > 0 && st.waiting+size > maxWaiting {
-			size, answer = 0, func() (mcp.InputResponse, error) { return nil, errWaiting } // and nothing of it is kept
-		}
 		st.asked[id.Raw()] = cancel
-		st.waiting += size
 		c.work.Go(func() {
 			defer cancel(nil)
 			response := &jsonrpc.Response{ID: id}
@@ -82,15 +93,17 @@ func (c *calls) asked(req *jsonrpc.Request, of *slot, size int) {
 				response.Result, err = json.Marshal(result)
 			}
 			response.Error = wireErrorOf(err)
-			c.update(func(st *callsState) {
-				delete(st.asked, id.Raw())
-				st.waiting -= size
-			})
+			over()
+			c.update(func(st *callsState) { delete(st.asked, id.Raw()) })
 			if err := c.reply(c.life, response); err != nil {
 				c.log.Debug("answering the server", "method", method, "error", c.secrets().Error(plainly(err)))
 			}
 		})
 	})
+	if !begins {
+		cancel(nil)
+		over()
+	}
 }
 
 var errWaiting = fmt.Errorf("the server's requests that wait for an answer take more than %d MiB", maxWaiting>>20)
@@ -234,6 +247,10 @@ func (sess *session) input(ctx context.Context, result json.RawMessage, been map
 		if been[id.String()] {
 			return true
 		}
+		if len(id.String()) > maxID {
+			failed = fmt.Errorf("what the server asked for has an id of more than %d bytes", maxID)
+			return false
+		}
 		parsed, err := parseAsked(request.Get("method").String(), json.RawMessage(request.Get("params").Raw))
 		var response mcp.InputResponse
 		if err == nil {
@@ -272,6 +289,11 @@ const openPatience = 2 * time.Minute
 func (sess *session) openFirst(ctx context.Context, refused error) error {
 	var call *CallError
 	errors.As(refused, &call)
+	over, err := sess.calls.waits(len(call.Data))
+	defer over()
+	if err != nil {
+		return call.wrapped(fmt.Errorf("%w (its user was not asked to open a URL: %w)", call.Err, err))
+	}
 	elicitations := gjson.GetBytes(call.Data, "elicitations").Array()
 	done, forget := sess.calls.opening(elicitations)
 	defer forget()

@@ -129,6 +129,12 @@ func TestServerAsks(t *testing.T) {
 					t.Errorf("%s: %s, %v, want %s", what, raw, err, want)
 				}
 			}
+			if c.server.URL == "" { // by URL no server of the SDK takes an argument so large
+				raw, err := ask("asking", "form", strings.Repeat("x", maxWaiting))
+				if got := string(raw) + fmt.Sprint(err); !strings.Contains(got, errWaiting.Error()) {
+					t.Errorf("of a large question beside another: %.300s, want %v", got, errWaiting)
+				}
+			}
 			if len(u.asked) != 6 {
 				t.Errorf("asked %d times", len(u.asked))
 			}

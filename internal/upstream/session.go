@@ -346,6 +346,8 @@ type sending func(context.Context, mcp.Meta, given) error
 // ask has a request sent, and returns its answer as the server sent it. name and what say to errors what is asked for.
 func (sess *session) ask(ctx context.Context, name, what string, send sending) (json.RawMessage, error) {
 	var g given
+	over := func() {}
+	defer func() { over() }()
 	for round := range maxRounds {
 		result, err := sess.round(ctx, name, what, func(ctx context.Context, meta mcp.Meta) error {
 			return send(ctx, meta, g)
@@ -365,6 +367,10 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 			continue
 		case err != nil || !sess.inputRequired(result):
 			return result, err
+		}
+		over()
+		if over, err = sess.calls.waits(len(result)); err != nil { // its state goes back with the answers
+			return nil, sess.callError(name, err)
 		}
 		if g, err = sess.input(ctx, result, nil); err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -84,6 +84,9 @@ func (sess *session) finishTask(
 	if t.id = gjson.GetBytes(answer, "taskId").String(); t.id == "" {
 		return nil, sess.callError(tool, errors.New("the server answered with a task that has no ID"))
 	}
+	if len(t.id) > maxID {
+		return nil, sess.callError(tool, fmt.Errorf("the server answered with a task whose ID has more than %d bytes", maxID))
+	}
 	if t.limit = cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout); t.limit > 0 {
 		t.last = time.Now().Add(maxExtension * t.limit)
 	}
@@ -186,6 +189,11 @@ func (t *task) send(ctx context.Context, method string, responses mcp.InputRespo
 
 // input answers what a task waits for, each question once. No time passes meanwhile.
 func (t *task) input(ctx context.Context, answer json.RawMessage) error {
+	over, err := t.calls.waits(len(answer))
+	defer over()
+	if err != nil {
+		return t.callError(t.tool, err)
+	}
 	began := time.Now()
 	g, err := t.session.input(ctx, answer, t.answered)
 	took := time.Since(began)

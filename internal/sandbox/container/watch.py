@@ -53,13 +53,14 @@ def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
     pids, many = guests(), sockets()
     beside = sum(map(used, memory())) + INODE * sum(made()) + SOCKET * many
-    if many > SOCKETS or beside + sum(map(quick, pids)) > limit and beside + exact_of(pids) > limit:
+    if many > SOCKETS or beside + sum(map(quick, pids)) > limit and beside + exact_of(pids, limit - beside) > limit:
         return True
     return max(made()) >= DEEP and hidden(pids)
 
 
-def exact_of(pids):
-    """What takes longer than it is between two looks is looked at with all of them stopped."""
+def exact_of(pids, limit):
+    """What takes longer than it is between two looks is looked at with all of them stopped, and no further than is too
+    much."""
     import time
 
     late, stopped, total = time.monotonic() + WATCH / 1000, False, 0
@@ -68,6 +69,8 @@ def exact_of(pids):
             if not stopped and time.monotonic() > late:
                 stopped = signal_all(STOP)
             total += exact(pid)
+            if total > limit:
+                break
     finally:
         if stopped:
             signal_all(CONTINUE)

@@ -65,3 +65,9 @@ func TestEncode(t *testing.T) {
 		t.Errorf("Encode = %q, want %q", got, want)
 	}
 }
+
+func TestUnknownArchitecture(t *testing.T) {
+	if _, err := Filter("mips", Options{}); err == nil || !strings.Contains(err.Error(), `"mips"`) {
+		t.Errorf("Filter(mips) = %v, want an error that names it", err)
+	}
+}

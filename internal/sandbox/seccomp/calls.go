@@ -338,6 +338,7 @@ var calls = []call{
 	{"epoll_pwait2", 441, 441, allow},
 	{"mount_setattr", 442, 442, refuse},
 	{"memfd_secret", 447, 447, refuse},
+	{"process_mrelease", 448, 448, allow}, // of who has been killed
 	{"futex_waitv", 449, 449, allow},
 	{"fchmodat2", 452, 452, allow},
 }

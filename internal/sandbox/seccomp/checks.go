@@ -54,8 +54,10 @@ const (
 	futexPrivate = 128
 	futexCommand = 0x7f
 
-	fSetLease = 1024
-	fNotify   = 1026
+	fSetLease      = 1024
+	fNotify        = 1026
+	fSetRWHint     = 1036 // F_SET_RW_HINT and F_SET_FILE_RW_HINT are of the file, by a descriptor to read
+	fSetFileRWHint = 1038
 
 	setIDs     = 0o6000   // S_ISUID and S_ISGID
 	makesFiles = 0x400040 // O_CREAT and the bit that is O_TMPFILE's own: only then is there a mode
@@ -122,10 +124,29 @@ func prctlsFor(opts Options) []uint32 {
 	return prctls
 }
 
+// inherits are the futex operations by which threads inherit priorities: FUTEX_LOCK_PI, UNLOCK_PI, TRYLOCK_PI,
+// WAIT_REQUEUE_PI, CMP_REQUEUE_PI and LOCK_PI2. Of a number in memory they say whether a thread has it, whoever's.
+var inherits = []uint32{6, 7, 8, 11, 12, 13}
+
 // requeues are the futex operations FUTEX_REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI and CMP_REQUEUE_PI. To the kernel those
 // who wait by a mapped file are all of one kind, whoever may only read it: it would have programs of the user's wait
 // for something else, for good. C libraries use them within a process.
 var requeues = []uint32{3, 4, 11, 12}
+
+// futexes refuse some operations, and requeues that are not of a process alone.
+func futexes(refused ...uint32) (body []Insn) {
+	length := len(refused) + len(requeues) + 7
+	body = append(body, arg(1), and(futexCommand))
+	refuse := func(operations []uint32) {
+		for _, k := range operations {
+			body = append(body, jeq(k, uint8(length-2-len(body)), 0))
+		}
+	}
+	refuse(refused)
+	body = append(body, arg(1), jset(futexPrivate, uint8(len(requeues)+1), 0), and(futexCommand))
+	refuse(requeues)
+	return append(body, ret(retAllow), ret(errno(eperm)))
+}
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
 // reaper's hands alone.
@@ -194,7 +215,7 @@ func checks(p *program, opts Options) {
 	}
 	memoryChecks(p, opts)
 	if opts.Program {
-		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify)...)
+		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify, fSetRWHint, fSetFileRWHint)...)
 		p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
 	}
 	for _, name := range writesOut {
@@ -227,10 +248,7 @@ func checks(p *program, opts Options) {
 		and(ioctlCode), jeq(tiocsti, 8, 0), jeq(tioclinux, 7, 0), jeq(tioccons, 6, 0), jeq(tiocsetd, 5, 0),
 		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0),
 		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
-	p.rule("futex",
-		arg(1), jset(futexPrivate, 5, 0), and(futexCommand),
-		jeq(requeues[0], 4, 0), jeq(requeues[1], 3, 0), jeq(requeues[2], 2, 0), jeq(requeues[3], 1, 0),
-		ret(retAllow), ret(errno(eperm)))
+	p.rule("futex", futexes()...)
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)
@@ -385,6 +403,7 @@ func nothingOfOthers(p *program, pid uint32) {
 	}
 	// Of a thread, a C library asks it for where its stack is, and does without where there is no such call.
 	p.rule("sched_getaffinity", oneOf(0, enosys, 0, pid)...)
+	p.rule("futex", futexes(inherits...)...)
 	ofProcess := []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))}
 	p.rule("getpriority", append(ofProcess, oneOf(1, eperm, 0, pid)...)...)
 	p.rule("capget", ret(errno(eperm))) // the number is behind a pointer

@@ -93,6 +93,27 @@ def populating():
     time.sleep(60)
 
 
+def reading():
+    """Many read what takes no memory, a file of holes, into memory of their own, each in one system call: that ends for
+    no signal."""
+    file = os.open(os.environ["TMPDIR"] + "/holes", os.O_RDWR | os.O_CREAT)
+    size = limit // 3
+    os.ftruncate(file, size)
+    ready, go = os.pipe()
+
+    def read():
+        block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        os.read(ready, 1)
+        os.preadv(file, [block], 0)
+        time.sleep(60)
+
+    for _ in range(16):
+        fork(read)
+    time.sleep(0.5)
+    os.write(go, bytes(16))
+    time.sleep(60)
+
+
 def mapping():
     """Mappings without a page, in many processes."""
     import ctypes
@@ -149,6 +170,7 @@ attacks = {
     "resuming": resuming,
     "populating": populating,
     "mapping": mapping,
+    "reading": reading,
     "pool": pool,
     "commands": commands,
     "alone": alone,

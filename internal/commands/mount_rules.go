@@ -162,7 +162,7 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	add := func(path string, folder, within bool) {
 		list = append(list, t.startsAt(fromHome(path, home), base, by, folder, within)...)
 	}
-	search := lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH")))
+	search := lookFrom(base, lookIn(t.env, cmp.Or(s.Env["PATH"], t.env.get("PATH"))))
 	list = append(list, t.programs(by, search, s.Command)...)
 	for _, arg := range s.Args { // what starts another has its name there: env NAME, sh -c "NAME …"
 		list = append(list, t.programs(by, search, strings.FieldsFunc(arg, notInName)...)...)
@@ -186,6 +186,18 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	return append(list, t.imports(s, by, absolute(t.env, base))...)
 }
 
+// lookFrom is look where a program's path may begin at a folder.
+func lookFrom(base string, look func(string) (string, error)) func(string) (string, error) {
+	return func(name string) (string, error) {
+		if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+			if found, err := look(filepath.Join(base, name)); err == nil {
+				return found, nil
+			}
+		}
+		return look(name)
+	}
+}
+
 // startsAt are the paths that a word of a server's entry is, if it is one: of a file, there or yet to be made, and of a
 // folder where it may be one, or has code within. It is from base, but other clients start a server where they are.
 func (t *tenancy) startsAt(word, base, by string, folder, within bool) (list []mount.Start) {
@@ -207,12 +219,21 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 	}
 	for _, path := range places {
 		fi, err := os.Stat(path)
+		for _, end := range []string{".js", ".mjs", ".cjs"} { // which Node adds
+			if other, e := os.Stat(path + end); err != nil && e == nil {
+				path, fi, err = path+end, other, nil
+			}
+		}
 		isDir := err == nil && fi.IsDir()
 		if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
 			continue
 		}
 		list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
-		if err == nil && clientcfg.IsScript(path) {
+		switch {
+		case err != nil:
+		case isDir && within: // launchers look for what they start in the folders above, too
+			list = append(list, t.codeAround(filepath.Join(path, "any"), by)...)
+		case !isDir && (clientcfg.IsScript(path) || fi.Mode()&0o111 != 0 || plainfile.Shebang(path) != nil):
 			list = append(list, t.codeAround(path, by)...)
 		}
 	}
@@ -223,7 +244,8 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
 	switch clientcfg.ImportsFromCwd(s.Command, s.Args) {
 	case clientcfg.WholeFolder:
-		return append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: !t.holdsHome(from)})
+		list := append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: !t.holdsHome(from)})
+		return append(list, t.codeAround(filepath.Join(from, "any"), by)...)
 	case clientcfg.PythonModules:
 		by = fmt.Sprintf("%s, which imports from %q, where it is started (cwd),", by, from)
 		return []mount.Start{{Path: from, By: by, Modules: true}}

@@ -38,15 +38,17 @@ const (
 const mostWaiting = 2 * MaxPipes
 
 // maxTelling limits descriptors of what /proc tells at any length. Of each the kernel keeps what was read at once, in
-// memory that nothing else counts: a line for each entry of an epoll and each lock of a file, or a mapped file's path.
+// memory that nothing else counts: a line for each entry of an epoll and each lock of a file, a mapped file's path, or
+// who waits for a lock.
 const maxTelling = 16
 
 // telling are those, by the links of their descriptors: what another mount namespace has is told from the mount on.
-var telling = lazyregexp.New(`^(/proc)?/\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)$`)
+var telling = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)|locks)$`)
 
 // tells reports whether a link may be that of one, at a fraction of what the pattern takes.
 func tells(link string) bool {
-	return (strings.HasSuffix(link, "maps") || strings.Contains(link, "/fdinfo/")) && telling().MatchString(link)
+	may := strings.HasSuffix(link, "maps") || strings.HasSuffix(link, "/locks") || strings.Contains(link, "/fdinfo/")
+	return may && telling().MatchString(link)
 }
 
 // mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread

@@ -85,7 +85,7 @@ func (sess *session) finishTask(
 		return nil, sess.callError(tool, errors.New("the server answered with a task that has no ID"))
 	}
 	if len(t.id) > maxID {
-		return nil, sess.callError(tool, fmt.Errorf("the server answered with a task whose ID has more than %d bytes", maxID))
+		return nil, sess.callError(tool, fmt.Errorf("the ID of the server's task has more than %d bytes", maxID))
 	}
 	if t.limit = cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout); t.limit > 0 {
 		t.last = time.Now().Add(maxExtension * t.limit)

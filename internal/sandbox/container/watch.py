@@ -12,8 +12,9 @@ SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
 LINES = 16384  # of mappings that are read in one look, or one process's
-UNBOUNDED = "maps", "smaps", "numa_maps"  # of /proc: what was read at once is kept for each descriptor of them
+UNBOUNDED = "maps", "smaps", "numa_maps", "locks"  # of /proc: what was read at once is kept for each descriptor of them
 KEPT = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
+PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
@@ -42,7 +43,7 @@ def watch(limit, over):
         while not host.poll(WATCH if limit else GLANCE):
             looks += 1
             many = locks() > LOCKS or terminals() > TERMINALS or threads() > most
-            if many or exceeded() or looks % SELDOM == 0 and kept() > KEPT:
+            if many or exceeded() or looks % SELDOM == 0 and holds_kernels():
                 over.append(True)
                 break
     finally:  # who cannot be watched is ended, too
@@ -108,13 +109,17 @@ def locks():
     return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
 
 
-def kept():
-    """Descriptors of what /proc tells at any length. Each keeps what was read at once, which nothing else counts."""
-    return sum(
-        "/fdinfo/" in link or link.startswith("/proc/") and link.endswith(UNBOUNDED)
-        for pid in guests()
-        for link in [link_of("/proc/%s/fd/%s" % (pid, name)) for name in descriptors_of(pid)]
-    )
+def holds_kernels():
+    """Too many descriptors of what /proc tells at any length, or too many pipes: each keeps what nothing else counts."""
+    kept, pipes = 0, set()
+    for pid in guests():
+        for name in descriptors_of(pid):
+            link = link_of("/proc/%s/fd/%s" % (pid, name))
+            if link.startswith("pipe:"):
+                pipes.add(link)
+            elif link.startswith("/proc/"):
+                kept += "/fdinfo/" in link or link.endswith(UNBOUNDED)
+    return kept > KEPT or len(pipes) > PIPES
 
 
 def descriptors_of(pid):

@@ -1,6 +1,9 @@
 package seccomp
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestAskThreads holds that where threads are asked about, no call makes one unasked, and that no other call is.
 func TestAskThreads(t *testing.T) {

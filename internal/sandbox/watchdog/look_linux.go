@@ -154,7 +154,7 @@ func (w *Watch) soonest(used int64) time.Duration {
 
 // Kill ends the processes of a guest that is over its limit. Its first one goes last: the others would go on until
 // all of its memory is given back. No signal interrupts a system call that reads a large file, so the memory of each is
-// taken from it (process_mrelease(2), Linux 5.15), which ends that, too; on the second way round of those that were new.
+// taken from it (process_mrelease(2), Linux 5.15), which ends that, too; of those that were new, the second time.
 func (w *Watch) Kill() {
 	w.release(unix.SIGKILL)
 	for range 2 {

@@ -34,6 +34,6 @@ except OSError as error:
             children.append(pid)
     except OSError:
         pass
-    time.sleep(3)
+    time.sleep(6)
     size = fcntl.fcntl(os.pipe()[0], GET_SIZE)
     (escaped if size < 16 * os.sysconf("SC_PAGE_SIZE") else held)("%s; %d children, then a pipe of %d bytes" % (error, len(children), size))

@@ -233,7 +233,8 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 		case err != nil:
 		case isDir && within: // launchers look for what they start in the folders above, too
 			list = append(list, t.codeAround(filepath.Join(path, "any"), by)...)
-		case !isDir && (clientcfg.IsScript(path) || fi.Mode()&0o111 != 0 || plainfile.Shebang(path) != nil):
+		case !isDir && (clientcfg.IsScript(path) || fi.Mode()&0o111 != 0 || plainfile.Shebang(path) != nil ||
+			filepath.Base(filepath.Dir(path)) == "bin"): // source venv/bin/activate
 			list = append(list, t.codeAround(path, by)...)
 		}
 	}

@@ -305,7 +305,7 @@ func (c *calls) late(env envelope) {
 const (
 	// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
 	maxOwed = 1000
-	// maxID is how long the id of one may be, in bytes: the answer has it, too.
+	// maxID is how long the id of one may be, and its method, in bytes: the answer has them, too.
 	maxID = 1 << 10
 )
 
@@ -367,8 +367,8 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		switch id, _ := req.ID.Raw().(string); {
-		case len(id) > maxID:
-			c.skip(text, fmt.Errorf("the id of the server's request has more than %d bytes", maxID))
+		case len(id) > maxID, len(req.Method) > maxID:
+			c.skip(text, fmt.Errorf("the id or the method of the server's request has more than %d bytes", maxID))
 			return nil, true
 		case req.IsCall() && asks[req.Method] != nil:
 			if c.expectAnswer(msg) == nil {

@@ -69,6 +69,9 @@ func TestManyQuestions(t *testing.T) {
 		}
 	}
 	ask(strings.Repeat("x", maxID+1), 1)
+	if msg, _ := c.message(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":9,"method":%q}`, strings.Repeat("x", maxID+1)), nil); msg != nil {
+		t.Error("a method of any length is answered")
+	}
 	if c.state.owed != 41 {
 		t.Errorf("%d answers are owed, want 41", c.state.owed)
 	}

@@ -51,6 +51,8 @@ const (
 	clockKind         = 7 // of a clock below zero; 0 to 2 are a process's, from 4 on a thread's
 	clockOfDescriptor = 3
 
+	renameWhiteout = 4
+
 	futexPrivate = 128
 	futexCommand = 0x7f
 
@@ -249,6 +251,9 @@ func checks(p *program, opts Options) {
 		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0),
 		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
 	p.rule("futex", futexes()...)
+	// It would reserve what it likes beyond the limit of a file's size, or leave a device in a folder of the user's.
+	p.rule("fallocate", oneOf(1, enotsup, 0)...)
+	p.rule("renameat2", arg(4), jset(renameWhiteout, 0, 1), ret(errno(eperm)), ret(retAllow))
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)
 	p.rule("setrlimit", noneOf(0, eperm, rlimitCore)...)

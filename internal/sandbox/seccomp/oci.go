@@ -148,6 +148,10 @@ func ociDescriptors() (rules []ociRule) {
 	for _, block := range append(terminal, word(ficlone)) {
 		rules = append(rules, ociAllowed("ioctl", block.masked(1)))
 	}
+	rules = append(
+		rules, ociAllowed("fallocate", word(0).masked(1)),
+		ociAllowed("renameat2", ociArg{Index: 4, Value: renameWhiteout, Op: ociMasked}),
+	)
 	return rules
 }
 

@@ -167,7 +167,11 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	for _, arg := range s.Args { // what starts another has its name there: env NAME, sh -c "NAME …"
 		list = append(list, t.programs(by, search, strings.FieldsFunc(arg, notInName)...)...)
 	}
-	for _, path := range []string{s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
+	program := s.Command
+	if strings.ContainsRune(program, filepath.Separator) { // it may be yet to be made
+		program = absolute(t.env, fromBase(base, program))
+	}
+	for _, path := range []string{program, s.Command, s.Cwd, s.EnvFile, s.Env["HOME"]} { // shells read files of a home
 		add(path, true, false)
 	}
 	for _, path := range s.Args {
@@ -189,13 +193,20 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 // lookFrom is look where a program's path may begin at a folder.
 func lookFrom(base string, look func(string) (string, error)) func(string) (string, error) {
 	return func(name string) (string, error) {
-		if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
-			if found, err := look(filepath.Join(base, name)); err == nil {
+		if strings.ContainsRune(name, filepath.Separator) {
+			if found, err := look(fromBase(base, name)); err == nil {
 				return found, nil
 			}
 		}
 		return look(name)
 	}
+}
+
+func fromBase(base, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(base, path)
 }
 
 // startsAt are the paths that a word of a server's entry is, if it is one: of a file, there or yet to be made, and of a

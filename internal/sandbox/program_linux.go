@@ -23,7 +23,7 @@ const (
 	programGrace = time.Second
 
 	programProcesses = 1024
-	programFiles     = 4096
+	programFiles     = 2048 // more than are passed by sockets at a time keep others from passing any
 	programSignals   = 1024 // that wait, and clocks that send some; the kernel counts all of a user's
 )
 

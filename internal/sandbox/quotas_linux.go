@@ -42,6 +42,10 @@ const mostWaiting = 2 * MaxPipes
 // who waits for a lock.
 const maxTelling = 16
 
+// maxFolders limits descriptors of folders: file systems keep names for each that has been read, ext4 8 to 12 KB in
+// memory that not even a cgroup counts.
+const maxFolders = 2048
+
 // telling are those, by the links of their descriptors: what another mount namespace has is told from the mount on.
 var telling = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)|locks)$`)
 
@@ -119,7 +123,7 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.telling > maxTelling:
+	case has.telling > maxTelling, has.paths > maxFolders && q.folders() > maxFolders:
 		return ExitMemory
 	case q.other:
 		return ExitSelf
@@ -137,6 +141,7 @@ type held struct {
 	watches int // entries of epolls
 	locks   int // on parts of files, once for each descriptor by which the holder has the file
 	telling int // descriptors of what /proc tells at any length
+	paths   int // descriptors of files and folders
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -154,6 +159,9 @@ func (q *quotas) descriptors() (has held) {
 			}
 			if tells(of.target) {
 				has.telling++
+			}
+			if strings.HasPrefix(of.target, "/") {
+				has.paths++
 			}
 			if has.watches > MaxWatches || has.locks > MaxLocks {
 				continue
@@ -174,6 +182,21 @@ func (q *quotas) descriptors() (has held) {
 	}
 	has.pipes = len(pipes)
 	return has
+}
+
+// folders counts the descriptors that are of folders.
+func (q *quotas) folders() (n int) {
+	for _, m := range q.list {
+		for d, of := range descriptorsOf(m.TID) {
+			if strings.HasPrefix(of.target, "/") {
+				fi, err := os.Stat(procFile(m.TID, "fd/"+d.name))
+				if err == nil && fi.IsDir() {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // hidden is what is left of epolls that went away at most: no more of them than files that threads wait for.

@@ -14,6 +14,7 @@ TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it
 LINES = 16384  # of mappings that are read in one look, or one process's
 UNBOUNDED = "maps", "smaps", "numa_maps", "locks"  # of /proc: what was read at once is kept for each descriptor of them
 KEPT = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
+FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
@@ -110,16 +111,28 @@ def locks():
 
 
 def holds_kernels():
-    """Too many descriptors of what /proc tells at any length, or too many pipes: each keeps what nothing else counts."""
-    kept, pipes = 0, set()
+    """Too many pipes, or descriptors of folders or of what /proc tells at any length: each keeps what nothing else
+    counts."""
+    kept, pipes, paths = 0, set(), []
     for pid in guests():
         for name in descriptors_of(pid):
-            link = link_of("/proc/%s/fd/%s" % (pid, name))
+            path = "/proc/%s/fd/%s" % (pid, name)
+            link = link_of(path)
             if link.startswith("pipe:"):
                 pipes.add(link)
             elif link.startswith("/proc/"):
                 kept += "/fdinfo/" in link or link.endswith(UNBOUNDED)
-    return kept > KEPT or len(pipes) > PIPES
+            elif link.startswith("/"):
+                paths.append(path)
+    many = len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS
+    return many or kept > KEPT or len(pipes) > PIPES
+
+
+def is_folder(path):
+    try:
+        return posix.stat(path).st_mode >> 12 == 4  # S_IFDIR
+    except OSError:
+        return False  # it has just been closed
 
 
 def descriptors_of(pid):

@@ -72,6 +72,7 @@ const (
 	mapHuge      = 0x40000         // MAP_HUGETLB
 	memfdHuge    = 4               // MFD_HUGETLB
 
+	madvHugepage      = 14
 	madvPopulateRead  = 22
 	madvPopulateWrite = 23
 )
@@ -304,7 +305,7 @@ func memoryChecks(p *program, opts Options) {
 		"mmap", arg(3), jset(mapAtOnce|mapHuge, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1),
 		ret(errno(eperm)), ret(retAllow),
 	)
-	p.rule("madvise", noneOf(2, einval, madvPopulateRead, madvPopulateWrite)...)
+	p.rule("madvise", noneOf(2, einval, madvHugepage, madvPopulateRead, madvPopulateWrite)...)
 	// Such a clock could send SIGCONT, with which a process that was stopped goes on while it is counted. The signal is
 	// behind a pointer, and everybody can do without these clocks.
 	p.rule("timer_create", ret(errno(enosys)))

@@ -131,7 +131,7 @@ func ociMemory(opts Options) (rules []ociRule) {
 	for _, bit := range []uint64{mapShared, mapAnonymous} {
 		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce | mapHuge, Op: ociMasked}))
 	}
-	for _, block := range blocksWithout(madvPopulateRead, madvPopulateWrite) {
+	for _, block := range blocksWithout(madvHugepage, madvPopulateRead, madvPopulateWrite) {
 		rules = append(rules, ociAllowed("madvise", block.masked(2)))
 	}
 	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)})

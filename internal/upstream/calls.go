@@ -357,8 +357,11 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 			return msg, true
 		}
 	}
-	if env.values > maxValues {
-		return c.tooMany(env, text), true
+	switch {
+	case env.values > maxValues:
+		return c.refused(env, text, errMany), true
+	case env.method == "" && len(text) > maxKept:
+		return c.refused(env, text, errKept), true
 	}
 	msg, err = jsonrpc.DecodeMessage(text)
 	if err != nil {
@@ -382,14 +385,14 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	return msg, true
 }
 
-// tooMany is what the SDK gets of a message with too many values to be decoded: of an answer an error.
-func (c *calls) tooMany(env envelope, text []byte) jsonrpc.Message {
+// refused is what the SDK gets of a message that is not decoded: of an answer an error.
+func (c *calls) refused(env envelope, text []byte, err error) jsonrpc.Message {
 	if env.method != "" || env.id == 0 {
-		c.skip(text, errMany)
+		c.skip(text, err)
 		return nil
 	}
 	id, _ := jsonrpc.MakeID(float64(env.id))
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: errMany.Error()}}
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}}
 }
 
 // maxSkipped is how many bytes the log has of a line that is no message.

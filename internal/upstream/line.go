@@ -129,6 +129,9 @@ type envelope struct {
 // list takes 3 bytes, and then many times that.
 const maxValues = 1 << 19
 
+// maxKept is how long an answer to the SDK itself may be, in bytes: it keeps what a server says of itself.
+const maxKept = 1 << 20
+
 // maxDepth is the nesting of a message that is let through: the SDK's limit, and about what Python's json
 // reads.
 const maxDepth = 1000
@@ -136,6 +139,7 @@ const maxDepth = 1000
 var (
 	errNotObject = errors.New("not a JSON object")
 	errDepth     = fmt.Errorf("the server's answer is nested deeper than %d levels", maxDepth)
+	errKept      = fmt.Errorf("the server's answer is longer than %d bytes, and would be kept", maxKept)
 	errInvalid   = errors.New("the server's answer is not valid JSON")
 	errTwice     = errors.New(`the server's answer says "isError" twice`) // readers differ in which one counts
 	errMany      = fmt.Errorf("the server's message has more than %d values in it, and is not looked into", maxValues)

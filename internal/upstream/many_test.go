@@ -27,6 +27,11 @@ func TestManyValues(t *testing.T) {
 			t.Errorf("of %s the SDK gets %.200v", what, msg)
 		}
 	}
+	long := `{"jsonrpc":"2.0","id":9,"result":{"instructions":"` + strings.Repeat("x", maxKept) + `"}}`
+	msg, _ := connected(nil).message([]byte(long), nil)
+	if r, ok := msg.(*jsonrpc.Response); !ok || r.Error == nil || !strings.Contains(r.Error.Error(), errKept.Error()) {
+		t.Errorf("of a long initialization the SDK gets %.200v", msg)
+	}
 	for method, want := range map[string]error{
 		"tools/list": errMany, "prompts/list": errMany, "resources/list": errMany, "resources/templates/list": errMany,
 		"tools/call": nil, "resources/read": nil,

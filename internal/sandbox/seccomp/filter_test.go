@@ -369,7 +369,7 @@ func TestWatched(t *testing.T) {
 
 // TestWatchedAtOnce holds that nobody who is watched takes much memory in one system call.
 func TestWatchedAtOnce(t *testing.T) {
-	for advice, want := range map[uint64]uint32{4: retAllow, 8: retAllow, 22: errno(einval), 23: errno(einval)} {
+	for advice, want := range map[uint64]uint32{4: retAllow, 8: retAllow, 14: errno(einval), 22: errno(einval), 23: errno(einval)} {
 		for goarch, a := range arches {
 			prog, err := Filter(goarch, Options{Watched: true})
 			if err != nil {

@@ -50,6 +50,38 @@ func parseAsked(method string, params json.RawMessage) (mcp.InputRequest, error)
 }
 
 const (
+	// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
+	maxOwed = 1000
+	// maxID is how long the id of one may be, and its method, in bytes: the answer has them, too.
+	maxID = 1 << 10
+)
+
+// expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection
+// and says so.
+func (c *calls) expectAnswer(msg jsonrpc.Message) error {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return nil
+	}
+	enough := true
+	c.update(func(st *callsState) {
+		st.owed++
+		enough = st.owed <= maxOwed
+	})
+	if enough {
+		return nil
+	}
+	err := fmt.Errorf("the server left %d answers unread and kept asking, so it was stopped", maxOwed)
+	c.stopFor(err)
+	return err
+}
+
+// answered counts an answer to the server.
+func (c *calls) answered() {
+	c.update(func(st *callsState) { st.owed-- })
+}
+
+const (
 	// maxWaiting bounds what the requests of one server take of memory that wait for their answers, in bytes: its user
 	// is asked one after the other. A single one is bounded as a message.
 	maxWaiting = 32 << 20

@@ -302,38 +302,6 @@ func (c *calls) late(env envelope) {
 	}
 }
 
-const (
-	// maxOwed is how many requests of the server may be without an answer: the SDK keeps each until then.
-	maxOwed = 1000
-	// maxID is how long the id of one may be, and its method, in bytes: the answer has them, too.
-	maxID = 1 << 10
-)
-
-// expectAnswer counts a message that the server wants an answer to. When there are too many, it stops the connection
-// and says so.
-func (c *calls) expectAnswer(msg jsonrpc.Message) error {
-	req, ok := msg.(*jsonrpc.Request)
-	if !ok || !req.IsCall() {
-		return nil
-	}
-	enough := true
-	c.update(func(st *callsState) {
-		st.owed++
-		enough = st.owed <= maxOwed
-	})
-	if enough {
-		return nil
-	}
-	err := fmt.Errorf("the server left %d answers unread and kept asking, so it was stopped", maxOwed)
-	c.stopFor(err)
-	return err
-}
-
-// answered counts an answer to the server.
-func (c *calls) answered() {
-	c.update(func(st *callsState) { st.owed-- })
-}
-
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
 // for what is no message at all. It has come together with the answer that goes into the slot of; nil is none.
 func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {

@@ -42,10 +42,10 @@ type filter struct {
 	program []byte
 }
 
-// filters are what make returns for each kind of machine, by its Go name.
-func filters(make func(goarch string) ([]seccomp.Insn, error)) (all []filter, err error) {
+// filters are what program returns for each kind of machine, by its Go name.
+func filters(program func(goarch string) ([]seccomp.Insn, error)) (all []filter, err error) {
 	for machine, goarch := range map[string]string{"x86_64": "amd64", "aarch64": "arm64"} {
-		insns, err := make(goarch)
+		insns, err := program(goarch)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ def watch(limit, over):
         while not host.poll(WATCH if limit else GLANCE):
             looks += 1
             many = locks() > LOCKS or terminals() > TERMINALS or threads() > most
-            if many or exceeded() or looks % SELDOM == 0 and holds_kernels():
+            if many or exceeded() or looks % SELDOM == 0 and holds_in_kernel():
                 over.append(True)
                 break
     finally:  # who cannot be watched is ended, too
@@ -110,7 +110,7 @@ def locks():
     return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
 
 
-def holds_kernels():
+def holds_in_kernel():
     """Too many pipes, or descriptors of folders or of what /proc tells at any length: each keeps what nothing else
     counts."""
     kept, pipes, paths = 0, set(), []

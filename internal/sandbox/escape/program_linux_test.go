@@ -161,6 +161,7 @@ var programsMay = map[string]string{
 	"epoll_quota_waiting":   ordinary,
 	"lock_memory":           ordinary,
 	"lock_memory_open":      ordinary,
+	"folder_memory":         ordinary,
 	"descriptors_in_flight": "an ordinary program may pass descriptors",
 	"sessions_many":         "an ordinary program may make sessions, as a daemon does",
 	"sync_disks":            "an ordinary program may have disks written out",

@@ -147,8 +147,8 @@ func (r *run) cannot() string {
 	return "this client does not offer that"
 }
 
-// noteRefusal adds a note to the run that a question of a server was refused, and why, with what that server has
-// written in it.
+// noteRefusal adds a note to the run that a question of a server was refused, and why. The server may have
+// written a part of that, so its secrets are masked.
 func (u *activeCall) noteRefusal(server, wanted, why string) {
 	text := fmt.Sprintf("server %s asked %s, and was refused: %s", visible.Name(server), wanted, why)
 	u.run.addNote(u.live.bridge.redactor().Text(u.live.sentPaths.unresolve(text)))

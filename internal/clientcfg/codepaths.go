@@ -214,8 +214,8 @@ func PathsWithin(arg string) (files, code []string) {
 	return files, code
 }
 
-// quotedWords are a text's words as a shell has them, as far as something in them is quoted: such may have any
-// character, and are no data that somebody has counted on.
+// quotedWords are a text's words as a shell has them, as far as something in them is quoted: a path there may
+// have any character.
 func quotedWords(text string) (list []string) {
 	var word strings.Builder
 	var quote rune

@@ -79,7 +79,8 @@ func TestFormsAreFlat(t *testing.T) {
 			`{"properties":{"a":{"type":"string"}}}`,
 	} {
 		shown, err := presentableForm(json.RawMessage(schema))
-		if got := fmt.Sprint(string(shown), err); err == nil && got != want+"<nil>" || err != nil && !strings.Contains(got, want) {
+		got := fmt.Sprint(string(shown), err)
+		if err == nil && got != want+"<nil>" || err != nil && !strings.Contains(got, want) {
 			t.Errorf("%s: %s", schema, got)
 		}
 	}

@@ -23,8 +23,8 @@ const (
 	programGrace = time.Second
 
 	programProcesses = 1024
-	programFiles     = 2048 // more than are passed by sockets at a time keep others from passing any
-	programSignals   = 1024 // that wait, and clocks that send some; the kernel counts all of a user's
+	programFiles     = 2048 // as many can be in flight, of which the kernel lets a user have as many as its limit
+	programSignals   = 1024 // pending ones and POSIX timers, which the kernel counts for the whole user
 )
 
 // Starter returns what starts a program within restrictions.

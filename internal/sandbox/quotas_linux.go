@@ -37,22 +37,22 @@ const (
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
-// maxTelling limits descriptors of what /proc tells at any length. Of each the kernel keeps what was read at once, in
-// memory that nothing else counts: a line for each entry of an epoll and each lock of a file, a mapped file's path, or
-// who waits for a lock.
-const maxTelling = 16
+// maxUnbounded limits descriptors of files in /proc whose lines may be of any length: with each entry of an epoll, each
+// lock of a file, who waits for one, or a mapped file's path. Of each descriptor the kernel keeps what was read at
+// once, in memory that nothing else counts.
+const maxUnbounded = 16
 
 // maxFolders limits descriptors of folders: file systems keep names for each that has been read, ext4 8 to 12 KB in
 // memory that not even a cgroup counts.
 const maxFolders = 2048
 
-// telling are those, by the links of their descriptors: what another mount namespace has is told from the mount on.
-var telling = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)|locks)$`)
+// unboundedFile is the link of such a descriptor; of another mount namespace it begins at the mount.
+var unboundedFile = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)|locks)$`)
 
-// tells reports whether a link may be that of one, at a fraction of what the pattern takes.
-func tells(link string) bool {
+// isUnbounded tells whether a link is that of one; few are compared with the pattern.
+func isUnbounded(link string) bool {
 	may := strings.HasSuffix(link, "maps") || strings.HasSuffix(link, "/locks") || strings.Contains(link, "/fdinfo/")
-	return may && telling().MatchString(link)
+	return may && unboundedFile().MatchString(link)
 }
 
 // mostHidden limits the worst case of epoll entries that cannot be counted: a closed epoll lives on while a thread
@@ -123,7 +123,7 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.telling > maxTelling, has.paths > maxFolders && q.folders() > maxFolders:
+	case has.unbounded > maxUnbounded, has.paths > maxFolders && q.folders() > maxFolders:
 		return ExitMemory
 	case q.other:
 		return ExitSelf
@@ -137,11 +137,11 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 
 // held is what the descriptors of a guest's processes are of, counted no further than is too much.
 type held struct {
-	pipes   int // each once, however many descriptors are of it
-	watches int // entries of epolls
-	locks   int // on parts of files, once for each descriptor by which the holder has the file
-	telling int // descriptors of what /proc tells at any length
-	paths   int // descriptors of files and folders
+	pipes     int // each once, however many descriptors are of it
+	watches   int // entries of epolls
+	locks     int // on parts of files, once for each descriptor by which the holder has the file
+	unbounded int // descriptors of files in /proc whose lines may be of any length
+	paths     int // descriptors of files and folders
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -157,8 +157,8 @@ func (q *quotas) descriptors() (has held) {
 			if strings.HasPrefix(of.target, "pipe:") {
 				pipes[of.target] = true
 			}
-			if tells(of.target) {
-				has.telling++
+			if isUnbounded(of.target) {
+				has.unbounded++
 			}
 			if strings.HasPrefix(of.target, "/") {
 				has.paths++

@@ -42,7 +42,7 @@ type engine struct {
 	global  []string      // arguments before every subcommand
 	profile string        // path of the system call filter's profile; empty where the init has the filter
 	filters []filter      // of the init, which knows what machine it is on
-	kept    []filter      // of the guest alone
+	inner   []filter      // a second one, of the guest alone
 	closed  bool          // the filter is that of guests which see folders of their user's: they make no socket
 	writes  bool          // and of those which may change files there
 	owner   owner         // codemode, as the labels of its containers say
@@ -119,7 +119,7 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 // 2026). It is closed for guests that see folders of their user's.
 func (r *Runtime) chooseFilter(e *engine) (err error) {
 	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: e.closed, Init: true, Writes: e.writes}
-	if e.kept, err = filters(seccomp.KeptReadable); err != nil {
+	if e.inner, err = filters(seccomp.KeptReadable); err != nil {
 		return err
 	}
 	if e.name == Podman && !e.local || e.name == Kubernetes {

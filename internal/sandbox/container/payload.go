@@ -81,7 +81,7 @@ func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byt
 			b = appendField(b, path)
 		}
 	}
-	return appendFilters(appendFilters(b, e.filters), e.kept), nil
+	return appendFilters(appendFilters(b, e.filters), e.inner), nil
 }
 
 func appendFilters(b []byte, filters []filter) []byte {

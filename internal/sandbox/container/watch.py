@@ -12,8 +12,8 @@ SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
 LINES = 16384  # of mappings that are read in one look, or one process's
-UNBOUNDED = "maps", "smaps", "numa_maps", "locks"  # of /proc: what was read at once is kept for each descriptor of them
-KEPT = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
+UNBOUNDED = "maps", "smaps", "numa_maps", "locks"  # of /proc: the kernel keeps a line of each descriptor of them
+MAX_UNBOUNDED = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
 FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
@@ -111,9 +111,9 @@ def locks():
 
 
 def holds_in_kernel():
-    """Too many pipes, or descriptors of folders or of what /proc tells at any length: each keeps what nothing else
-    counts."""
-    kept, pipes, paths = 0, set(), []
+    """Too many pipes, or descriptors of folders or of files in /proc whose lines may be of any length: for each the
+    kernel keeps what nothing else counts."""
+    unbounded, pipes, paths = 0, set(), []
     for pid in guests():
         for name in descriptors_of(pid):
             path = "/proc/%s/fd/%s" % (pid, name)
@@ -121,11 +121,11 @@ def holds_in_kernel():
             if link.startswith("pipe:"):
                 pipes.add(link)
             elif link.startswith("/proc/"):
-                kept += "/fdinfo/" in link or link.endswith(UNBOUNDED)
+                unbounded += "/fdinfo/" in link or link.endswith(UNBOUNDED)
             elif link.startswith("/"):
                 paths.append(path)
     many = len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS
-    return many or kept > KEPT or len(pipes) > PIPES
+    return many or unbounded > MAX_UNBOUNDED or len(pipes) > PIPES
 
 
 def is_folder(path):

@@ -127,13 +127,14 @@ func prctlsFor(opts Options) []uint32 {
 	return prctls
 }
 
-// inherits are the futex operations by which threads inherit priorities: FUTEX_LOCK_PI, UNLOCK_PI, TRYLOCK_PI,
-// WAIT_REQUEUE_PI, CMP_REQUEUE_PI and LOCK_PI2. Of a number in memory they say whether a thread has it, whoever's.
-var inherits = []uint32{6, 7, 8, 11, 12, 13}
+// priorityInheritance are the futex operations by which threads inherit priorities: FUTEX_LOCK_PI, UNLOCK_PI,
+// TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI and LOCK_PI2. Of a number in memory they say whether a thread has it,
+// whoever's.
+var priorityInheritance = []uint32{6, 7, 8, 11, 12, 13}
 
-// requeues are the futex operations FUTEX_REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI and CMP_REQUEUE_PI. To the kernel those
-// who wait by a mapped file are all of one kind, whoever may only read it: it would have programs of the user's wait
-// for something else, for good. C libraries use them within a process.
+// requeues are the futex operations FUTEX_REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI and CMP_REQUEUE_PI. They move who
+// waits by a word of a mapped file to another word, also if the file can only be read: programs of the user's would
+// wait there for good. C libraries use them within a process.
 var requeues = []uint32{3, 4, 11, 12}
 
 // futexes refuse some operations, and requeues that are not of a process alone.
@@ -409,7 +410,7 @@ func nothingOfOthers(p *program, pid uint32) {
 	}
 	// Of a thread, a C library asks it for where its stack is, and does without where there is no such call.
 	p.rule("sched_getaffinity", oneOf(0, enosys, 0, pid)...)
-	p.rule("futex", futexes(inherits...)...)
+	p.rule("futex", futexes(priorityInheritance...)...)
 	ofProcess := []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))}
 	p.rule("getpriority", append(ofProcess, oneOf(1, eperm, 0, pid)...)...)
 	p.rule("capget", ret(errno(eperm))) // the number is behind a pointer

@@ -7,7 +7,6 @@ from attempt import escaped, held
 
 FOLDER, PROCESSES, MOST = os.path.dirname(os.__file__), 20, 2048
 
-
 ready, told = os.pipe()
 try:
     count = 0

@@ -221,6 +221,11 @@ func stage2Failure(m machine, failure *stage2Error, exe string, program bool) *U
 		e.Remedy = []string{
 			"Use codemode as an ordinary user.", "Set XDG_CACHE_HOME and TMPDIR to folders that everybody may read.",
 		}
+	case errors.Is(e.Err, unix.ETOOMANYREFS):
+		e.Code = "resources"
+		e.Err = fmt.Errorf("programs of this user hold as many descriptors that were sent over sockets and not "+
+			"received as codemode may have open files: %w", e.Err)
+		e.Remedy = []string{"End the program that sends them, or allow more open files (`ulimit -Hn`)."}
 	case failure.Step == "restricting paths":
 		e.Code = "no-landlock"
 		e.Err = fmt.Errorf("this kernel has no Landlock, without which the reduced sandbox would not hold: %w", e.Err)

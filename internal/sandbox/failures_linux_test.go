@@ -76,6 +76,7 @@ func TestStage2Failure(t *testing.T) {
 		{"seccomp", ok, "installing the system call filter", unix.EINVAL, "no-seccomp", "", "CONFIG_SECCOMP_FILTER"},
 		{"python", ok, `executing "/opt/python"`, unix.ENOENT, "python", `"/opt/python"`, "sandbox.python"},
 		{"replaced", ok, `opening mount "/home/u/x"`, unix.ELOOP, "mount", "", "start the server again"},
+		{"descriptors in flight", ok, "passing descriptors", unix.ETOOMANYREFS, "resources", "as many descriptors", "ulimit -Hn"},
 		{"another", ok, "changing the root", unix.EINVAL, "stage2", "", "details"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

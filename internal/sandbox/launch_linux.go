@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -247,6 +248,9 @@ func (s *nativeSandbox) handshake(l *launch, pipes *stdio, stage *stage) error {
 	if listener != nil {
 		s.listener = listener
 		s.tasks.Go((&threadLimit{listener, s.pid, l.policy.Processes}).run)
+	}
+	if errors.Is(werr, unix.ETOOMANYREFS) {
+		return &stage2Error{stage2.Failure{Step: "passing descriptors", Errno: int(unix.ETOOMANYREFS)}}
 	}
 	answer, ready := bytes.CutPrefix(answer, []byte{stage2.Ready})
 	if len(answer) > 0 {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -85,8 +86,14 @@ func endGroup(pid int) {
 // maxSent is how many descriptors a message takes at most (SCM_MAX_FD).
 const maxSent = 253
 
-// configure sends the configuration, and the descriptors that it counts.
+// configure sends the configuration, and the descriptors that it counts. The second stage waits for the end of it, which
+// comes also where something could not be sent.
 func (s *stage) configure(config []byte, files []*os.File) error {
+	err := s.send(config, files)
+	return cmp.Or(err, s.control.CloseWrite())
+}
+
+func (s *stage) send(config []byte, files []*os.File) error {
 	for len(files) > 0 {
 		n := min(len(files), maxSent)
 		fds := make([]int, n)
@@ -99,10 +106,8 @@ func (s *stage) configure(config []byte, files []*os.File) error {
 			return err
 		}
 	}
-	if _, err := s.control.Write(config); err != nil {
-		return err
-	}
-	return s.control.CloseWrite()
+	_, err := s.control.Write(config)
+	return err
 }
 
 // maxAnswer is more than a second stage says, in bytes.

@@ -1,16 +1,21 @@
 package sandbox_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/sandboxtest"
+
+	"golang.org/x/sys/unix"
 )
 
 var idle = fstest.MapFS{"idle.py": {Data: []byte("import time\ntime.sleep(3600)\n")}}
@@ -100,4 +105,41 @@ func TestManyMounts(t *testing.T) {
 	if err != nil || string(b) != fmt.Sprintln(many) {
 		t.Errorf("the guest sees %q of %d files: %v", b, many, err)
 	}
+}
+
+// TestDescriptorsInFlight: a start that cannot pass descriptors, for its user's programs hold too many that nobody has
+// received, fails and says so.
+func TestDescriptorsInFlight(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		if os.Geteuid() == 0 {
+			return // who is not limited
+		}
+		rt := newNative(t, sandbox.IsolationFull)
+		var limit unix.Rlimit
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+		must(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 256, Max: limit.Max}))
+		defer func() { must(unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)) }()
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		must(err)
+		defer unix.Close(pair[0])
+		defer unix.Close(pair[1])
+		for err == nil {
+			err = unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(slices.Repeat(pair[1:], 100)...), nil, 0)
+		}
+		if !errors.Is(err, unix.ETOOMANYREFS) {
+			t.Fatal(err)
+		}
+		_, err = rt.Start(t.Context(), sandbox.Spec{
+			Session: "flight", Files: idle, Boot: "idle.py", Policy: policyOf(sandbox.IsolationFull),
+		})
+		if !errors.Is(err, unix.ETOOMANYREFS) || !strings.Contains(err.Error(), "as many descriptors that were sent") {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }

@@ -63,7 +63,7 @@ func (r *readings) begin(ctx context.Context, session string, end func(error)) (
 	if err != nil {
 		return nil, err
 	}
-	share.Limit(longestLine, func() {
+	share.Limit(fair.Limit{Longest: longestLine}, func() {
 		end(fmt.Errorf("%w: a line of more than %d bytes had not ended after %v, while other sessions waited "+
 			"to send theirs", guest.ErrProtocol, largeCall, longestLine))
 	})
@@ -76,7 +76,7 @@ func (m *largeMessage) whole(size int) {
 		return
 	}
 	m.size = size
-	m.share.Limit(0, nil)
+	m.share.Limit(fair.Limit{}, nil)
 	m.share.Lighten(size)
 }
 
@@ -85,7 +85,7 @@ func (m *largeMessage) workedOn(end func(error)) {
 	if m == nil {
 		return
 	}
-	m.share.Limit(longestHeld, func() {
+	m.share.Limit(fair.Limit{Longest: longestHeld}, func() {
 		end(fmt.Errorf("a message of %d bytes was worked on for more than %v while other sessions waited to send "+
 			"large ones; its call was cancelled", m.size, longestHeld))
 	})

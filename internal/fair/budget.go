@@ -25,8 +25,22 @@ type Share struct {
 	turn   *Turn
 
 	// These are budget.mu's.
-	until time.Time
+	since time.Time
+	limit Limit
 	end   func() // nil while it cannot be ended
+}
+
+// A Limit is how long a share may be held while one key that holds nothing waits, and with Shortest above 0, while n of
+// them wait, the n-th part of that, but at least Shortest: many holders, one after the other, are not to keep them
+// waiting for so many times Longest.
+type Limit struct{ Longest, Shortest time.Duration }
+
+// of is the limit while so many wait.
+func (l Limit) of(waiting int) time.Duration {
+	if l.Shortest == 0 {
+		return l.Longest
+	}
+	return max(l.Shortest, l.Longest/time.Duration(max(1, waiting)))
 }
 
 // NewBudget returns a budget of that weight.
@@ -57,6 +71,7 @@ func (b *Budget) Take(ctx context.Context, key string, weight int) (*Share, erro
 
 // endOldest ends what has been held for too long, in the place of a key that holds nothing.
 func (b *Budget) endOldest(key string) {
+	waiting := b.queue.waiting()
 	b.mu.Lock()
 	var oldest *Share
 	for _, s := range b.held {
@@ -64,7 +79,7 @@ func (b *Budget) endOldest(key string) {
 			b.mu.Unlock()
 			return
 		}
-		if oldest == nil && s.end != nil && !time.Now().Before(s.until) {
+		if oldest == nil && s.end != nil && time.Since(s.since) >= s.limit.of(waiting) {
 			oldest = s
 		}
 	}
@@ -78,15 +93,15 @@ func (b *Budget) endOldest(key string) {
 	end()
 }
 
-// Limit has end called when the share is still held after so long and others wait, at most once, in the place of what
-// was to be called; nil has nothing called. It must make the holder leave, and must not wait for it.
-func (s *Share) Limit(long time.Duration, end func()) {
+// Limit has end called when the share is still held at a limit from now, and others wait, at most once, in the place of
+// what was to be called; nil has nothing called. It must make the holder leave, and must not wait for it.
+func (s *Share) Limit(limit Limit, end func()) {
 	if s == nil {
 		return
 	}
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	s.until, s.end = time.Now().Add(long), end
+	s.since, s.limit, s.end = time.Now(), limit, end
 }
 
 // Lighten has it stand for less.

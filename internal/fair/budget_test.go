@@ -3,6 +3,7 @@ package fair
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ func TestBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Limit(long, func() {
+			s.Limit(Limit{Longest: long}, func() {
 				ended += key
 				s.Leave()
 				s.Leave()
@@ -28,7 +29,7 @@ func TestBudget(t *testing.T) {
 		take("a", time.Minute)
 		take("b", time.Hour)
 		c := take("c", 0)
-		c.Limit(0, nil)
+		c.Limit(Limit{}, nil)
 		<-time.After(24 * time.Hour)
 		if ended != "" {
 			t.Fatalf("%s was ended though nobody waited", ended)
@@ -53,7 +54,34 @@ func TestBudget(t *testing.T) {
 		take("g", 0)
 	})
 	var none *Share
-	none.Limit(0, nil)
+	none.Limit(Limit{}, nil)
 	none.Lighten(0)
 	none.Leave()
+}
+
+// TestManyWait: the more keys wait, the sooner is ended what they wait for, and no sooner than it may be.
+func TestManyWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1)
+		began := time.Now()
+		var took []time.Duration
+		hold := func(key string) {
+			s, err := b.Take(t.Context(), key, 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			took = append(took, time.Since(began))
+			s.Limit(Limit{Longest: 30 * Look, Shortest: 10 * Look}, s.Leave)
+		}
+		for n := range 5 {
+			go hold(string(rune('a' + n)))
+			synctest.Wait()
+		}
+		<-time.After(time.Hour)
+		want := []time.Duration{0, 10 * Look, 20 * Look, 35 * Look, 65 * Look} // with four, three, two and one waiting
+		if !slices.Equal(took, want) {
+			t.Errorf("they had it after %v, want %v", took, want)
+		}
+	})
 }

@@ -160,6 +160,18 @@ func (q *Queue) Quiet(key string, long time.Duration) bool {
 	return true
 }
 
+// waiting counts the keys that wait and hold nothing.
+func (q *Queue) waiting() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.wait {
+		if l.held == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // give gives turns while there is room. It is called with the lock held.
 func (q *Queue) give() {
 	share := q.shareOf(q.users())

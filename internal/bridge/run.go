@@ -96,6 +96,8 @@ type run struct {
 	refusals atomic.Int64
 	stats    *callStats
 
+	placement placement
+
 	ends      sync.Mutex     // held until the log has them
 	unwritten []audit.Record // ends of calls that have no line yet
 
@@ -234,6 +236,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	started := time.Now()
 	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
+	r.placement.end()
 	r.stats.settle()
 	r.unsubscribe()
 	l.setRun(nil)
@@ -332,6 +335,9 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 		id:      id, tenant: s.bridge.opts.Config.Tenant, log: s.bridge.audit,
 		stdout: newRecorder(c.Limit, c.Keep, s.bridge.outputs),
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.outputs),
+	}
+	if box, ok := l.box.(sandbox.Sharer); ok {
+		r.placement.share = box.ShareProcessor
 	}
 	if s.bridge.opts.Config.Audit.Arguments == "full" {
 		r.shown = s.bridge.shownArguments

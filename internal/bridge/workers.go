@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// workers do the work for a guest's requests in goroutines: so many side by side, and what comes beyond in its order. A
-// request that waits has no goroutine, whose stack would grow, and be looked through by each garbage collection.
+// workers read what a guest asks for and do it, in goroutines: one reads, so many work side by side, and what comes
+// beyond is done in its order. A request that waits has no goroutine, whose stack would grow, and be looked through by
+// each garbage collection. One that comes alone is done by who has read it.
 type workers struct {
-	most  int
+	most  int // with the one that reads, as busy is
 	work  *sync.WaitGroup
 	next  chan func()   // to the spare, a goroutine that has done its work and waits for more
 	spare chan struct{} // a semaphore of one: its holder is that
@@ -19,8 +20,11 @@ type workers struct {
 }
 
 func newWorkers(most int, work *sync.WaitGroup) *workers {
-	return &workers{most: most, work: work, next: make(chan func()), spare: make(chan struct{}, 1)}
+	return &workers{most: 1 + most, busy: 1, work: work, next: make(chan func()), spare: make(chan struct{}, 1)}
 }
+
+// begin has a goroutine read. It is called once.
+func (w *workers) begin(ctx context.Context, read func()) { w.work.Go(func() { w.goOn(ctx, read) }) }
 
 // submit has work done by a goroutine. What is begun or waits is done to its end, also when ctx is over; a spare is not
 // kept then.
@@ -37,6 +41,23 @@ func (w *workers) submit(ctx context.Context, work func()) {
 	case w.next <- work: // a new goroutine would have to grow its stack to the depth of a call
 	default:
 		w.work.Go(func() { w.goOn(ctx, work) })
+	}
+}
+
+// readOn has the spare read, if nothing is under way and there is one. Its caller, who has read until now, does what it
+// read by itself then, and returns.
+func (w *workers) readOn(read func()) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy > 1 {
+		return false
+	}
+	select {
+	case w.next <- read:
+		w.busy++
+		return true
+	default:
+		return false
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestWorkers holds that work is done side by side, but no more of it than may be, that the rest follows in its order,
@@ -65,6 +67,60 @@ func TestWorkers(t *testing.T) {
 		all.Wait() // which the bubble would call a deadlock
 		if done != 11 {
 			t.Errorf("%d of 11 were done when the guest has gone", done)
+		}
+	})
+}
+
+// TestReadOn holds that what comes alone is done by who has read it while the spare reads on, and that nobody reads in
+// the place of one who works on something else.
+func TestReadOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		w := newWorkers(3, &all)
+		requests, release := make(chan func()), make(chan struct{})
+		var byReader atomic.Int32
+		var read func()
+		read = func() {
+			for work := range requests {
+				if w.readOn(read) {
+					byReader.Add(1)
+					work()
+					return
+				}
+				w.submit(ctx, work)
+			}
+		}
+		ask := func(work func()) {
+			requests <- work
+			<-time.After(time.Second)
+		}
+		w.begin(ctx, read)
+		short := func() { <-time.After(time.Millisecond) }
+		ask(short) // whose goroutine is the spare then
+		for range 3 {
+			ask(short)
+		}
+		if byReader.Load() != 3 {
+			t.Errorf("%d of three were done by who had read them", byReader.Load())
+		}
+		wait := func() { <-release }
+		for range 3 {
+			ask(wait)
+		}
+		if byReader.Load() != 4 || !w.full() {
+			t.Errorf("beside another, %d were done by who had read them", byReader.Load()-4)
+		}
+		close(release)
+		synctest.Wait()
+		if w.full() || w.busy != 1 {
+			t.Errorf("%d are busy when one reads", w.busy)
+		}
+		close(requests)
+		end()
+		all.Wait()
+		if w.busy != 0 {
+			t.Errorf("%d are busy at the end", w.busy)
 		}
 	})
 }

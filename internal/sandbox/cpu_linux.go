@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"codemode/internal/sandbox/affinity"
 	"codemode/internal/sandbox/watchdog"
 )
 
@@ -46,6 +47,13 @@ func (s *nativeSandbox) CPU() (time.Duration, bool) {
 		}
 	}
 	return s.meter.read(watchdog.Tree(s.first())), true
+}
+
+var _ Sharer = (*nativeSandbox)(nil)
+
+// ShareProcessor has the guest and codemode use one processor.
+func (s *nativeSandbox) ShareProcessor() (release func(), err error) {
+	return affinity.Share(s.first())
 }
 
 func (m *cpuMeter) read(pids []int) time.Duration {

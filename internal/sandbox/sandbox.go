@@ -202,6 +202,12 @@ type Sandbox interface {
 	Enforced() Enforcement
 }
 
+// A Sharer is a Sandbox that can have its guest and codemode use one processor alone, until release is called. That fails
+// where codemode may not use all of the machine's, or another guest shares one.
+type Sharer interface {
+	ShareProcessor() (release func(), err error)
+}
+
 // Exit is how a guest ended.
 type Exit struct {
 	Code   int       // exit code, when Signal is 0

@@ -22,7 +22,10 @@ type Scripted struct {
 	T      *testing.T
 	Script func(g *Guest)
 	Weaker sandbox.Enforcement // than full isolation, when set
+	Input  io.Reader           // that guests ask for
 	Starts atomic.Int64
+
+	Shared, Released atomic.Int64 // how often a guest's processor was
 }
 
 func (r *Scripted) Name() string { return "scripted" }
@@ -34,7 +37,7 @@ func (r *Scripted) Close() error { return nil }
 func (r *Scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
 	r.Starts.Add(1)
 	ours, theirs := net.Pipe()
-	box := &scriptedBox{enforced: r.Weaker, channel: ours, done: make(chan struct{})}
+	box := &scriptedBox{runtime: r, enforced: r.Weaker, channel: ours, done: make(chan struct{})}
 	g := &Guest{Conn: theirs, Lines: bufio.NewReaderSize(theirs, 1<<20), Box: box}
 	go func() {
 		r.Script(g)
@@ -45,6 +48,7 @@ func (r *Scripted) Start(context.Context, sandbox.Spec) (sandbox.Sandbox, error)
 }
 
 type scriptedBox struct {
+	runtime  *Scripted
 	enforced sandbox.Enforcement
 	channel  net.Conn
 	once     sync.Once
@@ -60,7 +64,7 @@ func (b *scriptedBox) SitePackages() []string      { return nil }
 func (b *scriptedBox) OutFiles(context.Context, map[string]string, func(sandbox.OutFile) error) error {
 	return nil
 }
-func (b *scriptedBox) Input() io.Reader           { return nil }
+func (b *scriptedBox) Input() io.Reader           { return b.runtime.Input }
 func (b *scriptedBox) Done() <-chan struct{}      { return b.done }
 func (b *scriptedBox) Exit() sandbox.Exit         { return b.exit }
 func (b *scriptedBox) CPU() (time.Duration, bool) { return 0, false }
@@ -68,6 +72,11 @@ func (b *scriptedBox) Enforced() sandbox.Enforcement {
 	e := b.enforced
 	e.Runtime, e.Isolation = "scripted", cmp.Or(e.Isolation, sandbox.IsolationFull)
 	return e
+}
+
+func (b *scriptedBox) ShareProcessor() (release func(), err error) {
+	b.runtime.Shared.Add(1)
+	return func() { b.runtime.Released.Add(1) }, nil
 }
 
 func (b *scriptedBox) Kill() {

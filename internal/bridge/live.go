@@ -14,10 +14,10 @@ import (
 	"codemode/internal/servers"
 )
 
-// live is one guest while its sandbox is up. One goroutine at a time reads its channel (channel.go); what it asks for is
-// answered under a gate that bounds what requests hold, by workers that bound how many are worked on, and a backlog that
-// bounds what is held of answers. It dies once: by itself, by kill, or because it broke the protocol. close waits for all
-// of it.
+// live is one guest while its sandbox is up. One goroutine at a time reads its channel (channel.go); what it asks for
+// is answered under a gate that bounds what requests hold, by workers that bound how many are worked on, and a backlog
+// that bounds what is held of answers. It dies once: by itself, by kill, or because it broke the protocol. close waits
+// for all of it.
 type live struct {
 	bridge  *Bridge
 	session string

@@ -202,8 +202,8 @@ type Sandbox interface {
 	Enforced() Enforcement
 }
 
-// A Sharer is a Sandbox that can have its guest and codemode use one processor alone, until release is called. That fails
-// where codemode may not use all of the machine's, or another guest shares one.
+// A Sharer is a Sandbox that can have its guest and codemode use one processor alone, until release is called. That
+// fails where codemode may not use all of the machine's, or another guest shares one.
 type Sharer interface {
 	ShareProcessor() (release func(), err error)
 }

@@ -86,8 +86,8 @@ func endGroup(pid int) {
 // maxSent is how many descriptors a message takes at most (SCM_MAX_FD).
 const maxSent = 253
 
-// configure sends the configuration, and the descriptors that it counts. The second stage waits for the end, which comes
-// where something could not be sent, too.
+// configure sends the configuration, and the descriptors that it counts. The second stage waits for the end, which
+// comes where something could not be sent, too.
 func (s *stage) configure(config []byte, files []*os.File) error {
 	err := s.send(config, files)
 	return cmp.Or(err, s.control.CloseWrite())

@@ -94,3 +94,20 @@ func gapNames(gaps []Gap) []string {
 	}
 	return names
 }
+
+// TestFitFiles: folders in memory are together no larger than it, and as large as they were where they may be.
+func TestFitFiles(t *testing.T) {
+	for _, tt := range []struct{ memory, a, b, wantA, wantB int64 }{
+		{512, 128, 64, 128, 64},
+		{192, 128, 64, 128, 64},
+		{96, 64, 128, 38, 57}, // of 64 and 96
+		{96, 0, 32, 72, 24},
+		{96, 0, 0, 48, 48},
+	} {
+		a, b := tt.a, tt.b
+		FitFiles(tt.memory, &a, &b)
+		if a != tt.wantA || b != tt.wantB {
+			t.Errorf("%d and %d within %d are %d and %d, want %d and %d", tt.a, tt.b, tt.memory, a, b, tt.wantA, tt.wantB)
+		}
+	}
+}

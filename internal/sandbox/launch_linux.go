@@ -94,6 +94,9 @@ func (n *native) launch(ctx context.Context, l *launch, open func() (*stdio, err
 
 // prepare fills in the command and the configuration of the second stage.
 func (l *launch) prepare() error {
+	if l.enforced.Memory == meansWatchdog {
+		l.view.fit(l.policy.Memory)
+	}
 	v := l.view
 	l.config = stage2.Config{
 		Path:       v.path,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"codemode/internal/require"
@@ -188,4 +189,39 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0); err != nil {
 		t.Fatal(err)
 	}
+}
+
+const sumsSizes = `
+import os
+
+sizes = [os.statvfs(folder) for folder in ("/tmp", "/workspace", "/dev/shm")]
+os.write(3, b"%d\n" % sum(size.f_frsize * size.f_blocks for size in sizes))
+`
+
+// TestFilesWithinMemory: where a watchdog holds a guest to its memory, no more fits into its folders in memory.
+func TestFilesWithinMemory(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		rt := newNative(t, sandbox.IsolationFull)
+		policy := policyOf(sandbox.IsolationFull)
+		policy.Memory = 64 << 20
+		sb, err := rt.Start(t.Context(), sandbox.Spec{
+			Session: "sizes", Files: fstest.MapFS{"sizes.py": {Data: []byte(sumsSizes)}}, Boot: "sizes.py", Policy: policy,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sb.Close()
+		if sb.Enforced().Memory != "watchdog" {
+			t.Skip("a cgroup holds it")
+		}
+		b, err := io.ReadAll(sb.Channel())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+		most := policy.Memory + 3*int64(os.Getpagesize()) // each is rounded
+		if err != nil || total == 0 || total > most {
+			t.Errorf("%q bytes fit into them, of %d, %v", b, most, err)
+		}
+	})
 }

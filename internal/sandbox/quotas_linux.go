@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,20 +39,34 @@ const (
 const mostWaiting = 2 * MaxPipes
 
 // maxUnbounded limits descriptors of files in /proc whose lines may be of any length: with each entry of an epoll, each
-// lock of a file, who waits for one, or a mapped file's path. Of each descriptor the kernel keeps what was read at
-// once, in memory that nothing else counts.
+// lock of a file, who waits for one, a mapped file's path, or a variable. Of each descriptor the kernel keeps what was
+// read at once, in memory that nothing else counts.
 const maxUnbounded = 16
+
+// memoryFile is the link of a descriptor by which the memory of a process can be read, and the number of that process.
+// Who reads keeps all of the memory, also when the process has ended, and then no process is to be found that has it.
+var memoryFile = lazyregexp.New(`^(?:/proc)?/(\d+)/(?:task/\d+/)?(?:mem|pagemap)(?: \(deleted\))?$`)
+
+// readsMemory tells whether a link is that of another process's memory. own is the number of the process that has it.
+func readsMemory(link string, own int) bool {
+	if !strings.Contains(link, "mem") && !strings.Contains(link, "pagemap") {
+		return false
+	}
+	found := memoryFile().FindStringSubmatch(link)
+	return found != nil && found[1] != strconv.Itoa(own)
+}
 
 // maxFolders limits descriptors of folders: file systems keep names for each that has been read, ext4 8 to 12 KB in
 // memory that not even a cgroup counts.
 const maxFolders = 2048
 
 // unboundedFile is the link of such a descriptor; of another mount namespace it begins at the mount.
-var unboundedFile = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|numa_maps|fdinfo/\d+)|locks)$`)
+var unboundedFile = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|smaps_rollup|numa_maps|environ|fdinfo/\d+)|locks)$`)
 
 // isUnbounded tells whether a link is that of one; few are compared with the pattern.
 func isUnbounded(link string) bool {
-	may := strings.HasSuffix(link, "maps") || strings.HasSuffix(link, "/locks") || strings.Contains(link, "/fdinfo/")
+	may := strings.Contains(link, "maps") || strings.HasSuffix(link, "/environ") || strings.HasSuffix(link, "/locks") ||
+		strings.Contains(link, "/fdinfo/")
 	return may && unboundedFile().MatchString(link)
 }
 
@@ -123,7 +138,7 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.unbounded > maxUnbounded, has.paths > maxFolders && q.folders() > maxFolders:
+	case has.memories > 0, has.unbounded > maxUnbounded, has.paths > maxFolders && q.folders() > maxFolders:
 		return ExitMemory
 	case q.other:
 		return ExitSelf
@@ -141,6 +156,7 @@ type held struct {
 	watches   int // entries of epolls
 	locks     int // on parts of files, once for each descriptor by which the holder has the file
 	unbounded int // descriptors of files in /proc whose lines may be of any length
+	memories  int // descriptors of other processes' memory
 	paths     int // descriptors of files and folders
 }
 
@@ -159,6 +175,9 @@ func (q *quotas) descriptors() (has held) {
 			}
 			if isUnbounded(of.target) {
 				has.unbounded++
+			}
+			if readsMemory(of.target, m.Number) {
+				has.memories++
 			}
 			if strings.HasPrefix(of.target, "/") {
 				has.paths++

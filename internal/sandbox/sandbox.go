@@ -269,6 +269,25 @@ func DefaultPolicy() Policy {
 	}
 }
 
+// FitFiles makes the sizes of folders in memory smaller, each by the same part, so that together they are no more than
+// memory; 0 is any size. A watchdog sees what is written only when it is there, and a machine writes 2 GB a second and
+// more.
+func FitFiles(memory int64, sizes ...*int64) {
+	var total int64
+	for _, size := range sizes {
+		if *size == 0 || *size > memory {
+			*size = memory
+		}
+		total += *size
+	}
+	if total <= memory {
+		return
+	}
+	for _, size := range sizes {
+		*size = int64(float64(*size) / float64(total) * float64(memory))
+	}
+}
+
 // Isolation is how the guest is isolated.
 type Isolation string
 

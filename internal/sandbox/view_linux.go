@@ -94,6 +94,15 @@ func (g *guestSource) argv(exe, dir string) []string {
 	return []string{exe, "-I", "-S", "-u", "-X", "utf8", path.Join(dir, g.boot), bootArg}
 }
 
+// fit makes the directories in memory together no larger than that.
+func (v *view) fit(memory int64) {
+	sizes := []*int64{&v.shm}
+	for i := range v.dirs {
+		sizes = append(sizes, &v.dirs[i].Size)
+	}
+	FitFiles(memory, sizes...)
+}
+
 // writable are the directories in memory.
 func (v *view) writable() []string {
 	all := []string{"/dev/shm"}

@@ -193,6 +193,10 @@ var machine = []string{"/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys
 // mounts are the places a guest can write to, and those that are covered.
 func (e *engine) mounts(o order) (a []string) {
 	p := o.spec.Policy
+	shm := p.TmpSize
+	if o.means.Memory == byWatchdog {
+		sandbox.FitFiles(p.Memory, &p.TmpSize, &p.WorkSize, &shm)
+	}
 	tmpfs := func(dir string, size int64, more string) {
 		opts := "rw,noexec,nosuid,nodev"
 		if size > 0 {
@@ -225,8 +229,8 @@ func (e *engine) mounts(o order) (a []string) {
 			a = append(a, "--tmpfs", dir+":ro,noexec,nosuid,nodev,size=4k")
 		}
 	}
-	if p.TmpSize > 0 {
-		a = append(a, "--shm-size", strconv.FormatInt(p.TmpSize, 10)+"b")
+	if shm > 0 {
+		a = append(a, "--shm-size", strconv.FormatInt(shm, 10)+"b")
 	}
 	return a
 }

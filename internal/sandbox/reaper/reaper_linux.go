@@ -33,6 +33,11 @@ func watch(grace time.Duration) error {
 	var dog *watchdog.Watch
 	var look, end time.Time // when to look next, and when to end the guest; zero is never
 	fds := []unix.PollFd{{Fd: guestFD, Events: unix.POLLIN}, {Fd: codemodeFD, Events: unix.POLLIN}}
+	// due tells whether there is something to do that cannot wait until a guest of many processes has been counted.
+	due := func() bool {
+		n, err := unix.Poll(fds, 0)
+		return n > 0 || err == nil && !end.IsZero() && !time.Now().Before(end)
+	}
 	for {
 		if err := poll(fds, look, end); err != nil {
 			return err
@@ -42,7 +47,7 @@ func watch(grace time.Duration) error {
 		}
 		if len(fds) == 2 && fds[1].Revents != 0 {
 			if guest, ok := told(); ok {
-				dog, look = watchdog.Open(guest), time.Now()
+				dog, look = watchdog.Open(guest, due), time.Now()
 				dog.RaisePriority()
 			} else { // codemode is gone
 				fds, end = fds[:1], time.Now().Add(grace)

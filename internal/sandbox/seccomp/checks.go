@@ -253,8 +253,9 @@ func checks(p *program, opts Options) {
 		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0),
 		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
 	p.rule("futex", futexes()...)
-	// It would reserve what it likes beyond the limit of a file's size, or leave a device in a folder of the user's.
-	p.rule("fallocate", oneOf(1, enotsup, 0)...)
+	// It takes as much memory at once as a file can have, before anybody can look. C libraries write instead.
+	p.rule("fallocate", ret(errno(enotsup)))
+	// It would leave a device in a folder of the user's.
 	p.rule("renameat2", arg(4), jset(renameWhiteout, 0, 1), ret(errno(eperm)), ret(retAllow))
 	p.rule("personality", oneOf(0, eperm, 0, perQuery)...)
 	p.rule("prctl", oneOf(0, eperm, allowed...)...)

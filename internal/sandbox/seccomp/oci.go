@@ -149,7 +149,7 @@ func ociDescriptors() (rules []ociRule) {
 		rules = append(rules, ociAllowed("ioctl", block.masked(1)))
 	}
 	rules = append(
-		rules, ociAllowed("fallocate", word(0).masked(1)),
+		rules, ociRule{Names: []string{"fallocate"}, Action: ociErrno, ErrnoRet: errnoRet(enotsup)},
 		ociAllowed("renameat2", ociArg{Index: 4, Value: renameWhiteout, Op: ociMasked}),
 	)
 	return rules

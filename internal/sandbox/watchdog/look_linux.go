@@ -34,6 +34,7 @@ const (
 // A Watch is over one guest, and belongs to one goroutine.
 type Watch struct {
 	guest   Guest
+	due     func() bool
 	mounts  []*os.File // that the guest may write to
 	sockets *os.File   // table of the guest's Unix sockets; nil without a network namespace
 
@@ -52,11 +53,13 @@ type Watch struct {
 	next     int           // in the list, whose mappings were looked through last
 }
 
-// Open opens the files to read before the guest runs any code, so that it cannot hide them later.
-// The caller calls Close.
-func Open(g Guest) *Watch {
+// Open opens the files to read before the guest runs any code, so that it cannot hide them later. While it counts a
+// guest for long it asks now and then whether something else is due, and leaves the rest to another look then. The
+// caller calls Close.
+func Open(g Guest, due func() bool) *Watch {
 	w := &Watch{
-		guest: g, handles: map[int]*handle{}, listed: time.Now(), rest: longest, faults: -1, maxMapCount: maxMapCount(),
+		guest: g, due: due, handles: map[int]*handle{}, listed: time.Now(), rest: longest, faults: -1,
+		maxMapCount: maxMapCount(),
 	}
 	for _, dir := range g.Dirs {
 		fd, err := unix.Open(procFile(g.PID, "root"+dir), unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -123,9 +126,12 @@ func (w *Watch) look() (over bool, next time.Duration) {
 		used += w.mappings(list, room-used)
 	}
 	if used > room {
-		exact, still := w.exactly(room)
-		if used = exact; used > room || !still {
+		exact, how := w.exactly(room)
+		if used = exact; used > room || how == moved {
 			return true, 0
+		}
+		if how == interrupted {
+			return false, 0 // and nobody goes on until then
 		}
 		faults = pageFaults()
 	}

@@ -43,12 +43,13 @@ type Member struct {
 	PID     int
 	TID     int   // a thread of it that lives
 	Threads []int // all of them, where there are more than one
+	Number  int   // in its own pid namespace
 }
 
 // Members lists a process and those below it.
 func Members(pid int) (list []Member) {
 	for _, p := range tree(pid, false) {
-		list = append(list, Member{PID: p.pid, TID: p.tid, Threads: p.threads})
+		list = append(list, Member{PID: p.pid, TID: p.tid, Threads: p.threads, Number: p.number})
 	}
 	return list
 }

@@ -64,14 +64,21 @@ func (w *Watch) list() []process {
 	return list
 }
 
+// How counting a guest ends.
+const (
+	counted     = iota // or more than the limit has been
+	moved              // it does not stand still, and cannot be counted
+	interrupted        // something else is due
+)
+
 // exactly counts what the guest's processes hold, page by page, while they stand still, and stops counting above
-// limit. A guest that does not stand still cannot be counted.
-func (w *Watch) exactly(limit int64) (total int64, still bool) {
+// limit.
+func (w *Watch) exactly(limit int64) (total int64, how int) {
 	for _, h := range w.handles {
 		h.first = h.last
 	}
 	if !w.stand() {
-		return 0, false
+		return 0, moved
 	}
 	w.priority.set(false) // nothing is taken meanwhile, however long it takes
 	list := w.list()
@@ -84,17 +91,20 @@ func (w *Watch) exactly(limit int64) (total int64, still bool) {
 			records.total += size * w.countMappings(p, left/size)
 		}
 		if total+records.total > limit {
-			return total + records.total, true
+			return total + records.total, counted
+		}
+		if w.due() {
+			return total, interrupted
 		}
 		if time.Since(w.listed) > stillEvery && !w.stop(w.list()) && w.resists() {
-			return total, false
+			return total, moved
 		}
 	}
 	w.counted, w.mapped = nil, records
 	if faults >= 0 {
 		w.counted = &count{total, tables(list), faults}
 	}
-	return total + records.total, true
+	return total + records.total, counted
 }
 
 // stand has all of the guest stand still.

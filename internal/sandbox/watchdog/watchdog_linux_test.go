@@ -87,6 +87,33 @@ func startShell(t *testing.T, script string) (*os.Process, *bufio.Scanner) {
 	return cmd.Process, bufio.NewScanner(said)
 }
 
+// never is what is due of a watch that has nothing else to do.
+func never() bool { return false }
+
+// TestInterrupted: who is counted for long stands still, and is left for what is due meanwhile.
+func TestInterrupted(t *testing.T) {
+	guest, lines := startShell(t, "x=$(seq 1000000); for i in $(seq 20); do (while :; do sleep 60; done) & done; echo all; wait")
+	if !lines.Scan() {
+		t.Fatal("it has started nothing")
+	}
+	calls, due := 0, true
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 100 << 20}, func() bool { // of 7 MB that all share
+		calls++
+		return due
+	})
+	defer w.Close()
+	if over, next := w.Look(); over || next != 0 || calls != 1 {
+		t.Fatalf("over its limit %v, next after %v, asked %d times", over, next, calls)
+	}
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", guest.Pid)); err != nil || !strings.Contains(string(stat), " T ") {
+		t.Errorf("it goes on: %s, %v", stat, err)
+	}
+	due = false
+	if over, next := w.Look(); over || next == 0 {
+		t.Errorf("over its limit %v, next after %v", over, next)
+	}
+}
+
 // TestRest: many processes that do nothing are listed seldom.
 func TestRest(t *testing.T) {
 	runtime.LockOSThread() // whose processor time is counted
@@ -95,7 +122,7 @@ func TestRest(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("it has started nothing")
 	}
-	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30}, never)
 	defer w.Close()
 	_, _ = w.Look()
 	before, _ := w.Listings()
@@ -117,7 +144,7 @@ func TestRest(t *testing.T) {
 // TestAsleep: mappings are counted once of who sleeps, and again of who has run.
 func TestAsleep(t *testing.T) {
 	guest, _ := startShell(t, "trap 'n=$n$(seq 20000)' USR1; sleep 60 & while :; do wait; done")
-	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30}, never)
 	defer w.Close()
 	counts := func(want int) (counted int64) {
 		t.Helper()
@@ -153,7 +180,7 @@ func TestLateLookStopsFirst(t *testing.T) {
 		}
 	}
 	next("ready")
-	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30})
+	w := watchdog.Open(watchdog.Guest{PID: guest.Pid, Limit: 64 << 30}, never)
 	defer w.Close()
 	look := func() {
 		t.Helper()

@@ -3,6 +3,8 @@ package affinity
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,14 +38,32 @@ func Share(pid int) (release func(), err error) {
 		return nil, errRestricted
 	}
 	one.Set(int(cpu))
-	guest := move(threads(pid), all, one)
+	before := children()
+	move(threads(pid), all, one)
 	moveOwn(all, one)
 	return sync.OnceFunc(func() {
 		moveOwn(one, all)
-		move(guest, one, all) // who may have lost its parent since
-		move(threads(os.Getpid()), one, all)
+		move(threads(pid), one, all)
+		for _, child := range children() {
+			if !slices.Contains(before, child) {
+				move(threads(child), one, all)
+			}
+		}
 		shared.Store(false)
 	}), nil
+}
+
+// children are the processes that codemode has started.
+func children() (pids []int) {
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, file := range files {
+		b, _ := os.ReadFile(file) // of a thread that has just ended there are none
+		for _, word := range bytes.Fields(b) {
+			pid, _ := strconv.Atoi(string(word))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // threads are those of a process and all below it.
@@ -70,14 +90,10 @@ func moveOwn(from, to unix.CPUSet) {
 	}
 }
 
-// move moves threads, and returns those that it has moved.
-func move(tids []int, from, to unix.CPUSet) (moved []int) {
+func move(tids []int, from, to unix.CPUSet) {
 	for _, tid := range tids {
-		if set(tid, from, to) {
-			moved = append(moved, tid)
-		}
+		set(tid, from, to)
 	}
-	return moved
 }
 
 // set moves a thread that may use these processors alone. A guest may choose its own, which stay as they are.

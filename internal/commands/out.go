@@ -18,7 +18,8 @@ import (
 )
 
 // outFolder saves what a program leaves in sandbox.OutDir to a folder of the user's. Names are the program's: none
-// leads out of the folder, nor is hidden, and nothing that is there is written over.
+// leads out of the folder, nor is hidden, and nothing that is there is written over. No link in the folder is followed,
+// for one that came with a clone leads by a harmless name to a hidden one, .git.
 type outFolder struct {
 	dir   string
 	root  *os.Root
@@ -97,13 +98,15 @@ func (o *outFolder) save(f sandbox.OutFile) error {
 // write writes a file by the first name that is free, and returns that.
 func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 	name := artifact.SafeName(f.Name)
-	if err := o.makeFolder(path.Dir(name)); err != nil {
+	dir, err := o.makeFolder(path.Dir(name))
+	if err != nil {
 		return "", err
 	}
+	defer dir.Close()
 	for {
 		o.taken[name]++
 		free := numbered(name, o.taken[name])
-		to, err := o.root.OpenFile(filepath.FromSlash(free), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		to, err := dir.OpenFile(path.Base(free), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -115,21 +118,35 @@ func (o *outFolder) write(f sandbox.OutFile) (string, error) {
 			err = errors.New("it became shorter meanwhile")
 		}
 		if err = errors.Join(err, to.Close()); err != nil {
-			_ = o.root.Remove(filepath.FromSlash(free)) // half a file is none
+			_ = dir.Remove(path.Base(free)) // half a file is none
 		}
 		return free, err
 	}
 }
 
-// makeFolder makes a folder for files, with those above it. They count as files do: code may leave no others.
-func (o *outFolder) makeFolder(dir string) error {
-	for at := dir; at != "."; at = path.Dir(at) {
+// makeFolder makes and opens a folder for files, with those above it. They count as files do: code may leave no others.
+func (o *outFolder) makeFolder(name string) (*os.Root, error) {
+	for at := name; at != "."; at = path.Dir(at) {
 		if len(o.folders) == maxSaved && !o.folders[at] {
-			return errManySaved
+			return nil, errManySaved
 		}
 		o.folders[at] = true
 	}
-	return o.root.MkdirAll(filepath.FromSlash(dir), 0o755)
+	dir, err := o.root.OpenRoot(".")
+	at := o.dir
+	for part := range strings.SplitSeq(name, "/") {
+		if err != nil || part == "." {
+			break
+		}
+		above := dir
+		at = filepath.Join(at, part)
+		dir, err = plainfile.OpenIn(above, part, 0o755)
+		above.Close()
+	}
+	if errors.Is(err, plainfile.ErrLink) {
+		err = fmt.Errorf("%q is a link, and below the folder that --out names no link is followed", at)
+	}
+	return dir, err
 }
 
 // close tells of what has not been named.

@@ -9,8 +9,10 @@ import (
 	"codemode/internal/fileerr"
 )
 
-// ErrLink is a link that has come into the way of a path that had none.
+// ErrLink is a link that has come into the way of a path that had none, or that is where a folder of its own was to be.
 var ErrLink = errors.New("a link is there now; nothing was written")
+
+var errNoFolder = errors.New("it is not a directory")
 
 // OpenFolder opens a folder by its real path, to stay there whatever becomes of its name: a link that has come into
 // the way since somebody has looked is an error. With a mode other than 0, folders that are missing are made.
@@ -22,14 +24,37 @@ func OpenFolder(path string, mode fs.FileMode) (*os.Root, error) {
 			return nil, err
 		}
 		defer parent.Close()
-		name := filepath.Base(path)
-		if err := parent.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fileerr.Cause(err)
-		}
-		dir, err = parent.OpenRoot(name) // which leads out of its parent through no link
-		return dir, fileerr.Cause(err)
+		return OpenIn(parent, filepath.Base(path), mode)
 	}
 	return dir, fileerr.Cause(err)
+}
+
+// OpenIn opens a folder that is directly in another. A link is an error, wherever it leads: what was looked at is what
+// is opened. With a mode other than 0 it is made where it is missing.
+func OpenIn(dir *os.Root, name string, mode fs.FileMode) (*os.Root, error) {
+	was, err := dir.Lstat(name)
+	if mode != 0 && errors.Is(err, fs.ErrNotExist) {
+		if err = dir.Mkdir(name, mode); err == nil || errors.Is(err, fs.ErrExist) {
+			was, err = dir.Lstat(name)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, fileerr.Cause(err)
+	case was.Mode()&linked != 0:
+		return nil, ErrLink
+	case !was.IsDir():
+		return nil, errNoFolder
+	}
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, fileerr.Cause(err)
+	}
+	if is, err := next.Stat("."); err != nil || !os.SameFile(was, is) {
+		next.Close()
+		return nil, ErrLink
+	}
+	return next, nil
 }
 
 // openCompared opens a folder, and then sees that its path still leads there, and through no link.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"codemode/internal/fileerr"
+	"codemode/internal/plainfile"
 )
 
 // folder opens the folder that a file is in, to stay there whatever becomes of its name. With a mode other than 0,
@@ -64,30 +65,18 @@ func descend(root, path string, mode fs.FileMode) (dir *os.Root, missing string,
 
 // step opens a folder within another one. What it looked at and what it opened are the same.
 func step(dir *os.Root, name, at string, mode fs.FileMode) (*os.Root, error) {
-	was, err := dir.Lstat(name)
-	if fileerr.IsMissing(err) && mode != 0 {
-		if err = dir.Mkdir(name, mode); err == nil || errors.Is(err, fs.ErrExist) {
-			was, err = dir.Lstat(name)
-		}
-	}
+	next, err := plainfile.OpenIn(dir, name, mode)
 	switch {
-	case err != nil:
-		return nil, fileerr.Cause(err)
-	case was.Mode()&fs.ModeSymlink != 0:
-		to, _ := dir.Readlink(name)
+	case errors.Is(err, plainfile.ErrLink):
+		to, err := dir.Readlink(name)
+		if err != nil {
+			return nil, errChanged // it is none any more
+		}
 		return nil, &LinkError{at, to}
-	case !was.IsDir():
-		return nil, fmt.Errorf("%q is not a directory", at)
+	case err != nil && !fileerr.IsMissing(err):
+		return nil, fmt.Errorf("opening %q: %w", at, err)
 	}
-	next, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, fileerr.Cause(err)
-	}
-	if is, err := next.Stat("."); err != nil || !os.SameFile(was, is) {
-		next.Close()
-		return nil, errChanged
-	}
-	return next, nil
+	return next, err
 }
 
 // A LinkError is a link in a project's folder, where none is followed.

@@ -91,14 +91,31 @@ func (a *Approvals) Approve(e Entry) error {
 
 func ofServer(e Entry) string { return fmt.Sprintf("server %q", e.Written) }
 
-// Projects are the folders of the projects of which the user has agreed to an entry.
-func (a *Approvals) Projects() (folders []string) {
+// Standing are the entries that the user has agreed to, there or not, as far as approvals tell: a name, a file, and the
+// folder of the project as it was named then. What they said is not known.
+func (a *Approvals) Standing() (list []Entry) {
 	for _, p := range a.list {
-		if p.Server != "" && !slices.Contains(folders, p.Project) {
-			folders = append(folders, p.Project)
+		if p.Server != "" {
+			s := config.Server{Name: p.Server, Project: p.folder(), Source: p.File}
+			list = append(list, Entry{Server: s, Written: p.Server, Scope: Project})
 		}
 	}
-	return folders
+	return list
+}
+
+// folder is the one above the file that leads to the project, else the project's real one.
+func (p approval) folder() string {
+	for dir := filepath.Dir(p.File); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if placeOf(dir) == p.Project {
+			return dir
+		}
+	}
+	return p.Project
+}
+
+// Same says whether two are one entry of a project's file, whatever each says.
+func (e Entry) Same(f Entry) bool {
+	return e.Scope == Project && f.Scope == Project && e.Written == f.Written && e.Server.Source == f.Server.Source
 }
 
 // Agreed says whether the user has agreed to what a project's file asks for.
@@ -137,14 +154,15 @@ func placeOf(project string) string {
 // ErrNotApproved is the error of revoking an approval that was never given.
 var ErrNotApproved = hint.New("it was not approved", "there are: codemode servers")
 
-// Revoke forgets the entry, whatever it said when it was approved.
+// Revoke forgets the entry, whatever it said when it was approved, and wherever the folder of its project led then.
 func (a *Approvals) Revoke(e Entry) error {
-	if !a.knew(e) {
+	same := func(p approval) bool { return p.Server != "" && p.Server == e.Written && p.File == e.Server.Source }
+	if a == nil || !slices.ContainsFunc(a.list, same) {
 		return fmt.Errorf(
 			"taking back the approval of server %q from %q: %w", e.Written, e.Server.Source, ErrNotApproved,
 		)
 	}
-	return a.change(pin(e), ofServer(e), func(list []approval) []approval { return list })
+	return a.change(pin(e), ofServer(e), func(list []approval) []approval { return slices.DeleteFunc(list, same) })
 }
 
 // pin is what an approval is for: the project's real path (a folder that is replaced by a link needs another approval),

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,6 +220,50 @@ func TestApprovalOfAnotherClone(t *testing.T) {
 	}
 	if a.Approved(e) {
 		t.Error("another clone is approved")
+	}
+}
+
+// TestStanding: what was approved is known by its name and file, and can be revoked, when it is there no more and its
+// project's folder has become another.
+func TestStanding(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, other, link := filepath.Join(dir, "project"), filepath.Join(dir, "other"), filepath.Join(dir, "link")
+	if err := errors.Join(
+		os.Mkdir(project, 0o700), os.Mkdir(other, 0o700), os.Symlink(project, link),
+	); err != nil {
+		require.Lacking(t, "symlinks", "%v", err)
+	}
+	a := loadApprovals(t, filepath.Join(dir, "approvals.json"))
+	in := func(folder string) Entry {
+		e := projectEntry("db", "x")
+		e.Server.Project, e.Server.Source = folder, filepath.Join(folder, ".cursor", "mcp.json")
+		return e
+	}
+	r := config.Request{Folder: project, File: in(project).Server.Source}
+	if err := errors.Join(a.Approve(in(project)), a.Approve(in(link)), a.Agree(r)); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{link, project} { // the link leads elsewhere then
+		list := a.Standing()
+		i := slices.IndexFunc(list, in(link).Same)
+		if i < 0 || list[i].Server.Project != folder || len(list) != 2 || slices.ContainsFunc(list, in(other).Same) {
+			t.Fatalf("standing are %+v, of which one is in %s", list, folder)
+		}
+		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Revoke(in(link)); err != nil || len(a.Standing()) != 1 || !a.Approved(in(project)) {
+		t.Errorf("revoked: %v, standing are %+v", err, a.Standing())
+	}
+	if err := errors.Join(os.Remove(project), a.Revoke(a.Standing()[0])); err != nil || len(a.Standing()) != 0 {
+		t.Errorf("revoked: %v, standing are %+v", err, a.Standing())
+	}
+	if err := a.Revoke(in(project)); !errors.Is(err, ErrNotApproved) || len(a.list) != 1 {
+		t.Errorf("revoked again: %v, and left are %+v", err, a.list)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/user"
@@ -95,11 +96,18 @@ func (t *tenancy) starts() (list []mount.Start) {
 		other.look()
 		list = append(list, other.hostStarts()...)
 		list = append(list, other.serverStarts()...)
-		for _, project := range other.approvals.Projects() {
+		standing := map[string][]clientcfg.Entry{} // by project
+		for _, e := range other.approvals.Standing() {
+			standing[e.Server.Project] = append(standing[e.Server.Project], e)
+		}
+		for _, project := range slices.Sorted(maps.Keys(standing)) {
+			approved := standing[project]
 			for _, there := range t.withoutFlags([]string{other.config.Tenant}, project) {
 				there.look()
 				list = append(list, there.serverStarts()...)
+				approved = slices.DeleteFunc(approved, there.hasAsApproved)
 			}
+			list = append(list, other.lapsed(approved)...)
 		}
 	}
 	return list

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
+	"codemode/internal/plainfile"
 	"codemode/internal/visible"
 
 	"github.com/urfave/cli/v3"
@@ -239,6 +241,7 @@ func approveCommand(env Env, ui *ui) *cli.Command {
 		ui,
 		"approve",
 		"let servers of a project be used as they are now",
+		(*tenancy).oneEntry,
 		func(t *tenancy, e clientcfg.Entry) error {
 			if err := t.approvals.Approve(e); err != nil {
 				return err
@@ -272,23 +275,58 @@ func (t *tenancy) pinned(e clientcfg.Entry) clientcfg.Entry {
 }
 
 func revokeCommand(env Env, ui *ui) *cli.Command {
-	return approvalCommand(env, ui, "revoke", "take an approval back", func(t *tenancy, e clientcfg.Entry) error {
+	revoke := func(t *tenancy, e clientcfg.Entry) error {
 		if err := t.approvals.Revoke(e); err != nil {
 			return err
 		}
 		ui.note("revoked", fmt.Sprintf("%s from %s", quote(e.Written), quote(e.Server.Source)))
 		return nil
-	})
+	}
+	c := approvalCommand(env, ui, "revoke", "take an approval back", (*tenancy).standing, revoke)
+	c.Description = "That of a server that is in its file no more is taken back by its name, too:\n" +
+		"in the folder of its project, or anywhere else where no server has that name."
+	return c
 }
 
-// approvalCommand is a command that does something with the approval of each entry that it is given.
-func approvalCommand(env Env, ui *ui, name, usage string, do func(*tenancy, clientcfg.Entry) error) *cli.Command {
+// standing are the entries of a name that approvals stand for, be they in their files or not: those that are called so
+// here, else those of projects that this is the folder of, else the one that there is elsewhere.
+func (t *tenancy) standing(name string) ([]clientcfg.Entry, error) {
+	named, unknown := t.named(name)
+	var called, around, elsewhere []clientcfg.Entry
+	for _, e := range t.approvals.Standing() {
+		rest, err := filepath.Rel(plainfile.Resolve(e.Server.Project), plainfile.Resolve(t.env.Dir))
+		switch {
+		case slices.ContainsFunc(named, e.Same):
+			called = append(called, e)
+		case e.Written != name:
+		case err == nil && filepath.IsLocal(rest):
+			around = append(around, e)
+		default:
+			elsewhere = append(elsewhere, e)
+		}
+	}
+	switch {
+	case len(called) > 0:
+		return called, nil
+	case len(around) > 0:
+		return around, nil
+	case unknown != nil && len(elsewhere) > 0:
+		return elsewhere, onlyOne(name, elsewhere)
+	}
+	return t.oneEntry(name)
+}
+
+// approvalCommand is a command that does something with the approval of each entry that find finds by a name.
+func approvalCommand(
+	env Env, ui *ui, name, usage string, find func(*tenancy, string) ([]clientcfg.Entry, error),
+	do func(*tenancy, clientcfg.Entry) error,
+) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "NAME...",
 		Flags:    discoveryFlags(),
 		Metadata: examples(`codemode servers ` + name + ` build-tools`),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			return eachEntry(env, cmd, func(t *tenancy, e clientcfg.Entry) error {
+			return eachEntry(env, cmd, find, func(t *tenancy, e clientcfg.Entry) error {
 				if e.Scope != clientcfg.Project {
 					return fmt.Errorf("server %q is not of a project, so it needs no approval", e.Server.Name)
 				}
@@ -303,8 +341,11 @@ func approvalCommand(env Env, ui *ui, name, usage string, do func(*tenancy, clie
 // errNoState is a machine where nothing can be kept.
 var errNoState = errors.New("there is no folder to keep approvals in: neither HOME nor XDG_STATE_HOME names one")
 
-// eachEntry does something with the one entry that each argument names; with none unless all are clear.
-func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) error) error {
+// eachEntry does something with the entries that each argument names; with none unless all are clear.
+func eachEntry(
+	env Env, cmd *cli.Command, find func(*tenancy, string) ([]clientcfg.Entry, error),
+	do func(*tenancy, clientcfg.Entry) error,
+) error {
 	if !cmd.Args().Present() {
 		return &usageError{cmd.Name + " takes the names of servers", []string{"there are: codemode servers"}}
 	}
@@ -320,25 +361,11 @@ func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) err
 	}
 	var chosen []clientcfg.Entry
 	for _, name := range cmd.Args().Slice() {
-		entries, err := t.named(name)
+		entries, err := find(t, name)
 		if err != nil {
 			return err
 		}
-		if mine := slices.DeleteFunc(
-			slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project },
-		); len(mine) > 0 {
-			entries = mine
-		}
-		if len(entries) > 1 {
-			var files []string
-			for _, e := range entries {
-				files = append(files, quote(e.Server.Source))
-			}
-			return fmt.Errorf(
-				"server %q is in more than one file: %s; nothing was changed", name, strings.Join(files, ", "),
-			)
-		}
-		chosen = append(chosen, entries[0])
+		chosen = append(chosen, entries...)
 	}
 	for _, e := range chosen {
 		if err := do(t, e); err != nil {
@@ -346,6 +373,32 @@ func eachEntry(env Env, cmd *cli.Command, do func(*tenancy, clientcfg.Entry) err
 		}
 	}
 	return nil
+}
+
+// oneEntry is the one that a name means here, of a project where there is one.
+func (t *tenancy) oneEntry(name string) ([]clientcfg.Entry, error) {
+	entries, err := t.named(name)
+	if err != nil {
+		return nil, err
+	}
+	if mine := slices.DeleteFunc(
+		slices.Clone(entries), func(e clientcfg.Entry) bool { return e.Scope != clientcfg.Project },
+	); len(mine) > 0 {
+		entries = mine
+	}
+	return entries, onlyOne(name, entries)
+}
+
+// onlyOne is an error where a name means several entries.
+func onlyOne(name string, entries []clientcfg.Entry) error {
+	if len(entries) == 1 {
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		files = append(files, quote(e.Server.Source))
+	}
+	return fmt.Errorf("server %q is in more than one file: %s; nothing was changed", name, strings.Join(files, ", "))
 }
 
 func refreshCommand(env Env, ui *ui) *cli.Command {

@@ -149,7 +149,7 @@ func (t *tenancy) apart(asked clientcfg.Entry) error {
 	}
 	starts := t.startsOf(asked)
 	for _, m := range mounts {
-		if m.Write && mount.StartedFrom(m.Host, starts) != "" {
+		if _, starts := mount.StartedFrom(m.Host, starts); m.Write && starts {
 			return fmt.Errorf("it would be started from %s, which this code may change; nothing was written",
 				quote(sandbox.WorkDir+"/"+m.Name))
 		}

@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -104,8 +105,8 @@ func (r Rules) judgeAt(real string, write bool) error {
 			return hint.New(why, narrower)
 		}
 	}
-	if by := StartedFrom(real, r.Starts); write && by != "" {
-		return hint.New(by+" is started from it", narrower)
+	if s, starts := StartedFrom(real, r.Starts); write && starts {
+		return hint.New(cmp.Or(s.Why, s.By+" is started from it"), cmp.Or(s.Do, narrower))
 	}
 	return nil
 }
@@ -114,15 +115,15 @@ func (r Rules) judgeAt(real string, write bool) error {
 // nil is that they may.
 func (r Rules) MayWrite(real string) error { return r.judge(real, true) }
 
-// StartedFrom says what is started from a folder, so that nobody may change it; "" is nothing.
-func StartedFrom(folder string, starts []Start) string {
+// StartedFrom says what is started from a folder, if anything is, so that nobody may change it.
+func StartedFrom(folder string, starts []Start) (Start, bool) {
 	seen := files{}
 	for _, s := range starts {
 		if seen.starts(folder, s) {
-			return s.By
+			return s, true
 		}
 	}
-	return ""
+	return Start{}, false
 }
 
 // inHome says why a part of a home is shown to nobody.

@@ -56,6 +56,9 @@ type Start struct {
 	By     string // what is started, or starts
 	Within bool   // it is a folder with code in it, or below
 
+	// Why is the whole reason where nothing is started now, but would be, and Do what can be done about that.
+	Why, Do string
+
 	// Modules says that a folder directly in it is code, where it can be a module by its name.
 	Modules bool
 

@@ -1,0 +1,37 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/config"
+	"codemode/internal/hint"
+	"codemode/internal/sandbox/mount"
+)
+
+// hasAsApproved tells whether an entry is there as its user has agreed to it.
+func (t *tenancy) hasAsApproved(approved clientcfg.Entry) bool {
+	return slices.ContainsFunc(t.found.Entries, func(e clientcfg.Entry) bool {
+		return approved.Same(e) && t.approvals.Approved(e)
+	})
+}
+
+// lapsed are the projects of entries that are not there as they were approved. What they started is not known any more;
+// code that may change the folder could write them back, with another program, and nobody would be asked.
+func (t *tenancy) lapsed(approved []clientcfg.Entry) (list []mount.Start) {
+	for _, e := range approved {
+		name := hint.Word(e.Written)
+		if t.config.Tenant != config.DefaultTenant {
+			name = "--tenant " + hint.Word(t.config.Tenant) + " " + name
+		}
+		list = append(list, mount.Start{
+			Path: e.Server.Project, Within: true,
+			Why: fmt.Sprintf("server %q was approved in %q, where it is not as it was: code could have it started again,"+
+				" with another program", e.Written, e.Server.Source),
+			Do: fmt.Sprintf("in %s: codemode servers revoke %s, or, to have it as it is there now, codemode servers approve %s",
+				hint.Word(e.Server.Project), name, name),
+		})
+	}
+	return list
+}

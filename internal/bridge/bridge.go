@@ -180,6 +180,7 @@ func New(opts Options) *Bridge {
 		Log:            opts.Log,
 		Version:        opts.Version,
 		Sandbox:        startRestricted(opts),
+		Trusted:        opts.Trusted,
 		OnToolsChanged: b.servers.Forget,
 		Observer:       startObserver{opts.Telemetry},
 		Progress:       b.progress,

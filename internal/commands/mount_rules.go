@@ -422,16 +422,7 @@ func (t *tenancy) follow(path string) (string, error) {
 // read reads the file that the user has named, through no link that follow refuses: what it has is told, in an error
 // or to somebody else.
 func (t *tenancy) read(typed string, limit int64) ([]byte, error) {
-	file, err := t.follow(typed)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := plainfile.OpenFolder(filepath.Dir(file), 0)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return plainfile.ReadIn(dir, filepath.Base(file), limit)
+	return plainfile.ReadFollowed(absolute(t.env, typed), t.trusted(), limit)
 }
 
 // write writes the file that the user has named, through no link that follow refuses, nor one that has come into the

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrLink is a link that has come into the way of a path that had none, or that is where a folder of its own was to be.
-var ErrLink = errors.New("a link is there now; nothing was written")
+var ErrLink = errors.New("a link is there now, which is not followed")
 
 var errNoFolder = errors.New("it is not a directory")
 

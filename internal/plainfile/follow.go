@@ -47,6 +47,34 @@ func Follow(path string, trusted []string) (string, error) {
 	return real, nil
 }
 
+// ReadFollowed reads a file of at most limit bytes by a path that Follow follows. What is opened is where that has led.
+func ReadFollowed(path string, trusted []string, limit int64) ([]byte, error) {
+	if !filepath.IsAbs(path) {
+		return nil, errors.New("it is not an absolute path")
+	}
+	real, err := Follow(filepath.Clean(path), trusted)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := OpenFolder(filepath.Dir(real), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	was, err := dir.Lstat(filepath.Base(real))
+	if err != nil {
+		return nil, fileerr.Cause(err)
+	}
+	f, err := dir.OpenFile(filepath.Base(real), flags, 0)
+	if err == nil {
+		if is, err := f.Stat(); err != nil || !os.SameFile(was, is) { // another file in the folder
+			f.Close()
+			return nil, ErrLink
+		}
+	}
+	return read(f, err, limit)
+}
+
 // linked are the modes of links, and of Windows' junctions.
 const linked = fs.ModeSymlink | fs.ModeIrregular
 

@@ -31,14 +31,15 @@ func (s *server) expanded(secrets *redact.Secrets) (config.Server, error) {
 
 // ownEnvironment is the base environment with what the entry adds to it and takes away.
 func ownEnvironment(
-	c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets,
+	c config.Server, lookup func(string) (string, bool), trusted []string, secrets *redact.Secrets,
 ) (map[string]string, error) {
-	return withEntry(environment(lookup, baseNames), c, lookup, secrets)
+	return withEntry(environment(lookup, baseNames), c, lookup, trusted, secrets)
 }
 
 // withEntry adds to an environment what the entry adds, and takes away what it takes away.
 func withEntry(
-	env map[string]string, c config.Server, lookup func(string) (string, bool), secrets *redact.Secrets,
+	env map[string]string, c config.Server, lookup func(string) (string, bool), trusted []string,
+	secrets *redact.Secrets,
 ) (map[string]string, error) {
 	for _, name := range c.EnvUnset {
 		delete(env, name)
@@ -48,7 +49,7 @@ func withEntry(
 		if err != nil {
 			return nil, err
 		}
-		lines, err := readEnvFile(c, path)
+		lines, err := readEnvFile(c, path, trusted)
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +70,8 @@ const maxEnvFile = 1 << 20
 
 // readEnvFile reads lines NAME=VALUE, with or without "export" and quotes; # begins a comment line. Errors name
 // lines and never hold them. What a project's file holds must be what was approved.
-func readEnvFile(c config.Server, path string) (map[string]string, error) {
-	data, err := loadEnvFile(c, path)
+func readEnvFile(c config.Server, path string, trusted []string) (map[string]string, error) {
+	data, err := loadEnvFile(c, path, trusted)
 	if err != nil {
 		return nil, fmt.Errorf("reading the file of variables: %w", err)
 	}
@@ -97,11 +98,15 @@ func readEnvFile(c config.Server, path string) (map[string]string, error) {
 	return env, nil
 }
 
-// loadEnvFile reads the file once, as a whole; a project's is opened within the project.
-func loadEnvFile(c config.Server, path string) ([]byte, error) {
+// loadEnvFile reads the file once, as a whole; a project's is opened within the project. That of a server in a sandbox
+// is read through no link that its sandbox would not be given a path by: another server may have made it.
+func loadEnvFile(c config.Server, path string, trusted []string) ([]byte, error) {
 	read := func() ([]byte, error) { return plainfile.Read(path, maxEnvFile) }
-	if c.EnvHash != "" {
+	switch {
+	case c.EnvHash != "":
 		read = func() ([]byte, error) { return plainfile.ReadWithin(c.Project, path, maxEnvFile) }
+	case c.Sandbox != nil:
+		read = func() ([]byte, error) { return plainfile.ReadFollowed(path, trusted, maxEnvFile) }
 	}
 	data, err := read()
 	if err != nil {

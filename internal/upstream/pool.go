@@ -87,6 +87,9 @@ type Options struct {
 	// which came with a project, if with any; nil refuses to start such a server.
 	Sandbox func(restrictions config.Restrictions, project string) proc.Starter
 
+	// Trusted are folders, the links on the way to which are followed to the file of variables of such a server.
+	Trusted []string
+
 	// OnToolsChanged is called when a server's tools may be others than Tools last said. Close waits
 	// for it, so it must not call Close.
 	OnToolsChanged func(server string)

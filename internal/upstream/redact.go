@@ -32,7 +32,7 @@ func (s *server) entrySecrets(c config.Server) *redact.Secrets {
 func (s *server) ownSecrets() *redact.Secrets {
 	secrets := s.entrySecrets(s.config)
 	if c, err := s.expanded(secrets); err == nil {
-		_, _ = ownEnvironment(c, s.pool.opts.Lookup, secrets)
+		_, _ = ownEnvironment(c, s.pool.opts.Lookup, s.pool.opts.Trusted, secrets)
 	}
 	return secrets
 }

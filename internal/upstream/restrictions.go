@@ -9,6 +9,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/plainfile"
 	"codemode/internal/proc"
 )
 
@@ -36,15 +37,13 @@ func (s *server) restricted(restrictions config.Restrictions, envFile string) (p
 }
 
 // unchangeable refuses a file of variables that the server may write to, or replace by a link to another's: its next
-// start would read it.
+// start would read it. A link on the way to it counts, too.
 func (s *server) unchangeable(file string, write []string) error {
 	file, err := home(file, s.pool.opts.Lookup)
 	if err != nil {
 		return err
 	}
-	for _, place := range []string{
-		filepath.Clean(file), filepath.Join(real(filepath.Dir(file)), filepath.Base(file)), real(file),
-	} {
+	for _, place := range plainfile.Trail(filepath.Clean(file)) {
 		for _, dir := range write {
 			if within(filepath.Clean(dir), place) || within(real(dir), place) {
 				return fmt.Errorf("its file of variables %q is in %q, which sandbox_write lets it change", file, dir)

@@ -28,7 +28,7 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	if s.config.Command == "" {
 		return proc.Spec{}, errors.New("its entry has neither a command nor a URL")
 	}
-	lookup := s.pool.opts.Lookup
+	lookup, trusted := s.pool.opts.Lookup, s.pool.opts.Trusted
 	depth, err := nextDepth(lookup)
 	if err != nil {
 		return proc.Spec{}, err
@@ -40,9 +40,9 @@ func (s *server) spec(secrets *redact.Secrets) (proc.Spec, error) {
 	inPod := c.Sandbox != nil && c.Sandbox.Image != ""
 	env := map[string]string{} // of this machine's, a pod has none
 	if inPod {
-		env, err = withEntry(env, c, lookup, secrets)
+		env, err = withEntry(env, c, lookup, trusted, secrets)
 	} else {
-		env, err = ownEnvironment(c, lookup, secrets)
+		env, err = ownEnvironment(c, lookup, trusted, secrets)
 	}
 	if err != nil {
 		return proc.Spec{}, err
@@ -100,7 +100,9 @@ func NewPrograms(lookup func(string) (string, bool)) *Programs {
 // Missing says what keeps a server's program from being started, as far as that can be told without starting it: that
 // it is not there. References in s are replaced.
 func (p *Programs) Missing(s config.Server) error {
-	env, err := withEntry(environment(p.lookup, programNames), s, p.lookup, nil)
+	anywhere := s
+	anywhere.Sandbox = nil // its start tells of a link, and gets no more of the file than where to look
+	env, err := withEntry(environment(p.lookup, programNames), anywhere, p.lookup, nil, nil)
 	if err != nil || s.Command == "" || s.Sandbox != nil && s.Sandbox.Image != "" {
 		return nil // which its start tells
 	}

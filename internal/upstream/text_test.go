@@ -173,7 +173,7 @@ func TestEnvFile(t *testing.T) {
 	secrets := &redact.Secrets{}
 	env, err := ownEnvironment(
 		config.Server{EnvFile: file, Env: map[string]string{"A": "own"}, EnvUnset: []string{"HOME"}},
-		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), secrets,
+		user(map[string]string{"HOME": "/h", "PATH": "/bin"}), nil, secrets,
 	)
 	want := map[string]string{"PATH": "/bin", "A": "own", "B": "two words", "C": `q="`, "D": ""}
 	if err != nil || !maps.Equal(env, want) {
@@ -182,12 +182,12 @@ func TestEnvFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("A=1\nsecret-without-name\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readEnvFile(config.Server{}, file); err == nil || !strings.Contains(err.Error(), "line 2") ||
+	if _, err := readEnvFile(config.Server{}, file, nil); err == nil || !strings.Contains(err.Error(), "line 2") ||
 		strings.Contains(err.Error(), "secret-without") {
 		t.Errorf("the error is %v", err)
 	}
 	for _, bad := range []string{filepath.Dir(file), file + "-none"} {
-		if _, err := readEnvFile(config.Server{}, bad); err == nil {
+		if _, err := readEnvFile(config.Server{}, bad, nil); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
@@ -210,7 +210,7 @@ func TestEnvFileApproved(t *testing.T) {
 	sum := sha256.Sum256([]byte("FOO=good\n"))
 	s := config.Server{Name: "build", Project: project, EnvFile: file, EnvHash: hex.EncodeToString(sum[:])}
 	read := func(s config.Server) (map[string]string, error) {
-		return ownEnvironment(s, user(nil), &redact.Secrets{})
+		return ownEnvironment(s, user(nil), nil, &redact.Secrets{})
 	}
 	refused := func(what string, s config.Server) {
 		t.Helper()

@@ -66,8 +66,11 @@ func TestVariablesByLink(t *testing.T) {
 		require.Lacking(t, "symlinks", "%v", err)
 	}
 	for _, tt := range []struct{ path, trusted, refused string }{
-		{"w/file", "", "is a link"}, {"w/folder/.env", "", "is a link"}, {"private/.env", "", ""},
-		{"w/folder/.env", at("w/folder"), ""}, {"w/file", at("w"), "is a link"},
+		{"w/file", "", "is a link"},
+		{"w/folder/.env", "", "is a link"},
+		{"private/.env", "", ""},
+		{"w/folder/.env", at("w/folder"), ""},
+		{"w/file", at("w"), "is a link"},
 	} {
 		c := config.Server{EnvFile: at(tt.path)}
 		lookup := func(string) (string, bool) { return "", false }

@@ -115,8 +115,8 @@ type Resolver struct {
 	OS     string
 	Home   string
 	Lookup func(string) (string, bool)
-	// Nil: entries that want a file's content cannot start. No link may lead out of the folder within, if there is one.
-	ReadFile func(within, path string) ([]byte, error)
+	// Nil: entries that want a file's content cannot start. No link may lead out of a project of the server's.
+	ReadFile func(s config.Server, path string) ([]byte, error)
 	Secret   func(name string) (string, error) // nil: those that want a secret cannot
 	// Told each value that came from outside: it may be a secret. A file's has no variable; a secret's is "secret".
 	Resolved func(variable, value string)
@@ -304,7 +304,7 @@ func (x *expansion) file(ref Ref) string {
 			))
 		}
 	}
-	data, err := x.from.ReadFile(within, path)
+	data, err := x.from.ReadFile(x.server, path)
 	switch {
 	case err != nil && within != "":
 		return x.fail("reading the file for %s, which must be in %q: %w", ref.Text, within, err)
@@ -365,7 +365,7 @@ func (o Options) unmet(written config.Server) (status Status, reason string, way
 	var secrets redact.Secrets
 	s, err := Expand(written, Resolver{
 		OS: o.Env.OS, Home: o.Env.Home, Lookup: o.Env.Lookup, Resolved: secrets.AddNamed,
-		ReadFile: func(string, string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
+		ReadFile: func(config.Server, string) ([]byte, error) { return nil, nil }, Secret: o.Secret,
 	})
 	if err != nil {
 		return NeedsInput, err.Error(), hint.Of(err)

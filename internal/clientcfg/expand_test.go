@@ -65,8 +65,8 @@ func resolver(vars map[string]string, told *[]string) Resolver {
 	return Resolver{
 		OS: "linux", Home: "/home/a",
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		ReadFile: func(within, path string) ([]byte, error) {
-			switch filepath.ToSlash(within + ":" + path) {
+		ReadFile: func(s config.Server, path string) ([]byte, error) {
+			switch filepath.ToSlash(s.Project + ":" + path) {
 			case ":/home/a/k", "/src/x:/src/x/k":
 				return []byte("in the file\n"), nil
 			}
@@ -195,7 +195,7 @@ func TestExpandBounded(t *testing.T) {
 		Dialect: config.DialectCurly, Command: "x", Project: "/src/x", Source: "/src/x/opencode.json",
 		Args: []string{strings.Repeat("{file:f}", 6000)},
 	}
-	_, err := Expand(s, Resolver{ReadFile: func(string, string) ([]byte, error) {
+	_, err := Expand(s, Resolver{ReadFile: func(config.Server, string) ([]byte, error) {
 		reads++
 		return bytes.Repeat([]byte("f"), 65<<10), nil
 	}})

@@ -156,17 +156,21 @@ func (t *tenancy) resolver(resolved func(variable, value string)) clientcfg.Reso
 	home, _ := t.home()
 	return clientcfg.Resolver{
 		OS: runtime.GOOS, Home: home, Lookup: t.env.Lookup,
-		ReadFile: readReference, Secret: t.secret, Resolved: resolved,
+		ReadFile: t.readReference, Secret: t.secret, Resolved: resolved,
 	}
 }
 
 // maxReference bounds a file that an entry refers to.
 const maxReference = 64 << 10
 
-// readReference reads a file that an entry refers to; one of a project's entry within the project.
-func readReference(within, path string) ([]byte, error) {
-	if within != "" {
-		return plainfile.ReadWithin(within, path, maxReference)
+// readReference reads a file that an entry refers to: a project's within the project, and that of a server in a sandbox
+// through no link that another server may have made.
+func (t *tenancy) readReference(s config.Server, path string) ([]byte, error) {
+	switch {
+	case s.Project != "":
+		return plainfile.ReadWithin(s.Project, path, maxReference)
+	case s.Sandbox != nil:
+		return plainfile.ReadFollowed(path, t.trusted(), maxReference)
 	}
 	return plainfile.Read(path, maxReference)
 }

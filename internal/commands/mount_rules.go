@@ -29,7 +29,7 @@ import (
 func (t *tenancy) mountRules() mount.Rules {
 	homes := t.everyHome()
 	kept := t.protected()
-	for _, other := range t.withoutFlags(t.otherTenants(), t.env.Dir) {
+	for _, other := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		kept = append(kept, withLinks(append(other.config.Servers.Files, other.config.Servers.Dir))...)
 	}
 	for _, home := range homes {
@@ -113,12 +113,9 @@ func (t *tenancy) starts() (list []mount.Start) {
 	return list
 }
 
-func (t *tenancy) otherTenants() []string {
-	return slices.DeleteFunc(slices.Clone(t.config.Tenants), func(name string) bool { return name == t.config.Tenant })
-}
-
 // withoutFlags are tenants as they are in a folder without this command's flags, with what Claude Code has for all
-// projects. Of settings with a mistake nothing is started.
+// projects; and as they are without the environment's settings, too, where it has some: they hide what files say. Of
+// settings with a mistake nothing is started.
 func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 	env := t.env
 	env.Dir = dir
@@ -126,12 +123,20 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 	if src.File != "" {
 		src.File = absolute(t.env, src.File)
 	}
-	for _, name := range names {
-		src.Flags = map[string]any{"tenant": name}
-		if c, err := config.Load(src); err == nil {
+	add := func(c config.Config, err error) {
+		if err == nil {
 			other := &tenancy{env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true}
 			other.approvals, _ = clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing starts
 			list = append(list, other)
+		}
+	}
+	for _, name := range names {
+		src.Flags, src.FilesAlone = map[string]any{"tenant": name}, false
+		c, err := config.Load(src)
+		add(c, err)
+		if len(c.Variables) > 0 || err != nil {
+			src.FilesAlone = true
+			add(config.Load(src))
 		}
 	}
 	return list

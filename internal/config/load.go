@@ -20,6 +20,8 @@ type Source struct {
 	Dir    string                      // where codemode was started: whose project it is, and what relative paths mean
 	File   string                      // config.toml given by --config; empty is CODEMODE_CONFIG, then the usual place
 	Flags  map[string]any              // by key name: a string, or a []string for a list
+
+	FilesAlone bool // the environment has no settings but where config.toml is
 }
 
 // A Layer is one of the places that settings come from.
@@ -109,6 +111,9 @@ func Explain(src Source) (Explained, error) {
 	user, errs := readUser(src, paths)
 	projectName, project, problems := readProject(src, paths)
 	environment, flags := fromEnvironment(src.Lookup, at), fromFlags(src.Flags, at)
+	if src.FilesAlone {
+		environment = nil
+	}
 
 	e := Explained{ProjectFile: projectName}
 	e.File, _ = userFile(src, paths)

@@ -12,9 +12,16 @@ import (
 var runners = []string{
 	"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "python", "python3", "pypy3", "npx", "npm", "pnpm", "pnpx",
 	"yarn", "bun", "bunx", "deno", "node", "nodejs", "tsx", "ts-node", "go", "cargo", "ruby", "bundle", "perl", "php",
-	"java", "dotnet", "make", "just", "task", "env", "nice", "nohup", "exec", "sudo", "cmd",
-	"direnv", "mise", "nix", "pipenv", "uvicorn", "gunicorn", "hypercorn", "conda", "mamba", "micromamba",
-	"systemd-run", "bwrap",
+	"java", "dotnet", "make", "just", "task", "cmd", "direnv", "mise", "nix", "pipenv", "uvicorn", "gunicorn",
+	"hypercorn", "conda", "mamba", "micromamba", "env", "nice", "nohup", "exec", "sudo", "doas", "systemd-run", "bwrap",
+	"timeout", "stdbuf", "setsid", "ionice", "taskset", "chrt", "time", "flock", "numactl", "prlimit", "setpriv",
+	"unshare", "xvfb-run", "caffeinate",
+}
+
+// wrappers are those of runners that start any program, and may have words of their own before it, as timeout's 9.
+var wrappers = []string{
+	"nice", "exec", "sudo", "doas", "systemd-run", "bwrap", "timeout", "stdbuf", "setsid", "ionice", "taskset", "chrt",
+	"time", "flock", "numactl", "prlimit", "setpriv", "unshare", "xvfb-run", "caffeinate",
 }
 
 // subcommands are words of runners before the one that names what they execute.
@@ -65,18 +72,10 @@ const (
 )
 
 // ImportsFromCwd tells where a command's program looks for code in the folder that it is started in: python with -m or
-// -c, what starts Node's packages, and what starts a project's own code; "" is nowhere.
-func ImportsFromCwd(command string, args []string) string {
-	words := append([]string{command}, args...)
-	if slices.Contains(shells, runnerName(command)) {
-		for _, words := range commandsOf(scriptOf(args)) {
-			if kind := importsFromCwd(words); kind != "" {
-				return kind
-			}
-		}
-		return ""
-	}
-	return importsFromCwd(words)
+// -c, servers of Python's applications, what starts Node's packages, and what starts a project's own code; "" is
+// nowhere. modules are those of Python's that its words name, without the modules in them.
+func ImportsFromCwd(command string, args []string) (kind string, modules []string) {
+	return importsFromCwd(append([]string{command}, args...))
 }
 
 // Programs that start a project's code, by what its files say; and the words with which some of them start a package
@@ -89,47 +88,97 @@ var (
 	fetches = []string{"exec", "x", "dlx", "tool"}
 )
 
-func importsFromCwd(words []string) string {
+// applicationServers import the Python application that they are given, as in "uvicorn pk.srv:app".
+var applicationServers = []string{
+	"uvicorn", "gunicorn", "hypercorn", "daphne", "granian", "waitress-serve", "flask", "fastapi", "celery",
+}
+
+func importsFromCwd(words []string) (kind string, modules []string) {
+	wrapped := false
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch name := runnerName(w); {
+		case slices.Contains(shells, name):
+			for _, command := range commandsOf(scriptOf(words[i+1:])) {
+				if kind, modules = importsFromCwd(command); kind != "" {
+					break
+				}
+			}
+			return kind, modules
 		case slices.Contains([]string{"npx", "pnpx", "bunx", "node", "nodejs", "tsx", "ts-node"}, name):
-			return NodeModules
+			return NodeModules, nil
 		case slices.Contains(projectRunners, name):
 			switch {
 			case i+1 == len(words) || !slices.Contains(fetches, words[i+1]):
-				return WholeFolder
+				return WholeFolder, nil
 			case name == "uv":
-				return ""
+				return "", nil
 			}
-			return NodeModules
-		case slices.Contains([]string{"python", "python3", "pypy3"}, name):
+			return NodeModules, nil
+		case slices.Contains([]string{"python", "python3", "pypy", "pypy3", "py"}, name):
 			return pythonImports(words[i+1:])
+		case slices.Contains(applicationServers, name):
+			return PythonModules, applications(words[i+1:])
 		case strings.HasPrefix(w, "-"):
 			if takesValue(w) {
 				i++
 			}
-		case !slices.Contains(runners, name) && !slices.Contains(subcommands, w) && !strings.Contains(w, "="):
-			return ""
+		case slices.Contains(wrappers, name):
+			wrapped = true
+		case wrapped, slices.Contains(runners, name), slices.Contains(subcommands, w), strings.Contains(w, "="):
+		default:
+			return "", nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // pythonImports is importsFromCwd for the words behind python.
-func pythonImports(words []string) string {
+func pythonImports(words []string) (kind string, modules []string) {
 	for i := 0; i < len(words); i++ {
-		switch w := words[i]; {
-		case w == "-W", w == "-X":
-			i++ // their values
-		case strings.HasPrefix(w, "-W"), strings.HasPrefix(w, "-X"):
-		case !strings.HasPrefix(w, "-"), strings.ContainsAny(w, "IP"): // a file; isolated, or with a safe path
-			return ""
-		case strings.HasSuffix(w, "m"), strings.HasSuffix(w, "c"): // -m, -um
-			return PythonModules
+		w := words[i]
+		if !strings.HasPrefix(w, "-") { // a file
+			return "", nil
+		}
+		if strings.HasPrefix(w, "--") {
+			continue
+		}
+	letters:
+		for j, letter := range w[1:] {
+			value, behind := w[j+2:], words[i+1:]
+			if value == "" && len(behind) > 0 {
+				value, behind = behind[0], behind[1:]
+			}
+			switch letter {
+			case 'I', 'P': // isolated; with a safe path
+				return "", nil
+			case 'm':
+				module, _, _ := strings.Cut(value, ".")
+				return PythonModules, append(applications(behind), module)
+			case 'c':
+				return PythonModules, identifier().FindAllString(value, -1)
+			case 'W', 'X': // their values
+				i = len(words) - len(behind) - 1
+				break letters
+			}
 		}
 	}
-	return ""
+	return "", nil
+}
+
+var (
+	identifier  = lazyregexp.New(`[\pL_][\pL\pN_]*`)
+	application = lazyregexp.New(`^([\pL_][\pL\pN_]*)[\pL\pN_.]*:`)
+)
+
+// applications are the modules of such words as pk.srv:app.
+func applications(words []string) (modules []string) {
+	for _, w := range words {
+		if m := application().FindStringSubmatch(w); m != nil {
+			modules = append(modules, m[1])
+		}
+	}
+	return modules
 }
 
 func codeWords(words []string) (list []string) {
@@ -152,13 +201,19 @@ func codeWords(words []string) (list []string) {
 		case strings.HasPrefix(w, "-C"):
 			list = append(list, w[2:])
 		case strings.HasPrefix(w, "-"), slices.Contains(subcommands, w):
-		case slices.Contains(runners, runnerName(w)), slices.Contains(shells, runnerName(w)):
+		case isRunner(w):
 			return append(list, codeWords(words[i:])...)
-		default:
+		case !slices.Contains(wrappers, runnerName(words[0])), !slices.ContainsFunc(words[i:], isRunner):
 			return append(list, w)
+		case len(list) == 1: // of bwrap, what it binds first
+			list = append(list, w)
 		}
 	}
 	return list
+}
+
+func isRunner(word string) bool {
+	return slices.Contains(runners, runnerName(word)) || slices.Contains(shells, runnerName(word))
 }
 
 // runnerName is a program's name without a version, as of python3.12.

@@ -45,6 +45,11 @@ func TestCodePaths(t *testing.T) {
 		{"direnv exec DIR srv", "", true},
 		{"mise -C DIR x -- srv", "", true},
 		{"nix run DIR", "", true},
+		{"timeout -s KILL 9 uv --directory DIR run srv.py", "", true},
+		{"nice -n 5 sh -c cd_DIR", "", true},
+		{"bwrap --ro-bind DIR /app python3 /app/srv.py", "", true},
+		{"timeout 9 mcp-server-filesystem DIR", "", false},
+		{"nice -n 5 npx -y server-filesystem DIR", "", false},
 		{"npx -y @modelcontextprotocol/server-filesystem DIR", "", false},
 		{"uvx mcp-server-git --repository DIR", "", false},
 		{"python3 -m mcp_server_git --repository DIR", "", false},
@@ -61,8 +66,8 @@ func TestCodePaths(t *testing.T) {
 		{"env", "", false},
 	} {
 		words := strings.Fields(c.line)
-		if len(words) == 3 && slices.Contains(shells, words[0]) { // a script's spaces
-			words[2] = strings.ReplaceAll(words[2], "_", " ")
+		if n := len(words); n > 2 && strings.HasSuffix(words[n-2], "c") { // a script's spaces
+			words[n-1] = strings.ReplaceAll(words[n-1], "_", " ")
 		}
 		env := map[string]string{}
 		if name, value, ok := strings.Cut(c.env, "="); ok {
@@ -77,36 +82,49 @@ func TestCodePaths(t *testing.T) {
 	}
 }
 
-// TestImportsFromCwd: what is started looks for code where it is started, or does not.
+// TestImportsFromCwd: what is started looks for code where it is started, or does not; and which modules it names.
 func TestImportsFromCwd(t *testing.T) {
 	for line, want := range map[string]string{
-		"python3 -m srv":                  PythonModules,
-		"/usr/bin/python3.12 -um a.b":     PythonModules,
-		"python -u -c import_a":           PythonModules,
-		"uv run python -m srv":            WholeFolder,
-		"npm start":                       WholeFolder,
-		"npm exec pkg":                    NodeModules,
-		"pnpm dlx pkg":                    NodeModules,
-		"make serve":                      WholeFolder,
-		"uv tool run srv":                 "",
-		"python3 -W ignore -X dev -m srv": PythonModules,
-		"python3 -WIgnore -m srv":         PythonModules,
-		"uv run --with mcp python -m srv": WholeFolder,
-		"env A=1 python3 -m srv":          PythonModules,
-		"bash -lc cd_x_&&_python3_-m_srv": PythonModules,
-		"python3 -I -m srv":               "",
-		"python3 srv.py -m":               "",
-		"npx -y pkg":                      NodeModules,
-		"sh -c exec_npx_-y_pkg":           NodeModules,
-		"node srv.js":                     NodeModules,
-		"uvx srv":                         "",
-		"srv python3 -m":                  "",
+		"python3 -m srv":                           "python srv",
+		"/usr/bin/python3.12 -um a.b":              "python a",
+		"python -u -c import_a":                    "python import a",
+		"python -cimport_a.b":                      "python import a b",
+		"python3 -ma.b.c":                          "python a",
+		"uv run python -m srv":                     "project",
+		"npm start":                                "project",
+		"npm exec pkg":                             "node",
+		"pnpm dlx pkg":                             "node",
+		"make serve":                               "project",
+		"uv tool run srv":                          "",
+		"python3 -W ignore -X dev -m srv":          "python srv",
+		"python3 -WIgnore -m srv":                  "python srv",
+		"python3 -W ignore srv.py -m":              "",
+		"python3 --check-hash-based-pycs -m a":     "python a",
+		"uv run --with mcp python -m srv":          "project",
+		"env A=1 python3 -m srv":                   "python srv",
+		"timeout 9 python3 -m pk.sub.srv":          "python pk",
+		"timeout -k 5 9 nice -n 5 python3 -m pk.b": "python pk",
+		"timeout 9 srv":                            "",
+		"bash -lc cd_x_&&_python3_-m_srv":          "python srv",
+		"timeout 9 bash -c cd_x_&&_python3_-m_srv": "python srv",
+		"python3 -I -m srv":                        "",
+		"python3 srv.py -m":                        "",
+		"uvicorn pk.sub.srv:app --port 80":         "python pk",
+		"python -m uvicorn --reload pk.srv:app":    "python pk uvicorn",
+		"npx -y pkg":                               "node",
+		"sh -c exec_npx_-y_pkg":                    "node",
+		"node srv.js":                              "node",
+		"uvx srv":                                  "",
+		"srv python3 -m":                           "",
 	} {
 		words := strings.Fields(line)
-		if len(words) == 3 && slices.Contains(shells, words[0]) {
-			words[2] = strings.ReplaceAll(words[2], "_", " ")
+		for i, w := range words {
+			if i > 0 && strings.HasSuffix(words[i-1], "c") || strings.HasPrefix(w, "-cimport") {
+				words[i] = strings.ReplaceAll(w, "_", " ")
+			}
 		}
-		if got := ImportsFromCwd(words[0], words[1:]); got != want {
+		kind, modules := ImportsFromCwd(words[0], words[1:])
+		if got := strings.Join(append([]string{kind}, modules...), " "); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}

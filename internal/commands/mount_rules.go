@@ -267,17 +267,30 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 
 // imports are where a server looks for code in the folder that it is started in.
 func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
-	switch clientcfg.ImportsFromCwd(s.Command, s.Args) {
+	kind, modules := clientcfg.ImportsFromCwd(s.Command, s.Args)
+	switch kind {
 	case clientcfg.WholeFolder:
 		list := append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: !t.holdsHome(from)})
 		return append(list, t.codeAround(filepath.Join(from, "any"), by)...)
 	case clientcfg.PythonModules:
 		by = fmt.Sprintf("%s, which imports from %q, where it is started (cwd),", by, from)
-		return []mount.Start{{Path: from, By: by, Modules: true}}
+		list := []mount.Start{t.modules(from, by)}
+		slices.Sort(modules)
+		for _, name := range slices.Compact(modules) {
+			if at := filepath.Join(from, name); isFolder(at) && !t.holdsHome(at) {
+				list = append(list, mount.Start{Path: at, By: by, Within: true})
+			}
+		}
+		return list
 	case clientcfg.NodeModules:
 		return nodeModules(from, by)
 	}
 	return nil
+}
+
+// modules is a folder that Python imports from.
+func (t *tenancy) modules(dir, by string) mount.Start {
+	return mount.Start{Path: dir, By: by, Modules: true, Home: t.holdsHome(dir)}
 }
 
 // nodeModules are the folders in which Node looks for packages, from a folder on.
@@ -305,7 +318,7 @@ func (t *tenancy) codeAround(file, by string) (list []mount.Start) {
 		}
 		switch filepath.Ext(file) {
 		case ".py":
-			list = append(list, mount.Start{Path: filepath.Dir(file), By: by, Modules: true})
+			list = append(list, t.modules(filepath.Dir(file), by))
 		case ".js", ".mjs", ".cjs", ".ts", ".mts":
 			list = append(list, nodeModules(filepath.Dir(file), by)...)
 		}

@@ -264,7 +264,17 @@ func (f files) linked(dir, modules string) bool {
 // starts tells whether who may change what is in a folder decides what is started from a path.
 func (f files) starts(folder string, s Start) bool {
 	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) || s.Links && f.linked(folder, s.Path) ||
-		s.Modules && isModule(filepath.Base(folder)) && f.same(filepath.Dir(folder), s.Path)
+		s.Modules && f.imports(folder, s)
+}
+
+// imports tells whether a folder is a module that Python can import from a start's folder, or lies in one.
+func (f files) imports(folder string, s Start) bool {
+	for at := folder; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if f.same(filepath.Dir(at), s.Path) {
+			return isModule(filepath.Base(at)) && (at == folder || !s.Home || isPackage(at))
+		}
+	}
+	return false
 }
 
 // isModule tells whether Python can import a folder of that name.
@@ -281,4 +291,12 @@ func isModule(name string) bool {
 func (f files) related(dir, path string) bool {
 	return f.above(dir, path) ||
 		filepath.IsAbs(path) && (f.holds(path, dir) || f.holds(plainfile.Resolve(path), dir))
+}
+
+// isPackage tells whether a folder is a package of Python's, not only one that could be.
+func isPackage(folder string) bool {
+	return slices.ContainsFunc([]string{"__init__.py", "__main__.py"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(folder, name))
+		return err == nil
+	})
 }

@@ -59,8 +59,11 @@ type Start struct {
 	// Why is the whole reason where nothing is started now, but would be, and Do what can be done about that.
 	Why, Do string
 
-	// Modules says that a folder directly in it is code, where it can be a module by its name.
+	// Modules says that a folder directly in it is code, with all below, where it can be a module by its name.
 	Modules bool
+
+	// Home says of one with Modules that a home is in it: of folders that only could be modules, what is below is none.
+	Home bool
 
 	// Links says that what links in it lead to is code, too.
 	Links bool

@@ -110,7 +110,7 @@ func (t *tenancy) starts() (list []mount.Start) {
 			list = append(list, other.lapsed(approved)...)
 		}
 	}
-	return list
+	return mount.Linked(list, t.everyHome())
 }
 
 // withoutFlags are tenants as they are in a folder without this command's flags, with what Claude Code has for all
@@ -252,7 +252,8 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 		if !filepath.IsAbs(path) || path == filepath.Dir(path) || err != nil && !named || isDir && !folder {
 			continue
 		}
-		list = append(list, mount.Start{Path: path, By: by, Within: within && isDir})
+		whole, links := within && isDir, filepath.Base(path) != "bin"
+		list = append(list, mount.Start{Path: path, By: by, Within: whole, Links: whole && links})
 		switch {
 		case err != nil:
 		case isDir && within: // launchers look for what they start in the folders above, too
@@ -270,7 +271,8 @@ func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
 	kind, modules := clientcfg.ImportsFromCwd(s.Command, s.Args)
 	switch kind {
 	case clientcfg.WholeFolder:
-		list := append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: !t.holdsHome(from)})
+		whole := !t.holdsHome(from)
+		list := append(nodeModules(from, by), mount.Start{Path: from, By: by, Within: whole, Links: whole})
 		return append(list, t.codeAround(filepath.Join(from, "any"), by)...)
 	case clientcfg.PythonModules:
 		by = fmt.Sprintf("%s, which imports from %q, where it is started (cwd),", by, from)
@@ -278,7 +280,7 @@ func (t *tenancy) imports(s config.Server, by, from string) []mount.Start {
 		slices.Sort(modules)
 		for _, name := range slices.Compact(modules) {
 			if at := filepath.Join(from, name); isFolder(at) && !t.holdsHome(at) {
-				list = append(list, mount.Start{Path: at, By: by, Within: true})
+				list = append(list, mount.Start{Path: at, By: by, Within: true, Links: true})
 			}
 		}
 		return list
@@ -313,8 +315,8 @@ var packageMarks = []string{
 // one that it lies in. A home is none; in one, Python imports by names.
 func (t *tenancy) codeAround(file, by string) (list []mount.Start) {
 	for _, file := range []string{file, plainfile.Resolve(file)} {
-		if root := t.codeRoot(file); root != "" {
-			list = append(list, mount.Start{Path: root, By: by, Within: true})
+		if root, links := t.codeRoot(file); root != "" {
+			list = append(list, mount.Start{Path: root, By: by, Within: true, Links: links})
 		}
 		switch filepath.Ext(file) {
 		case ".py":
@@ -326,23 +328,27 @@ func (t *tenancy) codeAround(file, by string) (list []mount.Start) {
 	return list
 }
 
-// codeRoot is the folder that codeAround looks for; "" is none.
-func (t *tenancy) codeRoot(file string) (root string) {
+// codeRoot is the folder that codeAround looks for; "" is none. What links in it lead to is code, too, unless programs
+// of many packages are installed there.
+func (t *tenancy) codeRoot(file string) (root string, links bool) {
 	root = filepath.Dir(file)
 	if t.holdsHome(root) {
-		return ""
+		return "", false
 	}
 	for dir := root; !t.holdsHome(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		for _, mark := range packageMarks {
 			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
-				return dir
+				return dir, true
 			}
 		}
 	}
-	if up := filepath.Dir(root); filepath.Base(root) == "bin" && !t.holdsHome(up) {
-		return up
+	if filepath.Base(root) != "bin" {
+		return root, true
 	}
-	return root
+	if up := filepath.Dir(root); !t.holdsHome(up) {
+		root = up
+	}
+	return root, false
 }
 
 // holdsHome tells whether a home is a folder or lies in it.

@@ -147,7 +147,7 @@ func (t *tenancy) apart(asked clientcfg.Entry) error {
 	if err != nil {
 		return err
 	}
-	starts := t.startsOf(asked)
+	starts := mount.Linked(t.startsOf(asked), t.everyHome())
 	for _, m := range mounts {
 		if _, starts := mount.StartedFrom(m.Host, starts); m.Write && starts {
 			return fmt.Errorf("it would be started from %s, which this code may change; nothing was written",

@@ -251,20 +251,12 @@ func (f files) leads(dir, folder, home string) bool {
 
 func (f files) leadsTo(dir, link, home string) bool {
 	target := plainfile.Resolve(link)
-	return f.above(dir, link) || f.holds(target, dir) && (home == "" || !f.holds(target, home))
-}
-
-// linked is leads for node_modules, where packages may be in folders of their owners, too.
-func (f files) linked(dir, modules string) bool {
-	return f.leads(dir, modules, "") || slices.ContainsFunc(entriesOf(modules), func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), "@") && f.leads(dir, filepath.Join(modules, e.Name()), "")
-	})
+	return f.above(dir, link) || f.holds(target, dir) && !f.holds(target, home)
 }
 
 // starts tells whether who may change what is in a folder decides what is started from a path.
 func (f files) starts(folder string, s Start) bool {
-	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) || s.Links && f.linked(folder, s.Path) ||
-		s.Modules && f.imports(folder, s)
+	return f.above(folder, s.Path) || s.Within && f.related(folder, s.Path) || s.Modules && f.imports(folder, s)
 }
 
 // imports tells whether a folder is a module that Python can import from a start's folder, or lies in one.
@@ -291,12 +283,4 @@ func isModule(name string) bool {
 func (f files) related(dir, path string) bool {
 	return f.above(dir, path) ||
 		filepath.IsAbs(path) && (f.holds(path, dir) || f.holds(plainfile.Resolve(path), dir))
-}
-
-// isPackage tells whether a folder is a package of Python's, not only one that could be.
-func isPackage(folder string) bool {
-	return slices.ContainsFunc([]string{"__init__.py", "__main__.py"}, func(name string) bool {
-		_, err := os.Stat(filepath.Join(folder, name))
-		return err == nil
-	})
 }

@@ -65,7 +65,7 @@ type Start struct {
 	// Home says of one with Modules that a home is in it: of folders that only could be modules, what is below is none.
 	Home bool
 
-	// Links says that what links in it lead to is code, too.
+	// Links says that what links in it lead to is code, too, which Linked adds.
 	Links bool
 }
 

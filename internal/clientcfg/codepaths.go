@@ -45,8 +45,11 @@ var codePaths = []string{
 	"UV_CONFIG_FILE", "UV_TOOL_DIR", "HATCH_PROJECT", "PIPX_HOME", "PIP_CONFIG_FILE", "JDK_JAVA_OPTIONS", "PHPRC",
 	"PHP_INI_SCAN_DIR", "R_PROFILE_USER", "GCONV_PATH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "OPENSSL_CONF",
 	"TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "CARGO_HOME", "RUSTUP_HOME",
-	"GOPATH", "GOBIN", "DENO_DIR", "BUN_INSTALL", "NVM_DIR", "PYENV_ROOT", "CONDA_PREFIX", "DOTNET_ROOT",
-	"COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH",
+	"GOPATH", "GOBIN", "GOENV", "GOFLAGS", "DENO_DIR", "BUN_INSTALL", "NVM_DIR", "PYENV_ROOT", "CONDA_PREFIX",
+	"DOTNET_ROOT", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "LUA_INIT", "JULIA_PROJECT", "JULIA_LOAD_PATH",
+	"JULIA_DEPOT_PATH", "MAKEFILES", "GEM_HOME", "GIT_EXEC_PATH", "PIPENV_PIPFILE", "PERLLIB", "ERL_LIBS",
+	"GUILE_LOAD_PATH", "R_LIBS_USER", "R_PROFILE", "R_ENVIRON_USER", "_JAVA_OPTIONS", "COREPACK_HOME",
+	"PLAYWRIGHT_BROWSERS_PATH",
 	"PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_CACHE_DIR", "CHROME_PATH",
 }
 
@@ -56,7 +59,7 @@ var codePaths = []string{
 func CodePaths(command string, args []string, env map[string]string) (list []string) {
 	list = codeWords(append([]string{command}, args...))
 	for name, value := range env {
-		if slices.Contains(codePaths, name) {
+		if slices.Contains(codePaths, strings.TrimRight(name, "_0123456789")) { // LUA_PATH_5_4
 			files, code := PathsWithin(value)
 			list = append(list, slices.Concat(pathsIn(value), files, code)...)
 		}
@@ -315,8 +318,15 @@ func IsScript(path string) bool {
 	return slices.Contains(scriptEnds, strings.ToLower(filepath.Ext(path)))
 }
 
-// pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own.
+// pathsIn are the paths that a value may be, or have in it: PATH has several, an option its own, and of Lua's patterns
+// the folder is one.
 func pathsIn(value string) []string {
 	ends := func(r rune) bool { return strings.ContainsRune(":;, =", r) }
-	return slices.Concat(strings.FieldsFunc(value, ends), quotedWords(value), []string{value})
+	list := slices.Concat(strings.FieldsFunc(value, ends), quotedWords(value), []string{value})
+	for _, path := range list {
+		if folder, _, ok := strings.Cut(path, "/?"); ok {
+			list = append(list, folder)
+		}
+	}
+	return list
 }

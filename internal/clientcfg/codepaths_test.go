@@ -39,6 +39,12 @@ func TestCodePaths(t *testing.T) {
 		{"python3 -m srv", "PYTHONPATH=/lib:DIR", true},
 		{"srv", "PATH=DIR:/bin", true},
 		{"node srv.js", "NODE_COMPILE_CACHE=DIR", true},
+		{"lua srv.lua", "LUA_PATH_5_4=DIR/?.lua;;", true},
+		{"lua srv.lua", "LUA_INIT=@/DIR/x.js", true},
+		{"dotnet srv.dll", "DOTNET_STARTUP_HOOKS=DIR/x.js", true},
+		{"julia srv.jl", "JULIA_PROJECT=DIR", true},
+		{"make serve", "MAKEFILES=a DIR/x.js", true},
+		{"git srv", "GIT_EXEC_PATH=DIR", true},
 		{"uvicorn --app-dir DIR srv:app", "", true},
 		{"uvx --with-editable DIR srv", "", true},
 		{"nix develop DIR", "", true},
@@ -74,7 +80,7 @@ func TestCodePaths(t *testing.T) {
 			env[name] = value
 		}
 		found := slices.ContainsFunc(CodePaths(words[0], words[1:], env), func(path string) bool {
-			return path == "DIR" || path == "DIR/x.js"
+			return strings.TrimPrefix(path, "/") == "DIR" || strings.TrimPrefix(path, "/") == "DIR/x.js"
 		})
 		if found != c.code {
 			t.Errorf("%s %s: found %v: %q", c.line, c.env, found, CodePaths(words[0], words[1:], env))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codemode/internal/sandbox"
+	"codemode/internal/sandbox/sandboxtest"
 )
 
 // TestKernelMemory: a guest is ended that has the kernel keep much which no process holds: locks, whose table is read
@@ -67,13 +68,9 @@ for at in range(0, 600, 2):
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				sb := start(t, r, code+"import time\ntime.sleep(20)\n", func(s *sandbox.Spec) { s.Policy.Memory = 64 << 20 })
-				select {
-				case <-sb.Done():
-				case <-time.After(time.Minute):
-					t.Fatal("it goes on")
-				}
-				exit := sb.Exit()
+				exit := endOf(t, start(
+					t, r, code+"import time\ntime.sleep(20)\n", func(s *sandbox.Spec) { s.Policy.Memory = 64 << 20 },
+				))
 				if exit.Code == 7 {
 					return // there is no such place for many files in memory
 				}
@@ -81,6 +78,56 @@ for at in range(0, 600, 2):
 					t.Errorf("it ended as %+v", exit)
 				}
 			})
+		}
+	})
+}
+
+// endOf waits for a guest that ends by itself, or is ended.
+func endOf(t *testing.T, sb sandbox.Sandbox) sandbox.Exit {
+	t.Helper()
+	select {
+	case <-sb.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+	return sb.Exit()
+}
+
+// eachContainer is eachEngine, and then the cluster that kubectl reaches.
+func eachContainer(t *testing.T, test func(t *testing.T, r *Runtime)) {
+	sandboxtest.EachContainer(t, func(t *testing.T, engine, feature string) {
+		if engine == Kubernetes {
+			test(t, newCluster(t))
+			return
+		}
+		test(t, newRuntime(t, engine, feature))
+	})
+}
+
+// TestBusyGuest: a guest is ended for its locks, too, whose processes take all of the processor that init.py shares
+// with them, and have so many descriptors that no look at them would end before there are 60 times as many locks.
+func TestBusyGuest(t *testing.T) {
+	eachContainer(t, func(t *testing.T, r *Runtime) {
+		exit := endOf(t, start(t, r, `
+import fcntl, struct, time
+begin = time.monotonic() + 2
+ready, told = os.pipe()
+for n in range(120):
+    if os.fork() == 0:
+        files = [os.open("/tmp/%d.%d" % (n, m), os.O_RDWR | os.O_CREAT) for m in range(130)]
+        while time.monotonic() < begin:
+            pass
+        for at in range(0, 128, 2):
+            for f in files:
+                fcntl.fcntl(f, fcntl.F_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, at, 1, 0))
+        os.write(told, b".")
+        while True:
+            pass
+for _ in range(120):
+    os.read(ready, 1)
+`))
+		if exit.Cause != sandbox.ExitMemory {
+			t.Errorf("it ended as %+v", exit)
 		}
 	})
 }

@@ -4,6 +4,7 @@ It ends a guest that holds too much, of memory where no cgroup limits that, and 
 """
 
 import posix
+from time import monotonic
 
 LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes
 DEEP = 5  # files and folders, with fewer of which there is no such path
@@ -26,6 +27,7 @@ PATIENCE = 20  # looks in a row at such a process: an engine's is one for a mome
 SELDOM = 8  # looks, of which one has descriptors looked through
 STOP, CONTINUE = 19, 18  # signals
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
+LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
 
 
 def watch(limit, over):
@@ -43,12 +45,36 @@ def watch(limit, over):
     try:
         while not host.poll(WATCH if limit else GLANCE):
             looks += 1
-            many = locks() > LOCKS or terminals() > TERMINALS or threads() > most
-            if many or exceeded() or looks % SELDOM == 0 and holds_in_kernel():
+            stop_after(LATE)
+            many = terminals() > TERMINALS or threads() > most or exceeded()
+            many = many or looks % SELDOM == 0 and holds_in_kernel()
+            if many or locks() > LOCKS:  # those last, which are taken the fastest: a guest that was stopped takes none
                 over.append(True)
                 break
+            go_on()
     finally:  # who cannot be watched is ended, too
         kill_all()
+
+
+def stop_after(milliseconds):
+    """Have the guest stopped for the rest of a look that takes longer: all of its processes share the processor with
+    this one, which is one of many, so that their looks would come to no end."""
+    standing["still"] = monotonic() + milliseconds / 1000
+
+
+def in_time():
+    """Is called all through a look. Who was about to send SIGCONT has sent it by the next time."""
+    if monotonic() > standing["still"]:
+        standing["sent"] = signal_all(STOP)
+        stop_after(WATCH)
+
+
+def go_on():
+    if standing.pop("sent", False):
+        signal_all(CONTINUE)
+
+
+standing = {}
 
 
 def holds_more(limit):
@@ -63,19 +89,12 @@ def holds_more(limit):
 def exact_of(pids, limit):
     """What takes longer than it is between two looks is looked at with all of them stopped, and no further than is too
     much."""
-    import time
-
-    late, stopped, total = time.monotonic() + WATCH / 1000, False, 0
-    try:
-        for pid in pids:
-            if not stopped and time.monotonic() > late:
-                stopped = signal_all(STOP)
-            total += exact(pid)
-            if total > limit:
-                break
-    finally:
-        if stopped:
-            signal_all(CONTINUE)
+    stop_after(WATCH)
+    total = 0
+    for pid in pids:
+        total += exact(pid)
+        if total > limit:
+            break
     return total
 
 
@@ -102,12 +121,18 @@ def guests():
 
 def locks():
     """On parts of files, of this container's processes: the kernel tells of no others."""
+    text = b""
     try:
-        with open("/proc/locks", "rb") as table:
-            text = table.read(TABLE)
+        with open("/proc/locks", "rb", 0) as table:
+            while len(text) < TABLE:
+                in_time()
+                more = table.read(TABLE - len(text))
+                if not more:
+                    return text.count(b" POSIX ")
+                text += more
     except OSError:
         return 0
-    return LOCKS + 1 if len(text) == TABLE else text.count(b" POSIX ")
+    return LOCKS + 1
 
 
 def holds_in_kernel():
@@ -129,6 +154,7 @@ def holds_in_kernel():
 
 
 def is_folder(path):
+    in_time()
     try:
         return posix.stat(path).st_mode >> 12 == 4  # S_IFDIR
     except OSError:
@@ -143,6 +169,7 @@ def descriptors_of(pid):
 
 
 def link_of(path):
+    in_time()
     try:
         return posix.readlink(path)
     except OSError:
@@ -161,6 +188,7 @@ def threads():
 
 
 def threads_of(pid):
+    in_time()
     try:
         return posix.listdir("/proc/%s/task" % pid)
     except OSError:

@@ -132,6 +132,41 @@ for _ in range(120):
 	})
 }
 
+// TestMemoryOfOthers: who reads the memory of another process keeps it when that has ended, and nobody would count it.
+// What is a process's own may be read.
+func TestMemoryOfOthers(t *testing.T) {
+	const open = `
+import time
+parent = os.getpid()
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+def hold(name, count=1, of=child):
+    return [os.open("/proc/%s/%s" % (of, name), os.O_RDONLY) for _ in range(count)]
+`
+	eachContainer(t, func(t *testing.T, r *Runtime) {
+		for name, test := range map[string]struct {
+			code string
+			want sandbox.ExitCause
+		}{
+			"mem":      {`hold("mem")`, sandbox.ExitMemory},
+			"task":     {`hold("task/%d/mem" % child)`, sandbox.ExitMemory},
+			"pagemap":  {`hold("pagemap")`, sandbox.ExitMemory},
+			"environ":  {`hold("environ", 17)`, sandbox.ExitMemory},
+			"together": {`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`, sandbox.ExitMemory},
+			"few":      {`hold("environ", 8), hold("cmdline", 8)`, sandbox.ExitSelf},
+			"own":      {`hold("mem", 1, parent), hold("pagemap", 1, "thread-self"), hold("environ", 17, "self")`, sandbox.ExitSelf},
+		} {
+			t.Run(name, func(t *testing.T) {
+				exit := endOf(t, start(t, r, open+"kept = "+test.code+"\ntime.sleep(5)"))
+				if exit.Cause != test.want {
+					t.Errorf("it ended as %+v", exit)
+				}
+			})
+		}
+	})
+}
+
 // TestThreadsBeside: a program that the engine starts beside the guest, and that the guest may take over, has its limit
 // of threads, too.
 func TestThreadsBeside(t *testing.T) {

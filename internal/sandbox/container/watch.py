@@ -13,8 +13,10 @@ SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
 LINES = 16384  # of mappings that are read in one look, or one process's
-UNBOUNDED = "maps", "smaps", "numa_maps", "locks"  # of /proc: the kernel keeps a line of each descriptor of them
-MAX_UNBOUNDED = 16  # descriptors of those, and of files in /proc/PID/fdinfo, which keep a line for each lock of a file
+UNBOUNDED = "maps", "smaps", "numa_maps"  # of a process in /proc: the kernel keeps a line of each descriptor of them
+KEEPING = "environ", "cmdline", "auxv", "smaps_rollup"  # of another process, whose memory is kept while one is read
+MAX_KEEPING = 16  # descriptors of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
+MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that its memory outlives it, unseen
 FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
@@ -24,7 +26,8 @@ PAGE = 4096  # bytes, at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
 UNREAD = -1  # what is told of a process that does not let itself be read
 PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
-SELDOM = 8  # looks, of which one has descriptors looked through
+REST = 10  # times as long as looking through descriptors took, until they are looked through again
+SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
@@ -41,13 +44,15 @@ def watch(limit, over):
     host = select.poll()
     host.register(0, 0)
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
-    looks = 0
+    between, due = WATCH if limit else GLANCE, 0
     try:
-        while not host.poll(WATCH if limit else GLANCE):
-            looks += 1
+        while not host.poll(between):
             stop_after(LATE)
             many = terminals() > TERMINALS or threads() > most or exceeded()
-            many = many or looks % SELDOM == 0 and holds_in_kernel()
+            began = monotonic()
+            if began > due:
+                many = many or holds_in_kernel()
+                due = monotonic() + min(REST * (monotonic() - began), SELDOM * between / 1000)
             if many or locks() > LOCKS:  # those last, which are taken the fastest: a guest that was stopped takes none
                 over.append(True)
                 break
@@ -136,21 +141,35 @@ def locks():
 
 
 def holds_in_kernel():
-    """Too many pipes, or descriptors of folders or of files in /proc whose lines may be of any length: for each the
-    kernel keeps what nothing else counts."""
-    unbounded, pipes, paths = 0, set(), []
+    """Too many pipes, or descriptors of folders or of files in /proc that keep memory: for each the kernel keeps what
+    nothing else counts."""
+    kept, pipes, paths = 0, set(), []
     for pid in guests():
         for name in descriptors_of(pid):
             path = "/proc/%s/fd/%s" % (pid, name)
             link = link_of(path)
             if link.startswith("pipe:"):
                 pipes.add(link)
-            elif link.startswith("/proc/"):
-                unbounded += "/fdinfo/" in link or link.endswith(UNBOUNDED)
             elif link.startswith("/"):
+                kept += kept_by(pid, link)
                 paths.append(path)
     many = len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS
-    return many or unbounded > MAX_UNBOUNDED or len(pipes) > PIPES
+    return many or kept > MAX_KEEPING or len(pipes) > PIPES
+
+
+def kept_by(pid, link):
+    """For how many of MAX_KEEPING a descriptor of that process counts. Of another mount of /proc, its link begins
+    there."""
+    _, of, *names = link.removesuffix(" (deleted)").removeprefix("/proc").split("/")
+    if not names:
+        return int(of == "locks")
+    if not of.isdigit():
+        return 0
+    if names[-1] in UNBOUNDED or names[-2:-1] == ["fdinfo"]:
+        return 1
+    if names[-1] not in KEEPING + MEMORY or of == pid or of in threads_of(pid):
+        return 0
+    return MAX_KEEPING + 1 if names[-1] in MEMORY else 1
 
 
 def is_folder(path):

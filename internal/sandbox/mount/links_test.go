@@ -49,8 +49,8 @@ func TestLinked(t *testing.T) {
 		"single": "code", "single/data": "", "mono/packages/lib": "node", "mono/packages/two/src": "node",
 		"mono/packages/three": "node", "stored/b": "node", "stored": "node",
 	} {
-		if by := StartedFrom(filepath.Join(dir, name), starts); by != want {
-			t.Errorf("%s: %q, want %q", name, by, want)
+		if s, _ := StartedFrom(filepath.Join(dir, name), starts); s.By != want {
+			t.Errorf("%s: %q, want %q", name, s.By, want)
 		}
 	}
 }
@@ -71,8 +71,8 @@ func TestModules(t *testing.T) {
 			"w/no-module": false, "w/no-module/sub": false, "libs/linked": true, "libs/linked/sub": !inHome,
 			"libs/whole": true, "libs/whole/sub": true, "libs/d": false, "single": true, "single/x": false,
 		} {
-			if by := StartedFrom(filepath.Join(dir, name), starts); (by != "") != want {
-				t.Errorf("%s, in a home %v: %q, want %v", name, inHome, by, want)
+			if s, found := StartedFrom(filepath.Join(dir, name), starts); found != want {
+				t.Errorf("%s, in a home %v: %q, want %v", name, inHome, s.By, want)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestLinkedBounds(t *testing.T) {
 	if len(starts) > 1+linkTargets {
 		t.Errorf("%d starts", len(starts))
 	}
-	if StartedFrom(filepath.Join(dir, "libs/one"), starts) == "" {
+	if _, found := StartedFrom(filepath.Join(dir, "libs/one"), starts); !found {
 		t.Error("the link that lies less deep is not seen")
 	}
 	deep := filepath.Join(dir, "down", strings.Repeat("d/", linkDepth+1))

@@ -60,12 +60,19 @@ type codeFolder struct {
 }
 
 func (w *linkWalk) push(f codeFolder) {
-	if fi := w.stat(f.path); fi == nil || !fi.IsDir() || w.looked[f.path] || f.depth > linkDepth ||
-		slices.ContainsFunc(systems, func(dir string) bool { return w.holds(dir, f.path) }) {
+	if fi := w.stat(f.path); fi == nil || !fi.IsDir() || w.looked[f.path] || f.depth > linkDepth || w.systems(f.path) {
 		return
 	}
 	w.looked[f.path] = true
 	w.next = append(w.next, f)
+}
+
+// systems tells whether a folder is of those that nobody may change, where links lead to one another. In node_modules
+// there, `npm link` makes links to folders of the user's.
+func (w *linkWalk) systems(dir string) bool {
+	under := func(top string) bool { return w.holds(top, dir) }
+	modules := slices.Contains(strings.Split(filepath.ToSlash(dir), "/"), "node_modules")
+	return slices.ContainsFunc(systems, under) || !modules && slices.ContainsFunc(unwritable, under)
 }
 
 func (w *linkWalk) aroundHome(dir string) bool {

@@ -7,15 +7,16 @@ import (
 
 const (
 	callsBefore = 16                    // one after the other, before anything is measured
-	callsTimed  = 64                    // in each way
+	callsTimed  = 64                    // together, in each way
 	callsUntil  = 8                     // until what is bound has moved
 	callsKept   = 2048                  // until it is measured again
+	mostMisses  = 2                     // times that they were not quicker; then it is not tried again
 	longestGap  = 10 * time.Millisecond // from one call to the next
 )
 
 // placement has codemode and a guest share a processor while a run makes one call after the other: they take turns
-// then, and waking an idle processor takes longer than much of what is done there. Some calls are timed without that
-// and some with it, and it stays only where they become quicker: who is bound is not moved when a processor becomes
+// then, and waking an idle processor takes longer than much of what is done there. Some calls are timed without that,
+// and all with it, and it stays only as long as they are quicker: who is bound is not moved when a processor becomes
 // busy with something else.
 type placement struct {
 	share func() (release func(), err error) // nil where that cannot be
@@ -26,14 +27,14 @@ type placement struct {
 	free    time.Duration // what they took on any processor
 	last    time.Time     // when the last call began
 	release func()        // nil while nothing is shared
-	settled bool          // it is not tried again
+	misses  int
 }
 
 // call says that a call begins, and whether nothing else goes on.
 func (p *placement) call(alone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.share == nil || p.settled {
+	if p.share == nil || p.misses == mostMisses {
 		return
 	}
 	now := time.Now()
@@ -42,25 +43,32 @@ func (p *placement) call(alone bool) {
 	}
 	p.last = now
 	p.calls++
-	switch p.calls {
-	case callsBefore, callsBefore + callsTimed + callsUntil:
+	bound := p.calls - callsBefore - callsTimed
+	switch {
+	case p.calls == callsBefore, bound == callsUntil:
 		p.began = now
-	case callsBefore + callsTimed:
+	case bound == 0:
 		p.free = now.Sub(p.began)
-		var err error
-		if p.release, err = p.share(); err != nil {
-			p.settled = true
-			return
-		}
-		time.AfterFunc(longestGap, p.look)
-	case callsBefore + callsTimed + callsUntil + callsTimed:
+		p.bind()
+	case bound > callsKept:
+		p.stop()
+	case bound > 0 && bound%callsTimed == callsUntil:
 		if now.Sub(p.began) >= p.free {
-			p.settled = true
+			p.misses++
 			p.stop()
 		}
-	case callsKept:
-		p.stop()
+		p.began = now
 	}
+}
+
+// bind has a processor shared. The caller holds p.mu.
+func (p *placement) bind() {
+	var err error
+	if p.release, err = p.share(); err != nil {
+		p.misses = mostMisses
+		return
+	}
+	time.AfterFunc(longestGap, p.look)
 }
 
 // look ends what is shared when no call has come for a while: the guest may have something to compute.
@@ -89,6 +97,6 @@ func (p *placement) stop() {
 func (p *placement) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.settled = true
+	p.misses = mostMisses
 	p.stop()
 }

@@ -54,8 +54,19 @@ func TestPlacement(t *testing.T) {
 				t.Errorf("it was shared %d times, and is %d times", k.times, k.shared)
 			}
 			calls(k, 4*callsKept)
-			if k.times != 1 {
-				t.Error("it was tried again")
+			if k.shared != 0 || k.times != mostMisses {
+				t.Errorf("it was tried %d times", k.times)
+			}
+		},
+		"they become slower": func(t *testing.T, k *kit) {
+			calls(k, toShare+3*toJudge)
+			if k.shared != 1 {
+				t.Error("it is not shared")
+			}
+			k.shares = 2 * slow
+			calls(k, callsTimed)
+			if k.times != 1 || k.shared != 0 {
+				t.Errorf("it was shared %d times, and is %d times", k.times, k.shared)
 			}
 		},
 		"something else goes on": func(t *testing.T, k *kit) {

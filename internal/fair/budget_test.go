@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,7 @@ func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(1)
 		began := time.Now()
+		var mu sync.Mutex
 		var took []time.Duration
 		hold := func(key string) {
 			s, err := b.Take(t.Context(), key, 1)
@@ -71,7 +73,9 @@ func TestManyWait(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			mu.Lock()
 			took = append(took, time.Since(began))
+			mu.Unlock()
 			s.Limit(Limit{Longest: 30 * Look, Shortest: 10 * Look}, s.Leave)
 		}
 		for n := range 5 {
@@ -79,6 +83,8 @@ func TestManyWait(t *testing.T) {
 			synctest.Wait()
 		}
 		<-time.After(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
 		want := []time.Duration{0, 10 * Look, 20 * Look, 35 * Look, 65 * Look} // with four, three, two and one waiting
 		if !slices.Equal(took, want) {
 			t.Errorf("they had it after %v, want %v", took, want)

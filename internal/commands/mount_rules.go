@@ -23,6 +23,7 @@ import (
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/mount"
+	"codemode/internal/upstream"
 )
 
 // mountRules say what of the user's files code is not shown.
@@ -168,6 +169,9 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	if e.Status == clientcfg.Ready { // of others, not even what they refer to is read
 		if full, err := t.expand(s, func(string, string) {}); err == nil {
 			s = full
+		}
+		if env, err := upstream.Variables(s, t.env.Lookup); err == nil { // with an error it does not start
+			s.Env = env
 		}
 	}
 	home, _ := t.home()

@@ -36,6 +36,12 @@ func ownEnvironment(
 	return withEntry(environment(lookup, baseNames), c, lookup, trusted, secrets)
 }
 
+// Variables are those that the entry adds, its file's among them. No sandbox of the server's decides where that is.
+func Variables(c config.Server, lookup func(string) (string, bool)) (map[string]string, error) {
+	c.Sandbox = nil
+	return withEntry(map[string]string{}, c, lookup, nil, nil)
+}
+
 // withEntry adds to an environment what the entry adds, and takes away what it takes away.
 func withEntry(
 	env map[string]string, c config.Server, lookup func(string) (string, bool), trusted []string,

@@ -146,10 +146,21 @@ func (f files) inHome(real, home string, write bool) error {
 			return hint.New(fmt.Sprintf("in %s programs keep what they start", filepath.Join("~", name)), narrower)
 		}
 	}
-	if at := f.dotted(real, home); at != "" {
+	if at := cmp.Or(f.hidden(real, home), f.dotted(real, home)); at != "" {
 		return hint.New(fmt.Sprintf("in %s programs keep what they start", filepath.Join("~", at)), narrower)
 	}
 	return nil
+}
+
+// hidden is the file or folder of a home, there or yet to be made, whose name begins with a dot and that holds path; ""
+// is none.
+func (f files) hidden(path, home string) string {
+	for up := filepath.Dir(path); up != path; path, up = up, filepath.Dir(up) {
+		if name := filepath.Base(path); strings.HasPrefix(name, ".") && f.same(up, home) {
+			return name
+		}
+	}
+	return ""
 }
 
 // How far dotted looks for links. Of more it sees those that lie less deep.

@@ -23,6 +23,7 @@ import (
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/container"
 	"codemode/internal/sandbox/mount"
+	"codemode/internal/sandbox/python"
 	"codemode/internal/upstream"
 )
 
@@ -322,6 +323,12 @@ func (t *tenancy) codeAround(file, by string) (list []mount.Start) {
 		if root, links := t.codeRoot(file); root != "" {
 			list = append(list, mount.Start{Path: root, By: by, Within: true, Links: links})
 		}
+		for _, venv := range []string{filepath.Dir(file), filepath.Dir(filepath.Dir(file))} {
+			if home := python.VenvHome(venv); filepath.IsAbs(home) { // of a copy no link leads to what it was made of
+				root, _ := t.codeRoot(filepath.Join(home, filepath.Base(file)))
+				list = append(list, mount.Start{Path: cmp.Or(root, home), By: by, Within: true})
+			}
+		}
 		switch filepath.Ext(file) {
 		case ".py":
 			list = append(list, t.modules(filepath.Dir(file), by))
@@ -380,26 +387,6 @@ func (t *tenancy) hostStarts() (list []mount.Start) {
 	}
 	for _, path := range t.python(nil).Installation() {
 		list = append(list, mount.Start{Path: path, By: "the Python of code", Within: true})
-	}
-	return list
-}
-
-// programs are what is executed by names or paths: the files, and the interpreters that scripts among them name.
-func (t *tenancy) programs(by string, look func(string) (string, error), names ...string) (list []mount.Start) {
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		path, err := look(name)
-		if err != nil {
-			continue
-		}
-		list = append(append(list, mount.Start{Path: path, By: by}), t.codeAround(path, by)...)
-		for _, word := range plainfile.Shebang(path) { // of env, the one that it looks for
-			if found, err := look(word); err == nil {
-				list = append(append(list, mount.Start{Path: found, By: by}), t.codeAround(found, by)...)
-			}
-		}
 	}
 	return list
 }

@@ -196,3 +196,31 @@ func TestThreadsBeside(t *testing.T) {
 		}
 	})
 }
+
+// TestStoppedToBeSeen: a guest that starts processes all the time is looked at while it stands still. Otherwise one
+// that hands on what it has, and ends, would not be seen.
+func TestStoppedToBeSeen(t *testing.T) {
+	eachContainer(t, func(t *testing.T, r *Runtime) {
+		exit := endOf(t, start(t, r, `
+import signal
+signal.alarm(30)
+children = []
+for _ in range(4):
+    children.append(os.fork())
+    if children[-1] == 0:
+        while True:
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+while not os.WIFSTOPPED(os.waitpid(children[0], os.WUNTRACED)[1]):
+    pass
+for child in children:
+    os.kill(child, signal.SIGKILL)
+sys.exit(7)
+`))
+		if exit.Cause != sandbox.ExitSelf || exit.Code != 7 {
+			t.Errorf("it ended as %+v", exit)
+		}
+	})
+}

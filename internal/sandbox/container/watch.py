@@ -27,6 +27,7 @@ MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, a
 UNREAD = -1  # what is told of a process that does not let itself be read
 PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
 REST = 10  # times as long as looking through descriptors took, until they are looked through again
+FEW = 8  # processes and threads that are started between two looks
 SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
@@ -48,6 +49,8 @@ def watch(limit, over):
     try:
         while not host.poll(between):
             stop_after(LATE)
+            if started() > FEW:
+                stop()
             many = terminals() > TERMINALS or threads() > most or exceeded()
             began = monotonic()
             if began > due:
@@ -70,8 +73,12 @@ def stop_after(milliseconds):
 def in_time():
     """Is called all through a look. Who was about to send SIGCONT has sent it by the next time."""
     if monotonic() > standing["still"]:
-        standing["sent"] = signal_all(STOP)
-        stop_after(WATCH)
+        stop()
+
+
+def stop():
+    standing["sent"] = signal_all(STOP)
+    stop_after(WATCH)
 
 
 def go_on():
@@ -80,6 +87,18 @@ def go_on():
 
 
 standing = {}
+
+
+def started():
+    """How many processes and threads the guest has started since it was asked last: who hands on what it has, and ends
+    before it is looked at, would not be seen. A number may have begun anew."""
+    with open("/proc/loadavg") as file:
+        now = int(file.read().split()[-1])
+    before, numbers["last"] = numbers.get("last", now), now
+    return abs(now - before)
+
+
+numbers = {}
 
 
 def holds_more(limit):

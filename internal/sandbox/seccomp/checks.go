@@ -30,7 +30,11 @@ const (
 	cloneFiles        = 0x00000400
 	closeRangeUnshare = 0x2
 	cloneThread       = 0x00010000
+	cloneVM           = 0x00000100
+	cloneVfork        = 0x00004000
 	cloneNamespace    = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+	cloneJudged       = cloneNamespace | cloneThread | cloneFiles | cloneVM | cloneVfork
+	cloneProcess      = 0 // of cloneJudged: fork(2)
 
 	tiocsti   = 0x5412
 	tioclinux = 0x541c
@@ -237,10 +241,12 @@ func checks(p *program, opts Options) {
 	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
 	socketChecks(p, opts)
 	// A thread shares its process's descriptors, so that they are limited, and can be counted. No process shares
-	// another's: what ends with a descriptor of it, as locks do, is seen at one.
+	// another's: what ends with a descriptor of it, as locks do, is seen at one. Nor does one share memory with another
+	// that goes on meanwhile: it could hand all of it on and end, thousands of times a second, before it is looked at.
 	p.rule(
-		"clone", arg(0), and(cloneNamespace|cloneThread|cloneFiles), jeq(0, 2, 0), jeq(cloneThread|cloneFiles, 1, 0),
-		ret(errno(eperm)), ret(retAllow),
+		"clone", arg(0), and(cloneJudged),
+		jeq(cloneProcess, 4, 0), jeq(cloneVfork, 3, 0), jeq(cloneVM|cloneVfork, 2, 0),
+		jeq(cloneVM|cloneThread|cloneFiles, 1, 0), ret(errno(eperm)), ret(retAllow),
 	)
 	p.rule("close_range", arg(2), jset(closeRangeUnshare, 0, 1), ret(errno(eperm)), ret(retAllow))
 	// The flags of clone3 are behind a pointer, which a filter cannot follow; C libraries fall back to clone.

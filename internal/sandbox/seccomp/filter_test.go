@@ -152,6 +152,7 @@ func TestChecks(t *testing.T) {
 		{"clone", args{0x3d0b00}, aEPERM, aEPERM},     // one with descriptors of its own
 		{"clone", args{0x10000000 | 17}, aEPERM, aEPERM},
 		{"clone", args{0x4100 | 17}, retAllow, aEPERM}, // vfork
+		{"clone", args{0x100 | 17}, aEPERM, aEPERM},    // a process with another's memory, beside it
 		{"clone", args{0x400 | 17}, aEPERM, aEPERM},    // a process with another's descriptors
 		{"clone", args{0x00020000 | 17}, aEPERM, aEPERM},
 		{"clone3", args{}, aENOSYS, aENOSYS},

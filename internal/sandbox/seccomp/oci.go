@@ -105,12 +105,12 @@ func ociThreads() (rules []ociRule) {
 	rules = []ociRule{
 		// C libraries fall back to clone. Said here, since Docker 20.10 knows no errno for what it does not list.
 		{Names: []string{"clone3"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)},
-		ociAllowed("clone", ociArg{Index: 0, Value: cloneNamespace | cloneThread | cloneFiles, Op: ociMasked}),
-		ociAllowed("clone", ociArg{
-			Index: 0, Op: ociMasked,
-			Value: cloneNamespace | cloneThread | cloneFiles, ValueTwo: cloneThread | cloneFiles,
-		}),
 		ociAllowed("close_range", ociArg{Index: 2, Value: closeRangeUnshare, Op: ociMasked}),
+	}
+	for _, kind := range []uint64{cloneProcess, cloneVfork, cloneVM | cloneVfork, cloneVM | cloneThread | cloneFiles} {
+		rules = append(
+			rules, ociAllowed("clone", ociArg{Index: 0, Value: cloneJudged, ValueTwo: kind, Op: ociMasked}),
+		)
 	}
 	shared := block{0, futexPrivate}.without(futexPrivate|futexCommand, requeues...)
 	for _, block := range append(shared, block{futexPrivate, futexPrivate}) {

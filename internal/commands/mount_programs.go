@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"path/filepath"
+
+	"codemode/internal/clientcfg"
+	"codemode/internal/plainfile"
+	"codemode/internal/sandbox/mount"
+)
+
+// programs are what is executed by names or paths: the files, and the interpreters that scripts among them name.
+func (t *tenancy) programs(by string, look func(string) (string, error), names ...string) (list []mount.Start) {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		path, err := look(name)
+		if err != nil {
+			continue
+		}
+		list = append(append(list, mount.Start{Path: path, By: by}), t.codeAround(path, by)...)
+		list = append(list, t.interpreters(by, look, path)...)
+	}
+	return list
+}
+
+// firstLines is how many scripts are followed, each the interpreter of the one before; Linux executes no more
+// (BINPRM_MAX_RECURSION is 5; fs/exec.c).
+const firstLines = 5
+
+// interpreters are the programs that a script's first line names, with what it tells them to look for code in.
+func (t *tenancy) interpreters(by string, look func(string) (string, error), script string) (list []mount.Start) {
+	scripts := []string{script}
+	for range firstLines {
+		var next []string
+		for _, script := range scripts {
+			words := plainfile.Shebang(script)
+			for _, word := range words { // of env, the one that it looks for
+				if found, err := look(word); err == nil {
+					list = append(append(list, mount.Start{Path: found, By: by}), t.codeAround(found, by)...)
+					next = append(next, found)
+				}
+			}
+			for _, path := range codeOf(words) {
+				list = append(list, t.startsAt(path, filepath.Dir(script), by, true, true)...)
+			}
+		}
+		scripts = next
+	}
+	return list
+}
+
+// codeOf are the folders of code that a first line names.
+func codeOf(words []string) (list []string) {
+	if len(words) == 0 {
+		return nil
+	}
+	list = clientcfg.CodePaths(words[0], words[1:], nil)
+	for _, word := range words[1:] {
+		_, code := clientcfg.PathsWithin(word)
+		list = append(list, code...)
+	}
+	return list
+}

@@ -154,6 +154,7 @@ def hold(name, count=1, of=child):
 			"pagemap":  {`hold("pagemap")`, sandbox.ExitMemory},
 			"environ":  {`hold("environ", 17)`, sandbox.ExitMemory},
 			"together": {`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`, sandbox.ExitMemory},
+			"folders":  {`[os.open("/proc", os.O_RDONLY), os.open("/", os.O_RDONLY), hold("")]`, sandbox.ExitSelf},
 			"few":      {`hold("environ", 8), hold("cmdline", 8)`, sandbox.ExitSelf},
 			"own":      {`hold("mem", 1, parent), hold("pagemap", 1, "thread-self"), hold("environ", 17, "self")`, sandbox.ExitSelf},
 		} {

@@ -179,7 +179,7 @@ def holds_in_kernel():
 def kept_by(pid, link):
     """For how many of MAX_KEEPING a descriptor of that process counts. Of another mount of /proc, its link begins
     there."""
-    _, of, *names = link.removesuffix(" (deleted)").removeprefix("/proc").split("/")
+    of, *names = link.removesuffix(" (deleted)").removeprefix("/proc").lstrip("/").split("/")
     if not names:
         return int(of == "locks")
     if not of.isdigit():

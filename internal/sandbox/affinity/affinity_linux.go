@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,12 @@ import (
 	"codemode/internal/sandbox/watchdog"
 
 	"golang.org/x/sys/unix"
+)
+
+// Errors of Share.
+var (
+	errRestricted = errors.New("codemode may not use all processors of the machine, or there is one alone")
+	errShared     = errors.New("codemode shares a processor with another guest")
 )
 
 // shared is whether this process shares a processor.

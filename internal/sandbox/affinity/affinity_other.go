@@ -2,5 +2,9 @@
 
 package affinity
 
+import "errors"
+
 // Share is of Linux alone.
-func Share(int) (release func(), err error) { return nil, errNotHere }
+func Share(int) (release func(), err error) {
+	return nil, errors.New("no processor can be shared on this system")
+}

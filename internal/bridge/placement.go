@@ -10,13 +10,13 @@ const (
 	callsTimed  = 64                    // together, in each way
 	callsUntil  = 8                     // until what is bound has moved
 	callsKept   = 2048                  // until it is measured again
-	mostMisses  = 2                     // times that they were not quicker; then it is not tried again
+	mostMisses  = 2                     // times that they were not much quicker; then it is not tried again
 	longestGap  = 10 * time.Millisecond // from one call to the next
 )
 
 // placement has codemode and a guest share a processor while a run makes one call after the other: they take turns
 // then, and waking an idle processor takes longer than much of what is done there. Some calls are timed without that,
-// and all with it, and it stays only as long as they are quicker: who is bound is not moved when a processor becomes
+// and all with it, and it stays only as long as they are much quicker: who is bound is not moved when a processor becomes
 // busy with something else.
 type placement struct {
 	share func() (release func(), err error) // nil where that cannot be
@@ -53,7 +53,7 @@ func (p *placement) call(alone bool) {
 	case bound > callsKept:
 		p.stop()
 	case bound > 0 && bound%callsTimed == callsUntil:
-		if now.Sub(p.began) >= p.free {
+		if now.Sub(p.began) > p.free*19/20 { // less is chance as often as not
 			p.misses++
 			p.stop()
 		}

@@ -16,8 +16,8 @@ const (
 
 // placement has codemode and a guest share a processor while a run makes one call after the other: they take turns
 // then, and waking an idle processor takes longer than much of what is done there. Some calls are timed without that,
-// and all with it, and it stays only as long as they are much quicker: who is bound is not moved when a processor becomes
-// busy with something else.
+// and all with it, and it stays only as long as they are much quicker: who is bound is not moved when a processor
+// becomes busy with something else.
 type placement struct {
 	share func() (release func(), err error) // nil where that cannot be
 

@@ -126,7 +126,7 @@ type Bridge struct {
 	signIns        *signIns
 
 	decoding *fair.Queue // for who reads long texts
-	pictures *fair.Queue // for who decodes images
+	pictures pictures
 	readings *readings
 
 	mu       sync.Mutex
@@ -154,7 +154,7 @@ func New(opts Options) *Bridge {
 	}
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
 	b.readings = newReadings()
-	b.pictures = fair.New(1, 0) // each may hold hundreds of megabytes
+	b.pictures = newPictures()
 	b.closing, b.end = context.WithCancelCause(context.Background())
 	b.saved = newSaved(opts.ToolsDir, opts.Disk)
 	b.outputs = &outputs{base: opts.StateDir, max: opts.Config.Disk.MaxSize, budget: opts.Disk}

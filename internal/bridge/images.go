@@ -1,10 +1,13 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"codemode/internal/fair"
 	"codemode/internal/guest"
 	"codemode/internal/picture"
 )
@@ -12,7 +15,7 @@ import (
 // maxDecoding is what a run's images may take of codemode's time, but for one whose images are not collected.
 const maxDecoding = 10 * time.Second
 
-// display adds an image to its run. The guest waits for it, and for those of other sessions: one at a time is decoded.
+// display adds an image to its run. The guest waits for it.
 func (l *live) display(params json.RawMessage) error {
 	var d guest.Display
 	if err := json.Unmarshal(params, &d); err != nil {
@@ -22,16 +25,44 @@ func (l *live) display(params json.RawMessage) error {
 	if r == nil || !r.wantsImage() {
 		return nil
 	}
-	leave, err := l.bridge.pictures.Enter(l.ctx, l.session, 1)
-	if err != nil {
-		return nil // the guest is being ended
+	p, took, err := l.bridge.pictures.clean(l.ctx, l.session, d.MIME, d.Data)
+	if l.ctx.Err() == nil {
+		r.show(d.MIME, p, err, took)
 	}
-	began := time.Now()
-	p, err := picture.Clean(d.MIME, d.Data)
-	took := time.Since(began)
-	leave()
-	r.show(d.MIME, p, err, took)
 	return nil
+}
+
+// pictures are the queues of who decodes images, one at a time in each. One that is large may take seconds and hold
+// hundreds of megabytes; who shows a small one does not wait for it.
+type pictures []pictureQueue
+
+type pictureQueue struct {
+	queue  *fair.Queue
+	limits picture.Limits
+}
+
+func newPictures() pictures {
+	return pictures{{fair.New(1, 0), picture.Small}, {fair.New(1, 0), picture.Large}}
+}
+
+// clean decodes an image in the turn of its session. What it took is without the wait.
+func (q pictures) clean(
+	ctx context.Context, session, mime string, data []byte,
+) (p picture.Picture, took time.Duration, err error) {
+	for _, q := range q {
+		leave, no := q.queue.Enter(ctx, session, 1)
+		if no != nil {
+			return p, took, no
+		}
+		began := time.Now()
+		p, err = picture.Clean(mime, data, q.limits)
+		took += time.Since(began)
+		leave()
+		if !errors.Is(err, picture.ErrLarge) {
+			break
+		}
+	}
+	return p, took, err
 }
 
 // wantsImage reports whether a run may show one more.

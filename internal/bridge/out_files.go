@@ -180,12 +180,8 @@ func (l *live) pictureOf(a artifact.Artifact) (p picture.Picture, err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return p, err
 	}
-	leave, err := l.bridge.pictures.Enter(l.bridge.closing, l.session, 1)
-	if err != nil {
-		return p, err
-	}
-	defer leave()
-	return picture.Clean(a.Type, data)
+	p, _, err = l.bridge.pictures.clean(l.bridge.closing, l.session, a.Type, data)
+	return p, err
 }
 
 const (

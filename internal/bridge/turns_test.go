@@ -1,8 +1,11 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"image"
+	"image/png"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -373,6 +376,36 @@ func TestDecodingTakesTurns(t *testing.T) {
 			synctest.Wait()
 		}
 	})
+}
+
+// TestSmallPictures: who shows a small image does not wait for large ones of others, and a large one is decoded in its
+// turn.
+func TestSmallPictures(t *testing.T) {
+	q := newPictures()
+	leave, err := q[1].queue.Enter(t.Context(), "one", 1) // as if one decoded
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := func(width, height int) []byte {
+		var b bytes.Buffer
+		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	if p, _, err := q.clean(t.Context(), "two", "image/png", image(640, 480)); err != nil || len(p.Data) == 0 {
+		t.Error(err)
+	}
+	large := image(2000, 2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := q.clean(ctx, "two", "image/png", large); !errors.Is(err, context.Canceled) {
+		t.Errorf("a large one did not wait: %v", err)
+	}
+	leave()
+	if p, _, err := q.clean(t.Context(), "two", "image/png", large); err != nil || len(p.Data) == 0 {
+		t.Error(err)
+	}
 }
 
 // TestRestsEnd is about the end of codemode while a server is left to others: no timer outlives it.

@@ -1,8 +1,8 @@
 // Package picture makes what code shows safe to pass on: a picture is decoded within bounds and encoded again, so that
 // each byte a client gets was written here, and what is no picture is refused.
 //
-// It is a pure function of bytes; nothing needs closing. One call may hold some 300 MB for a moment: callers take
-// turns.
+// It is a pure function of bytes; nothing needs closing. One call within the limits of Large may hold some 300 MB for a
+// moment: callers take turns.
 package picture
 
 import (
@@ -16,6 +16,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"math"
 	"time"
 
 	"golang.org/x/image/webp"
@@ -28,12 +29,23 @@ type Picture struct {
 	Note string // what was lost, if that matters
 }
 
-// Bounds of what is decoded.
-const (
-	maxPixels = 16 << 20 // a page of A4 at 300 dots per inch has 9 million
-	maxTime   = 2 * time.Second
-	quality   = 92 // of a JPEG that is encoded again
+// Limits are how much of a picture is decoded.
+type Limits struct {
+	Bytes  int // of it as it is
+	Pixels int // of all images in it
+	Time   time.Duration
+}
+
+// Small is what takes little of a processor, and Large all that is decoded.
+var (
+	Small = Limits{Bytes: 1 << 20, Pixels: 2 << 20, Time: time.Second / 4}
+	Large = Limits{Bytes: math.MaxInt, Pixels: 16 << 20, Time: 2 * time.Second} // A4 at 300 dots per inch has 9 million
 )
+
+// ErrLarge is that a picture is beyond the limits.
+var ErrLarge = errors.New("it is too large")
+
+const quality = 92 // of a JPEG that is encoded again
 
 type format struct {
 	config func(io.Reader) (image.Config, error)
@@ -47,11 +59,14 @@ var formats = map[string]format{
 	"image/webp": {webp.DecodeConfig, webp.Decode},
 }
 
-var errSlow = fmt.Errorf("decoding it takes more than %v", maxTime)
-
-// Clean returns the picture that data of a type holds, without what else is in it. GIF and WebP become PNG or JPEG.
-func Clean(mime string, data []byte) (Picture, error) {
-	b := &budget{pixels: maxPixels, end: time.Now().Add(maxTime)}
+// Clean returns the picture that data of a type holds, without what else is in it. GIF and WebP become PNG or JPEG. Of
+// one beyond the limits the error wraps ErrLarge.
+func Clean(mime string, data []byte, limits Limits) (Picture, error) {
+	if len(data) > limits.Bytes {
+		return Picture{}, fmt.Errorf("%w: %d bytes, and at most %d are decoded", ErrLarge, len(data), limits.Bytes)
+	}
+	b := &budget{pixels: limits.Pixels, end: time.Now().Add(limits.Time)}
+	b.slow = fmt.Errorf("%w: decoding it takes more than %v", ErrLarge, limits.Time)
 	if mime == "image/svg+xml" {
 		return b.svg(data)
 	}
@@ -62,6 +77,7 @@ func Clean(mime string, data []byte) (Picture, error) {
 type budget struct {
 	pixels int
 	end    time.Time
+	slow   error // what is wrong with one that is not decoded then
 }
 
 func (b *budget) bitmap(mime string, data []byte) (p Picture, err error) {
@@ -84,10 +100,10 @@ func (b *budget) bitmap(mime string, data []byte) (p Picture, err error) {
 	case c.Width < 1 || c.Height < 1:
 		return p, errors.New("it has no pixels")
 	case c.Width > b.pixels/c.Height:
-		return p, fmt.Errorf("it has %d × %d pixels, and at most %d are decoded", c.Width, c.Height, b.pixels)
+		return p, fmt.Errorf("%w: %d × %d pixels, and at most %d are decoded", ErrLarge, c.Width, c.Height, b.pixels)
 	}
 	b.pixels -= c.Width * c.Height
-	in := &reader{data: data, end: b.end}
+	in := &reader{data: data, budget: b}
 	img, err := f.decode(in)
 	if err != nil {
 		return p, err
@@ -135,16 +151,16 @@ func level(pixels int) png.CompressionLevel {
 // reader hands out little at once and gives up when the time is over: a few bytes of a progressive JPEG have its
 // decoder go over all pixels again.
 type reader struct {
-	data []byte
-	end  time.Time
+	data   []byte
+	budget *budget
 }
 
 func (r *reader) Read(p []byte) (int, error) {
 	switch {
 	case len(r.data) == 0:
 		return 0, io.EOF
-	case time.Now().After(r.end):
-		return 0, errSlow
+	case time.Now().After(r.budget.end):
+		return 0, r.budget.slow
 	}
 	n := copy(p[:min(len(p), 256)], r.data)
 	r.data = r.data[n:]

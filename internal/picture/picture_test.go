@@ -61,7 +61,7 @@ func TestBitmaps(t *testing.T) {
 	data := with(encodePNG(t, img), chunk("tEXt", []byte("Comment\x00"+secret)), chunk("acTL", make([]byte, 8)),
 		chunk("fdAT", []byte(secret)),
 		chunk("eXIf", []byte(secret)))
-	p, err := Clean("image/png", append(data, secret...))
+	p, err := Clean("image/png", append(data, secret...), Large)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +104,12 @@ func TestFormats(t *testing.T) {
 			"UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"), false},
 		"lossless": {"image/webp", "image/png", unbase64(t, "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="), false},
 	} {
-		p, err := Clean(c.mime, c.data)
+		p, err := Clean(c.mime, c.data, Large)
 		if err != nil || p.MIME != c.to || (p.Note != "") != c.note || bytes.Contains(p.Data, []byte("secrets!")) {
 			t.Errorf("%s: %v: %s, note %q", name, err, p.MIME, p.Note)
 			continue
 		}
-		if _, err := Clean(p.MIME, p.Data); err != nil {
+		if _, err := Clean(p.MIME, p.Data, Large); err != nil {
 			t.Errorf("%s: what is passed on: %v", name, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestNoPictures(t *testing.T) {
 		"cut short":          {"image/png", whole[:len(whole)-20]},
 		"another type":       {"image/jpeg", whole},
 		"many pixels":        {"image/png", huge},
-		"too many by one":    {"image/png", pngOf(t, 1, maxPixels+1)},
+		"too many by one":    {"image/png", pngOf(t, 1, Large.Pixels+1)},
 		"more than its size": {"image/png", bytes.Join([][]byte{
 			pngOf(t, 1, 1)[:33], chunk("IDAT", zeros.Bytes()),
 			chunk("IEND", nil),
@@ -156,7 +156,7 @@ func TestNoPictures(t *testing.T) {
 		"no type":             {"text/html", []byte("<script>alert(1)</script>")},
 		"no type but a parse": {"image/png\r\nx: 1", whole},
 	} {
-		if p, err := Clean(c.mime, c.data); err == nil {
+		if p, err := Clean(c.mime, c.data, Large); err == nil {
 			t.Errorf("%s: passed on as %s, %d bytes", name, p.MIME, len(p.Data))
 		}
 	}
@@ -165,9 +165,30 @@ func TestNoPictures(t *testing.T) {
 // TestSlowJPEG has a decoder go over all pixels again and again: a scan of a few bytes, as often as 20 MB hold.
 func TestSlowJPEG(t *testing.T) {
 	head, scan := progressive(4000, 4000)
-	_, err := Clean("image/jpeg", append(head, bytes.Repeat(scan, 500_000)...))
-	if !errors.Is(err, errSlow) {
+	_, err := Clean("image/jpeg", append(head, bytes.Repeat(scan, 500_000)...), Large)
+	if !errors.Is(err, ErrLarge) {
 		t.Error(err)
+	}
+}
+
+// TestSmall: what is beyond the limits of Small is told apart from what is no image.
+func TestSmall(t *testing.T) {
+	head, scan := progressive(1024, 1024)
+	for name, c := range map[string]struct {
+		mime  string
+		data  []byte
+		large bool
+	}{
+		"small":        {"image/png", pngOf(t, 640, 480), false},
+		"many pixels":  {"image/png", pngOf(t, 1, Small.Pixels+1), true},
+		"many bytes":   {"image/png", append(pngOf(t, 1, 1), make([]byte, Small.Bytes)...), true},
+		"slow":         {"image/jpeg", append(head, bytes.Repeat(scan, (Small.Bytes-len(head))/len(scan))...), true},
+		"no image":     {"image/png", []byte("\x89PNG\r\n\x1a\n"), false},
+		"no such type": {"text/html", nil, false},
+	} {
+		if _, err := Clean(c.mime, c.data, Small); errors.Is(err, ErrLarge) != c.large {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -192,11 +213,11 @@ func FuzzClean(f *testing.F) {
 	f.Add("image/svg+xml",
 		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><style>a{fill:red}</style><use href="#a"/></svg>`))
 	f.Fuzz(func(t *testing.T, mime string, data []byte) {
-		p, err := Clean(mime, data)
+		p, err := Clean(mime, data, Large)
 		if err != nil {
 			return
 		}
-		if _, err := Clean(p.MIME, p.Data); err != nil {
+		if _, err := Clean(p.MIME, p.Data, Large); err != nil {
 			t.Errorf("what is passed on is refused: %v", err)
 		}
 		if p.MIME == "image/svg+xml" && strings.Contains(string(p.Data), "//") && strings.Count(string(p.Data),
@@ -213,7 +234,7 @@ func BenchmarkFigure(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := Clean("image/png", data); err != nil {
+		if _, err := Clean("image/png", data, Large); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -227,7 +248,7 @@ func TestWrongChecksum(t *testing.T) {
 	if _, err := png.Decode(bytes.NewReader(data)); err == nil {
 		t.Fatal("the checksum is right")
 	}
-	p, err := Clean("image/png", data)
+	p, err := Clean("image/png", data, Large)
 	if err != nil || p.MIME != "image/png" {
 		t.Fatal(p.MIME, err)
 	}

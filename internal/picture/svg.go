@@ -149,7 +149,7 @@ func (d *drawing) element(e xml.StartElement, depth int) (*node, error) {
 		return nil, fmt.Errorf("it has more than %d elements, or more than %d in each other", maxElements, maxDepth)
 	}
 	if d.count%1000 == 0 && time.Now().After(d.budget.end) {
-		return nil, errSlow
+		return nil, d.budget.slow
 	}
 	if !isSVG(e.Name) || !elements[e.Name.Local] {
 		return nil, fmt.Errorf("it has an element %.80q, which is none of those that only draw", e.Name.Local)

@@ -12,7 +12,7 @@ import (
 
 func svgText(t testing.TB, data string) (string, error) {
 	t.Helper()
-	p, err := Clean("image/svg+xml", []byte(data))
+	p, err := Clean("image/svg+xml", []byte(data), Large)
 	return string(p.Data), err
 }
 

@@ -27,6 +27,9 @@ var initCode string
 //go:embed watch.py
 var watchCode string
 
+//go:embed descriptors.py
+var descriptorsCode string
+
 // appendField adds what boot.py's field reads: the length in eight hexadecimal digits, and the bytes.
 func appendField[T string | []byte](b []byte, data T) []byte {
 	b = fmt.Appendf(b, "%08x", len(data))
@@ -45,7 +48,7 @@ func (p *payloads) payload(e *engine, o order, means sandbox.Enforcement) ([]byt
 	if err != nil {
 		return nil, fmt.Errorf("reading the guest's files: %w", err)
 	}
-	code := initCode + "\n\n" + watchCode
+	code := initCode + "\n\n" + watchCode + "\n\n" + descriptorsCode
 	b := appendField(make([]byte, 0, len(files)+len(code)+1<<10), code)
 	b = append(b, files...)
 	b = appendNumber(b, len(spec.Env))

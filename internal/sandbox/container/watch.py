@@ -13,12 +13,6 @@ SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
 LINES = 16384  # of mappings that are read in one look, or one process's
-UNBOUNDED = "maps", "smaps", "numa_maps"  # of a process in /proc: the kernel keeps a line of each descriptor of them
-KEEPING = "environ", "cmdline", "auxv", "smaps_rollup"  # of another process, whose memory is kept while one is read
-MAX_KEEPING = 16  # descriptors of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
-MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that its memory outlives it, unseen
-FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
-PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
@@ -49,9 +43,10 @@ def watch(limit, over):
     try:
         while not host.poll(between):
             stop_after(LATE)
+            many = waits_for_pipes()
             if started() > FEW:
                 stop()
-            many = terminals() > TERMINALS or threads() > most or exceeded()
+            many = many or terminals() > TERMINALS or threads() > most or exceeded()
             began = monotonic()
             if began > due:
                 many = many or holds_in_kernel()
@@ -157,61 +152,6 @@ def locks():
     except OSError:
         return 0
     return LOCKS + 1
-
-
-def holds_in_kernel():
-    """Too many pipes, or descriptors of folders or of files in /proc that keep memory: for each the kernel keeps what
-    nothing else counts."""
-    kept, pipes, paths = 0, set(), []
-    for pid in guests():
-        for name in descriptors_of(pid):
-            path = "/proc/%s/fd/%s" % (pid, name)
-            link = link_of(path)
-            if link.startswith("pipe:"):
-                pipes.add(link)
-            elif link.startswith("/"):
-                kept += kept_by(pid, link)
-                paths.append(path)
-    many = len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS
-    return many or kept > MAX_KEEPING or len(pipes) > PIPES
-
-
-def kept_by(pid, link):
-    """For how many of MAX_KEEPING a descriptor of that process counts. Of another mount of /proc, its link begins
-    there."""
-    of, *names = link.removesuffix(" (deleted)").removeprefix("/proc").lstrip("/").split("/")
-    if not names:
-        return int(of == "locks")
-    if not of.isdigit():
-        return 0
-    if names[-1] in UNBOUNDED or names[-2:-1] == ["fdinfo"]:
-        return 1
-    if names[-1] not in KEEPING + MEMORY or of == pid or of in threads_of(pid):
-        return 0
-    return MAX_KEEPING + 1 if names[-1] in MEMORY else 1
-
-
-def is_folder(path):
-    in_time()
-    try:
-        return posix.stat(path).st_mode >> 12 == 4  # S_IFDIR
-    except OSError:
-        return False  # it has just been closed
-
-
-def descriptors_of(pid):
-    try:
-        return posix.listdir("/proc/%s/fd" % pid)
-    except OSError:
-        return []  # it has just ended, or does not let itself be read
-
-
-def link_of(path):
-    in_time()
-    try:
-        return posix.readlink(path)
-    except OSError:
-        return ""  # it has just been closed
 
 
 def terminals():

@@ -40,13 +40,10 @@ func ofMethod(r sandbox.Report, p sandbox.Policy) map[string]string {
 
 func ofEngine(r sandbox.Report) map[string]string {
 	known := map[string]string{
-		"sysfs":               "engines mount /sys, read-only; what tells of the machine is covered",
-		"proc_leaks":          "engines cover only part of /proc",
-		"mount_sources":       "mounts are of the engine's storage, and the kernel tells where that is",
-		"pipe_quota_waiting":  "nobody counts a container's pipes that have no descriptor any more",
-		"epoll_quota":         "nobody counts the epoll entries of a container; those of one sandbox.user share a quota; a memory cgroup charges them, too",
-		"epoll_quota_waiting": "nobody counts the epoll entries of a container",
-		"sessions_many":       "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
+		"sysfs":         "engines mount /sys, read-only; what tells of the machine is covered",
+		"proc_leaks":    "engines cover only part of /proc",
+		"mount_sources": "mounts are of the engine's storage, and the kernel tells where that is",
+		"sessions_many": "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
 	}
 	switch r.Runtime {
 	case "podman":

@@ -1,0 +1,200 @@
+"""What a container's init counts by the descriptors of its guest; executed behind watch.py, in the same namespace.
+
+The kernel keeps memory for each of these that nothing else counts, or counts it for all that is the user's.
+"""
+
+import posix
+from itertools import islice
+
+UNBOUNDED = "maps", "smaps", "numa_maps"  # of a process in /proc: the kernel keeps a line of each descriptor of them
+KEEPING = "environ", "cmdline", "auxv", "smaps_rollup"  # of another process, whose memory is kept while one is read
+MAX_KEEPING = 16  # descriptors of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
+MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that its memory outlives it, unseen
+FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
+PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
+FEW_PIPES = PIPES // 4  # where that is used up
+ENTRIES = 16384  # of epolls, sandbox.MaxWatches; 192 bytes each, which are memory beyond the limit without a cgroup
+HIDDEN = 8 * ENTRIES  # in epolls that only threads have, if each had as many as the largest that was seen
+HEAD = 9  # lines at most in a file of fdinfo before those of entries
+EPOLL = "anon_inode:[eventpoll]"
+NO_MEMORY, NO_SPACE = 12, 28  # errors
+# Calls that keep the files they wait for, by number, and which argument says how many those are, where it is not one:
+# poll, ppoll, select, pselect6, restart_syscall (as poll), epoll_wait, epoll_pwait, epoll_pwait2, flock, fcntl. Reading
+# and writing do, too, but no epoll, and one pipe for a thread, of which there are few.
+ONE = -1
+WAITING = {
+    "x86_64": {7: 1, 271: 1, 23: 0, 270: 0, 219: 1, 232: ONE, 281: ONE, 441: ONE, 73: ONE, 72: ONE},
+    "aarch64": {73: 1, 72: 0, 128: 1, 22: ONE, 441: ONE, 32: ONE, 25: ONE},
+}.get(posix.uname().machine, {})
+RESTART = 219, 128  # restart_syscall
+RESTING = b"futex", b"hrtimer_nanosleep", b"do_nanosleep"  # also go on by it, and keep no files
+
+
+def holds_in_kernel():
+    """Too much of that. It is counted no further than is too much."""
+    kept, pipes, paths, sizes, entries = 0, set(), [], {}, 0
+    for pid in guests():
+        folder, names = descriptors_of(pid)
+        for name in names:
+            link = link_of(folder + "fd/" + name)
+            if link.startswith("pipe:"):
+                pipes.add(link)
+            elif link == EPOLL:
+                sizes[pid, name] = entries_of(folder + "fdinfo/" + name)
+                entries += sizes[pid, name]
+                if entries > ENTRIES:
+                    return True
+            elif link.startswith("/"):
+                kept += kept_by(pid, link)
+                paths.append(folder + "fd/" + name)
+    if len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS or kept > MAX_KEEPING:
+        return True
+    if len(pipes) > PIPES or len(pipes) > FEW_PIPES and pipes_used_up():
+        return True
+    return too_many_entries(entries, sizes, waiting())
+
+
+def waits_for_pipes():
+    """Whether what threads wait for may be pipes without a descriptor, where the user's share of pipes is used up. It
+    is asked before the guest is stopped, which has them let go of those."""
+    return pipes_used_up() and waiting() > FEW_PIPES
+
+
+def too_many_entries(entries, sizes, files):
+    """As in quotas of package sandbox: what went away since the last look may be of epolls that threads wait for, of
+    which no more are left than files that those wait for; and one that was never seen counts as the largest that was."""
+    gone.extend(size - sizes.get(epoll, 0) for epoll, size in epolls.items() if size > sizes.get(epoll, 0))
+    gone.sort(reverse=True)
+    del gone[files:]
+    epolls.clear()
+    epolls.update(sizes)
+    numbers["largest"] = max(numbers.get("largest", 0), *sizes.values(), 0)
+    if entries + sum(gone) > ENTRIES or files * numbers["largest"] > HIDDEN:
+        return True
+    return (entries > ENTRIES // 16 or files > FEW_PIPES) and entries_used_up()
+
+
+epolls, gone = {}, []  # how many entries each had at the last look, and what is left of those that went away at most
+
+
+def entries_of(path):
+    """Each descriptor of an epoll counts: nothing tells which are of the same one."""
+    in_time()
+    try:
+        with open(path, "rb") as lines:
+            return sum(line.startswith(b"tfd:") for line in islice(lines, HEAD + ENTRIES + 1))
+    except OSError as error:  # it has just been closed
+        return ENTRIES + 1 if error.errno == NO_MEMORY else 0
+
+
+def waiting():
+    """How many files the guest's threads wait for at most. They keep those whose descriptors another thread has closed;
+    a process of one thread can close none meanwhile."""
+    now = {}
+    for pid in guests():
+        threads = threads_of(pid)
+        if len(threads) > 1:
+            now.update((thread, waits_for("/proc/%s/task/%s/" % (pid, thread), thread)) for thread in threads)
+    waits.clear()
+    waits.update(now)
+    return sum(now.values())
+
+
+waits = {}  # files that each thread waited for at the last look
+
+
+def waits_for(folder, thread):
+    """A running thread may have been woken for a moment only, so its last count is halved at each look instead of
+    dropped. One that was stopped has let go of all."""
+    in_time()
+    try:
+        words = start_of(folder + "syscall").split()
+        if len(words) < 3:
+            return waits.get(thread, 0) // 2
+        call = int(words[0])
+        if call not in WAITING:
+            return 0
+        place = start_of(folder + "wchan")
+    except (OSError, ValueError):
+        return 0  # it has just ended, or the kernel does not tell
+    if place.startswith(b"do_signal_stop") or call in RESTART and place.startswith(RESTING):
+        return 0
+    if WAITING[call] == ONE:
+        return 1
+    return min(int(words[1 + WAITING[call]], 16) % 2**32, posix.sysconf("SC_OPEN_MAX"))
+
+
+def start_of(path):
+    with open(path, "rb", 0) as file:
+        return file.read(PAGE)
+
+
+def pipes_used_up():
+    """Whether new pipes of this user are small, or there are none, for its quota of their pages is used up."""
+    import fcntl
+
+    get_size = 1032  # linux/fcntl.h
+    try:
+        ends = posix.pipe()
+    except OSError:
+        return True
+    size = fcntl.fcntl(ends[0], get_size)
+    for end in ends:
+        posix.close(end)
+    return size < 16 * posix.sysconf("SC_PAGE_SIZE")
+
+
+def entries_used_up():
+    """Whether this user can have no more entries of epolls."""
+    import select
+
+    with select.epoll() as epoll:
+        try:
+            epoll.register(0, 0)
+        except OSError as error:
+            return error.errno == NO_SPACE
+    return False
+
+
+def descriptors_of(pid):
+    """The folder of a thread that lives, and the names of what it has: the first one may have ended before others."""
+    for thread in threads_of(pid):
+        folder = "/proc/%s/task/%s/" % (pid, thread)
+        try:
+            names = posix.listdir(folder + "fd")
+        except OSError:
+            continue  # it has just ended, or does not let itself be read
+        if names:
+            return folder, names
+    return "", []
+
+
+def link_of(path):
+    in_time()
+    try:
+        return posix.readlink(path)
+    except OSError:
+        return ""  # it has just been closed
+
+
+def kept_by(pid, link):
+    """For how many of MAX_KEEPING a descriptor of that process counts. Of another mount of /proc, its link begins
+    there."""
+    of, *names = link.removesuffix(" (deleted)").removeprefix("/proc").lstrip("/").split("/")
+    if not names:
+        return int(of == "locks")
+    if not of.isdigit():
+        return 0
+    if names[-1] in UNBOUNDED or names[-2:-1] == ["fdinfo"]:
+        return 1
+    if names[-1] not in KEEPING + MEMORY or of == pid or of in threads_of(pid):
+        return 0
+    return MAX_KEEPING + 1 if names[-1] in MEMORY else 1
+
+
+def is_folder(path):
+    in_time()
+    try:
+        return posix.stat(path).st_mode >> 12 == 4  # S_IFDIR
+    except OSError:
+        return False  # it has just been closed

@@ -72,6 +72,7 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"` + strings.Repeat("echo ", 800) + `"}}`),
 		oneCall, "",
 	},
+	{"requests for input", frames(`{"jsonrpc":"2.0","id":%d,"method":"stdin","params":{}}`), oneCall, ""},
 	{
 		"requests for packages",
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`), oneCall, "",

@@ -52,7 +52,7 @@ func (p *pace) keep(ctx context.Context, m guest.Message, sessions int) error {
 func costOf(m guest.Message) time.Duration {
 	cost := costOfMessage + costOfByte*time.Duration(len(m.Params)+len(m.Result))
 	switch m.Method {
-	case guest.MethodToolCall, guest.MethodRequest:
+	case guest.MethodToolCall, guest.MethodRequest, guest.MethodStdin:
 		return cost + costOfCall
 	case guest.MethodPackages, guest.MethodAddServer, guest.MethodSave:
 		return cost + costOfDisk

@@ -27,6 +27,7 @@ func TestPace(t *testing.T) {
 		"notes among seven": {note, 7, 50_000, 14 * time.Second},
 		"long notes":        {long, 1, 1_000, 1020 * time.Millisecond},
 		"calls alone":       {request(guest.MethodToolCall), 1, 10_000, 2200 * time.Millisecond},
+		"input alone":       {request(guest.MethodStdin), 1, 10_000, 2200 * time.Millisecond},
 		"searches alone":    {request(guest.MethodSearch), 1, 1_000, 1020 * time.Millisecond},
 		"packages of two":   {request(guest.MethodPackages), 2, 100, 4008 * time.Millisecond},
 		"a few":             {request(guest.MethodToolCall), 1, 500, 0},

@@ -56,6 +56,9 @@ func Presentable(server, tool string, request Request) (Request, error) {
 		return nil, errors.New(`its form has no "requestedSchema"`)
 	}
 	shown, err := presentableForm(schema)
+	if err == nil {
+		err = checkForm(shown)
+	}
 	p.RequestedSchema = shown
 	return &p, err
 }
@@ -231,7 +234,7 @@ const (
 	maxSteps   = 2000
 )
 
-// pattern refuses one that takes long to judge answers by. By what is no pattern to Go nobody here judges.
+// pattern refuses one that takes long to judge answers by. What is no pattern to Go is none to checkForm.
 func (f *form) pattern(text string) error {
 	if len(text) <= maxPattern {
 		re, err := syntax.Parse(text, syntax.Perl)

@@ -19,8 +19,10 @@ func TestPresentable(t *testing.T) {
 		want  string // the form or URL that is shown, or a part of the error
 	}{
 		{
-			form(`{"properties":{"z":{"title":"a\u0007b","default":1.50},"a":{"enum":["x\u00e9"],"enumNames":["\u202e"]}}}`),
-			`{"properties":{"z":{"title":"a\\x07b","default":1.50},"a":{"enum":["xé"],"enumNames":["\\u202e"]}}}`,
+			form(`{"properties":{"z":{"type":"number","title":"a\u0007b","default":1.50},` +
+				`"a":{"type":"string","enum":["x\u00e9"],"enumNames":["\u202e"]}}}`),
+			`{"properties":{"z":{"type":"number","title":"a\\x07b","default":1.50},` +
+				`"a":{"type":"string","enum":["xé"],"enumNames":["\\u202e"]}}}`,
 		},
 		{form(`{"properties":{"a\u202e":{}}}`), "characters that are not seen"},
 		{form(`{"properties":{"a":{"enum":["\u0000"]}}}`), "characters that are not seen"},

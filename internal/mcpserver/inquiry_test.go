@@ -126,6 +126,28 @@ func TestAnswersAreTheServers(t *testing.T) {
 	}
 }
 
+// TestFormsWithoutAnswerAreNotShown: nobody fills in a form whose answer would be dropped. Its server is told why.
+func TestFormsWithoutAnswerAreNotShown(t *testing.T) {
+	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
+		k := newKit(t, nil, fake("fake"))
+		client := k.serveClient(&mcp.ClientOptions{
+			ElicitationHandler: func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				t.Errorf("the user is shown %s", q.Params.RequestedSchema)
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+			},
+		}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+		text, _ := k.call(client, map[string]any{"code": `
+for field in {"type": "string", "format": "hostname"}, {"type": "string", "enum": ["x"], "default": "y"}:
+    params = {"message": "?", "requestedSchema": {"type": "object", "properties": {"colour": field}}}
+    print(await mcp_fake.request(method="elicitation/create", params=params))`})
+		contains(t, text, `the field "colour" of its form`)
+		contains(t, text, `unsupported format`)
+		contains(t, text, `does not equal any of`)
+		contains(t, text, `-32602`)
+		contains(t, text, "note: server fake asked its user to fill in a form (elicitation/create), and was refused: ")
+	}
+}
+
 // TestProgressReachesTheClient has a server tell of a call's progress, more than anybody reads.
 func TestProgressReachesTheClient(t *testing.T) {
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {

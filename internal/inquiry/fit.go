@@ -1,0 +1,102 @@
+package inquiry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"codemode/internal/visible"
+)
+
+const (
+	maxMisfit     = 400 // bytes of what is said of that which does not fit in a form
+	maxFormFields = 200 // each of which takes some 0.1 ms to judge
+)
+
+// checkForm refuses a form whose answer would be dropped once its user has given it: the SDK (v1.8.0) looks at a form
+// only then. What it would do it is asked itself, of each field left as it stands, for a copy of its rules would be
+// other rules one day. A format it judges by its name alone.
+func checkForm(form json.RawMessage) error {
+	whole, filled := map[string]json.RawMessage{}, map[string]any{}
+	if err := json.Unmarshal(form, &whole); err != nil {
+		return misfit("its form", err)
+	}
+	for _, name := range gjson.GetBytes(form, "required").Array() {
+		filled[name.String()] = ""
+	}
+	fields := gjson.GetBytes(form, "properties")
+	if fields.IsObject() {
+		delete(whole, "properties")
+	}
+	j, err := newJudge()
+	if err != nil {
+		return err
+	}
+	defer j.session.Close()
+	if err := j.judge(whole, filled); err != nil {
+		return misfit("its form", err)
+	}
+	n := 0
+	fields.ForEach(func(name, field gjson.Result) bool {
+		if n++; n > maxFormFields {
+			err = fmt.Errorf("its form has more than %d fields", maxFormFields)
+			return false
+		}
+		if err = j.judgeField(name.String(), field); err != nil {
+			err = misfit(fmt.Sprintf("the field %.60q of its form", name.String()), err)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func misfit(what string, why error) error {
+	return fmt.Errorf("%s takes no answer, or not its own default: %s",
+		what, visible.Line(visible.Clip(why.Error(), maxMisfit)))
+}
+
+// A judge is the SDK with nobody at its other end, and answers that are there as soon as they are wanted.
+type judge struct{ session *mcp.ServerSession }
+
+type contentKey struct{}
+
+func newJudge() (judge, error) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "codemode"}, nil)
+	server.AddSendingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, _ string, _ mcp.Request) (mcp.Result, error) {
+			content, _ := ctx.Value(contentKey{}).(map[string]any)
+			return &mcp.ElicitResult{Action: "accept", Content: content}, nil
+		}
+	})
+	nobody, _ := mcp.NewInMemoryTransports()
+	session, err := server.Connect(context.Background(), nobody, &mcp.ServerSessionOptions{
+		State: &mcp.ServerSessionState{
+			InitializeParams:  &mcp.InitializeParams{Capabilities: PersonCan()},
+			InitializedParams: &mcp.InitializedParams{},
+		},
+	})
+	return judge{session}, err
+}
+
+// judge is what the SDK makes of an answer to a form.
+func (j judge) judge(form any, content map[string]any) error {
+	ctx := context.WithValue(context.Background(), contentKey{}, content)
+	_, err := j.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", RequestedSchema: form})
+	return err
+}
+
+func (j judge) judgeField(name string, field gjson.Result) error {
+	content := map[string]any{}
+	if filled := field.Get("default"); filled.Exists() {
+		var value any
+		if err := json.Unmarshal([]byte(filled.Raw), &value); err != nil {
+			return err
+		}
+		content[name] = value
+	}
+	fields := map[string]json.RawMessage{name: json.RawMessage(field.Raw)}
+	return j.judge(map[string]any{"type": "object", "properties": fields}, content)
+}

@@ -78,6 +78,9 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"packages/add","params":{"names":["none"]}}`), oneCall, "",
 	},
 	{"`save_tool` without end", saveMany, saveOne, ""},
+	{"a server's log without end", `await mcp_noisy.unasked(what="log")`, oneCall, ""},
+	{"a call's progress without end", `await mcp_noisy.unasked(what="progress")`, oneCall, ""},
+	{"a server's news that its tools are others, without end", `await mcp_noisy.unasked(what="tools")`, oneCall, ""},
 }
 
 const (
@@ -110,7 +113,7 @@ func (b *bench) neighbours(ctx context.Context) error {
 }
 
 func (b *bench) beside(ctx context.Context, a attack) error {
-	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{"peer": b.fake()})
+	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{"peer": b.fake(), "noisy": b.fake()})
 	env := []string{servers, "CODEMODE_TOOLS_SAVE=true"}
 	if a.env != "" {
 		env = append(env, a.env)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"codemode/internal/fair"
 	"codemode/internal/guest"
 )
 
@@ -19,33 +20,19 @@ const (
 	costOfDisk    = 10 * time.Millisecond // of what is looked up on the disk for it
 
 	paceAhead = 500 * time.Millisecond // that a guest may have done before it waits
-	paceRest  = 5 * time.Millisecond   // how long it waits at least, for each wait costs something too
 )
 
-// pace is what a guest has had done lately. It belongs to the reader of its channel.
-type pace struct{ paid time.Time } // when what it has had done has been waited for
+// pace is what a guest has had done lately.
+type pace struct{ fair.Pace }
 
 // keep waits until a message of a guest's may be worked on, where so many sessions have runs.
 func (p *pace) keep(ctx context.Context, m guest.Message, sessions int) error {
-	now := time.Now()
-	if p.paid.Before(now) {
-		p.paid = now
-	}
 	part := 2
 	if sessions > 1 {
 		part = 4 * sessions
 	}
-	p.paid = p.paid.Add(costOf(m) * time.Duration(part) / time.Duration(runtime.GOMAXPROCS(0)))
-	ahead := p.paid.Sub(now)
-	if ahead <= paceAhead {
-		return nil
-	}
-	select {
-	case <-time.After(ahead - paceAhead + paceRest):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	p.Count(costOf(m) * time.Duration(part) / time.Duration(runtime.GOMAXPROCS(0)))
+	return p.Wait(ctx, paceAhead)
 }
 
 // costOf is the time that codemode has work with a message.

@@ -1,7 +1,7 @@
 // Package fair is a fair queue: turns are given by key, so that a key with much to do delays each other one by a turn;
-// a Budget is one whose turns last.
+// a Budget is one whose turns last. A Pace is for work that nobody can take turns at.
 //
-// It knows nothing of what is shared. Neither starts a goroutine or needs a Close.
+// It knows nothing of what is shared. None starts a goroutine or needs a Close.
 package fair
 
 import (

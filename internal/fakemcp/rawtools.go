@@ -32,6 +32,7 @@ var rawTools = map[string]func(*peer, rawCall){
 			p.send(raw{ID: json.RawMessage(fmt.Sprint(i)), Method: "ping"})
 		}
 	},
+	"unasked": (*peer).unasked,
 
 	"nan": func(p *peer, c rawCall) {
 		p.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"x":NaN}}}`, c.id))
@@ -63,6 +64,30 @@ func (p *peer) call(tool string, c rawCall) bool {
 		return true
 	}
 	return p.options.wrong && p.wrong(c.id, tool)
+}
+
+// notices are what the tool unasked says, by its argument.
+var notices = map[string]string{
+	"log":      `"notifications/message","params":{"level":"info","data":"x"}`,
+	"progress": `"notifications/progress","params":{"progressToken":%s,"progress":1}`,
+	"none":     `"notifications/none"`,
+	"tools":    `"notifications/tools/list_changed"`,
+	"updated":  `"notifications/resources/updated","params":{"uri":"fake://text"}`,
+	"ping":     `"ping","id":"x"`,
+}
+
+// unasked says the same without end, as fast as it can, until a call is cancelled.
+func (p *peer) unasked(c rawCall) {
+	var a struct{ What string }
+	_ = json.Unmarshal(c.args, &a)
+	notice := `{"jsonrpc":"2.0","method":` + strings.Replace(notices[a.What], "%s", c.progressToken(), 1) + "}\n"
+	many := strings.TrimSuffix(strings.Repeat(notice, 500), "\n")
+	p.hushed.Store(false)
+	go func() {
+		for !p.hushed.Load() {
+			p.line(many)
+		}
+	}()
 }
 
 // verbatim answers with its argument "result", byte for byte, result first.

@@ -140,6 +140,7 @@ func addPlainTools(s *mcp.Server) {
 		"flood":     "Write without a line end and without end",
 		"large":     "Answer with 5 MiB",
 		"nag":       "Ask without end and read no answer",
+		"unasked":   "Say the same without end, until a call is cancelled",
 	} {
 		s.AddTool(&mcp.Tool{Name: name, Description: what, InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(""), nil })

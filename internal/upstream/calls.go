@@ -39,6 +39,7 @@ type calls struct {
 
 	server string
 	rooms  *rooms // of its messages
+	pace   *pace  // of those that were not asked for
 
 	hurry context.Context // ends when nothing is to be waited for
 
@@ -101,6 +102,7 @@ func (sess *session) newCalls() *calls {
 		},
 	}
 	c.life, c.hangup = context.WithCancel(context.Background())
+	c.pace = newPace(c.life, &s.pool.unread)
 	return c
 }
 
@@ -128,6 +130,7 @@ func (c *calls) finish() {
 // closes says that the SDK has closed the connection.
 func (c *calls) closes() {
 	c.update(func(st *callsState) { st.closed = true })
+	c.pace.close()
 }
 
 // breaks says that the connection carries nothing any more.
@@ -305,6 +308,8 @@ func (c *calls) late(env envelope) {
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
 // for what is no message at all. It has come together with the answer that goes into the slot of; nil is none.
 func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
+	cost := costOfNotice
+	defer func() { c.pace.count(cost, len(text)) }()
 	env, err := parseEnvelope(text)
 	if err != nil {
 		if env.id != 0 {
@@ -322,6 +327,7 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	}
 	if env.method == "" {
 		if msg, mine := c.answer(env); mine {
+			cost = 0
 			return msg, true
 		}
 	}
@@ -331,6 +337,7 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	case env.method == "" && len(text) > maxKept:
 		return c.refused(env, text, errKept), true
 	}
+	cost = costForSDK
 	msg, err = jsonrpc.DecodeMessage(text)
 	if err != nil {
 		c.skip(text, err)
@@ -342,7 +349,7 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 			c.skip(text, fmt.Errorf("the id or the method of the server's request has more than %d bytes", maxID))
 			return nil, true
 		case req.IsCall() && asks[req.Method] != nil:
-			if c.expectAnswer(msg) == nil {
+			if cost = costOfAsk; c.expectAnswer(msg) == nil {
 				c.asked(req, of, len(text)+env.values*valueBytes)
 			}
 			return nil, true

@@ -66,7 +66,9 @@ func (b *eventBody) next() error {
 	b.room().leave()
 	e := event{fields: map[string]string{}}
 	for {
+		b.remote.pace.wait()
 		line, err := b.lines.next()
+		b.remote.pace.count(costOfLine, 0)
 		var long *longLineError
 		switch {
 		case errors.As(err, &long):

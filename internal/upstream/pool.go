@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -109,7 +110,8 @@ type Pool struct {
 	closed  bool
 	servers map[string]*server // those that are configured now
 
-	rooms *rooms // of servers' messages
+	rooms  *rooms       // of servers' messages
+	unread atomic.Int64 // servers that say too much unasked
 
 	redacting redacting // of the last Redactor
 }

@@ -171,6 +171,7 @@ func (t *stdio) write() {
 func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		t.lines.room.leave()
+		t.pace.wait()
 		line, err := t.lines.next()
 		t.lines.room.whole()
 		var long *longLineError
@@ -179,6 +180,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 			if msg := t.fail(long.id, err); msg != nil {
 				return msg, nil
 			}
+			t.pace.count(costOfNotice, long.limit)
 			continue
 		}
 		var endless *endlessError

@@ -1,0 +1,126 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	noticeOfProgress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}`
+	noticeOfNothing  = `{"jsonrpc":"2.0","method":"notifications/none"}`
+)
+
+// paced is a connection of a pool in which so many other servers are not read.
+func paced(others int64) *calls {
+	c := connected(func(context.Context) (mcp.InputResponse, error) { return &mcp.ElicitResult{}, nil })
+	waiting := &atomic.Int64{}
+	waiting.Store(others)
+	c.pace = newPace(c.life, waiting)
+	return c
+}
+
+// TestServersArePaced holds that of what a server says unasked no more is read than its part of the processors deals
+// with, after a second of that, and that nothing else is held up.
+func TestServersArePaced(t *testing.T) {
+	each := func(line string) func(int) string { return func(int) string { return line } }
+	for name, c := range map[string]struct {
+		line   func(n int) string
+		others int64
+		count  int
+		pause  time.Duration // between two
+		cost   time.Duration // of all of them
+	}{
+		"progress":       {each(noticeOfProgress), 0, 50_000, 0, time.Second},
+		"news":           {each(noticeOfNothing), 0, 10_000, 0, time.Second},
+		"news of eight":  {each(noticeOfNothing), 7, 10_000, 0, 2 * time.Second},
+		"no messages":    {each("hello"), 0, 50_000, 0, time.Second},
+		"wrong answers":  {each(`{"jsonrpc":"2.0","id":7000000,"result":{}}`), 0, 10_000, 0, time.Second},
+		"long ones":      {each(strings.Repeat("x", 100_000)), 0, 1000, 0, 1020 * time.Millisecond},
+		"questions":      {func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d","method":"roots/list"}`, n) }, 0, 200, 0, time.Second},
+		"answers":        {func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n+1) }, 0, 20_000, 0, 0},
+		"honest":         {each(noticeOfProgress), 0, 5000, time.Millisecond, 0},
+		"honest, of ten": {each(noticeOfProgress), 9, 5000, 2 * time.Millisecond, 0},
+		"a few":          {each(noticeOfNothing), 0, 500, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := paced(c.others)
+			for n := range c.count {
+				id, _ := jsonrpc.MakeID(float64(n + 1))
+				conn.register(request{id, "tools/call", &slot{}})
+			}
+			took := time.Duration(0)
+			for n := range c.count {
+				conn.message([]byte(c.line(n)), nil)
+				began := time.Now()
+				conn.pace.wait()
+				took += time.Since(began)
+				<-time.After(c.pause)
+			}
+			want := c.cost * partOfServer / time.Duration(runtime.GOMAXPROCS(0))
+			if most := want + want/20; c.cost == 0 && took > 0 || c.cost > 0 && (took < want-paceAhead || took > most) {
+				t.Errorf("%s: it took %v, want %v", name, took, want-paceAhead)
+			}
+			conn.finish()
+			conn.work.Wait()
+		})
+	}
+}
+
+// TestEventsArePaced is the same of servers by URL, also of what stands between events.
+func TestEventsArePaced(t *testing.T) {
+	for text, cost := range map[string]time.Duration{
+		"data: " + noticeOfNothing + "\n\n": costForSDK, ":\n": costOfLine,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := paced(0)
+			c.rooms = newRooms(1 << 20)
+			count := int(time.Second / cost)
+			began := time.Now()
+			stream := io.NopCloser(strings.NewReader(strings.Repeat(text, count)))
+			if _, err := io.ReadAll(newEventBody(stream, nil, &remote{calls: c}, outgoing{})); err != nil {
+				t.Fatal(err)
+			}
+			want := time.Second*partOfServer/time.Duration(runtime.GOMAXPROCS(0)) - paceAhead
+			if took := time.Since(began); took < want {
+				t.Errorf("%.20q: it took %v, want %v", text, took, want)
+			}
+			c.finish()
+		})
+	}
+}
+
+// TestFloodIsPaced has a server say more before it answers than is read at once, and another that is ended while it
+// is not read.
+func TestFloodIsPaced(t *testing.T) {
+	f := newPool(t, nil, fake("stub"))
+	f.names("stub")
+	count := int(2 * time.Second / (costForSDK * partOfServer / time.Duration(runtime.GOMAXPROCS(0))))
+	began := time.Now()
+	f.lines("stub", strings.TrimSpace(strings.Repeat(noticeOfNothing+"\n", count)))
+	if took := time.Since(began); took < 2*time.Second-paceAhead {
+		t.Errorf("it took %v", took)
+	}
+	ctx, cancel := context.WithCancel(f.ctx())
+	defer cancel()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = f.Call(ctx, "stub", "unasked", json.RawMessage(`{"what":"log"}`))
+	}()
+	for f.Pool.unread.Load() == 0 {
+		<-time.After(time.Millisecond)
+	}
+	f.Close()
+	<-over
+}

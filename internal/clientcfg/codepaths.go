@@ -15,13 +15,20 @@ var runners = []string{
 	"java", "dotnet", "make", "just", "task", "cmd", "direnv", "mise", "nix", "pipenv", "uvicorn", "gunicorn",
 	"hypercorn", "conda", "mamba", "micromamba", "env", "nice", "nohup", "exec", "sudo", "doas", "systemd-run", "bwrap",
 	"timeout", "stdbuf", "setsid", "ionice", "taskset", "chrt", "time", "flock", "numactl", "prlimit", "setpriv",
-	"unshare", "xvfb-run", "caffeinate",
+	"unshare", "xvfb-run", "caffeinate", "fastmcp", "gradle", "gradlew", "mvn", "mvnw", "pixi", "nodemon", "vite-node",
+	"swift", "julia", "lua", "luajit", "rscript", "gmake", "dotenv", "dotenvx", "op", "doppler", "infisical",
 }
 
 // wrappers are those of runners that start any program, and may have words of their own before it, as timeout's 9.
 var wrappers = []string{
 	"nice", "exec", "sudo", "doas", "systemd-run", "bwrap", "timeout", "stdbuf", "setsid", "ionice", "taskset", "chrt",
-	"time", "flock", "numactl", "prlimit", "setpriv", "unshare", "xvfb-run", "caffeinate",
+	"time", "flock", "numactl", "prlimit", "setpriv", "unshare", "xvfb-run", "caffeinate", "conda", "mamba",
+	"micromamba", "dotenv", "dotenvx", "op", "doppler", "infisical",
+}
+
+// flagsAnywhere are those of runners that have flags of their own behind what they execute, too, up to "--".
+var flagsAnywhere = []string{
+	"npm", "make", "gmake", "task", "gradle", "gradlew", "mvn", "mvnw", "fastmcp run", "dotnet run",
 }
 
 // subcommands are words of runners before the one that names what they execute.
@@ -30,9 +37,11 @@ var subcommands = []string{"run", "tool", "exec", "x", "dlx", "start", "script",
 // runnerFlags are flags of runners whose value is the next word, beside those in [launchers]. Of one that is missing
 // here the value is taken for the program, and what stands behind it for the program's own arguments.
 var runnerFlags = []string{
-	"-C", "-f", "-r", "-W", "-X", "-cp", "-jar", "--cwd", "--dir", "--prefix", "--require", "--import", "--loader",
-	"--makefile", "--manifest-path", "--app-dir", "--chdir", "--working-directory", "--with-editable", "--library-path",
-	"--with-requirements",
+	"-C", "-f", "-r", "-W", "-X", "-cp", "-jar", "--cwd", "--dir", "--prefix", "--require", "--import",
+	"--loader", "--makefile", "--manifest-path", "--app-dir", "--chdir", "--working-directory", "--with-editable",
+	"--library-path", "--with-requirements", "--project-dir", "--build-file", "--file", "--justfile", "--taskfile",
+	"--config", "--config-file", "--tsconfig", "--gemfile", "--package-path", "--filter", "--workspace", "--group",
+	"--bin", "--environment", "--import-map", "--class-path", "--module-path", "--extra-experimental-features",
 }
 
 // codePaths are variables that say where a program finds code, or keeps what it executes.
@@ -49,8 +58,29 @@ var codePaths = []string{
 	"DOTNET_ROOT", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "LUA_INIT", "JULIA_PROJECT", "JULIA_LOAD_PATH",
 	"JULIA_DEPOT_PATH", "MAKEFILES", "GEM_HOME", "GIT_EXEC_PATH", "PIPENV_PIPFILE", "PERLLIB", "ERL_LIBS",
 	"GUILE_LOAD_PATH", "R_LIBS_USER", "R_PROFILE", "R_ENVIRON_USER", "_JAVA_OPTIONS", "COREPACK_HOME",
-	"PLAYWRIGHT_BROWSERS_PATH",
-	"PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_CACHE_DIR", "CHROME_PATH",
+	"PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_CACHE_DIR", "CHROME_PATH",
+	"DOCKER_CONFIG", "BUILDX_CONFIG", "CONTAINERS_CONF", "CONTAINERS_CONF_OVERRIDE", "CONTAINERS_STORAGE_CONF",
+	"REGISTRY_AUTH_FILE", "KUBECONFIG", "HELM_PLUGINS", "KREW_ROOT", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+	"CLOUDSDK_CONFIG", "CLOUDSDK_PYTHON", "GNUPGHOME", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_SSH",
+	"GIT_TEMPLATE_DIR", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_VALUE", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND",
+	"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "EDITOR", "VISUAL", "SUDO_EDITOR", "PAGER", "MANPAGER",
+	"LESSOPEN", "LESSCLOSE", "BROWSER", "SHELL", "OPENSSL_MODULES", "OPENSSL_ENGINES", "ZDOTDIR", "INPUTRC",
+	"XDG_CONFIG_DIRS", "CURL_HOME", "RIPGREP_CONFIG_PATH", "VIMINIT", "VIMRUNTIME", "EMACSLOADPATH",
+	"RUSTC_WRAPPER", "GRADLE_USER_HOME", "GRADLE_OPTS", "MAVEN_OPTS", "MAVEN_ARGS", "MAVEN_HOME", "PIXI_HOME",
+	"PIXI_PROJECT_MANIFEST", "UV_ENV_FILE", "UV_PYTHON_INSTALL_DIR", "UV_TOOL_BIN_DIR", "POETRY_CACHE_DIR",
+	"POETRY_VIRTUALENVS_PATH", "MAMBA_ROOT_PREFIX", "PNPM_HOME", "VOLTA_HOME", "FNM_DIR", "ASDF_DATA_DIR",
+	"RBENV_ROOT", "NPM_CONFIG_PREFIX", "NPM_CONFIG_CACHE", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG",
+	"NPM_CONFIG_SCRIPT_SHELL", "NPM_CONFIG_NODE_OPTIONS",
+}
+
+// CodeVariables are the variables of codePaths, in either case, but for those of whose folders not all is code.
+func CodeVariables() (list []string) {
+	for _, name := range codePaths {
+		if !slices.Contains([]string{"PATH", "TMPDIR", "TMP", "TEMP", "GOPATH"}, name) {
+			list = append(list, name, strings.ToLower(name))
+		}
+	}
+	return list
 }
 
 // CodePaths are the words of an entry that may name a file or folder whose code its server executes: of a runner and
@@ -59,7 +89,7 @@ var codePaths = []string{
 func CodePaths(command string, args []string, env map[string]string) (list []string) {
 	list = codeWords(append([]string{command}, args...))
 	for name, value := range env {
-		if slices.Contains(codePaths, strings.TrimRight(name, "_0123456789")) { // LUA_PATH_5_4
+		if slices.Contains(codePaths, strings.TrimRight(strings.ToUpper(name), "_0123456789")) { // LUA_PATH_5_4
 			files, code := PathsWithin(value)
 			list = append(list, slices.Concat(pathsIn(value), files, code)...)
 		}
@@ -86,9 +116,11 @@ func ImportsFromCwd(command string, args []string) (kind string, modules []strin
 var (
 	projectRunners = []string{
 		"npm", "pnpm", "yarn", "bun", "uv", "poetry", "pdm", "hatch", "rye", "pipenv", "deno", "go", "cargo", "bundle",
-		"dotnet", "make", "just", "task", "direnv", "mise", "nix",
+		"dotnet", "make", "gmake", "just", "task", "direnv", "mise", "nix", "gradle", "gradlew", "mvn", "mvnw", "pixi",
+		"swift",
 	}
-	fetches = []string{"exec", "x", "dlx", "tool"}
+	fetches     = []string{"exec", "x", "dlx", "tool"}
+	nodeRunners = []string{"npx", "pnpx", "bunx", "node", "nodejs", "tsx", "ts-node", "nodemon", "vite-node"}
 )
 
 // applicationServers import the Python application that they are given, as in "uvicorn pk.srv:app".
@@ -98,6 +130,7 @@ var applicationServers = []string{
 
 func importsFromCwd(words []string) (kind string, modules []string) {
 	wrapped := false
+	words = splitString(words)
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch name := runnerName(w); {
@@ -108,7 +141,7 @@ func importsFromCwd(words []string) (kind string, modules []string) {
 				}
 			}
 			return kind, modules
-		case slices.Contains([]string{"npx", "pnpx", "bunx", "node", "nodejs", "tsx", "ts-node"}, name):
+		case slices.Contains(nodeRunners, name):
 			return NodeModules, nil
 		case slices.Contains(projectRunners, name):
 			switch {
@@ -185,34 +218,60 @@ func applications(words []string) (modules []string) {
 }
 
 func codeWords(words []string) (list []string) {
-	switch name := runnerName(words[0]); {
+	name := runnerName(words[0])
+	switch {
 	case slices.Contains(shells, name):
 		return shellWords(words)
 	case !slices.Contains(runners, name):
 		return words[:1]
 	}
+	words = splitString(words)
 	list = words[:1:1]
+	started := false // what is executed has been named
 	for i := 1; i < len(words); i++ {
 		w := words[i]
 		flag, value, assigned := strings.Cut(w, "=")
 		switch {
+		case started && w == "--":
+			return list
+		case started && !strings.HasPrefix(w, "-"):
 		case assigned && !strings.Contains(flag, "/"): // --flag=VALUE, NAME=VALUE
 			list = append(list, pathsIn(value)...)
 		case strings.HasPrefix(w, "-") && takesValue(w) && i+1 < len(words):
 			i++
 			list = append(list, pathsIn(words[i])...)
-		case strings.HasPrefix(w, "-C"):
+		case len(w) > 2 && w[0] == '-' && w[1] != '-': // -CDIR, -Ilib
 			list = append(list, w[2:])
 		case strings.HasPrefix(w, "-"), slices.Contains(subcommands, w):
 		case isRunner(w):
 			return append(list, codeWords(words[i:])...)
-		case !slices.Contains(wrappers, runnerName(words[0])), !slices.ContainsFunc(words[i:], isRunner):
-			return append(list, w)
+		case !slices.Contains(wrappers, name), !slices.ContainsFunc(words[i:], isRunner):
+			list, started = append(list, pathsIn(w)...), true
+			if !slices.Contains(flagsAnywhere, name) && !slices.Contains(flagsAnywhere, name+" "+words[1]) {
+				return list
+			}
 		case len(list) == 1: // of bwrap, what it binds first
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+var splitFlag = lazyregexp.New(`^(?:-[iv0]*S|--split-string=?)(.*)`)
+
+// splitString has the words in the one that env is given to split.
+func splitString(words []string) []string {
+	env := slices.IndexFunc(words, func(w string) bool { return runnerName(w) == "env" })
+	for i := env + 1; env >= 0 && i < len(words); i++ {
+		if m := splitFlag().FindStringSubmatch(words[i]); m != nil {
+			text, rest := m[1], words[i+1:]
+			if text == "" && len(rest) > 0 {
+				text, rest = rest[0], rest[1:]
+			}
+			return slices.Concat(words[:i], strings.Fields(unquoted.Replace(text)), rest)
+		}
+	}
+	return words
 }
 
 func isRunner(word string) bool {

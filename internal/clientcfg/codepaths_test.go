@@ -54,7 +54,66 @@ func TestCodePaths(t *testing.T) {
 		{"timeout -s KILL 9 uv --directory DIR run srv.py", "", true},
 		{"nice -n 5 sh -c cd_DIR", "", true},
 		{"bwrap --ro-bind DIR /app python3 /app/srv.py", "", true},
+		{"fastmcp run --project DIR srv.py", "", true},
+		{"fastmcp run srv.py --project DIR", "", true},
+		{"uvx fastmcp run srv.py:app --with x --project DIR", "", true},
+		{"gradle -p DIR run", "", true},
+		{"gradle run --project-dir DIR", "", true},
+		{"./gradlew run -p DIR", "", true},
+		{"mvn -f DIR exec:java", "", true},
+		{"mvn exec:java -f DIR", "", true},
+		{"nodemon --cwd DIR srv.js", "", true},
+		{"env -S uv_--directory_DIR_run_srv.py", "", true},
+		{"env -iSuv_--directory_DIR_run_srv.py", "", true},
+		{"env --split-string=A=1_uv_--directory_DIR_run_srv.py", "", true},
+		{"npm run serve --prefix DIR -- --root /data", "", true},
+		{"pnpm -C DIR start", "", true},
+		{"pnpm --filter srv --dir DIR start", "", true},
+		{"yarn --cwd DIR start", "", true},
+		{"bun --cwd DIR run srv", "", true},
+		{"cargo run --bin srv --manifest-path DIR/x.js", "", true},
+		{"go -C DIR run .", "", true},
+		{"dotnet run -c Release --project DIR", "", true},
+		{"poetry -P DIR run srv", "", true},
+		{"hatch -p DIR run srv", "", true},
+		{"pdm run -p DIR srv", "", true},
+		{"pixi run --manifest-path DIR/x.js srv", "", true},
+		{"deno run -A --config DIR/x.js srv.ts", "", true},
+		{"tsx --tsconfig DIR/x.js srv.ts", "", true},
+		{"perl -w -IDIR srv.pl", "", true},
+		{"ruby -IDIR -C /x srv.rb", "", true},
+		{"java -Xmx2g -classpath a:DIR Main", "", true},
+		{"java -cp a.jar:DIR -jar srv.jar", "", true},
+		{"php -c DIR srv.php", "", true},
+		{"make serve -C DIR", "", true},
+		{"just -f x -d DIR serve", "", true},
+		{"task serve --dir DIR", "", true},
+		{"conda run -n main --cwd DIR python3 srv.py", "", true},
+		{"dotenv -e x -- uv --directory DIR run srv.py", "", true},
+		{"op run --env-file=x -- npm --prefix DIR start", "", true},
+		{"julia --project=DIR srv.jl", "", true},
+		{"swift run --package-path DIR srv", "", true},
+		{"uv run --group dev --directory DIR srv.py", "", true},
+		{"srv", "DOCKER_CONFIG=DIR", true},
+		{"srv", "KUBECONFIG=a:DIR/x.js", true},
+		{"srv", "GIT_ASKPASS=DIR/x.js", true},
+		{"srv", "GIT_CONFIG_VALUE_0=DIR/x.js -n", true},
+		{"srv", "OPENSSL_MODULES=DIR", true},
+		{"srv", "XDG_CONFIG_DIRS=/etc/xdg:DIR", true},
+		{"srv", "npm_config_cache=DIR", true},
 		{"timeout 9 mcp-server-filesystem DIR", "", false},
+		{"npm exec -y server-filesystem DIR", "", false},
+		{"npm exec server-filesystem -- --prefix DIR", "", false},
+		{"npx -y server-filesystem --prefix DIR", "", false},
+		{"fastmcp run srv.py -- --project DIR", "", false},
+		{"uvx --from serena serena --project DIR", "", false},
+		{"uv run srv.py --directory DIR", "", false},
+		{"dotnet srv.dll --directory DIR", "", false},
+		{"make serve ROOT=DIR", "", false},
+		{"python3 -I srv.py DIR", "", false},
+		{"conda run -n main python3 srv.py DIR", "", false},
+		{"env -S npx_-y_server-filesystem_DIR", "", false},
+		{"srv -S uv_--directory_DIR_run", "", false},
 		{"nice -n 5 npx -y server-filesystem DIR", "", false},
 		{"npx -y @modelcontextprotocol/server-filesystem DIR", "", false},
 		{"uvx mcp-server-git --repository DIR", "", false},
@@ -72,8 +131,10 @@ func TestCodePaths(t *testing.T) {
 		{"env", "", false},
 	} {
 		words := strings.Fields(c.line)
-		if n := len(words); n > 2 && strings.HasSuffix(words[n-2], "c") { // a script's spaces
-			words[n-1] = strings.ReplaceAll(words[n-1], "_", " ")
+		for i, w := range words { // a script's spaces
+			if i > 0 && (words[i-1] == "-c" || words[i-1] == "-lc" || words[0] == "env" || words[i-1] == "-S") {
+				words[i] = strings.ReplaceAll(w, "_", " ")
+			}
 		}
 		env := map[string]string{}
 		if name, value, ok := strings.Cut(c.env, "="); ok {
@@ -122,10 +183,16 @@ func TestImportsFromCwd(t *testing.T) {
 		"node srv.js":                              "node",
 		"uvx srv":                                  "",
 		"srv python3 -m":                           "",
+		"env -S python3_-m_pk.srv":                 "python pk",
+		"conda run -n main python3 -m pk.srv":      "python pk",
+		"op run --env-file=x -- npx -y pkg":        "node",
+		"nodemon srv.js":                           "node",
+		"./gradlew run":                            "project",
+		"mvn exec:java":                            "project",
 	} {
 		words := strings.Fields(line)
 		for i, w := range words {
-			if i > 0 && strings.HasSuffix(words[i-1], "c") || strings.HasPrefix(w, "-cimport") {
+			if i > 0 && (strings.HasSuffix(words[i-1], "c") || words[i-1] == "-S") || strings.HasPrefix(w, "-cimport") {
 				words[i] = strings.ReplaceAll(w, "_", " ")
 			}
 		}

@@ -172,11 +172,12 @@ func scriptOf(words []string) string {
 	return ""
 }
 
+var unquoted = strings.NewReplacer(`"`, "", `'`, "")
+
 // commandsOf are the commands of a shell's script, as words.
 func commandsOf(script string) (commands [][]string) {
-	unquoted := strings.NewReplacer(`"`, "", `'`, "").Replace(script)
 	ends := func(r rune) bool { return strings.ContainsRune(";&|\n()", r) }
-	for command := range strings.FieldsFuncSeq(unquoted, ends) {
+	for command := range strings.FieldsFuncSeq(unquoted.Replace(script), ends) {
 		if words := strings.Fields(command); len(words) > 0 {
 			commands = append(commands, words)
 		}

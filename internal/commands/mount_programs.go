@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"codemode/internal/clientcfg"
@@ -20,6 +21,27 @@ func (t *tenancy) programs(by string, look func(string) (string, error), names .
 		}
 		list = append(append(list, mount.Start{Path: path, By: by}), t.codeAround(path, by)...)
 		list = append(list, t.interpreters(by, look, path)...)
+	}
+	return list
+}
+
+// variableStarts are what variables of codemode's own name for other programs: folders of code, files, and programs.
+func (t *tenancy) variableStarts() (list []mount.Start) {
+	for _, name := range clientcfg.CodeVariables() {
+		by := fmt.Sprintf("what your %s names", name)
+		var found []mount.Start
+		for _, word := range clientcfg.CodePaths("", nil, map[string]string{name: t.env.get(name)}) {
+			found = append(found, t.programs(by, lookPath(t.env), word)...)
+			if filepath.IsAbs(word) {
+				found = append(found, t.startsAt(word, "", by, true, true)...)
+			}
+		}
+		for _, s := range found {
+			s.Links = false // much of it is no code, in which links would be followed instead of servers'
+			s.Within = s.Within && !mount.Shared(s.Path)
+			s.Modules = s.Modules && name != "PYTHONSTARTUP" // it imports nothing from where it lies
+			list = append(list, s)
+		}
 	}
 	return list
 }

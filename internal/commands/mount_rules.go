@@ -204,6 +204,7 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	}
 	for _, path := range clientcfg.CodePaths(s.Command, s.Args, s.Env) {
 		add(path, true, true)
+		list = append(list, t.programs(by, search, path)...) // by its name in a variable, such as EDITOR
 	}
 	return append(list, t.imports(s, by, absolute(t.env, base))...)
 }
@@ -264,7 +265,8 @@ func (t *tenancy) startsAtPath(path, base, by string, folder, within bool) (list
 		case isDir && within: // launchers look for what they start in the folders above, too
 			list = append(list, t.codeAround(filepath.Join(path, "any"), by)...)
 		case !isDir && (clientcfg.IsScript(path) || fi.Mode()&0o111 != 0 || plainfile.Shebang(path) != nil ||
-			filepath.Base(filepath.Dir(path)) == "bin"): // source venv/bin/activate
+			filepath.Base(filepath.Dir(path)) == "bin" || // source venv/bin/activate
+			within && slices.Contains(append(buildFiles, packageMarks...), filepath.Base(path))):
 			list = append(list, t.codeAround(path, by)...)
 		}
 	}
@@ -313,7 +315,13 @@ func nodeModules(from, by string) (list []mount.Start) {
 // packageMarks are what the folder of a package of code has in it.
 var packageMarks = []string{
 	"package.json", "pyproject.toml", "setup.py", "deno.json", "deno.jsonc", "go.mod", "Cargo.toml", "Gemfile",
-	"composer.json", "node_modules", "pyvenv.cfg",
+	"composer.json", "node_modules", "pyvenv.cfg", "pom.xml", "build.gradle", "build.gradle.kts", "pixi.toml",
+	"Pipfile", "Package.swift",
+}
+
+// buildFiles are of code in their folder, too, but may be of a folder with much else.
+var buildFiles = []string{
+	"Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.yml", "tsconfig.json", "fastmcp.json",
 }
 
 // codeAround are the folders of code that a program's file is of: that of its package, or of its installation, or the
@@ -370,8 +378,8 @@ func (t *tenancy) holdsHome(dir string) bool {
 	})
 }
 
-// hostStarts are the paths from which other programs than servers are started: what PATH finds, codemode itself, the
-// engines of its sandboxes, and an interpreter that is not the embedded one.
+// hostStarts are the paths from which other programs than servers are started: what PATH finds and variables name,
+// codemode itself, the engines of its sandboxes, and an interpreter that is not the embedded one.
 func (t *tenancy) hostStarts() (list []mount.Start) {
 	for _, dir := range filepath.SplitList(t.env.get("PATH")) {
 		list = append(list, mount.Start{Path: dir, By: "what your PATH finds", Within: true})
@@ -381,6 +389,7 @@ func (t *tenancy) hostStarts() (list []mount.Start) {
 			list = append(list, mount.Start{Path: dir, By: "what servers keep in your " + name})
 		}
 	}
+	list = append(list, t.variableStarts()...)
 	list = append(list, t.programs("codemode", lookPath(t.env), t.env.Self, t.env.Args[0])...)
 	for _, engine := range []string{container.Podman, container.Docker, "kubectl", t.config.Sandbox.Runtime} {
 		list = append(list, t.programs("the sandbox", lookPath(t.env), engine)...)

@@ -33,6 +33,55 @@ func TestHostStarts(t *testing.T) {
 	}
 }
 
+// TestVariableStarts: what variables of codemode's own name for other programs is started from: a folder with all below,
+// a file, and a program with all around it. What may hold much else is not.
+func TestVariableStarts(t *testing.T) {
+	h := newHousehold(t)
+	for _, name := range []string{
+		"docker/x", "kube/config", "kube/below/x", "editor/bin/edit", "editor/lib/x", "data/x",
+		"home/.rc.py", "home/work/x",
+	} {
+		h.write(name, "", 0o700)
+	}
+	at := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(h.dir, name)
+	}
+	if err := errors.Join(os.Chmod(at("kube/config"), 0o600), os.Symlink(at("editor/bin/edit"), at("bin/edit"))); err != nil {
+		t.Fatal(err)
+	}
+	ask, err := os.CreateTemp("/tmp", "*.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(ask.Name()) })
+	_ = ask.Close()
+	for name, value := range map[string]string{
+		"DOCKER_CONFIG": at("docker"), "KUBECONFIG": at("none") + string(filepath.ListSeparator) + at("kube/config"),
+		"EDITOR": "edit --wait", "npm_config_cache": at("cache"), "GOPATH": at("data"), "ENV": "data",
+		"GIT_SSH_COMMAND": "'" + at("my ssh") + "' -v", "GIT_ASKPASS": ask.Name(),
+		"PYTHONSTARTUP": at("home/.rc.py"),
+	} {
+		h.vars[name] = value
+	}
+	h.cwd = h.dir
+	list := h.settings().hostStarts()
+	for folder, want := range map[string]string{
+		"docker": "DOCKER_CONFIG", "docker/below": "DOCKER_CONFIG", "kube": "KUBECONFIG", "kube/below": "",
+		"editor/lib": "EDITOR", "cache": "npm_config_cache", "data": "", "my ssh": "GIT_SSH_COMMAND",
+		ask.Name(): "GIT_ASKPASS", "/tmp/below": "", "home/work": "",
+	} {
+		if want != "" {
+			want = "what your " + want + " names"
+		}
+		if s, _ := mount.StartedFrom(at(folder), list); s.By != want {
+			t.Errorf("%s: by %q, want %q", folder, s.By, want)
+		}
+	}
+}
+
 // TestTrusted: a link is followed that led to the working directory when codemode was started, and none that has come
 // into the way since.
 func TestTrusted(t *testing.T) {

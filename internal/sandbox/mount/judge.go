@@ -54,6 +54,9 @@ var unwritable = []string{
 // executes in /tmp (Node 22.1 and later, node:module, read November 2026).
 var shared = []string{"/opt", "/srv", "/var", "/var/lib", "/var/cache", "/snap", "/tmp", "/var/tmp", "/private/tmp"}
 
+// Shared tells whether a folder is one of those in which each program has something of its own.
+func Shared(dir string) bool { return slices.Contains(shared, dir) }
+
 // runtimes are where programs keep sockets and secrets while they run, but for removable disks.
 const (
 	runtimes  = "/run"

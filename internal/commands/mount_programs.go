@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"codemode/internal/clientcfg"
@@ -81,6 +82,26 @@ func codeOf(words []string) (list []string) {
 	for _, word := range words[1:] {
 		_, code := clientcfg.PathsWithin(word)
 		list = append(list, code...)
+	}
+	return list
+}
+
+// keyVariables name files and folders of credentials, or several.
+var keyVariables = []string{
+	"KUBECONFIG", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "REGISTRY_AUTH_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+	"AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
+	"AZURE_CONFIG_DIR", "GNUPGHOME", "PASSWORD_STORE_DIR", "GH_CONFIG_DIR", "NETRC", "PGPASSFILE",
+	"NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
+}
+
+// keys are what variables of codemode's own name of them.
+func (t *tenancy) keys() (list []string) {
+	for _, name := range keyVariables {
+		for _, path := range filepath.SplitList(t.env.get(name)) {
+			if path != "" && path != os.DevNull {
+				list = append(list, absolute(t.env, path))
+			}
+		}
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"codemode/internal/plainfile"
@@ -116,6 +117,24 @@ func TestFromHome(t *testing.T) {
 	} {
 		if got := filepath.ToSlash(fromHome(path, "/h")); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestKeys: what variables name of credentials is given to no code, be it to be read, nor what it lies in.
+func TestKeys(t *testing.T) {
+	h := newHousehold(t)
+	for _, name := range []string{"work/kube/config", "work/kube/data/x", "work/other/x"} {
+		h.write(name, "", 0o600)
+	}
+	h.vars["KUBECONFIG"] = filepath.Join(h.dir, "none") + string(filepath.ListSeparator) + "kube/config"
+	h.vars["PIP_CONFIG_FILE"] = os.DevNull
+	h.cwd = filepath.Join(h.dir, "work")
+	rules := h.settings().mountRules()
+	for folder, refused := range map[string]bool{"": true, "kube": true, "kube/data": false, "other": false} {
+		_, err := rules.Choose([]mount.Request{{Path: filepath.Join(h.cwd, folder), Name: "x"}})
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "kube/config\" holds credentials") {
+			t.Errorf("%q: %v", folder, err)
 		}
 	}
 }

@@ -102,6 +102,11 @@ func (r Rules) judgeAt(real string, write bool) error {
 			return err
 		}
 	}
+	for _, keys := range r.Keys {
+		if seen.related(real, keys) {
+			return hint.New(fmt.Sprintf("%q holds credentials", keys), narrower)
+		}
+	}
 	for _, kept := range r.Kept {
 		if kept != "" && seen.related(real, kept) {
 			why := fmt.Sprintf("codemode or an AI client keeps in %q what decides about servers", kept)

@@ -40,6 +40,7 @@ type Request struct {
 type Rules struct {
 	Homes  []string // of which no more than a part is shown
 	Kept   []string // files and folders that decide about codemode or a client, there or not
+	Keys   []string // files and folders with credentials outside of homes
 	Starts []Start
 	Out    bool   // code has a sandbox.OutDir
 	Saved  string // the folder to which what code leaves or shows is saved; "" is none

@@ -75,11 +75,27 @@ const (
 	mapAtOnce    = 0x2000 | 0x8000 // MAP_LOCKED and MAP_POPULATE
 	mapHuge      = 0x40000         // MAP_HUGETLB
 	memfdHuge    = 4               // MFD_HUGETLB
-
-	madvHugepage      = 14
-	madvPopulateRead  = 22
-	madvPopulateWrite = 23
 )
+
+// advices are what may be advised of memory, by madvise(2). Not among them are what takes much in one system call, of
+// which no signal reaches the caller: huge pages, and page tables of a whole range (MADV_GUARD_INSTALL, for which C
+// libraries have mprotect, too); and MADV_MERGEABLE, by which a process learns what is in the pages of others.
+var advices = []uint32{
+	0, 1, 2, 3, 4, // MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED
+	8,          // MADV_FREE
+	10, 11, 15, // MADV_DONTFORK, MADV_DOFORK, MADV_NOHUGEPAGE
+	16, 17, 18, 19, // MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK
+	20, 21, // MADV_COLD, MADV_PAGEOUT
+}
+
+// advicesTo are those of a guest, or of who has a limit that holds for one system call, too, or is no guest:
+// MADV_REMOVE, MADV_HUGEPAGE, MADV_POPULATE_READ, MADV_POPULATE_WRITE and MADV_COLLAPSE as well.
+func advicesTo(watched bool) []uint32 {
+	if watched {
+		return advices
+	}
+	return append(slices.Clip(advices), 9, 14, 22, 23, 25)
+}
 
 // prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox would outlive a
 // codemode that is killed. Nor PR_SET_DUMPABLE (but see Options.Init), which hides a process's memory from the
@@ -303,7 +319,7 @@ func memoryChecks(p *program, opts Options) {
 	if !opts.Watched || opts.Program {
 		// Pages that the machine has put aside for somebody else are in no limit of memory, a cgroup's neither.
 		p.rule("mmap", arg(3), jset(mapHuge, 0, 1), ret(errno(eperm)), ret(retAllow))
-		p.rule("madvise", ret(retAllow))
+		p.rule("madvise", oneOf(2, einval, advicesTo(false)...)...)
 		p.rule("timer_create", ret(retAllow))
 		return
 	}
@@ -313,7 +329,7 @@ func memoryChecks(p *program, opts Options) {
 		"mmap", arg(3), jset(mapAtOnce|mapHuge, 2, 0), jset(mapAnonymous, 0, 2), jset(mapShared, 0, 1),
 		ret(errno(eperm)), ret(retAllow),
 	)
-	p.rule("madvise", noneOf(2, einval, madvHugepage, madvPopulateRead, madvPopulateWrite)...)
+	p.rule("madvise", oneOf(2, einval, advicesTo(true)...)...)
 	// Such a clock could send SIGCONT, with which a process that was stopped goes on while it is counted. The signal is
 	// behind a pointer, and everybody can do without these clocks.
 	p.rule("timer_create", ret(errno(enosys)))

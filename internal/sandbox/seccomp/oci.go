@@ -121,18 +121,18 @@ func ociThreads() (rules []ociRule) {
 
 // ociMemory are the rules of mappings, which a watchdog must be able to count.
 func ociMemory(opts Options) (rules []ociRule) {
+	for _, advice := range advicesTo(opts.Watched) {
+		rules = append(rules, ociAllowed("madvise", word(advice).masked(2)))
+	}
 	if !opts.Watched {
-		return []ociRule{
-			ociAllowed("mmap", ociArg{Index: 3, Value: mapHuge, Op: ociMasked}),
-			{Names: []string{"madvise", "timer_create"}, Action: ociAllow},
-		}
+		return append(
+			rules, ociAllowed("mmap", ociArg{Index: 3, Value: mapHuge, Op: ociMasked}),
+			ociRule{Names: []string{"timer_create"}, Action: ociAllow},
+		)
 	}
 	// All but what is both shared and anonymous, or taken at once.
 	for _, bit := range []uint64{mapShared, mapAnonymous} {
 		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce | mapHuge, Op: ociMasked}))
-	}
-	for _, block := range blocksWithout(madvHugepage, madvPopulateRead, madvPopulateWrite) {
-		rules = append(rules, ociAllowed("madvise", block.masked(2)))
 	}
 	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)})
 }

@@ -64,9 +64,9 @@ func TestMemoryAtMost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps the processors busy for a minute")
 	}
-	modes, limits := []string{"greedy", "mapping", "reading"}, []int64{192}
+	modes, limits := []string{"greedy", "mapping", "reading", "forking"}, []int64{192}
 	if require.Named("soak") {
-		modes = append(modes, "idle", "resuming", "spinning", "crowded", "unsharing", "populating", "thread")
+		modes = append(modes, "idle", "resuming", "spinning", "crowded", "unsharing", "populating", "thread", "halves", "executing")
 		limits = append(limits, 512)
 	}
 	dir := measuringGroup(t)
@@ -94,7 +94,7 @@ func TestMemoryAtMost(t *testing.T) {
 			attack(reduced, sandbox.IsolationReduced, "thread", megabytes) // which may have but one process
 		}
 		besideSpinners(t, 4)
-		for _, mode := range modes[:min(3, len(modes))] {
+		for _, mode := range modes[:min(4, len(modes))] {
 			attack(full, sandbox.IsolationFull, mode, limits[len(limits)-1])
 		}
 	})
@@ -127,7 +127,7 @@ func TestMemoryKeptTo(t *testing.T) {
 	}
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)
-		for _, mode := range []string{"pool", "commands", "alone"} {
+		for _, mode := range []string{"pool", "commands", "server", "alone"} {
 			for _, limit := range limits {
 				policy := policyOf(sandbox.IsolationFull)
 				policy.Memory = limit << 20

@@ -12,7 +12,7 @@ import (
 
 // TestKernelMemory: a guest is ended that has the kernel keep much which no process holds: locks, whose table is read
 // no further than is too much; terminals, of which all containers share some; and, where there is no cgroup that counts
-// them, files by their number and sockets.
+// them, files by their number, sockets, and page tables, of which a fork could double those 40 MB.
 func TestKernelMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		report, err := r.Probe(t.Context())
@@ -53,6 +53,12 @@ for _ in range(100):
 import socket
 pairs = [socket.socketpair() for _ in range(100)]
 `,
+			"tables": `
+import mmap
+block = mmap.mmap(-1, 20 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+for offset in range(0, len(block), 2 << 20):
+    block[offset]
+`,
 			"locks": `
 import fcntl, struct
 for _ in range(8):
@@ -78,6 +84,25 @@ for at in range(0, 600, 2):
 					t.Errorf("it ended as %+v", exit)
 				}
 			})
+		}
+	})
+}
+
+// TestForkServer: who holds more than half of its memory, and forks without end, is not ended: what ends of it shares
+// all that it leaves.
+func TestForkServer(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		exit := endOf(t, start(t, r, `
+shared = bytearray(b"x") * (38 << 20)
+for _ in range(300):
+    child = os.fork()
+    if child == 0:
+        os._exit(shared[0] - ord("x"))
+    if os.waitpid(child, 0)[1]:
+        sys.exit(7)
+`, func(s *sandbox.Spec) { s.Policy.Memory = 64 << 20 }))
+		if exit.Cause != sandbox.ExitSelf || exit.Code != 0 {
+			t.Errorf("it ended as %+v", exit)
 		}
 	})
 }

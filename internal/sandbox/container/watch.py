@@ -4,7 +4,7 @@ It ends a guest that holds too much, of memory where no cgroup limits that, and 
 """
 
 import posix
-from time import monotonic
+from time import monotonic, sleep
 
 LONG = 5 << 10  # of what is told of a mapping; a path that programs open has 4096 bytes
 DEEP = 5  # files and folders, with fewer of which there is no such path
@@ -18,6 +18,8 @@ BESIDE = 32  # threads more than a guest may have: an engine's programs for one 
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # bytes, at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
+COPIES = 2  # page tables count so often, as in package watchdog: what a fork copies is in no list yet
+TOLD = "State:", "Threads:", "VmSize:", "RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"  # of a process's status
 UNREAD = -1  # what is told of a process that does not let itself be read
 PATIENCE = 20  # looks in a row at such a process: an engine's is one for a moment, when it starts another in here
 REST = 10  # times as long as looking through descriptors took, until they are looked through again
@@ -25,6 +27,7 @@ FEW = 8  # processes and threads that are started between two looks
 SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
+SETTLE = 1  # seconds, in which a guest that was stopped stands still
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
 
 
@@ -98,20 +101,46 @@ numbers = {}
 
 def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
-    pids, many = guests(), sockets()
+    many = sockets()
     beside = sum(map(used, memory())) + INODE * sum(made()) + SOCKET * many
-    if many > SOCKETS or beside + sum(map(quick, pids)) > limit and beside + exact_of(pids, limit - beside) > limit:
+    if many > SOCKETS or beside + quick() > limit and beside + exact_of(limit - beside) > limit:
         return True
-    return max(made()) >= DEEP and hidden(pids)
+    return max(made()) >= DEEP and hidden(guests())
 
 
-def exact_of(pids, limit):
+def quick():
+    """What all hold, with all that they share, and may hold unseen."""
+    before, now = dict(seen), {pid: told(pid) for pid in guests()}
+    both = *before.values(), *now.values(), (0, 0)
+    largest = max(held for held, *_ in both), max(process[1] for process in both)
+    seen.clear()
+    seen.update((pid, with_unseen(process, *before.get(pid, largest)[:2])) for pid, process in now.items())
+    return sum(held + mappings + unseen for held, _, mappings, unseen in seen.values())
+
+
+seen = {}  # of each process at the last look, what told() says, with what may be unseen for how many threads run
+
+
+def exact_of(limit):
+    """Who may hold too much is stopped, so that what was unseen is seen, or given back, and counted again."""
+    if exact_sum(limit) <= limit:
+        return 0
+    stop()
+    until = monotonic() + SETTLE
+    while any(map(moves, guests())) and monotonic() < until:
+        sleep(0.002)
+    quick()
+    return exact_sum(limit)
+
+
+def exact_sum(limit):
     """What takes longer than it is between two looks is looked at with all of them stopped, and no further than is too
     much."""
-    stop_after(WATCH)
+    if "sent" not in standing:
+        stop_after(WATCH)
     total = 0
-    for pid in pids:
-        total += exact(pid)
+    for pid, (held, tables, mappings, unseen) in seen.items():
+        total += (exact(pid, tables) or held + mappings) + unseen
         if total > limit:
             break
     return total
@@ -241,27 +270,60 @@ def look_through(pid):
 unread = {}  # looks in a row, by process
 
 
-def quick(pid):
-    pages = first(pid, "status", ("VmSize:",)) // PAGE  # of which each may be a mapping
-    return first(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:")) + pages * mapping(pid)
+def told(pid):
+    """What a process holds, with all that it shares; what one copy of its page tables takes; what the kernel may keep
+    of its mappings; and how many of its threads may just be forking, or leaving an address space."""
+    fields = look(pid, "status", fields_of)
+    if not fields:
+        return 0, 0, 0, int(moves(pid, "ZX"))
+    size, *held = (int(fields.get(name, "0").split()[0]) << 10 for name in TOLD[2:])
+    threads = int(fields["Threads:"])
+    rests = fields["State:"][0] == "T" or fields["State:"][0] == "S" and threads == 1
+    pages = size // PAGE  # of which each may be a mapping
+    return sum(held) + (COPIES - 1) * held[-1], held[-1], pages * mapping(pid), 0 if rests else threads
+
+
+def fields_of(lines):
+    fields = dict(line.split(None, 1) for line in lines if line.startswith(TOLD))
+    return "VmPTE:" in fields and fields
+
+
+def with_unseen(process, held, tables):
+    """A thread that forks has a copy of its address space that is in no list yet; one that ends, or executes a program,
+    gives its own back when it has left it already: as much as there was at the last look, or as the largest of all had
+    where it is new. The first is what page tables count twice for."""
+    now, own, mappings, running = process
+    if running and not now:
+        return held, tables, 0, 0
+    return now, own, mappings, max(0, running * max(tables, own) - (COPIES - 1) * own) if running else 0
+
+
+def moves(pid, rests="TtZXD"):
+    """Whether a thread of it runs. Who waits in the kernel, as for a child that shares its memory, is not waited for."""
+    for thread in threads_of(pid):
+        try:
+            with open("/proc/%s/task/%s/stat" % (pid, thread), errors="replace") as file:
+                if file.read().rpartition(")")[2].split()[0] not in rests:
+                    return True
+        except (OSError, IndexError):
+            pass  # it has just ended
+    return False
 
 
 def mapping(pid):
     return MAPPING + LINK * min(int(pid), ANCESTORS)  # there is a lower number for each process that it descends from
 
 
-def exact(pid):
-    """What cannot be told counts as the quick figure: to be unreadable must not be worth anything."""
-    shared = first(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
-    if not shared:
-        return quick(pid)
-    mappings = look(pid, "maps", lambda lines: sum(1 for _ in lines)) * mapping(pid)
-    return shared + first(pid, "status", ("VmPTE:",)) + mappings
+def exact(pid, tables):
+    """0 where it cannot be told, which counts as the quick figure: to be unreadable must not be worth anything."""
+    shared = look(pid, "smaps_rollup", shared_of) << 10
+    mappings = look(pid, "maps", lambda lines: sum(1 for _ in lines)) * mapping(pid) if shared else 0
+    return shared and shared + COPIES * tables + mappings
 
 
-def first(pid, name, fields):
-    """The bytes in fields of a process."""
-    return look(pid, name, lambda lines: sum(int(line.split()[1]) for line in lines if line.startswith(fields))) << 10
+def shared_of(lines):
+    parts = "Pss_Anon:", "Pss_Shmem:", "SwapPss:"
+    return sum(int(line.split()[1]) for line in lines if line.startswith(parts))
 
 
 def look(pid, name, measure, denied=0):

@@ -27,7 +27,7 @@ func (c *count) atMost(list []process) int64 {
 
 func tables(list []process) (total int64) {
 	for _, p := range list {
-		total += p.tables
+		total += p.tables + p.copies
 	}
 	return total
 }

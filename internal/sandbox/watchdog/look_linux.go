@@ -51,6 +51,7 @@ type Watch struct {
 	faults   int64         // of the machine until then; negative where they were not counted
 	tight    bool          // the next look is to be soon
 	next     int           // in the list, whose mappings were looked through last
+	largest  process       // what one held at most, and had of page tables, when they were listed last
 }
 
 // Open opens the files to read before the guest runs any code, so that it cannot hide them later. While it counts a

@@ -16,16 +16,19 @@ type process struct {
 	threads  []int // more than that one, where there are
 	memory   int64 // what it holds, with all that it shares
 	tables   int64 // of which its page tables
+	copies   int64 // more of them that may be in no process's figures, of what its threads fork or have just left
 	size     int64 // of its address space
 	number   int   // in its own pid namespace
 	stopped  bool  // by a signal
+	sleeps   bool  // and has no other thread
+	ending   bool  // it has given up its address space, which may not be free yet
 	switches int64 // context switches of its only thread, where that one sleeps now; else 0
 }
 
 // take takes over what was read of a thread of it.
 func (p *process) take(tid int, s status) {
 	p.tid, p.memory, p.tables, p.size, p.number, p.stopped = tid, s.memory, s.tables, s.size, s.number, s.stopped
-	if s.sleeps && s.threads == 1 {
+	if p.sleeps = s.sleeps && s.threads == 1; p.sleeps {
 		p.switches = s.switches
 	}
 }
@@ -33,7 +36,9 @@ func (p *process) take(tid int, s status) {
 // Tree lists a process and those below it, each by a thread of it that lives.
 func Tree(pid int) (tids []int) {
 	for _, p := range tree(pid, false) {
-		tids = append(tids, p.tid)
+		if !p.ending {
+			tids = append(tids, p.tid)
+		}
 	}
 	return tids
 }
@@ -49,6 +54,9 @@ type Member struct {
 // Members lists a process and those below it.
 func Members(pid int) (list []Member) {
 	for _, p := range tree(pid, false) {
+		if p.ending {
+			continue
+		}
 		list = append(list, Member{PID: p.pid, TID: p.tid, Threads: p.threads, Number: p.number})
 	}
 	return list
@@ -99,7 +107,11 @@ func below(pid int, shared bool, list []process) []process {
 			if s, found = readStatus(tid, shared); found {
 				p.take(tid, s)
 			}
+			p.ending = p.ending || s.ends
 		}
+	}
+	if p.ending = p.ending && p.tid == 0; p.ending {
+		p.tid = pid
 	}
 	if p.tid != 0 {
 		list = append(list, p)
@@ -123,15 +135,21 @@ func children(p process, tid int, shared bool, list []process) []process {
 
 func sum(list []process) (total int64) {
 	for _, p := range list {
-		total += p.memory
+		total += p.memory + p.copies
 	}
 	return total
 }
+
+// tableCopies is how often page tables count. What a fork copies is in no process's figures until it has all been
+// copied, one copy of an address space at a time; whoever has much of them would double it within milliseconds. Who
+// takes no more than its pages need, has a 512th of those.
+const tableCopies = 2
 
 type status struct {
 	memory, tables, size int64
 	threads, number      int
 	stopped, sleeps      bool
+	ends                 bool  // it has no address space any more, and is not dead yet
 	switches             int64 // of context, of the thread
 }
 
@@ -147,8 +165,9 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 		case "State":
 			s.stopped = bytes.HasPrefix(bytes.TrimSpace(value), []byte("T"))
 			s.sleeps = bytes.HasPrefix(bytes.TrimSpace(value), []byte("S"))
+			s.ends = !bytes.ContainsAny(bytes.TrimSpace(value)[:1], "ZX")
 		case "RssAnon":
-			found = true
+			found, s.ends = true, false
 			s.memory += kilobytes(value)
 		case "RssShmem":
 			if shared {
@@ -157,7 +176,7 @@ func readStatus(tid int, shared bool) (s status, found bool) {
 		case "VmSwap":
 			s.memory += kilobytes(value)
 		case "VmPTE":
-			s.tables = kilobytes(value)
+			s.tables = tableCopies * kilobytes(value)
 			s.memory += s.tables
 		case "VmSize":
 			s.size = kilobytes(value)

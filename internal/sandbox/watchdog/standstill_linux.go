@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,8 +31,9 @@ type handle struct {
 	apart    bool  // it was stopped by another, and is for that one to have go on
 	first    int64 // what it held when all were to stop, or when it was opened
 	last     int64
-	signaled bool // by us, so it is for us to have it go on
-	stood    bool // it was seen to
+	tables   int64 // of its address space
+	signaled bool  // by us, so it is for us to have it go on
+	stood    bool  // it was seen to
 	resumed  int
 	switches int64 // process.switches of its last listing
 	asleep   bool  // it has not run since the one before
@@ -43,6 +45,7 @@ func (w *Watch) list() []process {
 	w.listings++
 	w.listed = time.Now()
 	list := tree(w.guest.PID, w.guest.Shared)
+	w.addUnseen(list)
 	for _, p := range list {
 		h := w.handles[p.pid]
 		if h == nil {
@@ -55,7 +58,7 @@ func (w *Watch) list() []process {
 		} else {
 			h.sure = true
 		}
-		h.listed, h.last, h.apart = w.listings, p.memory, p.stopped && !h.signaled
+		h.listed, h.last, h.tables, h.apart = w.listings, p.memory, p.tables, p.stopped && !h.signaled
 		if h.asleep = p.switches > 0 && p.switches == h.switches; !h.asleep {
 			h.mappings = 0
 		}
@@ -85,7 +88,7 @@ func (w *Watch) exactly(limit int64) (total int64, how int) {
 	faults := pageFaults()
 	records := &mapped{at: time.Now()}
 	for _, p := range distinct(list) {
-		total += p.exactly(w.guest.Shared)
+		total += p.exactly(w.guest.Shared) + p.copies
 		if left := limit - total - records.total; left >= 0 {
 			size := w.mappingSize(p)
 			records.total += size * w.countMappings(p, left/size)
@@ -107,11 +110,12 @@ func (w *Watch) exactly(limit int64) (total int64, how int) {
 	return total + records.total, counted
 }
 
-// stand has all of the guest stand still.
+// stand has all of the guest stand still, and waits for the memory of those that have just ended.
 func (w *Watch) stand() bool {
 	pause := unix.NsecToTimespec((shortest / 10).Nanoseconds())
 	for began := time.Now(); time.Since(began) < stopTime; _ = unix.Nanosleep(&pause, nil) {
-		if w.stop(w.list()) {
+		list := w.list()
+		if w.stop(list) && (!slices.ContainsFunc(list, process.ends) || time.Since(began) > stopTime/2) {
 			return true
 		}
 		if w.grown() > w.guest.Limit/4 || w.resists() {
@@ -125,6 +129,9 @@ func (w *Watch) stand() bool {
 func (w *Watch) stop(list []process) bool {
 	still := true
 	for _, p := range list {
+		if p.ending {
+			continue // it takes nothing any more
+		}
 		h := w.handles[p.pid]
 		if h == nil || !h.sure {
 			still = false // it is stopped when it is listed again
@@ -241,7 +248,7 @@ func distinct(list []process) (kept []process) {
 	for _, p := range list {
 		shares := false
 		for _, q := range same[p.memory] {
-			if shares = sharesMemory(p.tid, q.tid); shares {
+			if shares = !p.ending && sharesMemory(p.tid, q.tid); shares {
 				break
 			}
 		}

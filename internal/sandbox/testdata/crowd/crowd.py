@@ -131,6 +131,37 @@ def mapping():
     time.sleep(60)
 
 
+def forking(share, program=None):
+    """Page tables for pages of zeros, one in 2 MB, of which four processes have that share of the limit, and fork
+    without end: what is copied is in no list before it is whole, nor after its process has ended."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    stride, count = 2 << 20, int(limit * share) // 4 // 4096
+
+    def copy():
+        start = libc.mmap(None, count * stride, mmap.PROT_READ, 0x4022, -1, 0)  # private, anonymous, not reserved
+        libc.mprotect(start, 4096, mmap.PROT_READ | mmap.PROT_WRITE)
+        ctypes.memset(start, 1, 1)  # only what has had a page of its own is copied
+        libc.mprotect(start, 4096, mmap.PROT_READ)
+        for n in range(1, count):
+            ctypes.string_at(start + n * stride, 1)
+        while True:
+            child = os.fork()
+            if child == 0 and program:
+                os.execv(program, [program])
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+
+    for _ in range(4):
+        fork(copy)
+    time.sleep(60)
+
+
 def square(n):
     block = bytearray(b"x") * (1 << 20)
     return n * n + len(block) * 0
@@ -155,6 +186,15 @@ def commands():
     assert len(shared) > 0
 
 
+def server():
+    shared = bytearray(b"x") * (limit * 6 // 10)
+    for _ in range(500):
+        child = os.fork()
+        if child == 0:
+            os._exit(shared[0] - ord("x"))
+        assert os.waitpid(child, 0)[1] == 0
+
+
 def alone():
     block = bytearray(b"x") * (limit * 85 // 100)
     time.sleep(0.5)
@@ -171,7 +211,11 @@ attacks = {
     "populating": populating,
     "mapping": mapping,
     "reading": reading,
+    "forking": lambda: forking(0.85),
+    "halves": lambda: forking(0.45),
+    "executing": lambda: forking(0.85, "/bin/true"),
     "pool": pool,
+    "server": server,
     "commands": commands,
     "alone": alone,
     "thread": lambda: allocate(),

@@ -24,6 +24,7 @@ func ownFolder(t *testing.T) string {
 		{Name: "own-behind", Version: "1.0", Requires: []string{"own-on-top", "own<1.1"}},
 		{Name: "own-lost", Version: "1.0", Requires: []string{"own-absent>=2"}},
 		{Name: "own-first", Version: "1.0", Requires: []string{"own<1"}},
+		{Name: "own-other", Version: "1.0", Within: "other"},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, w.FileName()), w.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
@@ -113,11 +114,13 @@ func TestLackingInFolders(t *testing.T) {
 	s := newStore(t)
 	dir := ownFolder(t)
 	for requirement, want := range map[string][]string{
-		"own==9":     {`there is no version of "own" that is ==9; those for Python 3.14`, "are 1.0, 1.1; nothing was added"},
-		"own-source": {`of "own-source" there is source alone, and no wheel; nothing was added`},
-		"own-absent": {dir + ` has no package "own-absent", or no wheel of it; nothing was added`, "to ask one: --index URL"},
-		"own-lost":   {dir + ` has no package "own-absent", which own-lost needs, or no wheel of it`},
-		"own-first":  {`there is no version of "own" that is <1, which own-first needs; those for Python 3.14`},
+		"own==9":         {`there is no version of "own" that is ==9; those for Python 3.14`, "are 1.0, 1.1; nothing was added"},
+		"own-source":     {`of "own-source" there is source alone, and no wheel; nothing was added`},
+		"own-absent":     {dir + ` has no package "own-absent", or no wheel of it; nothing was added`, "to ask one: --index URL"},
+		"own-lost":       {dir + ` has no package "own-absent", which own-lost needs, or no wheel of it`},
+		"own-other==1.0": {`no version of "own-other" that is ==1.0 can be used: its METADATA`},
+		"own-first":      {`there is no version of "own" that is <1, which own-first needs; those for Python 3.14`},
+		"own-other":      {`no version of "own-other" can be used: its METADATA cannot be read, or names another package or version than its file; those for Python 3.14`, "are 1.0; nothing was added"},
 	} {
 		_, err := s.Resolve(t.Context(), Wish{Requirements: []string{requirement}, Index: NoIndex, FindLinks: []string{dir}}, nil, nil)
 		wantError(t, err, want...)

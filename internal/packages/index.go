@@ -231,6 +231,19 @@ func (s *Store) lacking(ctx context.Context, w Wish, said string, py *python.Int
 		return hint.New(fmt.Sprintf("no wheel of %q is for Python %s on this system%s", name, py.Version, none),
 			"another interpreter may have one: sandbox.python, or --python")
 	}
-	return hint.New(fmt.Sprintf("there is no version of %q that is %s%s; those for Python %s are %s%s",
-		name, strings.TrimSpace(asked), needed, py.Version, versions, none))
+	return hint.New(fmt.Sprintf("%s; those for Python %s are %s%s",
+		unfit(name, strings.TrimSpace(asked), needed, versions), py.Version, versions, none))
+}
+
+// unfit says why none of the versions that there are is taken. Of one that was asked for, pip has refused the wheel.
+func unfit(name, asked, needed, versions string) string {
+	const unlike = " can be used: its METADATA cannot be read, or names another package or version than its file"
+	exact, isExact := strings.CutPrefix(asked, "==")
+	switch {
+	case asked == "":
+		return fmt.Sprintf("no version of %q%s%s", name, needed, unlike)
+	case isExact && slices.Contains(strings.Split(versions, ", "), exact):
+		return fmt.Sprintf("no version of %q that is %s%s%s", name, asked, needed, unlike)
+	}
+	return fmt.Sprintf("there is no version of %q that is %s%s", name, asked, needed)
 }

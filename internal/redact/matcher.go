@@ -52,9 +52,11 @@ func newMatcher(values []string, fold *[256]byte) *matcher {
 	for _, v := range values {
 		m.shortest = min(m.shortest, len(v))
 		short := isShort(v)
-		for _, form := range []string{v, reversed(v)} {
-			m.insert(form, short, false)
-			m.insert(strings.ReplaceAll(form, " ", "+"), short, false) // as in the query of a URL
+		for _, cased := range cases(v) {
+			for _, form := range []string{cased, reversed(cased)} {
+				m.insert(form, short, false)
+				m.insert(strings.ReplaceAll(form, " ", "+"), short, false) // as in the query of a URL
+			}
 		}
 		if short || fold == &alike {
 			continue // found by decoding
@@ -68,6 +70,20 @@ func newMatcher(values []string, fold *[256]byte) *matcher {
 	m.link()
 	return m
 }
+
+// cases are a value as it is written, and in small letters and capitals where folding bytes does not do: where it has
+// letters beyond ASCII. As one word a value of few characters may have up to 31 bytes, which a state can tell.
+func cases(v string) []string {
+	list := []string{v}
+	for _, cased := range []string{strings.ToLower(v), strings.ToUpper(v)} {
+		if strings.ContainsFunc(v, beyondASCII) && (!isShort(v) || len(cased) < 32) {
+			list = append(list, cased)
+		}
+	}
+	return list
+}
+
+func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 func reversed(s string) string {
 	runes := []rune(s)

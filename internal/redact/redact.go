@@ -9,9 +9,10 @@
 //   - A value of up to five is a secret only where its name says so (API_KEY, password, Authorization) or codemode
 //     keeps it as one (${secret:NAME}), and is looked for as a whole word: in the middle of others it would be in every
 //     text. Words such as true and none are no secrets, nor are settings about secrets, such as MAX_TOKENS.
-//   - Either is found in whatever case, reversed, percent-encoded, as base64 (in whatever it is encoded with, such as
-//     user:KEY) and as hex, with the escapes of JSON and programming languages, and with those of HTML and
-//     quoted-printable. Base64 and hex of more than five characters may be in lines.
+//   - Either is found in whatever case (letters beyond ASCII as they are, all small or all capitals), reversed,
+//     percent-encoded, as base64 (in whatever it is encoded with, such as user:KEY) and as hex, with the
+//     escapes of JSON and programming languages, and with those of HTML and quoted-printable. Base64 and hex of
+//     more than five characters may be in lines.
 //   - Each line of a value is a secret by itself.
 //
 // What is encoded in another way, twice in different ones, or taken apart is not recognised.

@@ -34,7 +34,7 @@ func TestRedactor(t *testing.T) {
 		"KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----\n}", "QUOTED": `pass"word`,
 		"Authorization": "Bearer xyzzy", "API_KEY": "k3y", "PASSWORD": "é€",
 		"MAX_TOKENS": "4096", "USE_AUTH": "yes", "SECRET": "none", "GIT_AUTHOR_NAME": "Bob",
-		"Proxy-Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:p4ss")), "DB_PASS": "a b",
+		"Proxy-Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:p4ss")), "DB_PASS": "a b", "UNI_KEY": "pässwörtchen-ü",
 	} {
 		s.AddNamed(name, value)
 	}
@@ -58,6 +58,8 @@ func TestRedactor(t *testing.T) {
 		{"é€ éé€ é€.", "*** éé€ ***."},
 		{"4096 tokens, yes, none of Bob's", "4096 tokens, yes, none of Bob's"},
 		{"p4ss me", "*** me"},
+		{"PÄSSWÖRTCHEN-Ü, pässwörtchen-ü, Ü-NEHCTRÖWSSÄP", "***, ***, ***"},
+		{"É€ ÉÉ€ É€.", "*** ÉÉ€ ***."},
 		{"?p=a+b&q=a%20b", "?p=***&q=***"},
 	} {
 		if got := r.Text(c.in); got != c.want {

@@ -6,6 +6,7 @@ package packagestest
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -34,6 +35,7 @@ type Wheel struct {
 	Unlisted []string               // files that RECORD leaves out
 	Record   map[string]string      // lines of RECORD in the place of those that would be right
 	Dir      string                 // of its .dist-info, where it is another than is right
+	Within   string                 // its name in METADATA, where it is another than is right
 	More     int                    // empty files beside all that
 	Zeros    int64                  // bytes of a file of zeros, which compresses well
 }
@@ -49,7 +51,7 @@ func (w Wheel) FileName() string {
 
 // Metadata is its METADATA.
 func (w Wheel) Metadata() string {
-	text := fmt.Sprintf("Metadata-Version: 2.4\nName: %s\nVersion: %s\n", w.Name, w.Version)
+	text := fmt.Sprintf("Metadata-Version: 2.4\nName: %s\nVersion: %s\n", cmp.Or(w.Within, w.Name), w.Version)
 	if w.Licence != "" {
 		text += "License-Expression: " + w.Licence + "\n"
 	}

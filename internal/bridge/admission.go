@@ -190,8 +190,12 @@ func (l *live) admitRequest(
 	if no != nil {
 		return permit{}, no
 	}
-	aliases := catalog.ServerAliases(c.Server, l.bridge.servers.Configured().Alias[c.Server])
-	call := policy.Call{Server: c.Server, Tool: c.Tool, ServerAliases: aliases, Hints: requestHints}
+	set := l.bridge.servers.Configured()
+	server, _ := set.Named(c.Server)
+	call := policy.Call{
+		Server: c.Server, ServerNames: server.Also, Tool: c.Tool, Hints: requestHints,
+		ServerAliases: catalog.ServerAliases(c.Server, set.Alias[c.Server], server.Also...),
+	}
 	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
 	p.send = send
 	return p, no

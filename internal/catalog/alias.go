@@ -30,8 +30,15 @@ func Aliases(names []string, later ...string) map[string]string {
 	return aliases
 }
 
-// ServerAliases are what a rule may call a server in Python: its alias, and what that would be if no other one had it.
-func ServerAliases(name, alias string) []string { return []string{alias, serverAlias(name)} }
+// ServerAliases are what a rule may call a server in Python: its alias, and what that would be if no other one had it,
+// also by its other names.
+func ServerAliases(name, alias string, others ...string) []string {
+	list := []string{alias, serverAlias(name)}
+	for _, other := range others {
+		list = append(list, serverAlias(other))
+	}
+	return list
+}
 
 // ToolAliases are the same of a tool: a server may at any time have another one that takes the name.
 func ToolAliases(name, alias string) []string { return []string{alias, identifier(name)} }

@@ -88,6 +88,7 @@ type Entry struct {
 	column   int
 	key      string // what it starts, see identity
 	unpinned string // the same, without package versions
+	folded   bool   // it is Duplicate, and has a say: no project's that is not approved
 	noValues bool   // it says nothing but whether a server of this name is on
 	explicit string // the folder the entry itself names to start in
 	envFile  string // the file of variables as it is written

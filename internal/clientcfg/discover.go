@@ -168,6 +168,7 @@ func (m *merger) judge(e *Entry) {
 	}
 	if first, ok := m.keys[e.key]; ok && !isOwn(e.Client) {
 		m.duplicate(e, first)
+		e.folded = true
 		return
 	}
 	m.keys[e.key] = e
@@ -232,11 +233,34 @@ func note(e *Entry, format string, args ...any) {
 	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
 }
 
+// otherNames are, by what is started, the names of the entries that are one with another: as they are called in their
+// files, or, where another server is called so, as they would be if nothing else started the same.
+func (m *merger) otherNames() map[string][]string {
+	also := map[string][]string{}
+	for _, e := range m.entries {
+		if !e.folded {
+			continue
+		}
+		name := e.Written
+		if other, taken := m.names[name]; taken && other.key != e.key {
+			name += "@" + e.Client
+		}
+		if !slices.Contains(also[e.key], name) {
+			also[e.key] = append(also[e.key], name)
+		}
+	}
+	return also
+}
+
 // found lists what was decided.
 func (m *merger) found() Found {
 	found := Found{Entries: m.entries, Problems: m.problems, Servers: slices.Grow([]config.Server(nil), len(m.names))}
+	also := m.otherNames()
 	for i := range m.entries {
 		e := &m.entries[i]
+		if e.Counts() {
+			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), func(name string) bool { return name == e.Server.Name })
+		}
 		e.Restrictions = m.opts.Servers.RestrictionsOf(e.Server)
 		switch {
 		case e.Status == SelfReference:

@@ -272,3 +272,44 @@ func TestChangedEntryAsksAgain(t *testing.T) {
 		t.Errorf("revoked: %s, %s", e.Status, e.Reason)
 	}
 }
+
+// TestOneServerByTwoNames: what the user says of a server goes on to hold when another file has it by another name.
+func TestOneServerByTwoNames(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, ".cursor", "mcp.json"),
+		`{"mcpServers": {"tracker": {"command": "x"}, "other": {"command": "y"}, "taken": {"command": "z"}}}`)
+	servers := config.Servers{Sandbox: []string{"tracker"}, Exclude: []string{"taken"}}
+	opts := Options{Env: Env{OS: "linux", Home: home}, Servers: servers}
+	for _, claude := range []string{
+		`{}`, `{"mcpServers": {"trk": {"command": "x"}, "other": {"command": "y"}, "zed": {"command": "z"}, "taken": {"command": "w"}}}`,
+	} {
+		write(t, filepath.Join(home, ".claude.json"), claude)
+		got := map[string]config.Server{}
+		for _, s := range Discover(opts).Servers {
+			if s.Command == "w" {
+				continue // another one, by the name of the one that is excluded
+			}
+			got[s.Command] = s
+			if excluded := s.Command == "z"; servers.Selects(s) == excluded {
+				t.Errorf("%s: %s, also %q, is selected: %t", claude, s.Name, s.Also, excluded)
+			}
+			if restricted := s.Command == "x"; (s.Sandbox != nil) != restricted {
+				t.Errorf("%s: %s, also %q, is in a sandbox: %t", claude, s.Name, s.Also, !restricted)
+			}
+		}
+		if claude == "{}" {
+			continue
+		}
+		for command, want := range map[string]config.Server{
+			"x": {Name: "trk", Also: []string{"tracker"}}, "y": {Name: "other"},
+			"z": {Name: "zed", Also: []string{"taken@cursor"}},
+		} {
+			if s := got[command]; s.Name != want.Name || strings.Join(s.Also, " ") != strings.Join(want.Also, " ") {
+				t.Errorf("%s is %q, also %q", command, s.Name, s.Also)
+			}
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (t *tenancy) judge() {
 // selectUsable says which of the servers found code can be given.
 func (t *tenancy) selectUsable() {
 	t.usable = slices.DeleteFunc(t.found.Servers, func(s config.Server) bool {
-		return s.Disabled || !t.config.Servers.Selects(s.Name)
+		return s.Disabled || !t.config.Servers.Selects(s)
 	})
 	t.found.Servers = nil // of many, a copy takes longer than what is done with it
 	machine := t.machine()

@@ -136,7 +136,7 @@ func names(servers []config.Server) []string {
 // lacking are the servers that can be asked for by name and have that status.
 func (t *tenancy) lacking(what clientcfg.Status) (list []string) {
 	for _, e := range t.found.Entries {
-		if e.Status == what && t.config.Servers.Selects(e.Server.Name) {
+		if e.Status == what && t.config.Servers.Selects(e.Server) {
 			list = append(list, e.Server.Name)
 		}
 	}
@@ -428,7 +428,7 @@ const excluded clientcfg.Status = "excluded"
 
 // chosen is an entry with the tenant's choice of servers in its status.
 func (t *tenancy) chosen(e clientcfg.Entry) clientcfg.Entry {
-	if e.Counts() && !t.config.Servers.Selects(e.Server.Name) {
+	if e.Counts() && !t.config.Servers.Selects(e.Server) {
 		e.Status, e.Reason = excluded, fmt.Sprintf("tenant %q leaves it out", t.config.Tenant)
 	}
 	return e

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"codemode/internal/policy"
 )
 
 // Restrictions are what a server in a sandbox may use. The zero value is the least: what the system and its own program
@@ -95,7 +93,7 @@ func (s *Server) setMemory(raw any) error {
 // neither decline nor widen the latter.
 func (s Servers) RestrictionsOf(server Server) *Restrictions {
 	named := server.Command != "" && slices.ContainsFunc(s.Sandbox, func(pattern string) bool {
-		return matches(pattern, server.Name) || matches(pattern, policy.PlainName(server.Name))
+		return slices.ContainsFunc(server.Names(), func(name string) bool { return matchesPlain(pattern, name) })
 	})
 	own := server.Project == ""
 	if !named || own && (server.Sandbox != nil || server.NoSandbox) {

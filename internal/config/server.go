@@ -41,8 +41,13 @@ type Server struct {
 	// Of what EnvFile held when a project's entry was judged: it starts with nothing else.
 	EnvHash string `json:"-"`
 	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
-	Line    int    `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+	// Names that entries have which are one with this: what forbids goes by them as by Name, see Names.
+	Also []string `json:"-"`
+	Line int      `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }
+
+// Names are all that the user may mean the server by: a rule by one of them holds for it.
+func (s Server) Names() []string { return append([]string{s.Name}, s.Also...) }
 
 // Endpoint is the address of a server by URL, whose references are replaced.
 func (s Server) Endpoint() (*url.URL, error) {

@@ -24,22 +24,23 @@ func validTenant(name string) bool {
 	return name == DefaultTenant || tenantPattern().MatchString(name) && !devicePattern().MatchString(name)
 }
 
-// Selects says whether the tenant may use a server that discovery calls by this name. The servers in its own
+// Selects says whether the tenant may use a server that discovery has found. The servers in its own
 // [tenants.NAME.servers] are always its own; of all others, Include and Exclude choose.
 //
 // A pattern of Exclude is also held against the name without the "@client" that discovery adds to the second of a
 // name: who excludes "prod" does not mean to get it from elsewhere.
-func (s Servers) Selects(server string) bool {
-	if slices.Contains(s.tenantsOwn, server) {
+func (s Servers) Selects(server Server) bool {
+	if slices.Contains(s.tenantsOwn, server.Name) {
 		return true
 	}
-	plain := policy.PlainName(server)
-	for _, pattern := range s.Exclude {
-		if matches(pattern, server) || matches(pattern, plain) {
+	included := len(s.Include) == 0
+	for _, name := range server.Names() {
+		if slices.ContainsFunc(s.Exclude, func(p string) bool { return matchesPlain(p, name) }) {
 			return false
 		}
+		included = included || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, name) })
 	}
-	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, server) })
+	return included
 }
 
 // IdlePatterns are the patterns of the settings that fit none of these servers, each behind its key. What was to be
@@ -50,7 +51,7 @@ func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
 		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
 			return slices.ContainsFunc(
 				servers,
-				func(name string) bool { return matches(pattern, name) || matches(pattern, policy.PlainName(name)) },
+				func(name string) bool { return matchesPlain(pattern, name) },
 			)
 		})
 	}
@@ -72,6 +73,11 @@ func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
 		}
 	}
 	return list
+}
+
+// matchesPlain is matches, of the name without "@client", too.
+func matchesPlain(pattern, name string) bool {
+	return matches(pattern, name) || matches(pattern, policy.PlainName(name))
 }
 
 // matches is path.Match for names in which a slash is a character like any other: "io.github.someone/tool".

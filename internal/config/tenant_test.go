@@ -185,12 +185,12 @@ func TestSelects(t *testing.T) {
 	} {
 		s := Servers{Include: tt.include, Exclude: tt.exclude, tenantsOwn: tt.own}
 		for _, name := range tt.yes {
-			if !s.Selects(name) {
+			if !s.Selects(Server{Name: name}) {
 				t.Errorf("%+v leaves out %q", tt, name)
 			}
 		}
 		for _, name := range tt.no {
-			if s.Selects(name) {
+			if s.Selects(Server{Name: name}) {
 				t.Errorf("%+v takes %q", tt, name)
 			}
 		}
@@ -205,7 +205,7 @@ func TestTenantSelects(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github": true, "github@cursor": true, "tracker": true, "shared": false, "github-prod": false, "prod-db": true, "prod": false,
 	} {
-		if got := c.Servers.Selects(name); got != want {
+		if got := c.Servers.Selects(Server{Name: name}); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

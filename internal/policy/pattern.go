@@ -114,9 +114,12 @@ func fits(pattern string, c Call, as reach) bool {
 	if hinted := words[pattern]; hinted != nil {
 		return hinted(c.Hints)
 	}
-	servers, tools := []string{c.Server}, []string{c.Tool} // a server may call a tool ""
+	servers := append([]string{c.Server}, c.ServerNames...)
+	tools := []string{c.Tool} // a server may call a tool ""
 	if as == wide {
-		servers = append(servers, PlainName(c.Server))
+		for _, name := range slices.Clone(servers) {
+			servers = append(servers, PlainName(name))
+		}
 		servers = append(servers, c.ServerAliases...)
 		tools = append(tools, c.ToolAliases...)
 	}

@@ -24,6 +24,7 @@ type Rules struct {
 // Call is what is known of one call before it is made.
 type Call struct {
 	Server, Tool               string   // as configured, and as the server calls it
+	ServerNames                []string // others that its user has for the server: a rule by any of them holds
 	ServerAliases, ToolAliases []string // as Python calls them, and would if nothing else were called so
 	Hints                      Hints
 	Arguments                  int64 // bytes

@@ -86,12 +86,13 @@ type Entry struct {
 	StartsSelf   bool                 // it starts codemode, or the program it replaces, which mcp.allow_self may allow
 
 	column   int
-	key      string // what it starts, see identity
-	unpinned string // the same, without package versions
-	folded   bool   // it is Duplicate, and has a say: no project's that is not approved
-	noValues bool   // it says nothing but whether a server of this name is on
-	explicit string // the folder the entry itself names to start in
-	envFile  string // the file of variables as it is written
+	key      string               // what it starts, see identity
+	unpinned string               // the same, without package versions
+	narrower *config.Restrictions // those of an entry that is one with this
+	folded   bool                 // it is Duplicate, and has a say: no project's that is not approved
+	noValues bool                 // it says nothing but whether a server of this name is on
+	explicit string               // the folder the entry itself names to start in
+	envFile  string               // the file of variables as it is written
 }
 
 // Place is where the entry is, for people.

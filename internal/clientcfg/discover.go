@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -169,6 +170,9 @@ func (m *merger) judge(e *Entry) {
 	if first, ok := m.keys[e.key]; ok && !isOwn(e.Client) {
 		m.duplicate(e, first)
 		e.folded = true
+		if own := e.Scope != Project || first.Scope == Project; own && !isOwn(first.Client) && first.narrower == nil {
+			first.narrower = e.Server.Sandbox
+		}
 		return
 	}
 	m.keys[e.key] = e
@@ -252,6 +256,20 @@ func (m *merger) otherNames() map[string][]string {
 	return also
 }
 
+// restrictions are those that an entry runs behind. In another program's file they can only be more than the user's
+// own settings give it, and of entries that are one with each other one is enough that asks for them.
+func (m *merger) restrictions(e *Entry) *config.Restrictions {
+	server := e.Server
+	if isOwn(e.Client) {
+		return m.opts.Servers.RestrictionsOf(server)
+	}
+	server.Sandbox = nil
+	if named := m.opts.Servers.RestrictionsOf(server); named != nil {
+		return named
+	}
+	return cmp.Or(e.Server.Sandbox, e.narrower)
+}
+
 // found lists what was decided.
 func (m *merger) found() Found {
 	found := Found{Entries: m.entries, Problems: m.problems, Servers: slices.Grow([]config.Server(nil), len(m.names))}
@@ -259,9 +277,10 @@ func (m *merger) found() Found {
 	for i := range m.entries {
 		e := &m.entries[i]
 		if e.Counts() {
-			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), func(name string) bool { return name == e.Server.Name })
+			own := func(name string) bool { return name == e.Server.Name }
+			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), own)
 		}
-		e.Restrictions = m.opts.Servers.RestrictionsOf(e.Server)
+		e.Restrictions = m.restrictions(e)
 		switch {
 		case e.Status == SelfReference:
 			found.Skipped = append(found.Skipped, Skipped{e.Server, e.Reason})

@@ -313,3 +313,17 @@ func TestOneServerByTwoNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSandboxOfAClient: what another program's file says of a sandbox widens none that the user has asked for.
+func TestSandboxOfAClient(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".claude.json"),
+		`{"mcpServers": {"wide": {"command": "x", "sandbox": "native", "sandbox_network": true, "sandbox_write": ["/x"]}}}`)
+	for _, named := range [][]string{nil, {"w*"}} {
+		found := Discover(Options{Env: Env{OS: "linux", Home: home}, Servers: config.Servers{Sandbox: named}})
+		got := found.Servers[0].Sandbox
+		if got == nil || got.Network != (named == nil) || len(got.Write) > 0 != (named == nil) {
+			t.Errorf("with mcp.sandbox = %q it may use %+v", named, got)
+		}
+	}
+}

@@ -131,7 +131,7 @@ func (f *file) readKeys(e *Entry, r *fields) error {
 	}
 	s.ToolsDeny = r.list("excludeTools", "disabled_tools", "disabledTools")
 	f.timeouts(e, r)
-	if isOwn(f.client.ID) { // no other program knows these fields
+	if isOwn(f.client.ID) || f.asksForSandbox(e, r) {
 		f.sandbox(e, r)
 	}
 	if s.Command == "" && s.URL == "" && onlySwitch(r.entry) {
@@ -188,12 +188,37 @@ func (f *file) environment(e *Entry, r *fields) {
 	}
 }
 
+// asksForSandbox says whether an entry of another program's file asks for codemode's sandbox. To leave it out would be to
+// start without restrictions what somebody has written them for. Other programs have fields of such names, too, which
+// are no texts, or called otherwise; "off" is for codemode's own files, since a file of theirs can only restrict.
+func (f *file) asksForSandbox(e *Entry, r *fields) bool {
+	_, v, _ := r.find("sandbox")
+	kind, isText := v.value.(string)
+	if isText && kind != config.SandboxOff || hasRestrictions(r) {
+		return true
+	}
+	for _, m := range r.entry.value.(*object).members {
+		if isSandboxField(m.name) {
+			note(e, "its %q means nothing to codemode here, whose sandbox is \"sandbox\": \"native\"", m.name)
+		}
+	}
+	return false
+}
+
+func isSandboxField(name string) bool { return strings.HasPrefix(strings.ToLower(name), "sand") }
+
+func hasRestrictions(r *fields) bool {
+	return slices.ContainsFunc(config.ServerFields, func(name string) bool {
+		return strings.HasPrefix(name, "sandbox_") && r.has(name)
+	})
+}
+
 // sandbox is what the server may use in one.
 func (f *file) sandbox(e *Entry, r *fields) {
 	for _, m := range r.entry.value.(*object).members {
 		// Unknown fields are other programs' affair, but none of them has these: a restriction that is misspelt
 		// must not be missing.
-		if strings.HasPrefix(strings.ToLower(m.name), "sand") && !slices.Contains(config.ServerFields, m.name) {
+		if isSandboxField(m.name) && !slices.Contains(config.ServerFields, m.name) {
 			r.wrong(
 				m.name,
 				"left out or meant otherwise: the fields are sandbox, sandbox_image, sandbox_read, sandbox_write, sandbox_network, sandbox_memory",
@@ -207,7 +232,7 @@ func (f *file) sandbox(e *Entry, r *fields) {
 		Read:    r.list("sandbox_read"),
 		Write:   r.list("sandbox_write"),
 		Network: r.boolean("sandbox_network", false),
-		Any:     r.has("sandbox_read") || r.has("sandbox_write") || r.has("sandbox_network") || r.has("sandbox_memory"),
+		Any:     hasRestrictions(r),
 	}
 	for _, paths := range [][]string{restrictions.Read, restrictions.Write} {
 		for i, path := range paths {

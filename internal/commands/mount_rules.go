@@ -54,16 +54,21 @@ func (t *tenancy) trusted() []string {
 	return list
 }
 
-// everyHome are the homes of who has started codemode: HOME may be missing or another's, as with sudo.
+// everyHome are the homes of who has started codemode: HOME may be missing or another's, as with sudo, doas
+// and pkexec.
 func (t *tenancy) everyHome() (list []string) {
 	home, _ := t.home()
 	list = append(list, home)
 	if u, err := user.Current(); err == nil {
 		list = append(list, u.HomeDir)
 	}
-	if name, ok := t.env.Lookup("SUDO_USER"); ok {
-		if u, err := user.Lookup(name); err == nil {
-			list = append(list, u.HomeDir)
+	for variable, find := range map[string]func(string) (*user.User, error){
+		"SUDO_USER": user.Lookup, "DOAS_USER": user.Lookup, "PKEXEC_UID": user.LookupId,
+	} {
+		if who, ok := t.env.Lookup(variable); ok {
+			if u, err := find(who); err == nil {
+				list = append(list, u.HomeDir)
+			}
 		}
 	}
 	list = slices.DeleteFunc(list, func(dir string) bool { return !filepath.IsAbs(dir) })

@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,6 +136,28 @@ func TestKeys(t *testing.T) {
 		_, err := rules.Choose([]mount.Request{{Path: filepath.Join(h.cwd, folder), Name: "x"}})
 		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "kube/config\" holds credentials") {
 			t.Errorf("%q: %v", folder, err)
+		}
+	}
+}
+
+// TestEveryHome: no server in a sandbox sees the home of who has started codemode whole, nor of whom that was for.
+func TestEveryHome(t *testing.T) {
+	current, err := user.Current()
+	other, lookErr := user.Lookup("daemon")
+	if err != nil || lookErr != nil || !filepath.IsAbs(other.HomeDir) {
+		t.Skip("no users that are known")
+	}
+	home := t.TempDir()
+	for name, value := range map[string]string{"SUDO_USER": other.Username, "DOAS_USER": other.Username, "PKEXEC_UID": other.Uid} {
+		of := &tenancy{env: Env{Lookup: func(variable string) (string, bool) {
+			v, ok := map[string]string{"HOME": home, "USERPROFILE": home, name: value}[variable]
+			return v, ok
+		}}}
+		got := of.homes()
+		for _, want := range []string{home, current.HomeDir, other.HomeDir} {
+			if filepath.IsAbs(want) && !slices.Contains(got, filepath.Clean(want)) {
+				t.Errorf("with %s=%s the homes are %q, without %q", name, value, got, want)
+			}
 		}
 	}
 }

@@ -312,13 +312,12 @@ func (t *tenancy) findSecret(name string, find func(*secrets.Store) (string, err
 // homes are what no server in a sandbox sees whole, whatever its environment says: the home in each way in which a path
 // may begin with it.
 func (t *tenancy) homes() []string {
-	home, _ := t.home()
-	if home == "" {
-		return nil
-	}
-	list := []string{strings.TrimRight(home, string(filepath.Separator)), filepath.Clean(home)}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		list = append(list, real)
+	var list []string
+	for _, home := range t.everyHome() {
+		list = append(list, strings.TrimRight(home, string(filepath.Separator)), filepath.Clean(home))
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			list = append(list, real)
+		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

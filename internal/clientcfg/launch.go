@@ -39,8 +39,10 @@ var launchers = map[string][]string{
 }
 
 var (
-	uvFlags    = []string{"--from", "--with", "--python", "-p", "--index-url", "--default-index", "--directory"}
-	npmFlags   = []string{"-p", "--package"}
+	uvFlags  = []string{"--from", "--with", "--python", "-p", "--index-url", "--default-index", "--directory"}
+	npmFlags = []string{
+		"-p", "--package", "--loglevel", "--registry", "--cache", "--prefix", "--userconfig", "-w", "--workspace",
+	}
 	imageFlags = []string{
 		"-a", "--attach", "--add-host", "--annotation", "--blkio-weight", "--blkio-weight-device", "--cap-add",
 		"--cap-drop", "--cgroup-parent", "--cgroupns", "--cidfile", "-c", "--cpu-shares", "--cpu-period",

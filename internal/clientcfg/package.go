@@ -73,6 +73,9 @@ var pypiDivider = lazyregexp.New(`[-_.]+`)
 
 // name is the package's without a version, as its registry knows it; a URL or a path stays as it is.
 func (f fetched) name() string {
+	if f.family == image {
+		return imageName(f.spec)
+	}
 	if f.family == "pypi" {
 		if m := pypiName().FindStringSubmatch(f.spec); m != nil {
 			return pypiDivider().ReplaceAllString(strings.ToLower(m[1]), "-")
@@ -98,6 +101,17 @@ func (f fetched) startsItself() bool {
 	return program.name() == f.name() || program.spec == path.Base(f.name())
 }
 
+// withoutOwnName has the arguments that are passed on to what is fetched.
+func (f fetched) withoutOwnName() fetched {
+	if f.startsItself() {
+		f.args = f.args[1:]
+	}
+	if f.family == "npm" && len(f.args) > 0 && f.args[0] == "--" { // npm's own, which it does not pass on
+		f.args = f.args[1:]
+	}
+	return f
+}
+
 // imageOf is the image that an engine is to run, without the tag, the digest and the registry that go without saying,
 // and the arguments of what is in it.
 func imageOf(words []string) (name string, args []string) {
@@ -106,12 +120,16 @@ func imageOf(words []string) (name string, args []string) {
 	if !ok || families[launcher] != image || len(words) == 0 {
 		return "", nil
 	}
-	name, _, _ = strings.Cut(strings.TrimPrefix(words[0], "docker://"), "@")
+	return imageName(words[0]), words[1:]
+}
+
+func imageName(ref string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(ref, "docker://"), "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		name = name[:i]
 	}
-	for _, usual := range []string{"index.docker.io/", "docker.io/", "library/"} {
+	for _, usual := range []string{"registry-1.docker.io/", "index.docker.io/", "docker.io/", "library/"} {
 		name = strings.TrimPrefix(name, usual)
 	}
-	return name, words[1:]
+	return name
 }

@@ -14,7 +14,52 @@ import (
 // StartsSame tells whether two entries start the same, whatever they give it and wherever they start it: one address,
 // one package or image whatever its version, or one program, with the same arguments, however these are spelled.
 func StartsSame(a, b config.Server, env Env) bool {
-	return slices.EqualFunc(env.started(a), env.started(b), startedWord.same)
+	return slices.EqualFunc(env.started(a), env.started(b), startedWord.same) || env.fetches(a, b) || env.fetches(b, a)
+}
+
+// fetches tells whether b names what a launcher fetches for a, with the same arguments behind it: there are more
+// launchers, and options of theirs that have a value, than anybody knows. It may take a word for a package that is none.
+func (e Env) fetches(a, b config.Server) bool {
+	words, folder := e.wordsOf(a)
+	of, ok := fetchedBy(words)
+	if !ok {
+		return false
+	}
+	args := e.spelled(of.args, folder)
+	words, folder = e.wordsOf(b)
+	if other, ok := fetchedBy(words); ok && other.family != of.family {
+		return false
+	}
+	if len(words) > 0 && slices.Contains(shells, base(words[0])) {
+		words = append(words, strings.Fields(scriptOf(words[1:]))...)
+	}
+	for i, word := range words {
+		behind := words[i+1:]
+		if len(behind) > 0 && behind[0] == "--" {
+			behind = behind[1:]
+		}
+		named := fetched{family: of.family, spec: word}
+		if i > 0 && named.name() == of.name() && slices.EqualFunc(e.spelled(behind, folder), args, startedWord.same) {
+			return true
+		}
+	}
+	return false
+}
+
+// fetchedBy is what a command fetches and starts, whatever the launcher.
+func fetchedBy(words []string) (fetched, bool) {
+	if name, args := imageOf(words); name != "" {
+		return fetched{family: image, spec: name, args: args}, true
+	}
+	if p, ok := packageOf(words); ok {
+		return p.withoutOwnName(), true
+	}
+	for i, word := range words {
+		if strings.HasPrefix(word, "npm:") { // Deno's, and that of others that fetch from several registries
+			return fetched{family: "npm", spec: word, args: words[i+1:]}, true
+		}
+	}
+	return fetched{}, false
 }
 
 // A startedWord is a word of what an entry starts, and the file that it names, where there is one.
@@ -37,15 +82,7 @@ func (e Env) started(s config.Server) []startedWord {
 	if s.URL != "" {
 		return plainWords(httpParts(s, reached(s.URL), nil))
 	}
-	words := []string{withVariables(s.Dialect, s.Command)}
-	for _, arg := range s.Args {
-		words = append(words, withVariables(s.Dialect, arg))
-	}
-	words, _ = unwrap(words)
-	folder := e.Home // where servers start whose entries name no folder
-	if s.Cwd != "" {
-		folder = e.Expand(withVariables(s.Dialect, s.Cwd))
-	}
+	words, folder := e.wordsOf(s)
 	if name, args := imageOf(words); name != "" {
 		return append(plainWords([]string{image, name}), e.spelled(args, folder)...)
 	}
@@ -56,13 +93,21 @@ func (e Env) started(s config.Server) []startedWord {
 	case p.name() == "mcp-remote" && remote:
 		return plainWords(httpParts(s, reached(target), nil))
 	}
-	if p.startsItself() {
-		p.args = p.args[1:]
+	return append(plainWords([]string{p.family, p.name()}), e.spelled(p.withoutOwnName().args, folder)...)
+}
+
+// wordsOf are the words of an entry's command, without what only stands before it, and the folder where it starts.
+func (e Env) wordsOf(s config.Server) (words []string, folder string) {
+	words = []string{withVariables(s.Dialect, s.Command)}
+	for _, arg := range s.Args {
+		words = append(words, withVariables(s.Dialect, arg))
 	}
-	if p.family == "npm" && len(p.args) > 0 && p.args[0] == "--" { // npm's own, which it does not pass on
-		p.args = p.args[1:]
+	words, _ = unwrap(words)
+	folder = e.Home // where servers start whose entries name no folder
+	if s.Cwd != "" {
+		folder = e.Expand(withVariables(s.Dialect, s.Cwd))
 	}
-	return append(plainWords([]string{p.family, p.name()}), e.spelled(p.args, folder)...)
+	return words, folder
 }
 
 func plainWords(texts []string) (words []startedWord) {

@@ -86,6 +86,8 @@ type Options struct {
 	// Homes are folders of the user's that no server in a sandbox sees whole, and that codemode's own texts call "~"
 	// where code reads them.
 	Homes []string
+	// UnseenHomes are more that no server in a sandbox sees whole.
+	UnseenHomes []string
 	// Trusted are folders, the links on the way to which are followed in what such a server's entry names.
 	Trusted []string
 
@@ -200,7 +202,8 @@ func New(opts Options) *Bridge {
 // A pod is for those that name an image.
 func startRestricted(opts Options) func(config.Restrictions, string) proc.Starter {
 	programs := sync.OnceValue(func() *sandbox.Programs {
-		o := sandbox.ProgramOptions{Homes: opts.Homes, Trusted: opts.Trusted, Log: opts.Log}
+		homes := slices.Concat(opts.Homes, opts.UnseenHomes)
+		o := sandbox.ProgramOptions{Homes: homes, Trusted: opts.Trusted, Log: opts.Log}
 		if opts.Protected != nil {
 			o.Protected = opts.Protected()
 		}

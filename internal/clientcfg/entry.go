@@ -188,9 +188,9 @@ func (f *file) environment(e *Entry, r *fields) {
 	}
 }
 
-// asksForSandbox says whether an entry of another program's file asks for codemode's sandbox. To leave it out would be to
-// start without restrictions what somebody has written them for. Other programs have fields of such names, too, which
-// are no texts, or called otherwise; "off" is for codemode's own files, since a file of theirs can only restrict.
+// asksForSandbox says whether an entry of another program's file asks for codemode's sandbox. To leave it out would be
+// to start without restrictions what somebody has written them for. Other programs have fields of such names, too,
+// which are no texts, or called otherwise; "off" is for codemode's own files, since a file of theirs can only restrict.
 func (f *file) asksForSandbox(e *Entry, r *fields) bool {
 	_, v, _ := r.find("sandbox")
 	kind, isText := v.value.(string)

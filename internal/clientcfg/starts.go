@@ -14,11 +14,13 @@ import (
 // StartsSame tells whether two entries start the same, whatever they give it and wherever they start it: one address,
 // one package or image whatever its version, or one program, with the same arguments, however these are spelled.
 func StartsSame(a, b config.Server, env Env) bool {
-	return slices.EqualFunc(env.started(a), env.started(b), startedWord.same) || env.fetches(a, b) || env.fetches(b, a)
+	return slices.EqualFunc(env.started(a), env.started(b), startedWord.same) ||
+		env.fetches(a, b) || env.fetches(b, a)
 }
 
 // fetches tells whether b names what a launcher fetches for a, with the same arguments behind it: there are more
-// launchers, and options of theirs that have a value, than anybody knows. It may take a word for a package that is none.
+// launchers, and options of theirs that have a value, than anybody knows. It may take a word for a package that is
+// none.
 func (e Env) fetches(a, b config.Server) bool {
 	words, folder := e.wordsOf(a)
 	of, ok := fetchedBy(words)

@@ -75,7 +75,10 @@ func TestStartsSame(t *testing.T) {
 				"mise|x|--|npx|@mcp/mem|--root|/x", "sh|-c|npx -y @mcp/mem --root /x",
 				"npx|a@npm:@mcp/mem@1|--root|/x", "npx|npm:@mcp/mem|--root|/x", "HOME>npx|@mcp/mem|--root|/x",
 			},
-			[]string{"npx|@mcp/mem", "npx|@mcp/mem2|--root|/x", "npx|-p|@mcp/mem|other|--root|/x", "uvx|mem|--root|/x", "npx|--new-option|@mcp/mem|other|--root|/x", "npx|x|@mcp/mem"},
+			[]string{
+				"npx|@mcp/mem", "npx|@mcp/mem2|--root|/x", "npx|-p|@mcp/mem|other|--root|/x", "uvx|mem|--root|/x",
+				"npx|--new-option|@mcp/mem|other|--root|/x", "npx|x|@mcp/mem",
+			},
 		},
 		{
 			"uvx|my-pkg|--db|/x",

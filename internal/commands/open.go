@@ -197,6 +197,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Telemetry:     t.telemetry,
 		Protected:     t.protected,
 		Homes:         t.homes(),
+		UnseenHomes:   t.unseenHomes(),
 		Trusted:       t.trusted(),
 		CatalogDir:    t.listsDir(),
 		AuditDir:      t.auditDir(),
@@ -309,19 +310,22 @@ func (t *tenancy) findSecret(name string, find func(*secrets.Store) (string, err
 	return value, err
 }
 
-// homes are what no server in a sandbox sees whole, whatever its environment says: the home in each way in which a path
-// may begin with it.
+// homes are the user's home in each way in which a path may begin with it.
 func (t *tenancy) homes() []string {
-	var list []string
-	for _, home := range t.everyHome() {
-		list = append(list, strings.TrimRight(home, string(filepath.Separator)), filepath.Clean(home))
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			list = append(list, real)
-		}
+	home, _ := t.home()
+	if home == "" {
+		return nil
+	}
+	list := []string{strings.TrimRight(home, string(filepath.Separator)), filepath.Clean(home)}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		list = append(list, real)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+// unseenHomes are what no server in a sandbox sees whole, whatever its environment says.
+func (t *tenancy) unseenHomes() []string { return slices.Concat(t.homes(), t.everyHome()) }
 
 // protected is what says which servers there are, or would if it were there, and what is kept of them: a server that
 // could change it could start anything, outside of its sandbox. Files of a project are not among it: what changes in

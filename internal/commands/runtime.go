@@ -248,7 +248,7 @@ func (t *tenancy) python(ui *ui) python.Source {
 
 // helpers start what codemode itself needs done within restrictions.
 func (t *tenancy) helpers() *sandbox.Programs {
-	return sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.homes(), Trusted: t.trusted()})
+	return sandbox.NewPrograms(sandbox.ProgramOptions{Homes: t.unseenHomes(), Trusted: t.trusted()})
 }
 
 func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runtime {

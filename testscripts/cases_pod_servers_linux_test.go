@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,19 +33,26 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
 
-// withPodServers is a program with guests of the native runtime and servers in pods: one that works, one whose image
-// has no such program, and one whose image is not there.
+// stays has a server go on when it should end.
+const stays = `
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True: time.sleep(3600)
+`
+
+// withPodServers is a program with guests of the native runtime and servers in pods: one that works, one that does not
+// end, one whose image has no such program, and one whose image is not there.
 func withPodServers(t *testing.T) program {
 	sandboxtest.NeedCluster(t)
-	entry := func(image, command string) map[string]any {
+	entry := func(image, command, more string) map[string]any {
 		return map[string]any{
-			"command": command, "args": []string{"-c", podServer}, "env": map[string]string{"WORD": "it's\na secret"},
+			"command": command, "args": []string{"-c", podServer + more}, "env": map[string]string{"WORD": "it's\na secret"},
 			"sandbox": "kubernetes", "sandbox_image": image, "sandbox_network": true, "sandbox_memory": "256m",
 		}
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"pod": entry(sandboxtest.PodImage(), "python3"), "lacks": entry(sandboxtest.PodImage(), "no-such-program"),
-		"none": entry("NONE", "python3"),
+		"pod": entry(sandboxtest.PodImage(), "python3", ""), "stays": entry(sandboxtest.PodImage(), "python3", stays),
+		"lacks": entry(sandboxtest.PodImage(), "no-such-program", ""), "none": entry("NONE", "python3", ""),
 	}})
 	file := filepath.Join(t.TempDir(), "servers.json")
 	if err == nil {
@@ -106,24 +114,45 @@ print("another" if now != first else "the same")`)
 	p.leavesNone(t, serve.Process.Pid)
 }
 
-// TestPodsServeKilled: the pod of a server whose codemode was killed ends by itself.
+// TestPodsServeKilled: the pod of a server whose codemode was killed ends by itself, whatever the server does, and so
+// does kubectl here.
 func TestPodsServeKilled(t *testing.T) {
 	p := withPodServers(t)
 	serve := p.command("serve")
 	cs := connect(t, serve)
-	if text, failed, err := runPython(t.Context(), cs, `print(await mcp_pod.eval(code="1"))`); failed {
+	if text, failed, err := runPython(t.Context(), cs, `
+print(await mcp_pod.eval(code="1"), await mcp_stays.eval(code="1"))`); failed {
 		t.Fatalf("%v: %s", err, text)
 	}
+	ask := func(path string) string {
+		out, err := exec.Command("kubectl", "get", "pods", podsOf(serve.Process.Pid), "--output=jsonpath={.items[*]"+path+"}").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	pods := strings.Fields(ask(".metadata.name"))
+	here := func() (list []string) {
+		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, file := range files {
+			line, _ := os.ReadFile(file) // it may have ended
+			if slices.ContainsFunc(pods, func(name string) bool { return strings.Contains(string(line), name) }) {
+				list = append(list, strings.ReplaceAll(string(line), "\x00", " "))
+			}
+		}
+		return list
+	}
+	if len(pods) != 2 || len(here()) < 2 {
+		t.Errorf("pods %q, here %q: this test would prove nothing", pods, here())
+	}
 	_ = serve.Process.Kill()
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		out, err := exec.Command(
-			"kubectl", "get", "pods", podsOf(serve.Process.Pid), "--output=jsonpath={.items[*].status.phase}",
-		).Output()
-		if err == nil && !strings.Contains(string(out), "Running") {
+	for deadline := time.Now().Add(time.Minute); ; {
+		phases, processes := ask(".status.phase"), here()
+		if !strings.Contains(phases, "Running") && len(processes) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the pod lives on: %v: %s", err, out)
+			t.Fatalf("pods %s, processes here %q", phases, processes)
 		}
 	}
 }

@@ -49,6 +49,11 @@ type Spec struct {
 // A Starter starts what a Spec says, with those standard streams, which stay the caller's. ctx bounds the start alone.
 type Starter func(ctx context.Context, spec Spec, streams [3]*os.File) (Family, error)
 
+// Guarded is this package's own way, for a Starter that starts another program than it was asked to.
+func Guarded(ctx context.Context, spec Spec, streams [3]*os.File) (Family, error) {
+	return startFamily(ctx, spec, streams)
+}
+
 // A Family is a process and all its descendants.
 type Family interface {
 	Pid() int    // of the process

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 
@@ -20,8 +19,24 @@ const labelServer = "codemode.server"
 // waitCode is process 1 of a server's pod: whoever ends it ends the server.
 const waitCode = `trap 'kill -TERM -1; sleep 1; exit 0' TERM; sleep 86400 & wait`
 
-// serverStart is where the pod's memory has what a server is started with, until it is.
-const serverStart = sandbox.GuestDir + "/start"
+const (
+	// serverStart is where the pod's memory has what a server is started with, until it is.
+	serverStart = sandbox.GuestDir + "/start"
+
+	// serverInput is where the server has its input from.
+	serverInput = sandbox.GuestDir + "/input"
+
+	// inputGrace is how many seconds a server may go on when its input has ended, as it does with codemode: somebody
+	// in the pod must end it then. It is as long as codemode itself takes to end one.
+	inputGrace = 4
+)
+
+// relayInput hands the server its input, and ends the pod some time after that. No server's file has that other end.
+var relayInput = fmt.Sprintf(`mkfifo %[1]s
+exec 3<&0
+{ cat <&3 >%[1]s; sleep %[2]d; kill 1; } >/dev/null 2>&1 &
+exec 3<&-
+`, serverInput, inputGrace)
 
 // Server returns what starts an MCP server in a pod of its own, as Kubernetes has it: with an image that has sh, and
 // the cluster's network. Its streams are those of kubectl exec. What it is started with goes there over such a stream,
@@ -52,7 +67,8 @@ type serverPod struct {
 	engine  *engine
 	name    string
 	memory  int64
-	cmd     *exec.Cmd
+
+	proc.Family // kubectl's, which ends with codemode, too
 }
 
 func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, streams [3]*os.File) error {
@@ -70,9 +86,10 @@ func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, str
 	if _, err := p.engine.feed(ctx, []byte(startScript(spec)), nil, write...); err != nil {
 		return p.engine.given(ctx, "starting a server in its pod", err)
 	}
-	p.cmd = p.engine.command(p.engine.inPod(p.name, "sh", serverStart)...)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = streams[0], streams[1], streams[2]
-	return p.cmd.Start()
+	cmd := p.engine.command(p.engine.inPod(p.name, "sh", serverStart)...)
+	own := proc.Spec{Path: cmd.Path, Args: cmd.Args[1:], Env: cmd.Env, Dir: cmd.Dir}
+	p.Family, err = proc.Guarded(ctx, own, streams)
+	return err
 }
 
 // startScript starts a server, and ends its pod behind it.
@@ -86,7 +103,8 @@ func startScript(spec proc.Spec) string {
 	for _, word := range spec.Args {
 		words = append(words, quoted(word))
 	}
-	return "rm " + serverStart + "\n" + strings.Join(words, " ") + "\ncode=$?\nkill 1\nexit $code\n"
+	return "rm " + serverStart + "\n" + relayInput + strings.Join(words, " ") + " <" + serverInput +
+		"\ncode=$?\nkill 1\nexit $code\n"
 }
 
 // quoted is a word as sh takes it.
@@ -114,18 +132,15 @@ func (p *serverPod) manifest(image string) (object, error) {
 	return pod, nil
 }
 
-// Pid is kubectl's.
-func (p *serverPod) Pid() int { return p.cmd.Process.Pid }
-
 // Wait returns when the server's streams have ended and its pod is removed, or as good as.
 func (p *serverPod) Wait() error {
-	_ = p.cmd.Wait() // its state says more than the error
-	code := p.cmd.ProcessState.ExitCode()
-	if code == 0 {
+	err := p.Family.Wait()
+	exit, failed := errors.AsType[*proc.ExitError](err)
+	if !failed {
 		p.runtime.work.Go(func() { p.remove(true) }) // its last process has ended
-		return nil
+		return err
 	}
-	exit := &proc.ExitError{Code: code, Reason: p.why(code)}
+	exit.Reason = p.why(exit.Code)
 	p.remove(false)
 	return exit
 }
@@ -150,7 +165,7 @@ func (p *serverPod) why(code int) string {
 	return ""
 }
 
-// Terminate has the pod end, which asks the server to first.
+// Terminate has the pod end, which asks the server to first. Kill and Abandon end the connection; Wait removes the pod.
 func (p *serverPod) Terminate() {
 	p.runtime.work.Go(func() {
 		_, err := p.engine.ask(context.Background(), "delete", "pod", p.name, "--ignore-not-found", "--wait=false",
@@ -163,11 +178,6 @@ func (p *serverPod) Terminate() {
 
 // serverGrace is how many seconds a server has from SIGTERM to SIGKILL.
 const serverGrace = 2
-
-// Kill ends the connection; Wait removes the pod.
-func (p *serverPod) Kill()    { _ = p.cmd.Process.Kill() }
-func (p *serverPod) Abandon() { p.Kill() }
-func (p *serverPod) Close()   {}
 
 func (p *serverPod) remove(ended bool) {
 	if err := p.engine.removePod(context.Background(), p.name, ended); err != nil {

@@ -115,7 +115,9 @@ func TestPodTemplate(t *testing.T) {
 		"metadata: {annotations: {a: b}}":                             "annotations",
 		"spec: {initContainers: []}":                                  "spec.initContainers",
 		"spec: {containers: [{resources: {claims: []}}]}":             "resources.claims",
-		"spec: [": "yaml",
+		"spec: [":                        "yaml",
+		"spec: {}\n---\nkind: Pod\n":     "second document",
+		"spec: {}\n---\nhostPID: true\n": "second document",
 	} {
 		write(text)
 		if _, err := readTemplate(file); err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), file) {
@@ -124,7 +126,7 @@ func TestPodTemplate(t *testing.T) {
 	}
 	write(`apiVersion: v1
 kind: Pod
-metadata: {labels: {team: data, codemode.owner: me}}
+metadata: {labels: {team: data, codemode.owner: me, codemode.server: "yes"}}
 spec:
   nodeSelector: {disk: slow}
   containers:
@@ -157,6 +159,9 @@ spec:
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is not in %s", want, text)
 		}
+	}
+	if strings.Contains(string(text), labelServer) {
+		t.Errorf("the template's label would take a guest out of the network's policy: %s", text)
 	}
 	for _, user := range []string{"0:0", "root", "1000:users"} {
 		if _, err := e.pod(order{user: user}); err == nil {

@@ -3,6 +3,7 @@ package container
 import (
 	_ "embed"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -227,10 +228,14 @@ func readTemplate(file string) (t template, err error) {
 	if err := decoder.Decode(&pod); err != nil {
 		return t, fmt.Errorf("%s: %w", file, err)
 	}
+	if err := decoder.Decode(new(any)); err != io.EOF {
+		return t, fmt.Errorf("%s: it has a second document", file)
+	}
 	if err := only(pod.Spec, "spec", templateSpec); err != nil {
 		return t, fmt.Errorf("%s: %w", file, err)
 	}
 	t.labels, t.spec = pod.Metadata.Labels, pod.Spec
+	maps.DeleteFunc(t.labels, func(name string, _ any) bool { return strings.HasPrefix(name, "codemode.") })
 	containers, _ := pod.Spec["containers"].([]any)
 	if len(containers) > 1 {
 		return t, fmt.Errorf("%s: spec.containers has %d; a guest has one", file, len(containers))

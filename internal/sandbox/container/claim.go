@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/sandbox"
 )
 
@@ -94,6 +95,9 @@ func (e *engine) claimPod(ctx context.Context, o order) (pod string, spec podSpe
 		return "", spec, e.given(ctx, "claiming a pod", err)
 	}
 	name, err := e.awaitClaim(ctx, o.name)
+	if err == nil {
+		err = e.named(name)
+	}
 	if err != nil {
 		return "", spec, err
 	}
@@ -101,9 +105,24 @@ func (e *engine) claimPod(ctx context.Context, o order) (pod string, spec podSpe
 		return "", spec, e.given(ctx, "looking for a claim's pod", err)
 	}
 	pod = cmp.Or(strings.TrimSpace(pod), name)
+	if err := e.named(pod); err != nil {
+		return "", spec, err
+	}
 	state, err := e.awaitPod(ctx, pod)
 	return pod, state.Spec, err
 }
+
+// named refuses what a cluster calls an object and what is no name of one: kubectl might take it for an option.
+func (e *engine) named(name string) error {
+	if len(name) <= 253 && objectName().MatchString(name) {
+		return nil
+	}
+	return e.unavailable(codeWarmPool, "claiming a pod", fmt.Errorf("%q is no name of an object", clip(name)),
+		"See who writes the status of claims and the annotations of sandboxes there.")
+}
+
+// objectName is a name by RFC 1123, with dots.
+var objectName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 
 // awaitClaim follows a claim until its sandbox is ready, and returns that one's name.
 func (e *engine) awaitClaim(ctx context.Context, name string) (string, error) {

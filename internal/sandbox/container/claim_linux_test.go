@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -354,6 +355,36 @@ func TestClaimedPodJudged(t *testing.T) {
 	for _, text := range []string{"", "many", "1Qi"} {
 		if got := quantity(text); got < 1<<62 {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// TestNamesOfCluster: what a cluster says in the place of a name reaches no command line, where it might be an option.
+func TestNamesOfCluster(t *testing.T) {
+	t.Parallel()
+	const claimed = kubectlMakes + `*"get sandboxclaims"*) echo '{"status":{"conditions":[{"type":"Ready","status":"True"}],"sandbox":{"name":"SANDBOX"}}}'; exec sleep 60 ;;
+*"get sandboxes"*) echo 'POD' ;;
+esac`
+	for _, c := range []struct{ sandbox, pod string }{
+		{"--kubeconfig=k", ""},
+		{"s", "--kubeconfig=k"},
+		{"s", "-A --kubeconfig=k"},
+		{"s", "p/--kubeconfig=k"},
+		{"s", "P.kubeconfig"},
+		{"s", strings.Repeat("kubeconfig.", 30) + "p"},
+	} {
+		opts := fakeEngine(t, kubectl, strings.NewReplacer("SANDBOX", c.sandbox, "POD", c.pod).Replace(claimed))
+		opts.Kubernetes.WarmPool = "p"
+		r := New(opts)
+		_, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+		_ = r.Close()
+		var unavailable *sandbox.UnavailableError
+		if !errors.As(err, &unavailable) || unavailable.Code != codeWarmPool || !strings.Contains(err.Error(), "no name") {
+			t.Errorf("%+v: %v", c, err)
+		}
+		calls, err := os.ReadFile(filepath.Join(filepath.Dir(opts.Engine), "calls"))
+		if err != nil || strings.Contains(string(calls), "kubeconfig") {
+			t.Errorf("%+v reached kubectl: %v: %s", c, err, calls)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (r *Runtime) reapPods(ctx context.Context, e *engine, before map[string]str
 	}
 	for name, renewed := range now {
 		o, ok := parseOwner(name)
-		if !ok || name == e.owner.String() {
+		if !ok || name == e.owner.String() || name != labelValue(name) {
 			continue
 		}
 		last, seen := before[name]

@@ -61,7 +61,7 @@ func (e *engine) args(o order) []string {
 		"--hostname", "codemode", "--network", "none", "--log-driver", "none", "--no-healthcheck",
 		"--stop-signal", "KILL", // the init takes no other: a daemon that ends, or finds it there, would wait for it
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
-		"--cgroupns", "private", "--user", o.user, "--workdir", "/workspace", "--entrypoint", "python3")
+		"--cgroupns", "private", "--user", o.user, "--workdir", besideDir, "--entrypoint", "python3")
 	if o.profile != "" {
 		a = append(a, "--security-opt", "seccomp="+o.profile)
 	}
@@ -106,6 +106,10 @@ func (w way) boot() []string {
 	}
 	return []string{"-I", "-S", "-u", "-X", "utf8", "-c", bootCode, channel}
 }
+
+// besideDir is the working folder of what is started in a container, from which the init takes the guest to its own:
+// loaders and programs that are started beside a guest may look for code in theirs.
+const besideDir = "/"
 
 var environment = []string{
 	"HOME=/workspace", "TMPDIR=/tmp", "LANG=C.UTF-8",

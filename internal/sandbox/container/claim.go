@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,7 +163,7 @@ func (r *Runtime) WarmPool(p sandbox.Policy) ([]byte, error) {
 	spec := pod["spec"].(object)
 	delete(spec, "activeDeadlineSeconds") // of a claim's pod, the claim says it
 	container := spec["containers"].([]object)[0]
-	container["command"] = append(container["command"].([]string), "forever")
+	container["command"] = append(podCommand(), waitForever)
 	name := object{"name": cmp.Or(r.opts.Kubernetes.WarmPool, "codemode")}
 	text, err := yaml.Marshal(object{
 		"apiVersion": claimAPI, "kind": "SandboxTemplate", "metadata": name,
@@ -182,117 +180,4 @@ func (r *Runtime) WarmPool(p sandbox.Policy) ([]byte, error) {
 		"spec": object{"replicas": 3, "sandboxTemplateRef": name},
 	})
 	return slices.Concat(text, []byte("---\n"), pool), err
-}
-
-// A podSpec is what decides what a pod holds that somebody else has made.
-type podSpec struct {
-	HostNetwork, HostPID, HostIPC           bool
-	HostUsers, AutomountServiceAccountToken *bool
-	SecurityContext                         securityContext
-	Containers                              []podContainer
-	Volumes                                 []struct {
-		Name     string
-		EmptyDir *struct{ Medium, SizeLimit string }
-	}
-}
-
-type podContainer struct {
-	Name            string
-	Command         []string
-	SecurityContext securityContext
-	Resources       struct{ Limits map[string]string }
-}
-
-type securityContext struct {
-	RunAsNonRoot, Privileged, AllowPrivilegeEscalation, ReadOnlyRootFilesystem *bool
-	RunAsUser                                                                  *int64
-	SeccompProfile                                                             *struct{ Type string }
-	Capabilities                                                               struct{ Add, Drop []string }
-}
-
-// guest is the container that guests are started in, nil without one.
-func (s podSpec) guest() *podContainer {
-	for i, c := range s.Containers {
-		if c.Name == guestName {
-			return &s.Containers[i]
-		}
-	}
-	return nil
-}
-
-// waits tells whether the guest's container is one that waits for this codemode's guests.
-func (s podSpec) waits() bool {
-	c := s.guest()
-	return c != nil && slices.Contains(c.Command, idleCode) && slices.Contains(c.Command, bootCode)
-}
-
-// lacks is what a pod has not of what Pod Security calls restricted, and of what codemode's own hold beside it.
-func (s podSpec) lacks() (list []string) {
-	c := s.guest()
-	is := func(v *bool, want bool) bool { return v != nil && *v == want }
-	lack := func(held bool, what string) {
-		if !held {
-			list = append(list, what)
-		}
-	}
-	user := cmp.Or(c.SecurityContext.RunAsUser, s.SecurityContext.RunAsUser)
-	seccomp := cmp.Or(c.SecurityContext.SeccompProfile, s.SecurityContext.SeccompProfile)
-	lack(!s.HostNetwork && !s.HostPID && !s.HostIPC, "namespaces of its own")
-	nonRoot := is(cmp.Or(c.SecurityContext.RunAsNonRoot, s.SecurityContext.RunAsNonRoot), true)
-	lack(nonRoot && (user == nil || *user != 0), "runAsNonRoot")
-	lack(seccomp != nil && (seccomp.Type == "RuntimeDefault" || seccomp.Type == "Localhost"), "a seccompProfile")
-	lack(is(c.SecurityContext.AllowPrivilegeEscalation, false) && !is(c.SecurityContext.Privileged, true),
-		"allowPrivilegeEscalation: false")
-	lack(slices.Contains(c.SecurityContext.Capabilities.Drop, "ALL") && len(c.SecurityContext.Capabilities.Add) == 0,
-		"capabilities: {drop: [ALL]}")
-	lack(is(c.SecurityContext.ReadOnlyRootFilesystem, true), "readOnlyRootFilesystem")
-	lack(is(s.AutomountServiceAccountToken, false), "automountServiceAccountToken: false")
-	for _, v := range s.Volumes {
-		lack(v.EmptyDir != nil && v.EmptyDir.Medium == "Memory" && v.EmptyDir.SizeLimit != "",
-			fmt.Sprintf("volume %q in memory, with a size", v.Name))
-	}
-	return list
-}
-
-// judge is what a claimed pod holds a guest to. All pods of a pool have one user, and the kernel counts processes by
-// user, so that without user namespaces they would share what one may have.
-func (e *engine) judge(s podSpec, p sandbox.Policy) (sandbox.Enforcement, error) {
-	if !s.waits() {
-		return sandbox.Enforcement{}, e.diagnose("taking a claimed pod", &commandError{
-			command: "kubectl get pod",
-			stderr:  "NoGuest: its container \"" + guestName + "\" does not wait for this codemode",
-		})
-	}
-	r := e.report("")
-	limits := s.guest().Resources.Limits
-	if quantity(limits["memory"]) > float64(p.Memory) {
-		r.Memory = byNothing
-	}
-	if quantity(limits["cpu"]) > p.CPUs {
-		r.CPUs = byNothing
-	}
-	if s.HostUsers == nil || *s.HostUsers {
-		r.Pids = byNothing
-	}
-	r.Lacks = s.lacks()
-	means, gaps := sandbox.Effective(p, r)
-	if len(gaps) > 0 {
-		return means, &sandbox.GapError{Runtime: e.name, Gaps: gaps}
-	}
-	means.Isolation = sandbox.IsolationFull
-	return means, nil
-}
-
-// quantity reads what the API server writes for a quantity; what is none, or absent, is as much as there is.
-func quantity(text string) float64 {
-	n := strings.TrimRight(text, "KMGTPEikm")
-	value, err := strconv.ParseFloat(n, 64)
-	factor, known := map[string]float64{
-		"": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
-		"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
-	}[text[len(n):]]
-	if err != nil || !known {
-		return math.Inf(1)
-	}
-	return value * factor
 }

@@ -59,13 +59,13 @@ func tell(ctx context.Context, object any, args ...string) error {
 	return nil
 }
 
-// newController makes so many pods wait, of a pool's template as the cluster keeps it, and answers claims.
-func newController(t *testing.T, template object, pods int) *controller {
+// newController makes pods wait, each of a pool's template as the cluster keeps it, and answers claims.
+func newController(t *testing.T, specs ...object) *controller {
 	c := &controller{t: t}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	for i := range pods {
+	for i, spec := range specs {
 		name := fmt.Sprintf("codemode-test-warm-%d", i)
-		pod := object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name}, "spec": template}
+		pod := object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name}, "spec": spec}
 		if err := tell(ctx, pod, "create"); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestPodClaim(t *testing.T) {
 	withAgentSandbox(t)
 	r := newCluster(t, warm)
 	spec := warmSpec(t, sandbox.DefaultPolicy())
-	newController(t, spec, 4)
+	newController(t, slices.Repeat([]object{spec}, 4)...)
 	policy := sandbox.DefaultPolicy()
 	run := func(policy sandbox.Policy) (sandbox.Sandbox, error) {
 		return r.Start(t.Context(), sandbox.Spec{Files: script(channelCode + "tell(ready=True)"), Boot: "boot.py", Policy: policy, Session: "s"})
@@ -303,59 +303,6 @@ func TestClaimUnavailable(t *testing.T) {
 			t.Errorf("%s: %v, %q", c.name, err, hints(err))
 		}
 		_ = r.Close()
-	}
-}
-
-// TestClaimedPodJudged: each thing that a pod of somebody else's lacks is named.
-func TestClaimedPodJudged(t *testing.T) {
-	policy := sandbox.DefaultPolicy()
-	policy.CPUs, policy.AllowGaps = 1, []string{"pids"}
-	for _, c := range []struct {
-		change func(spec, container object)
-		gap    string
-	}{
-		{func(spec, _ object) {}, ""},
-		{func(spec, _ object) { spec["hostPID"] = true }, "namespaces of its own"},
-		{func(spec, _ object) { spec["securityContext"] = object{"runAsNonRoot": true} }, "a seccompProfile"},
-		{func(spec, _ object) { spec["automountServiceAccountToken"] = nil }, "automountServiceAccountToken"},
-		{func(_, c object) { c["securityContext"].(object)["runAsUser"] = 0 }, "runAsNonRoot"},
-		{func(_, c object) { c["securityContext"].(object)["privileged"] = true }, "allowPrivilegeEscalation"},
-		{func(_, c object) {
-			c["securityContext"].(object)["capabilities"] = object{"drop": []string{"ALL"}, "add": []string{"NET_RAW"}}
-		}, "capabilities"},
-		{func(_, c object) { c["securityContext"].(object)["readOnlyRootFilesystem"] = false }, "readOnlyRootFilesystem"},
-		{func(spec, _ object) {
-			spec["volumes"] = []object{{"name": "host", "hostPath": object{"path": "/"}}}
-		}, `volume "host"`},
-		{func(_, c object) { c["resources"].(object)["limits"].(object)["memory"] = "1Gi" }, "memory"},
-		{func(_, c object) { delete(c["resources"].(object)["limits"].(object), "cpu") }, "cores"},
-		{func(_, c object) { c["command"] = []string{"sleep", "1h"} }, "does not wait"},
-		{func(_, c object) { c["name"] = "main" }, "does not wait"},
-	} {
-		spec := warmSpec(t, policy)
-		c.change(spec, spec["containers"].([]any)[0].(object))
-		text, err := json.Marshal(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pod podSpec
-		if err := json.Unmarshal(text, &pod); err != nil {
-			t.Fatal(err)
-		}
-		_, err = (&engine{name: Kubernetes, memory: byCgroup, pids: byRlimit, cpus: byCgroup, seccomp: true}).judge(pod, policy)
-		if said := fmt.Sprint(err); err == nil && c.gap != "" || !strings.Contains(said, c.gap) {
-			t.Errorf("without %q: %v", c.gap, err)
-		}
-	}
-	for text, want := range map[string]float64{"1": 1, "500m": 0.5, "2Gi": 2 << 30, "1k": 1000, "1e3": 1000} {
-		if got := quantity(text); got != want {
-			t.Errorf("%s is %v", text, got)
-		}
-	}
-	for _, text := range []string{"", "many", "1Qi"} {
-		if got := quantity(text); got < 1<<62 {
-			t.Errorf("%q is %v", text, got)
-		}
 	}
 }
 

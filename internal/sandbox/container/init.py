@@ -19,7 +19,7 @@ def start():
     """Fork. In the guest it returns the code to run; the container init never returns."""
     version = "%d.%d.%d" % sys.version_info[:3]
     if sys.version_info < (3, 9):
-        greet(1 if fd == 0 else fd, version, "", "", "", [])
+        greet(1 if fd == 0 else fd, version)
         sys.exit(0)
     files = [(field().decode(), field()) for _ in range(int(field()))]
     env = [field() for _ in range(int(field()))]
@@ -28,7 +28,7 @@ def start():
     out = field()
     mounts = [mount() for _ in range(int(field()))]
     filters, for_guest = [{field().decode(): field() for _ in range(int(field()))} for _ in range(2)]
-    if not shared and posix.getpid() != 1:  # an engine's settings can have it see the processes of others
+    if posix.getpid() != 1:  # an engine's settings, or a pod's, can have it see the processes of others
         sys.exit("codemode: this container shares its processes with others")
     unpack(files)
     if out:
@@ -40,7 +40,8 @@ def start():
     if shared:
         prove_no_network()
     channel = [0, 1] if fd == 0 else [fd]
-    greet(channel[-1], version, closed(mounts), replaced(mounts), fenced, libraries())
+    program = posix.readlink("/proc/self/exe")
+    greet(channel[-1], version, closed(mounts), replaced(mounts), fenced, program, within_reach(), *libraries())
     for name, _, _, place, _ in mounts:
         posix.symlink(place, b"/workspace/" + name)
     memory()  # before the guest can change what is its own
@@ -222,9 +223,24 @@ def libraries():
     return added
 
 
-def greet(out, version, closed, replaced, fenced, site):
+def within_reach():
+    """The variable by which a loader would find code where the guest writes. What is started beside the guest has the
+    same variables, and / as its folder, which an empty part of one names."""
+    from posixpath import realpath
+
+    folders = (b"/tmp/", b"/workspace/", b"/dev/shm/", ROOT.encode() + b"/")
+    for name, value in posix.environ.items():
+        if not name.startswith(b"LD_") and name not in (b"GCONV_PATH", b"LOCPATH"):
+            continue
+        for part in value.replace(b";", b":").replace(b" ", b":").split(b":"):
+            if (realpath(b"/" + part.lstrip(b"/")) + b"/").startswith(folders):
+                return name.decode("utf-8", "replace")
+    return ""
+
+
+def greet(out, *texts):
     """The first bytes on the channel: see greeting in payload.go. What follows is the guest's."""
-    fields = [text.encode("utf-8", "surrogateescape") for text in [version, closed, replaced, fenced] + site]
+    fields = [text.encode("utf-8", "surrogateescape") for text in texts]
     write_all(out, b"codemode%08x" % len(fields) + b"".join(b"%08x" % len(f) + f for f in fields))
 
 
@@ -247,6 +263,7 @@ def become_guest(channel, outputs, env, boot):
     posix.closerange(len(ours), PARKED + len(ours))
     import os
 
+    os.chdir("/workspace")
     for entry in env:
         name, _, value = os.fsdecode(entry).partition("=")
         os.environ[name] = value

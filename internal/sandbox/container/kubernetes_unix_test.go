@@ -180,6 +180,10 @@ func TestUnfenced(t *testing.T) {
 	if err := g.beside(sandbox.Policy{AllowGaps: []string{"network"}}); err != nil || len(g.means.Gaps) != 1 {
 		t.Errorf("without Landlock, which is allowed: %v, %v", err, g.means.Gaps)
 	}
+	g = &guest{engine: &engine{name: Kubernetes}, hello: greeting{fenced: true, reach: "LD_PRELOAD"}}
+	if err := g.beside(sandbox.DefaultPolicy()); !errors.As(err, &gap) || !strings.Contains(gap.Gaps[0].Detail, "LD_PRELOAD") {
+		t.Errorf("with a variable that leads into the guest's folders: %v", err)
+	}
 	g = &guest{engine: &engine{name: Kubernetes}, hello: greeting{fenced: true}}
 	if err := g.beside(sandbox.DefaultPolicy()); err != nil || len(g.means.Gaps) != 0 {
 		t.Errorf("with Landlock: %v, %v", err, g.means.Gaps)

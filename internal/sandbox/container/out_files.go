@@ -29,7 +29,8 @@ const archiveTime = 15 * time.Second
 var errSilent = fmt.Errorf("the Python that archives it in the container has said nothing for %v", archiveTime)
 
 // OutFiles has the engine run another Python in the container: wherever that is, what it writes arrives here. The
-// guest may disturb it, and gains nothing by that: it could have left any file anyway.
+// guest may disturb it, and gains nothing by that: it could have left any file anyway. It must not become it, though,
+// which in a pod has no filter: the program is the init's, not what PATH names by now; see also beside.
 func (g *guest) OutFiles(
 	ctx context.Context, known map[string]string, take func(sandbox.OutFile) error,
 ) error {
@@ -39,9 +40,10 @@ func (g *guest) OutFiles(
 	default:
 	}
 	e := g.engine
-	args := append(slices.Clone(e.global), "exec", "-i", g.name, "python3", "-I", "-S", "-c", leftCode)
+	python := []string{g.hello.program, "-I", "-S", "-c", leftCode}
+	args := append(append(slices.Clone(e.global), "exec", "-i", g.name), python...)
 	if e.name == Kubernetes {
-		args = e.inPod(g.pod, "python3", "-I", "-S", "-c", leftCode)
+		args = e.inPod(g.pod, python...)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	silent := time.AfterFunc(archiveTime, func() { cancel(errSilent) })

@@ -133,13 +133,15 @@ func (p *payloads) files(tree fs.FS) ([]byte, error) {
 }
 
 // A greeting is the first a container says: which Python it has, which mount its user may not use, which is of
-// something else than it should be, whether the guest is kept from processes that are started beside it, and where
-// Python keeps its packages.
+// something else than it should be, whether the guest is kept from processes that are started beside it, which program
+// Python is, which variable would have those load what the guest has written, and where Python keeps its packages.
 type greeting struct {
 	python   string
 	closed   int // the first such mount; -1 is none
 	replaced int // in the same way
 	fenced   bool
+	program  string // absolute, and no link
+	reach    string // empty is none
 	site     []string
 }
 
@@ -179,6 +181,10 @@ func readGreeting(r io.Reader) (g greeting, err error) {
 			g.replaced = indexIn(text)
 		case 3:
 			g.fenced = len(text) > 0
+		case 4:
+			g.program = string(text)
+		case 5:
+			g.reach = string(text)
 		default:
 			g.site = append(g.site, string(text))
 		}

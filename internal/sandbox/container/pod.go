@@ -77,8 +77,8 @@ func (e *engine) pod(o order) (object, error) {
 	}
 	maps.Copy(container, object{
 		"name": guestName, "image": o.image, "stdin": false, "tty": false,
-		"command":    []string{"python3", "-I", "-S", "-u", "-X", "utf8", "-c", idleCode, bootCode},
-		"workingDir": sandbox.WorkDir, "env": podEnvironment(), "resources": t.resources(o),
+		"command":    podCommand(),
+		"workingDir": besideDir, "env": podEnvironment(), "resources": t.resources(o),
 		"securityContext": object{
 			"allowPrivilegeEscalation": false, "privileged": false, "readOnlyRootFilesystem": true,
 			"runAsNonRoot": true, "capabilities": object{"drop": []string{"ALL"}},
@@ -91,6 +91,13 @@ func (e *engine) pod(o order) (object, error) {
 		"metadata": object{"name": o.name, "labels": e.podLabels(o.spec)},
 	}, nil
 }
+
+// podCommand is process 1 of a guest's pod. It waits for some minutes, unless waitForever is behind it.
+func podCommand() []string {
+	return []string{"python3", "-I", "-S", "-u", "-X", "utf8", "-c", idleCode, bootCode}
+}
+
+const waitForever = "forever"
 
 // podLabels say whose pod it is, or whose claim to one.
 func (e *engine) podLabels(spec sandbox.Spec) object {

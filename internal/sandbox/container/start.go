@@ -228,18 +228,26 @@ func (g *guest) greet(ctx context.Context, payload []byte, o order) error {
 // beside refuses a guest of a pod that could take over what is started beside it there: a pod has no network only by
 // the system call filter, which such a process is without.
 func (g *guest) beside(p sandbox.Policy) error {
-	gap := sandbox.Gap{
-		Name: "network",
-		Detail: "there is no Landlock on the node, or its runtime forbids it, without which a guest could reach the " +
-			"network of its pod by way of a process that codemode starts beside it",
+	if g.engine.name != Kubernetes {
+		return nil
 	}
+	why := ""
 	switch {
-	case g.engine.name != Kubernetes || g.hello.fenced:
-	case !slices.Contains(p.AllowGaps, gap.Name):
-		return &sandbox.GapError{Runtime: Kubernetes, Gaps: []sandbox.Gap{gap}}
+	case !g.hello.fenced:
+		why = "there is no Landlock on the node, or its runtime forbids it, without which"
+	case g.hello.reach != "":
+		why = "with " + g.hello.reach + " of the image or the pod, which names a folder that guests write to,"
 	default:
-		g.means.Gaps = append(slices.Clip(g.means.Gaps), gap)
+		return nil
 	}
+	gap := sandbox.Gap{
+		Name:   "network",
+		Detail: why + " a guest could reach the network of its pod by way of a process that codemode starts beside it",
+	}
+	if !slices.Contains(p.AllowGaps, gap.Name) {
+		return &sandbox.GapError{Runtime: Kubernetes, Gaps: []sandbox.Gap{gap}}
+	}
+	g.means.Gaps = append(slices.Clip(g.means.Gaps), gap)
 	return nil
 }
 

@@ -175,7 +175,7 @@ func (u *activeCall) inquire(
 		})
 	}
 	if err == nil && !inquiry.IsAnswer(request, response) {
-		err = errors.New("the client's answer is none to that")
+		err = errors.New("the client's answer is none to that, or has a number that would be another by then")
 	}
 	if err == nil {
 		if inquiry.Action(response) == "accept" {

@@ -21,6 +21,9 @@ type Problem struct {
 	Column int    // 0 when the whole line is meant
 	Server string // empty when the file is meant
 	Err    error  // never holds a value of the file: those may be secret
+
+	// Unread says that servers of the user's may stand there that are not known, since it could not be read as a whole.
+	Unread bool
 }
 
 func (p Problem) Error() string {

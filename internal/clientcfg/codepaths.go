@@ -237,7 +237,7 @@ func codeWords(words []string) (list []string) {
 		case started && !strings.HasPrefix(w, "-"):
 		case assigned && !strings.Contains(flag, "/"): // --flag=VALUE, NAME=VALUE
 			list = append(list, pathsIn(value)...)
-		case strings.HasPrefix(w, "-") && takesValue(w) && i+1 < len(words):
+		case strings.HasPrefix(w, "-") && takesValue(w) && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-"):
 			i++
 			list = append(list, pathsIn(words[i])...)
 		case len(w) > 2 && w[0] == '-' && w[1] != '-': // -CDIR, -Ilib

@@ -85,7 +85,7 @@ func (f *finder) folder(dir string) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !fileerr.IsMissing(err) {
-		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err)})
+		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true})
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
@@ -275,7 +275,8 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	}
 	f.seen[mark] = true
 	if err != nil {
-		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: fileerr.Cause(err)})
+		unread := place.Scope != Project
+		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: fileerr.Cause(err), Unread: unread})
 		return true
 	}
 	r := &file{client: c, scope: place.Scope, key: key, path: full, project: project, env: &f.opts.Env}

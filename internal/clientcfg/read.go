@@ -62,6 +62,7 @@ func (f *file) parse(data []byte) {
 	case err == errEmpty && !isOwn(f.client.ID):
 	case err != nil:
 		f.problem(at, "", err)
+		f.problems[len(f.problems)-1].Unread = f.scope != Project
 	case f.root.value != nil:
 		f.tables()
 	}

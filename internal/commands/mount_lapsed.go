@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"codemode/internal/clientcfg"
@@ -9,6 +10,21 @@ import (
 	"codemode/internal/hint"
 	"codemode/internal/sandbox/mount"
 )
+
+// unread has nothing be given to be changed while a file of the user's cannot be read: whatever the servers in it are
+// started from, code could change it, until the file is as it should be.
+func (t *tenancy) unread() (list []mount.Start) {
+	for _, p := range t.found.Problems {
+		if p.Unread {
+			list = append(list, mount.Start{
+				Path: string(filepath.Separator), Within: true,
+				Why: fmt.Sprintf("what servers in %q are started from is not known", p.File),
+				Do:  fmt.Sprintf("mend it: %v", p.Err),
+			})
+		}
+	}
+	return list
+}
 
 // hasAsApproved tells whether an entry is there as its user has agreed to it.
 func (t *tenancy) hasAsApproved(approved clientcfg.Entry) bool {

@@ -153,6 +153,7 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 // nothing, and would be a stranger's way to have code refused.
 func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
+	list = t.unread()
 	for _, e := range t.found.Entries {
 		if e.Status == clientcfg.NeedsApproval {
 			continue

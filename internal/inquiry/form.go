@@ -187,6 +187,9 @@ func (f Field) Read(typed string) (value any, given bool, err error) {
 		if !def.Exists() && f.needed {
 			return nil, false, errors.New("it is needed")
 		}
+		if def.Type == gjson.Number {
+			return json.Number(def.Raw), true, nil // as it is shown
+		}
 		return def.Value(), def.Exists(), nil
 	}
 	switch f.schema.Get("type").Str {

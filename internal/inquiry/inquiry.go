@@ -8,6 +8,7 @@ package inquiry
 
 import (
 	"context"
+	"math"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -141,6 +142,9 @@ func Refusal(code int64, message string) error {
 // Invalid is the error for a request that cannot be shown to anybody.
 func Invalid(err error) error { return Refusal(jsonrpc.CodeInvalidParams, err.Error()) }
 
+// maxExact is how large a number may be that a client answers: a whole one beyond it has become another.
+const maxExact = 1<<53 - 1
+
 // IsAnswer reports whether an answer is to such a request. What is between client and codemode is taken out of it.
 func IsAnswer(request Request, response Response) (ok bool) {
 	switch r := response.(type) {
@@ -149,6 +153,10 @@ func IsAnswer(request Request, response Response) (ok bool) {
 		ok = ok && (r.Action == "accept" || r.Action == "decline" || r.Action == "cancel")
 		if r.Meta = nil; r.Action != "accept" {
 			r.Content = nil // what was typed before the no is not the server's
+		}
+		for _, value := range r.Content {
+			number, _ := value.(float64) // the SDK has made one of what a client sent (v1.8.0)
+			ok = ok && math.Abs(number) <= maxExact
 		}
 	case *mcp.ListRootsResult:
 		_, ok = request.(*mcp.ListRootsParams)

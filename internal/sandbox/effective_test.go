@@ -111,3 +111,27 @@ func TestFitFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxStack: what all threads hand to programs that they execute is no more than a fourth of a watched limit, but for
+// the least that the kernel lets each have.
+func TestMaxStack(t *testing.T) {
+	for _, c := range []struct {
+		memory    int64
+		processes int
+		watched   bool
+		want      int64
+	}{
+		{512 << 20, 128, true, 4 << 20},
+		{512 << 20, 128, false, 8 << 20},
+		{128 << 20, 128, true, 1 << 20},
+		{16 << 20, 128, true, 512 << 10},
+		{8 << 30, 128, true, 8 << 20},
+		{0, 128, true, 8 << 20},
+		{512 << 20, 0, true, 8 << 20},
+	} {
+		p := Policy{Memory: c.memory, Processes: c.processes}
+		if got := p.MaxStack(c.watched); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

@@ -150,12 +150,12 @@ const minData = 512 << 20
 
 // guestLimits are the rlimits of the guest.
 func guestLimits(p Policy, e Enforcement) []stage2.Limit {
+	stack := uint64(p.MaxStack(e.Memory == meansWatchdog))
 	limits := []stage2.Limit{
 		{Name: "msgqueue", Resource: unix.RLIMIT_MSGQUEUE},
 		{Name: "memlock", Resource: unix.RLIMIT_MEMLOCK, Cur: 64 << 10, Max: 64 << 10},
 		{Name: "sigpending", Resource: unix.RLIMIT_SIGPENDING, Cur: 128, Max: 128},
-		// Every thread's stack is this large, and counts as data.
-		{Name: "stack", Resource: unix.RLIMIT_STACK, Cur: 2 << 20, Max: 8 << 20},
+		{Name: "stack", Resource: unix.RLIMIT_STACK, Cur: min(UsualStack, stack), Max: stack},
 	}
 	add := func(name string, resource int, n int64) {
 		if n > 0 {

@@ -246,6 +246,20 @@ const MaxWatches = 16384
 // limits them, RLIMIT_LOCKS neither.
 const MaxLocks = 16384
 
+// MaxStack is how large a stack may be, in bytes. What a thread hands to a program that it executes, a fourth of it at
+// most, is in no process's figures until then. So where memory is kept by a watchdog, all threads that a guest may have
+// hand over no more than a fourth of it together; but less than 128 KiB each cannot be had.
+func (p Policy) MaxStack(watched bool) int64 {
+	const most, least = 8 << 20, 512 << 10
+	if !watched || p.Memory <= 0 || p.Processes <= 0 {
+		return most
+	}
+	return min(most, max(least, p.Memory/int64(p.Processes)))
+}
+
+// UsualStack is how large a thread's is where nothing else is said. It counts as data.
+const UsualStack = 2 << 20
+
 // Policy is what the guest may use. The zero value of a field means no limit of that kind, except
 // Isolation. It is a value: print it, compare it, copy it.
 type Policy struct {

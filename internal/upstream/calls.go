@@ -70,6 +70,7 @@ type callsState struct {
 	waiting  int                             // what those take of memory, in bytes
 
 	left      map[int64]leftCall       // of tools, which may yet be answered with a task
+	abandoned int                      // requests that nobody waits for, and whose answers may yet come
 	opening   map[string]chan struct{} // URLs that a user is to open, by their ids; closed when that is done
 	topics    map[string]*topic        // subscribed to, by URI
 	listening map[int64]*topic         // by the request that asks for it, of the newest revision
@@ -242,6 +243,7 @@ func (c *calls) take(s *slot) (result json.RawMessage, err error) {
 			for id, r := range st.requests {
 				if r.slot == s {
 					delete(st.requests, id)
+					st.abandoned++
 					st.leaves(id, r.method, s.ctx)
 				}
 			}
@@ -289,13 +291,17 @@ func (st *callsState) recentlyLeft() (contexts []context.Context) {
 	return contexts
 }
 
-// late looks at an answer that nobody waits for: a task that it names would go on for nobody. By URL there is none to
-// look at: a server that has tasks must take the end of the request's stream for its cancellation (revision 2026-07-28,
+// late looks at an answer that nobody waits for, and says whether somebody has. A task that it names would go on for
+// nobody. By URL there is none to look at: a server that has tasks must take the end of the request's stream for its
+// cancellation (revision 2026-07-28,
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation, read November 2026), so to wait
 // for its answer there would be not to cancel.
-func (c *calls) late(env envelope) {
+func (c *calls) late(env envelope) (asked bool) {
 	was := false
 	c.update(func(st *callsState) {
+		if asked = st.abandoned > 0; asked {
+			st.abandoned--
+		}
 		_, was = st.left[env.id]
 		delete(st.left, env.id)
 	})
@@ -303,6 +309,7 @@ func (c *calls) late(env envelope) {
 		gjson.GetBytes(env.result, "resultType").String() == "task" {
 		c.unasked(task)
 	}
+	return asked
 }
 
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
@@ -330,6 +337,9 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 			cost = 0
 			return msg, true
 		}
+		if c.late(env) {
+			cost = 0
+		}
 	}
 	switch {
 	case env.values > maxValues:
@@ -337,7 +347,9 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	case env.method == "" && len(text) > maxKept:
 		return c.refused(env, text, errKept), true
 	}
-	cost = costForSDK
+	if cost > 0 {
+		cost = costForSDK
+	}
 	msg, err = jsonrpc.DecodeMessage(text)
 	if err != nil {
 		c.skip(text, err)
@@ -413,7 +425,6 @@ func (c *calls) answer(env envelope) (msg jsonrpc.Message, mine bool) {
 		}
 	})
 	if !ok {
-		c.late(env)
 		return nil, false
 	}
 	if c.wholeLists && req.method == "tools/list" && env.err == nil && env.values <= maxValues {

@@ -77,6 +77,34 @@ func TestServersArePaced(t *testing.T) {
 	}
 }
 
+// TestLeftAnswersAreNotPaced: an answer that was asked for does not count, also when who asked has gone meanwhile; one
+// more than those does.
+func TestLeftAnswersAreNotPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const count = 3
+		conn := paced(0)
+		for n := range count {
+			s := &slot{}
+			id, _ := jsonrpc.MakeID(float64(n + 1))
+			conn.register(request{id, "resources/read", s})
+			if _, err := conn.take(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 32<<20) + `"}}`)
+		for n := range count + 1 {
+			conn.message(text, nil)
+			began := time.Now()
+			conn.pace.wait()
+			if waited := time.Since(began) > 0; waited != (n == count) {
+				t.Errorf("after answer %d the server waits: %t", n+1, waited)
+			}
+		}
+		conn.finish()
+		conn.work.Wait()
+	})
+}
+
 // TestEventsArePaced is the same of servers by URL, also of what stands between events.
 func TestEventsArePaced(t *testing.T) {
 	for text, cost := range map[string]time.Duration{

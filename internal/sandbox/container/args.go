@@ -142,7 +142,7 @@ func (e *engine) limits(o order) (a []string) {
 	if o.means.CPUs == byCgroup {
 		a = append(a, "--cpus", strconv.FormatFloat(p.CPUs, 'f', -1, 64))
 	}
-	for _, l := range rlimits(p) {
+	for _, l := range rlimits(p, o.means) {
 		ulimit(l.name, l.soft, l.hard)
 	}
 	return a
@@ -155,13 +155,14 @@ type rlimit struct {
 	soft, hard int64
 }
 
-func rlimits(p sandbox.Policy) []rlimit {
+func rlimits(p sandbox.Policy, means sandbox.Enforcement) []rlimit {
+	stack := p.MaxStack(means.Memory == byWatchdog)
 	list := []rlimit{
 		{"core", 4, 1, 1}, // at 0, a handler that dumps are piped to would get them all the same: core(5)
 		{"msgqueue", 12, 0, 0},
 		{"memlock", 8, 64 << 10, 64 << 10},
 		{"sigpending", 11, 128, 128},
-		{"stack", 3, 2 << 20, 8 << 20}, // every thread's is this large, and counts as data
+		{"stack", 3, min(sandbox.UsualStack, stack), stack},
 	}
 	if p.OpenFiles > 0 {
 		list = append(list, rlimit{"nofile", 7, int64(p.OpenFiles), int64(p.OpenFiles)})
@@ -179,7 +180,7 @@ func (e *engine) innerLimits(p sandbox.Policy, means sandbox.Enforcement) (list 
 		list = append(list, rlimit{"nproc", 6, int64(p.Processes), int64(p.Processes)})
 	}
 	if e.name == Kubernetes {
-		list = append(list, rlimits(p)...)
+		list = append(list, rlimits(p, means)...)
 	}
 	return list
 }

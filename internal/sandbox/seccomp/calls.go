@@ -204,7 +204,7 @@ var calls = []call{
 	{"tkill", 200, 130, allow},
 	{"time", 201, none, allow},
 	{"futex", 202, 98, check},
-	{"sched_setaffinity", 203, 122, allow},
+	{"sched_setaffinity", 203, 122, check},
 	{"sched_getaffinity", 204, 123, allow},
 	{"lookup_dcookie", 212, 18, refuse},
 	{"epoll_create", 213, none, allow},

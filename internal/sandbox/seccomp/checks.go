@@ -242,18 +242,7 @@ func checks(p *program, opts Options) {
 		p.rule("fcntl", noneOf(1, eperm, fSetLease, fNotify, fSetRWHint, fSetFileRWHint)...)
 		p.rule("ioctl", noneOf(1, eperm, tiocsti, tioclinux, tioccons)...)
 	}
-	for _, name := range writesOut {
-		if opts.Program {
-			p.rule(name, ret(retAllow))
-		}
-		p.rule(name, ret(errno(eperm)))
-	}
-	for _, name := range writesFile {
-		if opts.Program || opts.Writes {
-			p.rule(name, ret(retAllow))
-		}
-		p.rule(name, ret(errno(0)))
-	}
+	neighbourChecks(p, opts)
 	p.rule("fcntl", oneOf(1, eperm, fcntls...)...)
 	socketChecks(p, opts)
 	// A thread shares its process's descriptors, so that they are limited, and can be counted. No process shares
@@ -305,6 +294,10 @@ func programChecks(p *program) {
 	p.rule("socketpair", append([]Insn{arg(0), jeq(afUnix, 1, 0), ret(errno(eacces))}, unix...)...)
 }
 
+// moves has a thread of the kernel, which goes before all others, take who makes it to another processor: 60 processes
+// that went to and fro held up the machine for seconds. To a guest it says that it has worked.
+const moves = "sched_setaffinity"
+
 // writesOut has the disk be given what others have written, too, and all of the machine wait for that. Who calls
 // sync(2) is told of no error.
 var writesOut = []string{"sync", "syncfs"}
@@ -313,6 +306,26 @@ var writesOut = []string{"sync", "syncfs"}
 // written with it. For a guest that can write to no file of its user's they have nothing to do, and say so: what it
 // writes is in memory.
 var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
+
+// neighbourChecks adds the rules of calls by which all of the machine waits.
+func neighbourChecks(p *program, opts Options) {
+	for _, name := range writesOut {
+		if opts.Program {
+			p.rule(name, ret(retAllow))
+		}
+		p.rule(name, ret(errno(eperm)))
+	}
+	for _, name := range writesFile {
+		if opts.Program || opts.Writes {
+			p.rule(name, ret(retAllow))
+		}
+		p.rule(name, ret(errno(0)))
+	}
+	if opts.Program {
+		p.rule(moves, ret(retAllow))
+	}
+	p.rule(moves, ret(errno(0)))
+}
 
 // memoryChecks adds the rules that keep a watchdog's figures of memory true.
 func memoryChecks(p *program, opts Options) {
@@ -422,7 +435,6 @@ func aloneRules(p *program, pid uint32) {
 		p.rule(name, oneOf(0, eperm, pid)...)
 	}
 	p.rule("prlimit64", append(coreKept(), oneOf(0, eperm, 0, pid)...)...)
-	p.rule("sched_setaffinity", oneOf(0, eperm, 0, pid)...)
 	nothingOfOthers(p, pid)
 }
 

@@ -86,7 +86,7 @@ func ociChecks(opts Options) []ociRule {
 	if opts.Writes {
 		written = ociRule{Names: writesFile, Action: ociAllow}
 	}
-	rules = append(rules, written)
+	rules = append(rules, written, ociRule{Names: []string{moves}, Action: ociErrno, ErrnoRet: errnoRet(0)})
 	if opts.Closed {
 		return append(rules, ociClosed()...)
 	}

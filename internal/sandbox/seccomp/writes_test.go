@@ -27,3 +27,21 @@ func TestWritesOut(t *testing.T) {
 		}
 	}
 }
+
+// TestMoves holds that no guest has itself moved between processors, which it is told has worked.
+func TestMoves(t *testing.T) {
+	for goarch, a := range arches {
+		for opts, want := range map[Options]uint32{
+			{}: errno(0), {Alone: 4711}: errno(0), {Writes: true}: errno(0), {Program: true}: retAllow,
+		} {
+			prog, err := Filter(goarch, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := data{nr: number(t, goarch, moves), arch: a.audit}
+			if got, err := run(prog, call); got != want || err != nil {
+				t.Errorf("%s, %+v: %#x, %v; want %#x", goarch, opts, got, err, want)
+			}
+		}
+	}
+}

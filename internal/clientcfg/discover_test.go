@@ -327,3 +327,19 @@ func TestSandboxOfAClient(t *testing.T) {
 		}
 	}
 }
+
+// TestPodOfAProject: where a project's servers start if nothing is said is no folder that its entry names for a pod.
+func TestPodOfAProject(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for cwd, want := range map[string]Status{"": NeedsApproval, `, "cwd": "/srv"`: Invalid} {
+		write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"x": {"command": "x", "sandbox": "kubernetes",
+			"sandbox_image": "i", "sandbox_network": true`+cwd+`}}}`)
+		found := Discover(Options{Env: Env{OS: "linux", Home: t.TempDir(), WorkDir: dir}})
+		if len(found.Entries) != 1 || found.Entries[0].Status != want {
+			t.Errorf("with %q: %+v", cwd, found.Entries)
+		}
+	}
+}

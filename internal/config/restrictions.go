@@ -68,12 +68,12 @@ func (s *Server) setPod(f RestrictionsFields) error {
 		return &FieldError{s.Name, "sandbox_image", "the image that its pod has"}
 	case len(f.Read)+len(f.Write) > 0:
 		return &FieldError{s.Name, "sandbox_read", "left out, as sandbox_write: a pod has no files of this machine"}
-	case s.Cwd != "":
+	case s.Cwd != "" && s.Cwd != s.Project: // where a project's start if nothing is said
 		return &FieldError{s.Name, "cwd", "left out: its pod starts it in the folder that its image names"}
 	case !f.Network:
 		return &FieldError{s.Name, "sandbox_network", "true: its pod has the cluster's network"}
 	}
-	s.Sandbox = &Restrictions{Image: f.Image, Network: true}
+	s.Sandbox, s.Cwd = &Restrictions{Image: f.Image, Network: true}, ""
 	return s.setMemory(f.Memory)
 }
 

@@ -23,6 +23,7 @@ const codeWarmPool = "warm-pool"
 const (
 	claimAPI  = "extensions.agents.x-k8s.io/v1beta1"
 	claims    = "sandboxclaims.extensions.agents.x-k8s.io"
+	noClaims  = `resource type "sandboxclaims` // in what kubectl says where there are none
 	sandboxes = "sandboxes.agents.x-k8s.io"
 
 	podOfSandbox = `{.metadata.annotations.agents\.x-k8s\.io/pod-name}`

@@ -306,6 +306,27 @@ func TestClaimUnavailable(t *testing.T) {
 	}
 }
 
+// TestNoClaims: where a cluster has no claims any more, pods and leases are removed all the same.
+func TestNoClaims(t *testing.T) {
+	t.Parallel()
+	opts := fakeEngine(t, kubectl, `case "$*" in *sandboxclaims*)
+echo "error: the server doesn't have a resource type \"sandboxclaims\"" >&2; exit 1 ;;
+esac
+`+kubectlMakes+"esac")
+	opts.Kubernetes.WarmPool = "p"
+	r := New(opts)
+	e, err := r.ready(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.release(t.Context(), "somebody", false)
+	_ = r.Close()
+	calls, readErr := os.ReadFile(filepath.Join(filepath.Dir(opts.Engine), "calls"))
+	if err != nil || readErr != nil || !strings.Contains(string(calls), "delete pods,leases --selector="+labelOwner+"=somebody") {
+		t.Errorf("%v, %v: %s", err, readErr, calls)
+	}
+}
+
 // TestNamesOfCluster: what a cluster says in the place of a name reaches no command line, where it might be an option.
 func TestNamesOfCluster(t *testing.T) {
 	t.Parallel()

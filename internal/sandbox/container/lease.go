@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -92,7 +93,9 @@ func (r *Runtime) tend(ctx context.Context, e *engine) {
 // reapPods removes what codemodes have left: those of this host that have ended, and those whose lease is as it was
 // seen before. It returns what was seen of each owner.
 func (r *Runtime) reapPods(ctx context.Context, e *engine, before map[string]string) map[string]string {
-	text, err := e.ask(ctx, "get", e.cluster.owned(), "--selector="+labelOwner, "--output=json")
+	text, err := e.ofOwned("get", func(args ...string) (string, error) {
+		return e.ask(ctx, append(args, "--selector="+labelOwner, "--output=json")...)
+	})
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Debug("looking for pods that were left", "error", err)
@@ -131,23 +134,30 @@ func (r *Runtime) reapPods(ctx context.Context, e *engine, before map[string]str
 	return now
 }
 
-// owned are the kinds of objects that carry their owner's label.
-func (c cluster) owned() string {
-	if c.warmPool != "" {
-		return claims + ",pods,leases"
+// ofOwned has kubectl do something with all kinds of objects that carry their owner's label. Where the cluster has no
+// claims, not yet or not any more, there are the others.
+func (e *engine) ofOwned(verb string, do func(args ...string) (string, error)) (text string, err error) {
+	const others = "pods,leases"
+	if e.cluster.warmPool != "" {
+		text, err = do(verb, claims+","+others)
+		if err == nil || !strings.Contains(err.Error(), noClaims) {
+			return text, err
+		}
 	}
-	return "pods,leases"
+	return do(verb, others)
 }
 
 // release removes all that an owner has in the namespace.
 func (e *engine) release(ctx context.Context, owner string, wait bool) error {
 	ctx, cancel := withAnswer(ctx, podAnswerTime)
 	defer cancel()
-	args := append(append([]string(nil), e.global...), "delete", e.cluster.owned(), "--selector="+labelOwner+"="+owner,
-		"--now", "--ignore-not-found", fmt.Sprintf("--wait=%t", wait))
-	if e.cluster.warmPool != "" {
-		args = append(args, "--cascade=foreground")
-	}
-	_, err := e.run(ctx, nil, args...)
+	_, err := e.ofOwned("delete", func(args ...string) (string, error) {
+		args = append(append(slices.Clone(e.global), args...), "--selector="+labelOwner+"="+owner,
+			"--now", "--ignore-not-found", fmt.Sprintf("--wait=%t", wait))
+		if e.cluster.warmPool != "" {
+			args = append(args, "--cascade=foreground")
+		}
+		return e.run(ctx, nil, args...)
+	})
 	return err
 }

@@ -13,8 +13,8 @@ _DEPTH = 32  # of folders, as sandbox.maxOutDepth
 
 known = {os.fsdecode(base64.b64decode(name)): stamp for name, stamp in json.load(sys.stdin.buffer).items()}
 
-os.chdir("/workspace/out")
 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+os.fchdir(os.open("/workspace/out", flags | os.O_DIRECTORY))
 with tarfile.open(
     fileobj=sys.stdout.buffer, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
 ) as tar:

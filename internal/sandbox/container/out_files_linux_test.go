@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,28 @@ while time.monotonic() < until:
 		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error { return nil })
 		if !errors.Is(err, errSilent) {
 			t.Errorf("the files of a guest that stops who archives them: %v", err)
+		}
+	})
+}
+
+// TestOutFilesByLink: where code has made a link of the folder, nothing is read of where it leads.
+func TestOutFilesByLink(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		sb := start(t, r, `
+os.rmdir("/workspace/out")
+os.symlink("/etc", "/workspace/out")
+tell(ready=True)
+import time
+time.sleep(60)
+`, func(s *sandbox.Spec) { s.Out = true })
+		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+		defer cancel()
+		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error { return fmt.Errorf("%s is read", f.Name) })
+		if err == nil || strings.Contains(err.Error(), "is read") {
+			t.Errorf("of a folder that is a link: %v", err)
 		}
 	})
 }

@@ -48,7 +48,7 @@ var podSymptoms = []symptom{
 				"`sandbox.kubernetes.template` may give labels that a policy asks for.",
 		},
 	},
-	{"", []string{"no matches for kind \"SandboxClaim\"", "resource type \"sandboxclaims"}, codeWarmPool, []string{
+	{"", []string{"no matches for kind \"SandboxClaim\"", noClaims}, codeWarmPool, []string{
 		"Install agent-sandbox with its extensions (https://agent-sandbox.sigs.k8s.io), or unset " +
 			"`sandbox.kubernetes.warm_pool`.",
 	}},

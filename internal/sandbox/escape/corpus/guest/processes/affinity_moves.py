@@ -9,4 +9,5 @@ os.sched_setaffinity(0, {min(before)})
 after = os.sched_getaffinity(0)
 if len(before) > 1 and after != before:
     escaped("%s, now %s" % (before, after))
-held("%s processors" % len(after))
+else:
+    held("%s processors" % len(after))

@@ -162,6 +162,7 @@ var programsMay = map[string]string{
 	"lock_memory":           ordinary,
 	"lock_memory_open":      ordinary,
 	"folder_memory":         ordinary,
+	"affinity_moves":        "an ordinary program chooses its processors",
 	"memory_of_the_dead":    "an ordinary program may read another's memory, as debuggers do",
 	"descriptors_in_flight": "an ordinary program may pass descriptors",
 	"sessions_many":         "an ordinary program may make sessions, as a daemon does",

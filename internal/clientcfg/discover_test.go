@@ -284,7 +284,10 @@ func TestOneServerByTwoNames(t *testing.T) {
 	servers := config.Servers{Sandbox: []string{"tracker"}, Exclude: []string{"taken"}}
 	opts := Options{Env: Env{OS: "linux", Home: home}, Servers: servers}
 	for _, claude := range []string{
-		`{}`, `{"mcpServers": {"trk": {"command": "x"}, "other": {"command": "y"}, "zed": {"command": "z"}, "taken": {"command": "w"}}}`,
+		`{}`,
+		`{"mcpServers": {
+			"trk": {"command": "x"}, "other": {"command": "y"}, "zed": {"command": "z"}, "taken": {"command": "w"}
+		}}`,
 	} {
 		write(t, filepath.Join(home, ".claude.json"), claude)
 		got := map[string]config.Server{}
@@ -318,7 +321,9 @@ func TestOneServerByTwoNames(t *testing.T) {
 func TestSandboxOfAClient(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".claude.json"),
-		`{"mcpServers": {"wide": {"command": "x", "sandbox": "native", "sandbox_network": true, "sandbox_write": ["/x"]}}}`)
+		`{"mcpServers": {"wide": {
+			"command": "x", "sandbox": "native", "sandbox_network": true, "sandbox_write": ["/x"]
+		}}}`)
 	for _, named := range [][]string{nil, {"w*"}} {
 		found := Discover(Options{Env: Env{OS: "linux", Home: home}, Servers: config.Servers{Sandbox: named}})
 		got := found.Servers[0].Sandbox

@@ -86,17 +86,17 @@ func codeOf(words []string) (list []string) {
 	return list
 }
 
-// keyVariables name files and folders of credentials, or several.
-var keyVariables = []string{
+// credentialVariables name files and folders of credentials, or several.
+var credentialVariables = []string{
 	"KUBECONFIG", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "REGISTRY_AUTH_FILE", "AWS_SHARED_CREDENTIALS_FILE",
 	"AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
 	"AZURE_CONFIG_DIR", "GNUPGHOME", "PASSWORD_STORE_DIR", "GH_CONFIG_DIR", "NETRC", "PGPASSFILE",
 	"NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
 }
 
-// keys are what variables of codemode's own name of them.
-func (t *tenancy) keys() (list []string) {
-	for _, name := range keyVariables {
+// credentials are what variables of codemode's own name of them.
+func (t *tenancy) credentials() (list []string) {
+	for _, name := range credentialVariables {
 		for _, path := range filepath.SplitList(t.env.get(name)) {
 			if path != "" && path != os.DevNull {
 				list = append(list, absolute(t.env, path))

@@ -38,7 +38,7 @@ func (t *tenancy) mountRules() mount.Rules {
 		kept = append(kept, t.keptIn(home)...)
 	}
 	return mount.Rules{
-		Homes: homes, Kept: kept, Keys: t.keys(), Out: t.inputs.out, Saved: t.inputs.saved,
+		Homes: homes, Kept: kept, Credentials: t.credentials(), Out: t.inputs.out, Saved: t.inputs.saved,
 		Trusted: t.trusted(),
 		Bare:    t.config.Sandbox.Isolation == string(sandbox.IsolationReduced),
 	}

@@ -35,8 +35,8 @@ func TestHostStarts(t *testing.T) {
 	}
 }
 
-// TestVariableStarts: what variables of codemode's own name for other programs is started from: a folder with all below,
-// a file, and a program with all around it. What may hold much else is not.
+// TestVariableStarts: what variables of codemode's own name for other programs is started from: a folder with all that
+// is below, a file, and a program with all around it. What may hold much else is not.
 func TestVariableStarts(t *testing.T) {
 	h := newHousehold(t)
 	for _, name := range []string{
@@ -51,7 +51,8 @@ func TestVariableStarts(t *testing.T) {
 		}
 		return filepath.Join(h.dir, name)
 	}
-	if err := errors.Join(os.Chmod(at("kube/config"), 0o600), os.Symlink(at("editor/bin/edit"), at("bin/edit"))); err != nil {
+	err := errors.Join(os.Chmod(at("kube/config"), 0o600), os.Symlink(at("editor/bin/edit"), at("bin/edit")))
+	if err != nil {
 		t.Fatal(err)
 	}
 	ask, err := os.CreateTemp("/tmp", "*.sh")
@@ -122,8 +123,8 @@ func TestFromHome(t *testing.T) {
 	}
 }
 
-// TestKeys: what variables name of credentials is given to no code, be it to be read, nor what it lies in.
-func TestKeys(t *testing.T) {
+// TestCredentials: what variables name of credentials is given to no code, be it to be read, nor what it lies in.
+func TestCredentials(t *testing.T) {
 	h := newHousehold(t)
 	for _, name := range []string{"work/kube/config", "work/kube/data/x", "work/other/x"} {
 		h.write(name, "", 0o600)
@@ -148,7 +149,9 @@ func TestEveryHome(t *testing.T) {
 		t.Skip("no users that are known")
 	}
 	home := t.TempDir()
-	for name, value := range map[string]string{"SUDO_USER": other.Username, "DOAS_USER": other.Username, "PKEXEC_UID": other.Uid} {
+	for name, value := range map[string]string{
+		"SUDO_USER": other.Username, "DOAS_USER": other.Username, "PKEXEC_UID": other.Uid,
+	} {
 		of := &tenancy{env: Env{Lookup: func(variable string) (string, bool) {
 			v, ok := map[string]string{"HOME": home, "USERPROFILE": home, name: value}[variable]
 			return v, ok

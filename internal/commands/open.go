@@ -197,7 +197,7 @@ func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 		Telemetry:     t.telemetry,
 		Protected:     t.protected,
 		Homes:         t.homes(),
-		UnseenHomes:   t.unseenHomes(),
+		UnseenHomes:   t.everyHome(),
 		Trusted:       t.trusted(),
 		CatalogDir:    t.listsDir(),
 		AuditDir:      t.auditDir(),

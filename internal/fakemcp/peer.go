@@ -25,7 +25,7 @@ type peer struct {
 	final  json.RawMessage // the id whose answer is the last thing it does
 	opened bool            // its user was sent to a URL; for the reader alone
 	asker  json.RawMessage // the id of the call that gets the answer to what request has asked
-	hushed atomic.Bool     // says nothing without end any more
+	quiet  atomic.Bool     // says nothing without end any more
 }
 
 // read hands on the client's messages, except those it answers, loses or dies of itself.
@@ -109,7 +109,7 @@ func (p *peer) intercept(m raw) bool {
 		p.send(raw{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"Method not found"}`)})
 		return true
 	case m.Method == "notifications/cancelled":
-		p.hushed.Store(true)
+		p.quiet.Store(true)
 	case m.Method == o.hang, m.Method == "tools/call" && o.hang == "call":
 		return true
 	case m.Method == "initialize":

@@ -82,9 +82,9 @@ func (p *peer) unasked(c rawCall) {
 	_ = json.Unmarshal(c.args, &a)
 	notice := `{"jsonrpc":"2.0","method":` + strings.Replace(notices[a.What], "%s", c.progressToken(), 1) + "}\n"
 	many := strings.TrimSuffix(strings.Repeat(notice, 500), "\n")
-	p.hushed.Store(false)
+	p.quiet.Store(false)
 	go func() {
-		for !p.hushed.Load() {
+		for !p.quiet.Load() {
 			p.line(many)
 		}
 	}()

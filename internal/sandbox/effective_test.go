@@ -112,8 +112,8 @@ func TestFitFiles(t *testing.T) {
 	}
 }
 
-// TestMaxStack: what all threads hand to programs that they execute is no more than a fourth of a watched limit, but for
-// the least that the kernel lets each have.
+// TestMaxStack: what all threads hand to programs that they execute is no more than a fourth of a watched limit, but
+// for the least that the kernel lets each have.
 func TestMaxStack(t *testing.T) {
 	for _, c := range []struct {
 		memory    int64

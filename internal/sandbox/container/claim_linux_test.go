@@ -322,7 +322,8 @@ esac
 	err = e.release(t.Context(), "somebody", false)
 	_ = r.Close()
 	calls, readErr := os.ReadFile(filepath.Join(filepath.Dir(opts.Engine), "calls"))
-	if err != nil || readErr != nil || !strings.Contains(string(calls), "delete pods,leases --selector="+labelOwner+"=somebody") {
+	deleted := "delete pods,leases --selector=" + labelOwner + "=somebody"
+	if err != nil || readErr != nil || !strings.Contains(string(calls), deleted) {
 		t.Errorf("%v, %v: %s", err, readErr, calls)
 	}
 }

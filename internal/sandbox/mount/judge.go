@@ -102,9 +102,9 @@ func (r Rules) judgeAt(real string, write bool) error {
 			return err
 		}
 	}
-	for _, keys := range r.Keys {
-		if seen.related(real, keys) {
-			return hint.New(fmt.Sprintf("%q holds credentials", keys), narrower)
+	for _, at := range r.Credentials {
+		if seen.related(real, at) {
+			return hint.New(fmt.Sprintf("%q holds credentials", at), narrower)
 		}
 	}
 	for _, kept := range r.Kept {

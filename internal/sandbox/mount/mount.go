@@ -38,13 +38,13 @@ type Request struct {
 
 // Rules say what nobody is shown.
 type Rules struct {
-	Homes  []string // of which no more than a part is shown
-	Kept   []string // files and folders that decide about codemode or a client, there or not
-	Keys   []string // files and folders with credentials outside of homes
-	Starts []Start
-	Out    bool   // code has a sandbox.OutDir
-	Saved  string // the folder to which what code leaves or shows is saved; "" is none
-	Bare   bool   // nothing can be covered
+	Homes       []string // of which no more than a part is shown
+	Kept        []string // files and folders that decide about codemode or a client, there or not
+	Credentials []string // files and folders of them outside of homes
+	Starts      []Start
+	Out         bool   // code has a sandbox.OutDir
+	Saved       string // the folder to which what code leaves or shows is saved; "" is none
+	Bare        bool   // nothing can be covered
 
 	// Trusted are folders whose paths may lead through links, as may those of the folders above: where the user is,
 	// and homes. Code may have made the links of others, when it could change the folder that they are in.

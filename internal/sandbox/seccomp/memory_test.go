@@ -18,8 +18,9 @@ func TestAdvices(t *testing.T) {
 					t.Fatal(err)
 				}
 				call := data{nr: number(t, goarch, "madvise"), arch: a.audit, args: [6]uint64{0, 4096, advice}}
-				if got, err := run(prog, call); got != want[min(n, 1)] || err != nil {
-					t.Errorf("%s, %+v: madvise with %d: %#x, %v; want %#x", goarch, opts, advice, got, err, want[min(n, 1)])
+				want := want[min(n, 1)]
+				if got, err := run(prog, call); got != want || err != nil {
+					t.Errorf("%s, %+v: madvise with %d: %#x, %v; want %#x", goarch, opts, advice, got, err, want)
 				}
 			}
 		}

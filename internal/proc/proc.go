@@ -44,6 +44,10 @@ type Spec struct {
 	// StderrLine, when set, is called with each line of standard error as it comes, from one goroutine. A line
 	// longer than 8 KiB is cut there: its rest could begin in the middle of a secret. It must not block.
 	StderrLine func(line string, cut bool)
+
+	// StderrPace, when set, is called after each read of so many bytes, and may wait before the next. What a process
+	// that has ended has left is read at once.
+	StderrPace func(bytes int)
 }
 
 // A Starter starts what a Spec says, with those standard streams, which stay the caller's. ctx bounds the start alone.
@@ -107,7 +111,8 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("entering directory %q: %w", spec.Dir, syscall.ENOTDIR)
 	}
 	p := &Process{
-		stderr: newTail(spec.StderrLine), done: make(chan struct{}), stopped: make(chan struct{}), hurry: spec.Hurry,
+		stderr: newTail(spec.StderrLine, spec.StderrPace), done: make(chan struct{}), stopped: make(chan struct{}),
+		hurry: spec.Hurry,
 	}
 	theirs, err := p.openStreams()
 	if err != nil {
@@ -164,6 +169,7 @@ const stderrLinger = time.Second
 func (p *Process) wait() {
 	defer close(p.done)
 	p.exit = p.family.Wait()
+	p.stderr.ended.Store(true)
 	linger := time.AfterFunc(stderrLinger, func() { p.stderr.source.Close() })
 	<-p.stderr.done
 	linger.Stop()

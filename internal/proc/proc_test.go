@@ -286,7 +286,7 @@ func TestFloodedStderr(t *testing.T) {
 
 func TestLongStderrLine(t *testing.T) {
 	var got []string
-	tail := newTail(func(line string, cut bool) { got = append(got, fmt.Sprint(line, cut)) })
+	tail := newTail(func(line string, cut bool) { got = append(got, fmt.Sprint(line, cut)) }, nil)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -299,6 +299,41 @@ func TestLongStderrLine(t *testing.T) {
 	<-tail.done
 	if want := []string{strings.Repeat("x", tailSize) + "true", "false", "endfalse"}; !slices.Equal(got, want) {
 		t.Errorf("there are %d lines, the last of which are %q", len(got), got[max(0, len(got)-2):])
+	}
+}
+
+// TestStderrPace holds that a process waits for who reads what it says at a pace, and that what it has left is read at
+// once.
+func TestStderrPace(t *testing.T) {
+	next := make(chan struct{})
+	spec := shell(proctest.Mark(t), `head -c 1000000 /dev/zero >&2; echo; head -c 60000 /dev/zero >&2`)
+	spec.StderrPace = func(int) { <-next }
+	p := start(t, spec)
+	written := make(chan struct{})
+	go func() { // ends with the process
+		ready(t, p)
+		close(written)
+	}()
+	select {
+	case <-written:
+		t.Error("it has written 1 MB, and nobody has read it")
+	case <-time.After(100 * time.Millisecond):
+	}
+	for {
+		select {
+		case next <- struct{}{}:
+		case <-written:
+			for !p.stderr.ended.Load() { // its last words wait in the pipe
+				<-time.After(time.Millisecond)
+			}
+			select {
+			case next <- struct{}{}: // who has waited meanwhile
+			case <-p.Done():
+			}
+			<-p.Done()
+			_ = p.Stop(time.Second)
+			return
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // tailSize is how much of a stream's end is kept: enough for a stack trace, little enough for a
@@ -14,6 +15,8 @@ const tailSize = 8 << 10
 type tail struct {
 	source *os.File
 	line   func(line string, cut bool)
+	pace   func(bytes int)
+	ended  atomic.Bool // its writer has, and nothing is paced any more
 	done   chan struct{}
 
 	mu   sync.Mutex
@@ -21,8 +24,8 @@ type tail struct {
 	cut  bool
 }
 
-func newTail(line func(line string, cut bool)) *tail {
-	return &tail{line: line, done: make(chan struct{})}
+func newTail(line func(line string, cut bool), pace func(bytes int)) *tail {
+	return &tail{line: line, pace: pace, done: make(chan struct{})}
 }
 
 // read ends with the stream. It is its only reader.
@@ -42,6 +45,9 @@ func (t *tail) read() {
 				t.line(string(partial), false)
 			}
 			return
+		}
+		if t.pace != nil && !t.ended.Load() {
+			t.pace(n)
 		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 // with them all. Meanwhile nothing is read of it: its pipe fills, and the server waits. Answers to what it was asked
 // cost nothing here. What a message costs is estimated, for it is dealt with in several places.
 const (
-	costOfLine   = time.Microsecond       // of an event that is none
+	costOfLine   = time.Microsecond       // of an event that is none, or of standard error
+	costOfRead   = 10 * time.Microsecond  // of standard error
 	costOfNotice = 20 * time.Microsecond  // that goes no further than here
 	costForSDK   = 100 * time.Microsecond // which decodes it by way of a buffer of 32 KiB (v1.8.0)
 	costOfAsk    = 5 * time.Millisecond   // a form is judged, and a client is asked
@@ -61,4 +62,16 @@ func (p *pace) wait() {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
 	_ = p.Wait(p.ctx, paceAhead) // what has ended says so itself
+}
+
+// stderr has standard error read at the pace. What it returns is called for each line, and after each read.
+func (p *pace) stderr(told func(string, bool)) (line func(line string, cut bool), read func(bytes int)) {
+	line = func(line string, cut bool) {
+		p.count(costOfLine, 0)
+		told(line, cut)
+	}
+	return line, func(bytes int) {
+		p.count(costOfRead, bytes)
+		p.wait()
+	}
 }

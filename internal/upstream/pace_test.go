@@ -105,6 +105,39 @@ func TestLeftAnswersAreNotPaced(t *testing.T) {
 	})
 }
 
+// TestStderrIsPaced is the same of standard error, until the connection ends.
+func TestStderrIsPaced(t *testing.T) {
+	for name, lines := range map[string]int{"long lines": 0, "short ones": 4096} {
+		synctest.Test(t, func(t *testing.T) {
+			c := paced(0)
+			told := 0
+			line, read := newPace(c.pace.ctx, &atomic.Int64{}).stderr(func(string, bool) { told++ })
+			const bytes = 8 << 10
+			cost := costOfRead + bytes*costOfByte + time.Duration(lines)*costOfLine
+			reads := int(time.Second / cost)
+			flood := func() time.Duration {
+				began := time.Now()
+				for range reads {
+					for range lines {
+						line("x", false)
+					}
+					read(bytes)
+				}
+				return time.Since(began)
+			}
+			want := time.Second*partOfServer/time.Duration(runtime.GOMAXPROCS(0)) - paceAhead
+			if took := flood(); took < want*9/10 || told != reads*lines {
+				t.Errorf("%s: %d reads of %d lines took %v, want %v", name, reads, told, took, want)
+			}
+			c.closes()
+			if took := flood(); took > 0 {
+				t.Errorf("%s: behind the end it took %v", name, took)
+			}
+			c.finish()
+		})
+	}
+}
+
 // TestEventsArePaced is the same of servers by URL, also of what stands between events.
 func TestEventsArePaced(t *testing.T) {
 	for text, cost := range map[string]time.Duration{

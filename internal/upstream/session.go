@@ -165,12 +165,16 @@ func (sess *session) open(ctx context.Context, sse bool) error {
 	if err != nil {
 		return err
 	}
-	spec.StderrLine, spec.Hurry = sess.logStderr, s.pool.hurry.Done()
+	sess.calls = sess.newCalls()
+	said := newPace(sess.calls.pace.ctx, &s.pool.unread)
+	spec.StderrLine, spec.StderrPace = said.stderr(sess.logStderr)
+	spec.Hurry = s.pool.hurry.Done()
 	process, err := proc.Start(ctx, spec)
 	if err != nil {
+		sess.calls.finish()
+		sess.calls = nil
 		return err
 	}
-	sess.calls = sess.newCalls()
 	sess.conn = newStdio(process, s.pool.opts.MaxMessage, sess.calls)
 	return nil
 }

@@ -87,6 +87,7 @@ type Entry struct {
 	Notes        []string             // what is odd, none of which keeps it from being used
 	Restrictions *config.Restrictions // those it runs behind, by its own word or by mcp.sandbox; nil is none
 	StartsSelf   bool                 // it starts codemode, or the program it replaces, which mcp.allow_self may allow
+	Texts        []string             // Invalid: all that it has, for what another program may start of it is not known
 
 	column   int
 	key      string               // what it starts, see identity

@@ -20,27 +20,27 @@ func (f *file) entry(name string, at place, v node) Entry {
 		Written: name, Client: f.client.ID, Scope: f.scope, Line: at.line, column: at.column, Status: Ready,
 	}
 	if err := checkName(name); err != nil {
-		return f.invalid(e, v.place, err)
+		return f.invalid(e, v, v.place, err)
 	}
 	if looksLikeAnother(name) {
 		note(&e, "its name has characters that look like others, or like none: %+q", name)
 	}
 	if _, ok := v.value.(*object); !ok {
-		return f.invalid(e, v.place, fmt.Errorf("server %q is not an object", name))
+		return f.invalid(e, v, v.place, fmt.Errorf("server %q is not an object", name))
 	}
 	r := &fields{server: name, entry: flatten(v)}
 	why := f.readKeys(&e, r)
 	switch {
 	case r.err != nil:
-		return f.invalid(e, r.at, r.err)
+		return f.invalid(e, v, r.at, r.err)
 	case why != nil:
-		return f.invalid(e, v.place, why)
+		return f.invalid(e, v, v.place, why)
 	}
 	return e
 }
 
-func (f *file) invalid(e Entry, at place, err error) Entry {
-	e.Status, e.Reason = Invalid, err.Error()
+func (f *file) invalid(e Entry, v node, at place, err error) Entry {
+	e.Status, e.Reason, e.Texts = Invalid, err.Error(), v.allTexts()
 	var foreign *foreignError
 	if !errors.As(err, &foreign) {
 		f.problem(at, e.Written, err)

@@ -105,3 +105,20 @@ func (c *cursor) place(offset int) place {
 	c.at = offset
 	return place{c.line + 1, c.column + 1}
 }
+
+// allTexts are all texts in it, but for names.
+func (n node) allTexts() (texts []string) {
+	switch v := n.value.(type) {
+	case string:
+		texts = append(texts, v)
+	case *list:
+		for _, item := range v.items {
+			texts = append(texts, item.allTexts()...)
+		}
+	case *object:
+		for _, m := range v.members {
+			texts = append(texts, m.value.allTexts()...)
+		}
+	}
+	return texts
+}

@@ -1,9 +1,12 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
@@ -21,6 +24,23 @@ func (t *tenancy) unread() (list []mount.Start) {
 				Why: fmt.Sprintf("what servers in %q are started from is not known", p.File),
 				Do:  fmt.Sprintf("mend it: %v", p.Err),
 			})
+		}
+	}
+	return list
+}
+
+// startsOfTexts are the paths from which another program may start a server whose entry is a mistake here: any of its
+// words may be of its program, its folder, an argument.
+func (t *tenancy) startsOfTexts(e clientcfg.Entry) (list []mount.Start) {
+	by := fmt.Sprintf("server %q", e.Server.Name)
+	home, _ := t.home()
+	base := cmp.Or(e.Server.Project, home)
+	search := lookFrom(base, lookIn(t.env, t.env.get("PATH")))
+	for _, text := range e.Texts {
+		text = os.Expand(text, func(name string) string { return t.env.get(strings.TrimPrefix(name, "env:")) })
+		for _, word := range append([]string{text}, strings.Fields(text)...) {
+			list = append(list, t.startsAt(fromHome(word, home), base, by, true, false)...)
+			list = append(list, t.programs(by, search, word)...)
 		}
 	}
 	return list

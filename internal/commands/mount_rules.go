@@ -155,7 +155,8 @@ func (t *tenancy) serverStarts() (list []mount.Start) {
 	t.judge()
 	list = t.unread()
 	for _, e := range t.found.Entries {
-		if e.Status == clientcfg.NeedsApproval {
+		theirs := e.Status == clientcfg.Invalid && e.Scope == clientcfg.Project
+		if theirs || e.Status == clientcfg.NeedsApproval {
 			continue
 		}
 		list = append(list, t.startsOf(e)...)
@@ -169,6 +170,9 @@ func (t *tenancy) startsOf(e clientcfg.Entry) (list []mount.Start) {
 	s, by := e.Server, fmt.Sprintf("server %q", e.Server.Name)
 	for _, path := range clientcfg.Files(s, t.machine()) {
 		list = append(list, mount.Start{Path: path, By: by})
+	}
+	if e.Status == clientcfg.Invalid {
+		return append(list, t.startsOfTexts(e)...)
 	}
 	if s.Transport != "" && s.Transport != config.Stdio || s.Command == "" {
 		return list

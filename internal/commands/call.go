@@ -23,8 +23,8 @@ func callCommand(env Env, ui *ui) *cli.Command {
 		Usage:     "call one tool, and print what it returns",
 		ArgsUsage: "SERVER.TOOL [ARGUMENT...]",
 		Description: "An argument is KEY=TEXT, KEY:=JSON or KEY=@FILE; @FILE alone, or - for stdin,\n" +
-			"is all of them as a JSON object. A text is printed as it is, all else as JSON;\n" +
-			"on a terminal, what that would act on is printed as escapes.\n" +
+			"is all of them as a JSON object; the last of one KEY counts. A text is printed\n" +
+			"as it is, all else as JSON; on a terminal, what that would act on as escapes.\n" +
 			"Policy and audit log are those of code. It ends with 1 when the tool fails, 124\n" +
 			"at the deadline, 125 where there is nothing to call: an unknown server or tool.",
 		Flags: append([]cli.Flag{

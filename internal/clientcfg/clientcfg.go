@@ -118,6 +118,7 @@ type Skipped struct {
 type Found struct {
 	Entries  []Entry   // all of them, in the order of precedence
 	Problems []Problem // in the order of the files
+	Blank    []string  // files of the user's with nothing in them, which somebody may be about to write
 
 	Plugins []Plugins // of clients that have any, whose servers they alone can start
 

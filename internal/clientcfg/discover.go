@@ -71,7 +71,7 @@ func (s Search) Judge() Found {
 	}
 	m.merge()
 	found := m.found()
-	found.Plugins = f.plugins()
+	found.Plugins, found.Blank = f.plugins(), f.blank
 	return found
 }
 

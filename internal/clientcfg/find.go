@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/clientcfg/textpos"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
@@ -26,6 +27,7 @@ type finder struct {
 	seen     map[string]bool // files read, with the key they were read under
 	entries  []Entry
 	problems []Problem
+	blank    []string               // see Found
 	off      map[string][]switchOff // by client
 
 	placesOnly bool     // nothing is read
@@ -290,6 +292,9 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		f.entries = append(f.entries, r.entries...)
 	}
 	f.problems = append(f.problems, r.problems...)
+	if place.Scope != Project && textpos.IsBlank(data) {
+		f.blank = append(f.blank, full)
+	}
 	if place.Scope != Project { // a stranger's file switches nothing off
 		f.off[c.ID] = append(f.off[c.ID], r.off...)
 	}

@@ -88,8 +88,16 @@ func (t *tenancy) judge() {
 
 // selectUsable says which of the servers found code can be given.
 func (t *tenancy) selectUsable() {
+	doubt, held := t.doubts(), map[string]bool{}
+	for i := range t.found.Entries {
+		e := &t.found.Entries[i]
+		if why := doubt.why(*e); why != "" && e.Counts() {
+			held[e.Server.Name] = true
+			e.Status, e.Reason = withheld, why
+		}
+	}
 	t.usable = slices.DeleteFunc(t.found.Servers, func(s config.Server) bool {
-		return s.Disabled || !t.config.Servers.Selects(s)
+		return s.Disabled || held[s.Name] || !t.config.Servers.Selects(s)
 	})
 	t.found.Servers = nil // of many, a copy takes longer than what is done with it
 	machine := t.machine()

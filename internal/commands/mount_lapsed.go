@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,19 +15,51 @@ import (
 	"codemode/internal/sandbox/mount"
 )
 
-// unread has nothing be given to be changed while a file of the user's cannot be read: whatever the servers in it are
-// started from, code could change it, until the file is as it should be.
+// unread has nothing be given to be changed while a file of the user's cannot be read, or is empty, or missing behind a
+// link: whatever the servers in it are started from, code could change it, until the file is as it should be.
 func (t *tenancy) unread() (list []mount.Start) {
+	add := func(file, why string) {
+		list = append(list, mount.Start{
+			Path: string(filepath.Separator), Within: true,
+			Why: fmt.Sprintf("what servers in %q are started from is not known", file), Do: "mend it: " + why,
+		})
+	}
 	for _, p := range t.found.Problems {
 		if p.Unread {
-			list = append(list, mount.Start{
-				Path: string(filepath.Separator), Within: true,
-				Why: fmt.Sprintf("what servers in %q are started from is not known", p.File),
-				Do:  fmt.Sprintf("mend it: %v", p.Err),
-			})
+			add(p.File, p.Err.Error())
 		}
 	}
+	for _, file := range t.found.Blank {
+		add(file, "it is empty; write it, or remove it")
+	}
+	for _, file := range append(clientcfg.UserFiles(t.machine()), t.config.Servers.Dir) {
+		if link := dangling(file); link != "" {
+			add(file, fmt.Sprintf("%q is a link to nothing", link))
+		}
+	}
+	if t.unapproved != nil {
+		add(t.approvalsFile(), t.unapproved.Error())
+	}
 	return list
+}
+
+// dangling is the link on the way to a file that leads to nothing.
+func dangling(file string) string {
+	for filepath.IsAbs(file) && file != filepath.Dir(file) {
+		fi, err := os.Lstat(file)
+		switch {
+		case err != nil:
+		case fi.Mode()&fs.ModeSymlink == 0:
+			return ""
+		default:
+			if _, err := os.Stat(file); err != nil {
+				return file
+			}
+			return ""
+		}
+		file = filepath.Dir(file)
+	}
+	return ""
 }
 
 // startsOfTexts are the paths from which another program may start a server whose entry is a mistake here: any of its

@@ -133,7 +133,7 @@ func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
 	add := func(c config.Config, err error) {
 		if err == nil {
 			other := &tenancy{env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true}
-			other.approvals, _ = clientcfg.LoadApprovals(other.approvalsFile()) // with an error nothing starts
+			other.approvals, other.unapproved = clientcfg.LoadApprovals(other.approvalsFile())
 			list = append(list, other)
 		}
 	}

@@ -54,6 +54,7 @@ type tenancy struct {
 	layered   *sandbox.Packages    // what code by this command needs; nil is what the tenant has
 	needs     bool                 // the program asks for packages, and is not run without
 
+	unapproved  error             // why approvals could not be read
 	allProjects bool              // what Claude Code has for other projects is found, too
 	basis       basis             // of found
 	usable      []config.Server   // those code can be given, by the tenant's choice too

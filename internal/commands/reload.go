@@ -163,6 +163,12 @@ func (t *tenancy) keepUnread(before *tenancy) {
 			t.problems = append(t.problems, fmt.Errorf("its servers stay as they were: %w", p))
 		}
 	}
+	for _, e := range t.found.Entries { // what was known of them when all could be read still holds
+		i := slices.IndexFunc(before.usable, func(s config.Server) bool { return s.Name == e.Server.Name })
+		if e.Status == withheld && i >= 0 && t.config.Servers.Selects(before.usable[i]) {
+			t.usable = append(t.usable, before.usable[i])
+		}
+	}
 }
 
 // sameFindings compares what two looks have brought.

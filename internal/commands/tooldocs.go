@@ -32,6 +32,8 @@ func (e *unusableError) Hint() []string {
 		return []string{"codemode servers show " + name, "codemode servers approve " + name}
 	case clientcfg.Duplicate, clientcfg.Shadowed:
 		return []string{"use " + strconv.Quote(e.entry.Of)}
+	case withheld:
+		return []string{"see what is wrong with the file: codemode doctor"}
 	case excluded:
 		return []string{"codemode config show mcp"}
 	case clientcfg.NeedsSignIn:

@@ -371,6 +371,17 @@ func TestDecodingTakesTurns(t *testing.T) {
 		if !second {
 			t.Error("the next was not the other session")
 		}
+		ofTwo := context.WithValue(t.Context(), activeCallKey{}, &activeCall{live: two})
+		wire{}.Turn(ofTwo, longText/costOfMasking)()
+		masking := false
+		go func() {
+			defer wire{}.Turn(ofTwo, 1+longText/costOfMasking)()
+			masking = true
+		}()
+		synctest.Wait()
+		if masking {
+			t.Error("secrets are looked for without a turn")
+		}
 		for i := 1; i < len(held); i++ {
 			held[i]()
 			synctest.Wait()

@@ -51,11 +51,22 @@ func (wire) Again(ctx context.Context) error {
 	return nil
 }
 
+// costOfMasking is how many times as long as decoding a text looking for secrets in it may take.
+const costOfMasking = 32
+
+// Turn is [upstream.Wire]'s.
+func (wire) Turn(ctx context.Context, bytes int) (done func()) {
+	if u := callIn(ctx); u != nil {
+		return u.live.decode(costOfMasking * bytes)
+	}
+	return func() {}
+}
+
 // recordBegin starts the audit records of a call, before it is sent. It refuses the call where audit.required is set
 // and the record cannot be written.
 func (u *activeCall) recordBegin() *refusal {
 	p, c := u.permit, u.call
-	done := u.live.decode(len(c.Arguments))
+	done := u.live.decode(costOfMasking * len(c.Arguments))
 	u.rec = u.run.recordedCall(c.Server, c.Tool, c.Arguments)
 	done()
 	u.rec.Rule, u.began = p.rule, time.Now()

@@ -128,7 +128,10 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 	if !sess.offers(m.offer) {
 		return nil, sess.callError(r.method, fmt.Errorf("server %q offers no %s", name, m.offer))
 	}
-	sess.secrets.sends("", r.Params())
+	params := r.Params()
+	done := sess.server.pool.opts.Wire.Turn(ctx, len(params))
+	sess.secrets.sends("", params)
+	done()
 	var refused error
 	ask := func(cursor string) (answer json.RawMessage, _ error) {
 		what := fmt.Sprintf("%s of server %q", r.method, name)

@@ -326,7 +326,9 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
+	done := sess.server.pool.opts.Wire.Turn(ctx, len(args))
 	sess.secrets.sends(tool, args)
+	done()
 	what := fmt.Sprintf("tool %q of server %q", tool, sess.server.config.Name)
 	answer, err := sess.ask(ctx, tool, what, func(ctx context.Context, meta mcp.Meta, g given) error {
 		_, err := sess.client.CallTool(ctx, &mcp.CallToolParams{
@@ -339,6 +341,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	}
 	answer, err = sess.settled(ctx, tool, what, answer)
 	if err == nil && gjson.GetBytes(answer, "isError").Bool() {
+		defer sess.server.pool.opts.Wire.Turn(ctx, len(answer))()
 		answer = sess.secrets.forCode().JSON(answer) // it says more than a result of what a server was started with
 	}
 	return answer, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,36 @@ func (w *wireLog) Refused(context.Context) { w.note("refused") }
 func (w *wireLog) Again(context.Context) error {
 	w.note("again")
 	return w.again
+}
+
+func (w *wireLog) Turn(context.Context, int) (done func()) { return func() {} }
+
+// turnLog is a Wire that notes who has a turn.
+type turnLog struct {
+	untold
+	asked, left []int // bytes
+}
+
+func (l *turnLog) Turn(_ context.Context, bytes int) (done func()) {
+	l.asked = append(l.asked, bytes)
+	return func() { l.left = append(l.left, bytes) }
+}
+
+// TestMaskingTakesTurns holds that secrets are looked for in what a call sends, and in an error that answers it, within
+// a turn for as many bytes.
+func TestMaskingTakesTurns(t *testing.T) {
+	var log turnLog
+	f := newPool(t, func(o *Options) { o.Wire = &log }, fake("far"))
+	const arguments = `{"message": "hello"}`
+	for tool, want := range map[string][]int{"echo": {len(arguments)}, "fail": {len(arguments), 1}} {
+		log = turnLog{}
+		if _, err := f.Call(t.Context(), "far", tool, json.RawMessage(arguments)); err != nil {
+			t.Errorf("%s: %v", tool, err)
+		}
+		if len(log.asked) != len(want) || log.asked[0] != want[0] || !slices.Equal(log.asked, log.left) {
+			t.Errorf("%s: turns for %d bytes, left for %d, want %d", tool, log.asked, log.left, want)
+		}
+	}
 }
 
 // TestWire holds that whoever counts calls knows what is on its way, and that a call goes out once more only after it

@@ -105,6 +105,30 @@ func TestCacheUnderAnyUmask(t *testing.T) {
 	}
 }
 
+// TestGuestKeepsItsStart has a tree with a start to keep write it: a file among the others, which all can read.
+func TestGuestKeepsItsStart(t *testing.T) {
+	py := embeddedPython(t)
+	guests := Trees{Root: filepath.Join(t.TempDir(), "codemode", "guest")}
+	tree := func(keep string) fstest.MapFS {
+		return fstest.MapFS{startModule: {Data: []byte("def keep(here):\n    " + keep + "\n")}}
+	}
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir, err := guests.Dir(t.Context(), tree(`print(end="kept", file=open(here + "/start", "w"))`), py)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := filepath.Join(dir, "start")
+	text, err := os.ReadFile(start)
+	if fi, serr := os.Stat(start); string(text) != "kept" || serr != nil || fi.Mode() != 0o644 {
+		t.Errorf("the start is %q, %v, %v, %v", text, err, fi, serr)
+	}
+	_, err = guests.Dir(t.Context(), tree(`raise ValueError("no start")`), py)
+	if err == nil || !strings.HasSuffix(err.Error(), "ValueError: no start") {
+		t.Errorf("error %v, want the guest's", err)
+	}
+	checkEntries(t, guests.Root, ".lock", filepath.Base(dir))
+}
+
 func TestGuestFilesPrune(t *testing.T) {
 	root := t.TempDir()
 	guests := Trees{Root: root}

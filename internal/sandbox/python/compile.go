@@ -33,6 +33,26 @@ func (py *Interpreter) Compile(ctx context.Context, dir string) error {
 	return compileTree(ctx, py.program(), dir, "", func(int, int) {})
 }
 
+// startModule is the guest's own, which writes what a start imports into one file and reads it again.
+const startModule = "codemode_guest/start.py"
+
+// keepScript is told the tree's folder, and writes to it.
+const keepScript = `
+import sys
+sys.path.insert(0, sys.argv[1])
+from codemode_guest import start
+start.keep(sys.argv[1])
+`
+
+// keepStart has a compiled tree of the guest's write that file.
+func (py *Interpreter) keepStart(ctx context.Context, dir string) error {
+	by := py.program()
+	ctx, cancel := by.within(ctx)
+	defer cancel()
+	_, err := by.answer(ctx, keepScript, []string{dir}, dir)
+	return err
+}
+
 // compileTime is ample for pip's 400 files; a lock is held meanwhile, for which others wait.
 var compileTime = 2 * time.Minute
 
@@ -43,8 +63,7 @@ func compileTree(ctx context.Context, by program, dir, shown string, step func(d
 	if err != nil {
 		return fmt.Errorf("byte-compiling %q: %w", dir, err)
 	}
-	late := fmt.Errorf("%q was not done within %v", by.exe, compileTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, compileTime, late)
+	ctx, cancel := by.within(ctx)
 	defer cancel()
 	todo := make(chan string)
 	done := make(chan struct{})
@@ -82,6 +101,12 @@ func compileTree(ctx context.Context, by program, dir, shown string, step func(d
 		return fmt.Errorf("byte-compiling %q: %w", dir, err)
 	}
 	return nil
+}
+
+// within bounds how long the program is waited for.
+func (p program) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	late := fmt.Errorf("%q was not done within %v", p.exe, compileTime)
+	return context.WithTimeoutCause(ctx, compileTime, late)
 }
 
 // compileFiles has one interpreter process compile the files it takes from todo.

@@ -102,7 +102,7 @@ func runInspection(ctx context.Context, exe program) (inspection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, inspectTimeout,
 		fmt.Errorf("%q said nothing about itself for %v", exe.exe, inspectTimeout))
 	defer cancel()
-	said, err := exe.answer(ctx, inspectScript, exe.exe)
+	said, err := exe.answer(ctx, inspectScript, []string{exe.exe})
 	if err != nil {
 		return inspection{}, err
 	}

@@ -42,9 +42,9 @@ const (
 	ending    = time.Second
 )
 
-// answer is what code prints.
-func (p program) answer(ctx context.Context, code string, args ...string) (answer []byte, err error) {
-	process, err := p.start(ctx, code, args)
+// answer is what code prints, which may write to the folders write.
+func (p program) answer(ctx context.Context, code string, args []string, write ...string) (answer []byte, err error) {
+	process, err := p.start(ctx, code, args, write...)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (py *Interpreter) Verify() error {
 
 // Try runs the interpreter; what it computes is a constant.
 func (py *Interpreter) Try(ctx context.Context) error {
-	out, err := py.program().answer(ctx, "print(6 * 7)")
+	out, err := py.program().answer(ctx, "print(6 * 7)", nil)
 	if err == nil && strings.TrimSpace(string(out)) != "42" {
 		err = fmt.Errorf("running %q: it takes 6 * 7 for %.40q", py.HostPath(py.Exe), out)
 	}

@@ -145,6 +145,11 @@ func (g *Trees) write(ctx context.Context, dir string, t guestTree, py *Interpre
 	if err := py.Compile(ctx, temp); err != nil {
 		return err
 	}
+	if _, ok := t.files[startModule]; ok {
+		if err := py.keepStart(ctx, temp); err != nil {
+			return err
+		}
+	}
 	if err := readableByAll(temp); err != nil {
 		return err
 	}

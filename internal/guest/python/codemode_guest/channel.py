@@ -5,7 +5,6 @@ from .early import builtins as __builtins__
 import posix
 import sys
 from _thread import _count, allocate_lock, get_ident
-from _functools import partial
 from itertools import count
 
 from . import wire
@@ -67,7 +66,7 @@ class Channel:
         arrivals = self._arrivals
         if arrivals is None or arrivals.loop is not loop:
             arrivals = self._arrivals = Arrivals(loop)
-        ident = self._ask(method, params, partial(arrivals.put, future), soon=loop.call_soon)
+        ident = self._ask(method, params, lambda answer: arrivals.put(future, answer), soon=loop.call_soon)
         self._reader.rouse()
         try:
             answer = await future

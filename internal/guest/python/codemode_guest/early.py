@@ -2,13 +2,19 @@
 
 import builtins as _module
 import sys
-from _sitebuiltins import _Helper
 
 
-class _Help(_Helper):
+class _Help:
+    """What site's help is, which is one more module to import."""
+
+    def __repr__(self):
+        return "Type help() for what codemode has, or help(object) for help about object."
+
     def __call__(self, *args, **kwargs):
         if args or kwargs:
-            return super().__call__(*args, **kwargs)
+            import pydoc
+
+            return pydoc.help(*args, **kwargs)
         from mcp import runtime  # Python's own welcome is long, and tells of a prompt that nobody has
 
         print(runtime.capability_summary())

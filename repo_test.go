@@ -145,11 +145,12 @@ var floor = map[string][]string{
 
 // outside are the directories that are not packages of the plan.
 var outside = map[string][]string{
-	"cmd/codemode":  {"commands"},
-	"packaging/npm": nil,
-	".":             {"clientcfg", "commands", "sandbox"},
-	"testscripts":   {"commands"},
-	"chaos":         {"audit", "commands", "toolbox"},
+	"cmd/codemode":         {"commands"},
+	"cmd/codemode-sandbox": {"sandbox"},
+	"packaging/npm":        nil,
+	".":                    {"clientcfg", "commands", "sandbox"},
+	"testscripts":          {"commands"},
+	"chaos":                {"audit", "commands", "toolbox"},
 }
 
 // foundations are what every package may use.
@@ -226,7 +227,7 @@ var homes = map[string][]string{
 		"internal/bridge/hostile/", "internal/catalog/catalogtest/", "packaging/", "bench/",
 	},
 	"os.Stdout": {"internal/commands/", "internal/fakemcp/", "internal/bridge/bridgetest/", "bench/"},
-	"os.Stderr": {"internal/commands/", "internal/fakemcp/", "internal/bridge/bridgetest/", "bench/"},
+	"os.Stderr": {"internal/commands/", "internal/fakemcp/", "internal/bridge/bridgetest/", "bench/", "cmd/codemode-sandbox/"},
 	// The guard is a process that only waits; a cgroup says nowhere when it has become empty.
 	"time.Sleep": {"internal/fakemcp/", "internal/bridge/bridgetest/", "internal/proc/guard/", "internal/sandbox/cgroup_linux.go"},
 }

@@ -60,6 +60,7 @@ var measurements = []struct {
 	run  func(*bench, context.Context) error
 }{
 	{"exec", (*bench).execStart},
+	{"helper", (*bench).helper},
 	{"peers", (*bench).peers},
 	{"serve", (*bench).serveStart},
 	{"thousand-servers", (*bench).manyServers},

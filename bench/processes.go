@@ -8,10 +8,13 @@ import (
 )
 
 // private is what a process holds that no other has, in kB.
-func private(pid int) (kb int64) {
+func private(pid int) int64 { return memory(pid, "Private_Clean") + memory(pid, "Private_Dirty") }
+
+// memory is a line of what a process holds, in kB.
+func memory(pid int, line string) (kb int64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	for line := range strings.Lines(string(data)) {
-		if name, rest, _ := strings.Cut(line, ":"); name == "Private_Clean" || name == "Private_Dirty" {
+	for l := range strings.Lines(string(data)) {
+		if name, rest, _ := strings.Cut(l, ":"); name == line {
 			var n int64
 			fmt.Sscan(rest, &n)
 			kb += n

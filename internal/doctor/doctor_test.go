@@ -149,6 +149,26 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestHelper is which program makes sandboxes, and what to do about one that is not used.
+func TestHelper(t *testing.T) {
+	r := examined("native", true, false, exam{})
+	for _, tt := range []struct {
+		report  sandbox.Report
+		verdict Verdict
+		summary string
+	}{
+		{sandbox.Report{Helper: true}, OK, "codemode-sandbox makes"},
+		{sandbox.Report{}, OK, "no codemode-sandbox beside it"},
+		{sandbox.Report{Refused: "it is of another build"}, Warning, "of another build"},
+	} {
+		f := r.helper(tt.report)
+		if f.Verdict != tt.verdict || !strings.Contains(f.Summary, tt.summary) ||
+			(len(f.Remedy) > 0) != (tt.verdict == Warning) {
+			t.Errorf("%+v: %+v", tt.report, f)
+		}
+	}
+}
+
 // TestChoice is the first of those that are used that works, whatever else does.
 func TestChoice(t *testing.T) {
 	native := examined("native", true, false, exam{err: stopped})

@@ -83,6 +83,9 @@ func Runtimes(all []*Runtime, gap func([]sandbox.Gap) string) []Check {
 				if f, ok := r.permission(ctx); ok {
 					found(f)
 				}
+				if x.err == nil && x.report.Method != "container" {
+					found(r.helper(x.report))
+				}
 				if x.err == nil {
 					f := r.limits(x, gap)
 					f.Check = "limits"
@@ -194,6 +197,21 @@ func (r *Runtime) permission(ctx context.Context) (f Finding, ok bool) {
 		f.Details, f.Remedy = lacks, []string{container.PodRole()}
 	}
 	return f, true
+}
+
+// helper says which program makes the native runtime's sandboxes.
+func (r *Runtime) helper(report sandbox.Report) Finding {
+	f := Finding{Check: "helper", Subject: r.Name(), Verdict: OK}
+	switch {
+	case report.Helper:
+		f.Summary = "codemode-sandbox makes sandboxes, and watches over them"
+	case report.Refused != "":
+		f.Verdict, f.Summary = Warning, "codemode makes sandboxes itself, a little slower: "+report.Refused
+		f.Remedy = []string{"Install codemode and codemode-sandbox from one archive, or remove codemode-sandbox."}
+	default:
+		f.Summary = "codemode makes sandboxes itself, a little slower: there is no codemode-sandbox beside it"
+	}
+	return f
 }
 
 // about is a runtime in one line.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"codemode/internal/sandbox/helper"
 	"codemode/internal/sandbox/stage2"
 )
 
@@ -19,11 +20,11 @@ func (l *launch) prepareBwrap() error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Open("/proc/self/exe")
+	exe, err := helper.Open()
 	if err != nil {
-		return fmt.Errorf("opening codemode's own executable: %w", err)
+		return fmt.Errorf("opening the second stage's executable: %w", err)
 	}
-	// By descriptor, so that codemode's executable is no file of the guest's.
+	// By descriptor, so that the executable is no file of the guest's.
 	stage := "/proc/self/fd/" + strconv.Itoa(l.pass(exe))
 	files, err := l.bwrapFiles()
 	if err != nil {

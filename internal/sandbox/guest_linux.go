@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"codemode/internal/sandbox/helper"
 	"codemode/internal/sandbox/reaper"
 	"codemode/internal/sandbox/stage2"
 	"codemode/internal/sandbox/watchdog"
@@ -166,7 +167,7 @@ func (s *nativeSandbox) findInner(info io.Reader) error {
 
 // guard starts the guest's reaper. The guest has no code of the user's before it runs.
 func (s *nativeSandbox) guard(pidfd int, grace time.Duration) (err error) {
-	s.reaper, err = reaper.Start(pidfd, grace)
+	s.reaper, err = reaper.Start(helper.Execute, pidfd, grace)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/sandbox/helper"
 	"codemode/internal/sandbox/python"
 	"codemode/internal/sandbox/stage2"
 
@@ -79,6 +80,11 @@ func (n *native) probe(ctx context.Context) (Report, error) {
 	}
 	r := n.offer(sb.Enforced().Method, n.isolation)
 	r.Proc, r.Start, r.Python = found.Proc, took, py.Exe
+	if err := helper.Refused(); err == nil {
+		r.Helper = true
+	} else if !errors.Is(err, helper.ErrAbsent) {
+		r.Refused = err.Error()
+	}
 	if py.Embedded {
 		r.Python = "embedded " + py.Version
 	}

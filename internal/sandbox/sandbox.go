@@ -327,6 +327,11 @@ type Report struct {
 	Python   string        `json:"python"`          // interpreter on the host: path or "embedded 3.14.6"
 	Start    time.Duration `json:"start"`           // how long the probe's sandbox took
 	Lacks    []string      `json:"lacks,omitempty"` // what somebody else's pod has not of what codemode's own have
+
+	// Helper tells whether codemode-sandbox is executed as second stage and reaper. Else codemode is; Refused says why
+	// a codemode-sandbox beside it is not.
+	Helper  bool   `json:"helper,omitempty"`
+	Refused string `json:"refused,omitempty"`
 }
 
 // Enforcement is a policy as it is enforced: the policy, and by which means.

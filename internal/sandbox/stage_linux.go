@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"codemode/internal/sandbox/helper"
 	"codemode/internal/sandbox/stage2"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +42,9 @@ func startStage(cmd *exec.Cmd, more []*os.File) (*stage, error) {
 	s := &stage{cmd: cmd, control: control.(*net.UnixConn), ended: make(chan struct{})}
 	// In the place of the guest's own, so that nothing else comes to have their numbers.
 	cmd.ExtraFiles = append([]*os.File{its, its, its, its}, more...)
+	if cmd.Path == "" { // bubblewrap has one
+		helper.Execute(cmd)
+	}
 	cmd.SysProcAttr.PidFD = &s.pidfd
 	if err := s.start(); err != nil {
 		s.control.Close()

@@ -17,10 +17,10 @@ import (
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// secondStage is the command that re-executes codemode. The garbage collector would only cost it time.
+// secondStage is the command of a second stage; startStage chooses the program. The garbage collector would only cost
+// it time.
 func secondStage() *exec.Cmd {
 	return &exec.Cmd{
-		Path: "/proc/self/exe",
 		Args: []string{stage2.Name},
 		Env:  []string{"GOGC=off"},
 		SysProcAttr: &syscall.SysProcAttr{

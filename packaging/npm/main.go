@@ -1,6 +1,6 @@
-// Command npm makes the packages for npm of a built codemode: one with the binary of a platform, and the one that
+// Command npm makes the packages for npm of a built codemode: one with the binaries of a platform, and the one that
 // people install, which has a launcher and asks for all the others where they fit (optionalDependencies, os, cpu).
-// No package has an install script. It publishes nothing.
+// No package has an install script. It publishes nothing. It is called for each binary, once it is built.
 //
 //	npm DIR VERSION OS/ARCH BINARY
 package main
@@ -79,15 +79,18 @@ func pack(dir, version, goos, binary string) error {
 	if err := write(filepath.Join(dir, m.Name), m, "launcher.js", launcher); err != nil {
 		return err
 	}
-	p, name := platforms[i], "codemode"
-	if p.node == "win32" {
-		name += ".exe"
+	p, files := platforms[i], []string{"codemode"}
+	switch p.node {
+	case "linux":
+		files = append(files, "codemode-sandbox")
+	case "win32":
+		files = []string{"codemode.exe"}
 	}
 	return write(filepath.Join(dir, "codemode-"+p.node+"-"+p.cpu), manifest{
 		Name: "codemode-" + p.node + "-" + p.cpu, Version: version, License: m.License,
-		Description: "The binary of codemode for " + p.node + " on " + p.cpu + "; install codemode instead",
-		OS:          []string{p.node}, CPU: []string{p.cpu}, Files: []string{name}, PreferUnplug: true,
-	}, name, data)
+		Description: "codemode for " + p.node + " on " + p.cpu + "; install codemode instead",
+		OS:          []string{p.node}, CPU: []string{p.cpu}, Files: files, PreferUnplug: true,
+	}, filepath.Base(binary), data)
 }
 
 func write(dir string, m manifest, name string, program []byte) error {

@@ -59,7 +59,7 @@ func readManifest(t *testing.T, dir, name string) (m map[string]any) {
 
 func writeProgram(t *testing.T, text string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "program")
+	name := filepath.Join(t.TempDir(), "codemode")
 	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

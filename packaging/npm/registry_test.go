@@ -132,7 +132,7 @@ func (u user) run(name string, args ...string) string {
 func TestInstalledFromARegistry(t *testing.T) {
 	url := registry(t)
 	packages := t.TempDir()
-	binary := filepath.Join(packages, "built")
+	binary := filepath.Join(packages, "codemode")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "codemode/cmd/codemode")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

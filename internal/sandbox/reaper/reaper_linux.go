@@ -112,9 +112,9 @@ type Reaper struct {
 	lost  chan struct{}
 }
 
-// Start starts the reaper of the process that pidfd stands for, which has that grace when codemode dies. The caller
-// calls Stop.
-func Start(pidfd int, grace time.Duration) (*Reaper, error) {
+// Start starts the reaper of the process that pidfd stands for, which has that grace when codemode dies. execute sets
+// which program becomes one. The caller calls Stop.
+func Start(execute func(*exec.Cmd), pidfd int, grace time.Duration) (*Reaper, error) {
 	guest, err := unix.FcntlInt(uintptr(pidfd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)
@@ -128,10 +128,11 @@ func Start(pidfd int, grace time.Duration) (*Reaper, error) {
 	ours, its := os.NewFile(uintptr(pair[0]), "reaper"), os.NewFile(uintptr(pair[1]), "codemode")
 	defer its.Close()
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{Name, grace.String()}, Env: []string{"GOMAXPROCS=1"},
+		Args: []string{Name, grace.String()}, Env: []string{"GOMAXPROCS=1"},
 		ExtraFiles:  []*os.File{guestFile, its},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // away from the terminal and its signals
 	}
+	execute(cmd)
 	if err := cmd.Start(); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("starting the sandbox's reaper: %w", err)

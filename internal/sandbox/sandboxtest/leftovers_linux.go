@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"codemode/internal/sandbox/helper"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -62,9 +64,10 @@ func take(t *testing.T, folders []string) Leftovers {
 		t.Fatal(err)
 	}
 	for _, fd := range fds {
-		// The runtime opens its poller whenever it first needs it.
+		// The runtime opens its poller, and codemode its helper, when they first need it.
 		target, err := os.Readlink("/proc/self/fd/" + fd.Name())
-		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/proc/") {
+		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/proc/") &&
+			filepath.Base(target) != helper.Name {
 			l.fds = append(l.fds, target)
 		}
 	}

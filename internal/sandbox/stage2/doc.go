@@ -1,5 +1,5 @@
-// Package stage2 is the second stage of the native runtime: what a re-executed codemode does inside
-// the new namespaces, before it becomes Python, or an MCP server.
+// Package stage2 is the second stage of the native runtime: what codemode-sandbox, or
+// codemode executed again, does inside the new namespaces, before it becomes Python, or an MCP server.
 //
 // It owns the order of the steps from an empty mount namespace to execve, and fails closed: a step that
 // does not succeed ends the process, but for the few whose comments say otherwise. It never returns to

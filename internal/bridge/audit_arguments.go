@@ -17,6 +17,9 @@ const (
 // shownArguments are a call's arguments as the audit log may have them, and what to say of that. No value of a
 // server's entry is in them, of whichever server, and nothing that is named as secrets are or looks like one.
 func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
+	if file := b.servers.Configured().Unread; file != "" {
+		return "", fmt.Sprintf("arguments are left out while %q, whose values are not known, cannot be read", file)
+	}
 	if len(arguments) > maxShownFrom {
 		return "", fmt.Sprintf("arguments of more than %d bytes are left out", maxShownFrom)
 	}

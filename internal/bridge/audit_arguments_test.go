@@ -5,6 +5,7 @@ import (
 
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/config"
+	"codemode/internal/servers"
 )
 
 // TestShownArguments holds that the log has what was sent, but for secrets however they are written.
@@ -22,5 +23,12 @@ func TestShownArguments(t *testing.T) {
 		if text, note := k.shownArguments([]byte(c.sent)); text != c.text || note != c.note {
 			t.Errorf("%.60s: %.200q, %q", c.sent, text, note)
 		}
+	}
+	set := servers.NewSet(k.Servers().Configured().All, nil)
+	set.Unread = "mcp.json"
+	k.Servers().Update(set)
+	want := `arguments are left out while "mcp.json", whose values are not known, cannot be read`
+	if text, note := k.shownArguments([]byte(`{"a":1}`)); text != "" || note != want {
+		t.Errorf("while a file cannot be read: %q, %q", text, note)
 	}
 }

@@ -50,7 +50,7 @@ func Trust(dirs ...string) error {
 // toOwn is what makes a cache the user's alone. Others may have put something there before its mode is mended.
 func toOwn(dir string, fi fs.FileInfo) []string {
 	other := "Set XDG_CACHE_HOME to a directory of your own."
-	if uid, ok := ownerOf(fi); ok && uid != os.Geteuid() || !fi.IsDir() {
+	if uid, ok := Owner(fi); ok && uid != os.Geteuid() || !fi.IsDir() {
 		return []string{other}
 	}
 	return []string{
@@ -81,7 +81,7 @@ func onlyOurs(dir string, fi fs.FileInfo) error {
 	if !fi.IsDir() {
 		return fmt.Errorf("cache directory %q: %w", dir, syscall.ENOTDIR)
 	}
-	if uid, ok := ownerOf(fi); ok && uid != 0 && uid != os.Geteuid() {
+	if uid, ok := Owner(fi); ok && uid != 0 && uid != os.Geteuid() {
 		return fmt.Errorf("cache directory %q belongs to another user (uid %d)", dir, uid)
 	}
 	if fi.Mode().Perm()&othersWrite != 0 {

@@ -7,4 +7,5 @@ import "io/fs"
 // othersWrite is nothing where permissions are not in a file's mode.
 const othersWrite fs.FileMode = 0
 
-func ownerOf(fs.FileInfo) (uid int, ok bool) { return 0, false }
+// Owner is the user that a file belongs to, where files belong to users.
+func Owner(fs.FileInfo) (uid int, ok bool) { return 0, false }

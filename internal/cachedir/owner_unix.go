@@ -10,8 +10,8 @@ import (
 // othersWrite are the permissions of group and others to write.
 const othersWrite fs.FileMode = 0o022
 
-// ownerOf is the user that a file belongs to.
-func ownerOf(fi fs.FileInfo) (uid int, ok bool) {
+// Owner is the user that a file belongs to, where files belong to users.
+func Owner(fi fs.FileInfo) (uid int, ok bool) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, false

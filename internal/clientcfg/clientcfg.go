@@ -24,6 +24,9 @@ type Problem struct {
 
 	// Unread says that servers of the user's may stand there that are not known, since it could not be read as a whole.
 	Unread bool
+
+	// Restricts says that what cannot be read may restrict a server, which other files may have, too.
+	Restricts bool
 }
 
 func (p Problem) Error() string {

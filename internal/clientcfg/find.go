@@ -87,7 +87,7 @@ func (f *finder) folder(dir string) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !fileerr.IsMissing(err) {
-		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true})
+		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true})
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
@@ -278,7 +278,10 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	f.seen[mark] = true
 	if err != nil {
 		unread := place.Scope != Project
-		f.problems = append(f.problems, Problem{Client: c.ID, File: full, Err: fileerr.Cause(err), Unread: unread})
+		f.problems = append(
+			f.problems,
+			Problem{Client: c.ID, File: full, Err: fileerr.Cause(err), Unread: unread, Restricts: unread},
+		)
 		return true
 	}
 	r := &file{client: c, scope: place.Scope, key: key, path: full, project: project, env: &f.opts.Env}

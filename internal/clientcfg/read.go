@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -62,10 +63,17 @@ func (f *file) parse(data []byte) {
 	case err == errEmpty && !isOwn(f.client.ID):
 	case err != nil:
 		f.problem(at, "", err)
-		f.problems[len(f.problems)-1].Unread = f.scope != Project
+		last := &f.problems[len(f.problems)-1]
+		last.Unread, last.Restricts = f.scope != Project, mayRestrict(data)
 	case f.root.value != nil:
 		f.tables()
 	}
+}
+
+// mayRestrict says whether a text that cannot be read may be about restrictions, or is cut off before it could be.
+func mayRestrict(data []byte) bool {
+	return !bytes.HasSuffix(bytes.TrimSpace(data), []byte("}")) ||
+		bytes.Contains(data, []byte("sandbox")) || bytes.Contains(data, []byte("abled"))
 }
 
 // errEmpty is of a file that has nothing but white space and comments.

@@ -136,7 +136,14 @@ func (t *tenancy) given() []config.Server {
 }
 
 // configured are the servers of a bridge that runs code.
-func (t *tenancy) configured() *servers.Set { return servers.NewSet(t.given(), t.unusable()) }
+func (t *tenancy) configured() *servers.Set { return t.setWith(t.given()) }
+
+// setWith is these servers, with what is known of the others.
+func (t *tenancy) setWith(list []config.Server) *servers.Set {
+	set := servers.NewSet(list, t.unusable())
+	set.Unread = t.unreadFile()
+	return set
+}
 
 // unusable are the servers that code cannot be given, under each name that they may be asked for by. One that starts
 // codemode itself is left out: mending it is not what helps.

@@ -181,7 +181,7 @@ func (t *tenancy) readReference(s config.Server, path string) ([]byte, error) {
 func (t *tenancy) bridgeOptions(log *slog.Logger) bridge.Options {
 	return bridge.Options{
 		Config:        t.config,
-		Servers:       func() *servers.Set { return servers.NewSet(t.usable, t.unusable()) },
+		Servers:       func() *servers.Set { return t.setWith(t.usable) },
 		Log:           log,
 		Version:       readVersion().Version,
 		Lookup:        t.env.Lookup,

@@ -175,7 +175,7 @@ func (t *tenancy) keepUnread(before *tenancy) {
 func sameFindings(a, b *tenancy) bool {
 	return reflect.DeepEqual(a.usable, b.usable) && reflect.DeepEqual(a.config, b.config) &&
 		reflect.DeepEqual(a.findings(), b.findings()) &&
-		reflect.DeepEqual(a.unusable(), b.unusable())
+		reflect.DeepEqual(a.unusable(), b.unusable()) && a.unreadFile() == b.unreadFile()
 }
 
 // findings are the texts that are told of a look.

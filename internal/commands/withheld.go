@@ -23,7 +23,7 @@ type doubt struct {
 // another name there, which a rule has, and what is codemode's own may restrict those that other programs have, too.
 func (t *tenancy) doubts() (d doubt) {
 	for _, p := range t.found.Problems {
-		if p.Unread && p.Own() {
+		if p.Restricts && p.Own() {
 			d.others = fmt.Sprintf("%q may restrict it, and cannot be read", p.File)
 		}
 	}

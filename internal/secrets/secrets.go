@@ -23,7 +23,9 @@ import (
 	"unicode/utf8"
 
 	"codemode/internal/atomicfile"
+	"codemode/internal/cachedir"
 	"codemode/internal/filelock"
+	"codemode/internal/hint"
 	"codemode/internal/keyring"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/plainfile"
@@ -204,8 +206,11 @@ func (s *Store) read() (map[string]value, error) {
 	if err == nil && !info.Mode().IsRegular() { // nor is it replaced: a pipe would not end, and a link leads elsewhere
 		err = errors.New("it is no regular file")
 	}
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, &OpenError{s.File, info.Mode().Perm()}
+	if err == nil {
+		err = s.isPrivate(info)
+	}
+	if open := (*OpenError)(nil); errors.As(err, &open) {
+		return nil, err
 	}
 	var data []byte
 	if err == nil {
@@ -222,18 +227,51 @@ func (s *Store) read() (map[string]value, error) {
 
 const maxSecrets = 64 << 20 // bytes of the file that are read
 
-// An OpenError is a file of secrets that others than its user can read or write.
+// isPrivate refuses a file that others can read or change, or could have put there.
+func (s *Store) isPrivate(file fs.FileInfo) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir := filepath.Dir(s.File)
+	folder, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		path   string
+		info   fs.FileInfo
+		open   fs.FileMode
+		what   string
+		closes string
+	}{
+		{s.File, file, 0o077, "", "chmod 600"}, {dir, folder, 0o022, "its folder: ", "chmod go-w"},
+	} {
+		mode := f.info.Mode()
+		uid, ok := cachedir.Owner(f.info)
+		switch {
+		case ok && uid != os.Geteuid() && uid != 0:
+			return &OpenError{s.File, f.what + "it is another user's", fmt.Sprintf("chown %d", os.Geteuid()), f.path}
+		case mode.IsDir() && mode&fs.ModeSticky != 0: // in which nobody can replace another's file
+		case mode.Perm()&f.open != 0:
+			return &OpenError{s.File, fmt.Sprintf("%smode %04o", f.what, mode.Perm()), f.closes, f.path}
+		}
+	}
+	return nil
+}
+
+// An OpenError is a file of secrets that others than its user can read, write or replace.
 type OpenError struct {
-	File string
-	Mode fs.FileMode
+	File        string
+	Why         string
+	command, of string // that mends it
 }
 
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("the secrets in %q are not used: others can read or change them (mode %04o)", e.File, e.Mode)
+	return fmt.Sprintf("the secrets in %q are not used: others can read or change them (%s)", e.File, e.Why)
 }
 
 // Hint is what to do about it.
-func (e *OpenError) Hint() []string { return []string{fmt.Sprintf("chmod 600 '%s'", e.File)} }
+func (e *OpenError) Hint() []string { return []string{e.command + " " + hint.Word(e.of)} }
 
 // change does something to the values and writes them, under the lock.
 func (s *Store) change(ctx context.Context, change func(map[string]value) error) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,45 @@ func TestNoRegularFile(t *testing.T) {
 	}
 	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
 		t.Errorf("replaced: %v, %v", info, err)
+	}
+}
+
+// TestOthersFile holds that secrets are not used that others can read, or could have put there.
+func TestOthersFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its permissions are no modes")
+	}
+	dir := filepath.Join(t.TempDir(), "state")
+	file := filepath.Join(dir, "secrets.json")
+	s := &Store{File: file}
+	if _, err := s.Set(t.Context(), "a", "hush"); err != nil {
+		t.Fatal(err)
+	}
+	for why, change := range map[string]func() error{
+		"":                                 func() error { return nil },
+		"mode 0640":                        func() error { return os.Chmod(file, 0o640) },
+		"its folder: mode 0777":            func() error { return os.Chmod(dir, 0o777) },
+		"it is another user's":             func() error { return os.Chown(file, 61234, -1) },
+		"its folder: it is another user's": func() error { return os.Chown(dir, 61234, -1) },
+	} {
+		if strings.Contains(why, "another") && os.Geteuid() != 0 {
+			continue
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Get(t.Context(), "a")
+		if open := (*OpenError)(nil); why != "" && (!errors.As(err, &open) || open.Why != why) || why == "" && err != nil {
+			t.Errorf("%q: %v", why, err)
+		}
+		if err := errors.Join(os.Chmod(file, 0o600), os.Chmod(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() == 0 {
+			if err := errors.Join(os.Chown(file, 0, -1), os.Chown(dir, 0, -1)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

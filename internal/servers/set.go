@@ -15,6 +15,7 @@ type Set struct {
 	All      []config.Server   // in the order of configuration
 	Alias    map[string]string // name -> alias
 	Unusable []Unusable        // whose names are none of these
+	Unread   string            // a file whose servers, and their secrets, are not known; there may be none
 
 	byName, byAlias map[string]int // where in All
 }
@@ -127,7 +128,7 @@ func (s *Inventory) Update(set *Set) Changes {
 	before := s.Configured()
 	c := changes(before, set)
 	if c.None() {
-		if !sameUnusable(before, set) {
+		if !sameUnusable(before, set) || before.Unread != set.Unread {
 			s.mu.Lock()
 			s.set = set
 			s.mu.Unlock()

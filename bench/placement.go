@@ -14,14 +14,15 @@ import (
 // placedCalls is how many calls are made between a change of processors and the next.
 const placedCalls = 400
 
-// placement compares calls of codemode, which shares a processor with its guest meanwhile, with those of a go-sdk
-// client that does not, and of one that is bound to a processor from outside, together with its server.
+// placement compares calls of codemode, which shares a processor with its guest and its server where that is quicker,
+// with those of a go-sdk client that does not; and both with what they are when all their processes are bound to a
+// processor from outside.
 func (b *bench) placement(ctx context.Context) error {
 	if _, err := exec.LookPath("taskset"); err != nil {
 		b.add("calls on one processor", "not measured: there is no taskset", "", "")
 		return nil
 	}
-	host, _, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+b.servers("peer", map[string]any{"peer": b.fake()}))
+	host, cmd, err := b.connect(ctx, "MCP_SERVERS_CONFIG="+b.servers("peer", map[string]any{"peer": b.fake()}))
 	if err != nil {
 		return err
 	}
@@ -48,17 +49,26 @@ func (b *bench) placement(ctx context.Context) error {
 			})
 		}}
 	}
-	through := &side{name: "codemode", run: func() (time.Duration, error) {
-		return timedOn0(nil, func() error { _, err := python(ctx, host, code); return err })
-	}}
+	through := func(name string, bound bool) *side {
+		return &side{name: name, run: func() (time.Duration, error) {
+			var all []int
+			if bound {
+				all = append(below(cmd.Process.Pid), cmd.Process.Pid)
+			}
+			return timedOn0(all, func() error { _, err := python(ctx, host, code); return err })
+		}}
+	}
+	placed, bound := through("codemode", false), through("codemode, all on one", true)
 	clientFree := direct("a go-sdk client", nil)
 	clientBound := direct("a go-sdk client and its server on one", append(below(os.Getpid()), os.Getpid()))
-	if err := turns(b.n, through, clientFree, clientBound); err != nil {
+	if err := turns(b.n, placed, bound, clientFree, clientBound); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d sequential calls", placedCalls)
-	b.against(what+", codemode against a go-sdk client on any processor", through, clientFree, 0)
-	b.against("the same, against one that shares a processor with its server", through, clientBound, 0)
+	b.against(what+", codemode against a go-sdk client on any processor", placed, clientFree, 0)
+	b.against("the same, against one that shares a processor with its server", placed, clientBound, 0)
+	b.against("the same, guest, codemode and server bound to one processor from outside", bound, clientBound, 0)
+	b.against("the same of codemode, bound from outside against as it places itself", bound, placed, 0)
 	b.against("the same of the client, with a shared processor against without", clientBound, clientFree, 0)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"codemode/internal/artifact"
 	"codemode/internal/audit"
@@ -117,7 +118,8 @@ type Bridge struct {
 	slowReaders slowReaders
 	files       fs.FS // the guest's tree, one value for all sandboxes, so that the runtime reads it once
 
-	closing context.Context // ends when Close begins
+	now     func() time.Time // by which calls are placed
+	closing context.Context  // ends when Close begins
 	end     context.CancelCauseFunc
 
 	granted atomic.Pointer[[]sandbox.Mount] // what Withdraw was told last; nil before
@@ -152,7 +154,7 @@ func New(opts Options) *Bridge {
 	}
 	b := &Bridge{
 		opts: opts, log: opts.Log, files: guest.Files(), sessions: map[string]*session{}, runs: newRuns(),
-		exposedAnswers: newAnswers(), signIns: newSignIns(),
+		exposedAnswers: newAnswers(), signIns: newSignIns(), now: time.Now,
 	}
 	b.decoding = fair.New(max(1, runtime.GOMAXPROCS(0)-1), 0)
 	b.readings = newReadings()

@@ -198,6 +198,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 		return nil, refusedFor(ctx, c, err)
 	}
 	defer leave()
+	l.placed(p.run, c.Server)
 	u := &activeCall{live: l, run: p.run, call: c, permit: p, tell: tellerIn(ctx)}
 	if no := u.recordBegin(); no != nil {
 		return nil, no
@@ -219,6 +220,15 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 		l.bridge.lists.Saw(c.Server, c.Tool, l.sentPaths.unresolveJSON(result))
 	}
 	return result, err
+}
+
+// placed tells a run's placement where a call goes. A server that another session uses is left where it is.
+func (l *live) placed(r *run, server string) {
+	pid := 0
+	if !l.bridge.admission.lanesOf(server).calls.Crowded(l.session) {
+		pid = l.bridge.pool.Process(server)
+	}
+	r.placement.to(pid)
 }
 
 // unrecorded is the refusal of a call that audit.required forbids, because its line cannot be written to the audit log.

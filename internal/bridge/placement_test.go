@@ -3,6 +3,7 @@ package bridge
 import (
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,119 +11,214 @@ import (
 	"codemode/internal/bridge/bridgetest"
 )
 
-// TestPlacement: calls one after the other share a processor, as long as they are quicker so, nothing else goes on, and
-// the next one comes soon.
-func TestPlacement(t *testing.T) {
-	const slow, quick = 3 * time.Millisecond, 2 * time.Millisecond
-	type kit struct {
-		placement
-		shared, times int
-		shares        time.Duration // what a call takes then
-	}
-	calls := func(k *kit, n int) {
-		for range n {
-			k.call(true)
-			if k.shared > 0 {
-				<-time.After(k.shares)
-			} else {
-				<-time.After(slow)
-			}
+// placed is a placement whose calls take as long as who shares a processor has it.
+type placedCalls struct {
+	placement
+	takes  [ways]time.Duration
+	there  way   // that is shared now
+	tried  []way // in this order
+	fails  way   // that cannot be shared; free is none
+	server int   // that the calls go to
+}
+
+func newPlacedCalls(takes ...time.Duration) *placedCalls {
+	k := &placedCalls{takes: [ways]time.Duration(takes), server: 7}
+	k.now = time.Now
+	k.share = func(others ...int) (func(), error) {
+		w := withGuest + way(len(others))
+		k.tried = append(k.tried, w)
+		if k.there != free {
+			return nil, errors.New("it is shared already")
 		}
+		if w == k.fails {
+			return nil, errors.New("that cannot be")
+		}
+		if w == withServer && others[0] != k.server {
+			return nil, errors.New("another server was meant")
+		}
+		k.there = w
+		return func() { k.there = free }, nil
 	}
-	const toShare, toJudge = callsBefore + callsTimed, callsUntil + callsTimed
-	for name, do := range map[string]func(t *testing.T, k *kit){
-		"they are quicker": func(t *testing.T, k *kit) {
-			calls(k, toShare-1)
-			if k.shared != 0 {
-				t.Error("it is shared before anything was measured")
-			}
-			calls(k, 1+toJudge+1000)
-			if k.shared != 1 {
-				t.Error("it is not shared")
-			}
-			calls(k, callsKept)
-			if k.times != 2 || k.shared != 1 {
-				t.Errorf("it was shared %d times, and is %d times", k.times, k.shared)
-			}
+	return k
+}
+
+// calls makes calls, one after the other.
+func (k *placedCalls) calls(n int) {
+	for range n {
+		k.call(true)
+		k.to(k.server)
+		k.pass()
+	}
+}
+
+// pass is the rest of a request.
+func (k *placedCalls) pass() {
+	synctest.Wait()
+	<-time.After(k.takes[k.there])
+}
+
+// want compares who shares a processor, and what was tried before.
+func (k *placedCalls) want(t *testing.T, there way, tried ...way) {
+	t.Helper()
+	synctest.Wait()
+	if k.there != there || !slices.Equal(k.tried, tried) {
+		t.Errorf("it is %d after %v, want %d after %v", k.there, k.tried, there, tried)
+	}
+}
+
+const (
+	slow, quick, quickest = 3 * time.Millisecond, 2 * time.Millisecond, time.Millisecond
+
+	callsToShare = callsBefore + callsTimed
+	callsToJudge = callsUntil + callsTimed
+)
+
+// TestPlacement: calls one after the other share a processor, in the way in which they are quickest, as long as they
+// are much quicker so, nothing else goes on, and the next one comes soon.
+func TestPlacement(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T){
+		"each way is quicker": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare - 1)
+			k.want(t, free)
+			k.calls(1)
+			k.want(t, withGuest, withGuest)
+			k.calls(callsToJudge)
+			k.want(t, withServer, withGuest, withServer)
+			k.calls(callsUntil + callsKept)
+			k.want(t, withServer, withGuest, withServer)
+			k.calls(1)
+			k.want(t, free, withGuest, withServer)
+			k.calls(callsToShare + 2*callsToJudge)
+			k.want(t, withServer, withGuest, withServer, withGuest, withServer)
 			k.end()
-			calls(k, 2*toShare)
+			k.want(t, free, withGuest, withServer, withGuest, withServer)
+			k.calls(2 * callsToShare)
+			k.want(t, free, withGuest, withServer, withGuest, withServer)
 		},
-		"they are slower": func(t *testing.T, k *kit) {
-			k.shares = 2 * slow
-			calls(k, toShare+toJudge)
-			if k.shared != 0 || k.times != 1 {
-				t.Errorf("it was shared %d times, and is %d times", k.times, k.shared)
-			}
-			calls(k, 4*callsKept)
-			if k.shared != 0 || k.times != mostMisses {
-				t.Errorf("it was tried %d times", k.times)
-			}
+		"none is": func(t *testing.T) {
+			k := newPlacedCalls(slow, slow, slow)
+			k.calls(callsToShare + 2*callsToJudge)
+			k.want(t, free, withGuest, withServer)
+			k.calls(4 * callsKept)
+			k.want(t, free, withGuest, withServer, withGuest, withServer)
 		},
-		"they become slower": func(t *testing.T, k *kit) {
-			calls(k, toShare+3*toJudge)
-			if k.shared != 1 {
-				t.Error("it is not shared")
-			}
-			k.shares = 2 * slow
-			calls(k, callsTimed)
-			if k.times != 1 || k.shared != 0 {
-				t.Errorf("it was shared %d times, and is %d times", k.times, k.shared)
-			}
+		"the guest's is": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quick*49/50)
+			k.calls(callsToShare + 2*callsToJudge)
+			k.want(t, withGuest, withGuest, withServer, withGuest)
+			k.calls(callsKept)
+			k.want(t, withGuest, withGuest, withServer, withGuest)
+			k.calls(callsKept + 1000) // in which all is measured twice more
+			k.want(t, withGuest, withGuest, withServer, withGuest, withGuest, withServer, withGuest, withGuest)
 		},
-		"something else goes on": func(t *testing.T, k *kit) {
-			calls(k, toShare+toJudge)
+		"the server's alone is": func(t *testing.T) {
+			k := newPlacedCalls(slow, 2*slow, quick)
+			k.calls(callsToShare + 2*callsToJudge + 1000)
+			k.want(t, withServer, withGuest, withServer)
+		},
+		"the server's is much slower": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, 3*slow)
+			k.calls(callsToShare + callsToJudge + callsUntil)
+			k.want(t, withServer, withGuest, withServer)
+			k.calls(callsTimed / 4)
+			k.want(t, withGuest, withGuest, withServer, withGuest)
+		},
+		"it becomes slower": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withServer, withGuest, withServer)
+			k.takes[withServer] = 2 * quick // than with the guest alone
+			k.calls(callsTimed)
+			k.want(t, free, withGuest, withServer)
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withGuest, withGuest, withServer, withGuest, withServer, withGuest)
+		},
+		"another server": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withServer, withGuest, withServer)
+			k.call(true)
+			k.server = 8
+			k.to(k.server)
+			k.want(t, free, withGuest, withServer)
+			k.pass()
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withServer, withGuest, withServer, withGuest, withServer)
+		},
+		"several servers": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			for range callsToShare + 3*callsToJudge {
+				k.calls(1)
+				k.server = 15 - k.server
+			}
+			k.want(t, withGuest, withGuest)
+		},
+		"another request": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare + 3*callsToJudge)
+			k.call(true) // of what is in no server
+			k.pass()
+			k.calls(1)
+			k.want(t, free, withGuest, withServer)
+		},
+		"a server that is not to be bound": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.server = 0
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withGuest, withGuest)
+		},
+		"something else goes on": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare + 3*callsToJudge)
 			k.call(false)
-			if k.shared != 0 {
-				t.Error("it is still shared")
-			}
-			calls(k, toShare)
-			if k.shared != 1 {
-				t.Error("it is not shared again")
-			}
-			k.end()
+			k.want(t, free, withGuest, withServer)
+			k.calls(callsToShare)
+			k.want(t, withGuest, withGuest, withServer, withGuest)
 		},
-		"no call comes": func(t *testing.T, k *kit) {
-			calls(k, toShare+toJudge)
+		"no call comes": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.calls(callsToShare + 3*callsToJudge)
 			<-time.After(2*longestGap + time.Millisecond)
+			k.want(t, free, withGuest, withServer)
+		},
+		"calls take long": func(t *testing.T) {
+			k := newPlacedCalls(longestGap+1, quick, quickest)
+			k.calls(4 * callsToShare)
+			k.want(t, free)
+		},
+		"nothing can be shared": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.fails = withGuest
+			k.calls(8 * callsToShare)
+			k.want(t, free, withGuest)
+		},
+		"the server cannot be bound": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			k.fails = withServer
+			k.calls(callsToShare + 3*callsToJudge)
+			k.want(t, withGuest, withGuest, withServer, withGuest)
+			k.calls(callsKept + callsToShare)
+			k.want(t, withGuest, withGuest, withServer, withGuest, withGuest)
+		},
+		"it ends while processes are moved": func(t *testing.T) {
+			k := newPlacedCalls(slow, quick, quickest)
+			share := k.share
+			k.share = func(others ...int) (func(), error) {
+				<-time.After(quickest)
+				return share(others...)
+			}
+			k.calls(callsToShare - 1)
+			k.call(true)
 			synctest.Wait()
-			if k.shared != 0 {
-				t.Error("it is still shared")
-			}
-		},
-		"calls take long": func(t *testing.T, k *kit) {
-			for range 4 * toShare {
-				k.call(true)
-				<-time.After(longestGap + 1)
-			}
-			if k.times != 0 {
-				t.Error("it was shared")
-			}
-		},
-		"it cannot be shared": func(t *testing.T, k *kit) {
-			k.share = func() (func(), error) {
-				k.times++
-				return nil, errors.New("there is one processor")
-			}
-			calls(k, 4*toShare)
-			if k.times != 1 {
-				t.Errorf("that was tried %d times", k.times)
-			}
+			k.end()
+			k.want(t, free, withGuest)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := &kit{shares: quick}
-				k.share = func() (func(), error) {
-					k.times++
-					k.shared++
-					return func() { k.shared-- }, nil
-				}
-				do(t, k)
-				<-time.After(time.Second)
-				synctest.Wait()
-				if k.shared != 0 {
-					t.Error("it is shared at the end")
-				}
+				do(t)
+				<-time.After(time.Second) // in which look has ended
 			})
 		})
 	}

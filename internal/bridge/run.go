@@ -337,7 +337,7 @@ func (s *session) newRun(l *live, req Request, id string, span *telemetry.Span) 
 		stderr: newRecorder(c.Limit, c.Keep, s.bridge.outputs),
 	}
 	if box, ok := l.box.(sandbox.Sharer); ok {
-		r.placement.share = box.ShareProcessor
+		r.placement.share, r.placement.now = box.ShareProcessor, s.bridge.now
 	}
 	if s.bridge.opts.Config.Audit.Arguments == "full" {
 		r.shown = s.bridge.shownArguments

@@ -110,6 +110,9 @@ func (f *family) Wait() error {
 
 func (f *family) Pid() int { return f.pid }
 
+// Root is the guard, which descendants become children of that have lost their parents.
+func (f *family) Root() int { return f.guard.Process.Pid }
+
 func (f *family) Terminate() { f.tell(guard.Terminate) }
 func (f *family) Kill()      { f.tell(guard.Kill) }
 func (f *family) Abandon()   { _ = f.guard.Process.Kill() }

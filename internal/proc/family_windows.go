@@ -119,7 +119,8 @@ func (f *family) Wait() error {
 	return err
 }
 
-func (f *family) Pid() int { return f.pid }
+func (f *family) Pid() int  { return f.pid }
+func (f *family) Root() int { return f.pid }
 
 // Terminate asks for the end: a console process gets CTRL_BREAK, the nearest there is to SIGTERM.
 func (f *family) Terminate() {

@@ -61,6 +61,7 @@ func Guarded(ctx context.Context, spec Spec, streams [3]*os.File) (Family, error
 // A Family is a process and all its descendants.
 type Family interface {
 	Pid() int    // of the process
+	Root() int   // of what all of them are below, or of the process; 0 where they run elsewhere
 	Wait() error // returns when nobody is left: nil or an *ExitError, about the process
 	Terminate()  // asks the process to end
 	Kill()       // ends everybody
@@ -178,6 +179,9 @@ func (p *Process) wait() {
 
 // Pid is the process id, for people.
 func (p *Process) Pid() int { return p.family.Pid() }
+
+// Root is the id of what the process and its descendants are below, or its own; 0 where they run elsewhere.
+func (p *Process) Root() int { return p.family.Root() }
 
 // Stdin is the process's standard input. One goroutine at a time may write to it.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }

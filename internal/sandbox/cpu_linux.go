@@ -51,9 +51,9 @@ func (s *nativeSandbox) CPU() (time.Duration, bool) {
 
 var _ Sharer = (*nativeSandbox)(nil)
 
-// ShareProcessor has the guest and codemode use one processor.
-func (s *nativeSandbox) ShareProcessor() (release func(), err error) {
-	return affinity.Share(s.first())
+// ShareProcessor has the guest, codemode and the others use one processor.
+func (s *nativeSandbox) ShareProcessor(others ...int) (release func(), err error) {
+	return affinity.Share(append([]int{s.first()}, others...)...)
 }
 
 func (m *cpuMeter) read(pids []int) time.Duration {

@@ -122,7 +122,8 @@ type program struct {
 	restrictions Restrictions
 }
 
-func (p *program) Pid() int { return p.sandbox.first() }
+func (p *program) Pid() int  { return p.sandbox.first() }
+func (p *program) Root() int { return p.sandbox.first() }
 
 // Wait returns when no process of the program is left.
 func (p *program) Wait() error {

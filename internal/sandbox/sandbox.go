@@ -202,10 +202,11 @@ type Sandbox interface {
 	Enforced() Enforcement
 }
 
-// A Sharer is a Sandbox that can have its guest and codemode use one processor alone, until release is called. That
-// fails where codemode may not use all of the machine's, or another guest shares one.
+// A Sharer is a Sandbox that can have its guest and codemode use one processor alone, with other processes and all
+// below them, until release is called. That fails where one of these may not use all of the machine's, or codemode
+// shares one already.
 type Sharer interface {
-	ShareProcessor() (release func(), err error)
+	ShareProcessor(others ...int) (release func(), err error)
 }
 
 // Exit is how a guest ended.

@@ -5,11 +5,13 @@ import (
 
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
+	"codemode/internal/sandbox/watchdog"
 
 	"golang.org/x/sys/unix"
 )
 
-// TestShareProcessor: a guest of each user's shares a processor, and has all of them back.
+// TestShareProcessor: a guest of each user's and a server in a sandbox, with all below it, share a processor, and have
+// all of them back.
 func TestShareProcessor(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		rt := newNative(t, sandbox.IsolationFull)
@@ -20,25 +22,37 @@ func TestShareProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer sb.Close()
-		processors := func() int {
-			t.Helper()
-			var has unix.CPUSet
-			if err := unix.SchedGetaffinity(sandbox.PID(sb), &has); err != nil {
-				t.Fatal(err)
-			}
-			return has.Count()
+		server, err := newHousehold(t).start(t, sandbox.Restrictions{}, "/bin/sh", "-c", "sleep 600 & echo; wait")
+		if err != nil {
+			t.Fatal(err)
 		}
-		before := processors()
-		release, err := sb.(sandbox.Sharer).ShareProcessor()
+		if _, err := server.Stdout().Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		want := func(n int) {
+			t.Helper()
+			tids := append(watchdog.Tree(server.Root()), sandbox.PID(sb))
+			if len(tids) < 3 {
+				t.Errorf("the server has %d processes", len(tids)-1)
+			}
+			for _, tid := range tids {
+				var has unix.CPUSet
+				if err := unix.SchedGetaffinity(tid, &has); err != nil || has.Count() != n {
+					t.Errorf("process %d has %d processors, want %d: %v", tid, has.Count(), n, err)
+				}
+			}
+		}
+		var all unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &all); err != nil {
+			t.Fatal(err)
+		}
+		want(all.Count())
+		release, err := sb.(sandbox.Sharer).ShareProcessor(server.Root())
 		if err != nil {
 			t.Skip(err)
 		}
-		if n := processors(); n != 1 {
-			t.Errorf("the guest has %d processors", n)
-		}
+		want(1)
 		release()
-		if n := processors(); n != before {
-			t.Errorf("the guest has %d processors afterwards, and had %d", n, before)
-		}
+		want(all.Count())
 	})
 }

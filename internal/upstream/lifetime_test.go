@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/fakemcp"
 	"codemode/internal/proc/proctest"
 )
 
@@ -440,5 +441,32 @@ func TestNotSent(t *testing.T) {
 	_, err := f.Call(ctx, "hung", "echo", json.RawMessage(`{}`))
 	if told.String() != "" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the call ended with %v; on the wire: %s", err, &told)
+	}
+}
+
+// TestProcess holds that what all processes of a server are below is known as long as the server runs, and that it is
+// another once it has been started again.
+func TestProcess(t *testing.T) {
+	f := newPool(t, nil, fake("fake"), newSite(t, fakemcp.Handler()).at("/mcp"))
+	want := func(name string, runs bool) (pid int) {
+		t.Helper()
+		if pid = f.Process(name); (pid != 0) != runs {
+			t.Errorf("the process of %q is %d", name, pid)
+		}
+		return pid
+	}
+	want("fake", false)
+	want("nobody", false)
+	f.text("fake", "echo", `{"message":"here"}`)
+	first := want("fake", true)
+	f.text("far", "echo", `{"message":"here"}`)
+	want("far", false)
+	if _, err := f.Call(f.ctx(), "fake", "crash", nil); err == nil {
+		t.Error("the server has not ended")
+	}
+	want("fake", false)
+	f.text("fake", "echo", `{"message":"here"}`)
+	if second := want("fake", true); second == first {
+		t.Errorf("the process is still %d", first)
 	}
 }

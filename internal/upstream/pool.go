@@ -280,6 +280,21 @@ func (p *Pool) Running() (names []string) {
 	return names
 }
 
+// Process is the id of what all processes of a server are below while it runs; 0 where it has none on this machine.
+func (p *Pool) Process(name string) (pid int) {
+	if s, err := p.server(name); err == nil {
+		s.update(func(st *serverState) {
+			if st.live == nil {
+				return
+			}
+			if conn, ok := st.live.conn.(*stdio); ok {
+				pid = conn.process.Root()
+			}
+		})
+	}
+	return pid
+}
+
 // timeoutError is a deadline of this package's. It is a context.DeadlineExceeded to those who ask.
 type timeoutError struct {
 	what  string

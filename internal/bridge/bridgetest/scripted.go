@@ -26,6 +26,9 @@ type Scripted struct {
 	Starts atomic.Int64
 
 	Shared, Released atomic.Int64 // how often a guest's processor was
+
+	// Share, when set, is what happens then.
+	Share func(others ...int) (release func(), err error)
 }
 
 func (r *Scripted) Name() string { return "scripted" }
@@ -74,9 +77,18 @@ func (b *scriptedBox) Enforced() sandbox.Enforcement {
 	return e
 }
 
-func (b *scriptedBox) ShareProcessor() (release func(), err error) {
+func (b *scriptedBox) ShareProcessor(others ...int) (release func(), err error) {
 	b.runtime.Shared.Add(1)
-	return func() { b.runtime.Released.Add(1) }, nil
+	end := func() {}
+	if b.runtime.Share != nil {
+		if end, err = b.runtime.Share(others...); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		end()
+		b.runtime.Released.Add(1)
+	}, nil
 }
 
 func (b *scriptedBox) Kill() {

@@ -1,13 +1,181 @@
 package affinity
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// beServer is the environment variable that makes the test binary a server.
+const beServer = "CODEMODE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beServer) != "" {
+		serve()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve starts as many threads as it is asked for, and a process that starts one, until its input ends.
+func serve() {
+	for n := 0; ; {
+		if _, err := fmt.Scanln(&n); err != nil {
+			return
+		}
+		started := make(chan bool)
+		for range n {
+			go func() {
+				runtime.LockOSThread()
+				started <- true
+				select {}
+			}()
+			<-started
+		}
+		_ = exec.Command("sh", "-c", "sleep 60 & echo; wait").Start()
+		fmt.Println()
+	}
+}
+
+// server is a process that starts threads and processes when it is told to.
+type server struct {
+	pid  int
+	more func(threads int)
+}
+
+func startServer(t *testing.T) server {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), beServer+"=1")
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, pid := range slices.Backward(threads(cmd.Process.Pid)) {
+			_ = unix.Kill(pid, unix.SIGKILL) // the processes among them
+		}
+		_ = cmd.Wait()
+	})
+	answers := bufio.NewReader(out)
+	return server{cmd.Process.Pid, func(threads int) {
+		t.Helper()
+		fmt.Fprintln(in, threads)
+		if _, err := answers.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}}
+}
+
+// TestShareWithServer: the threads of a server and of what is below it share the processor, those that are started
+// meanwhile, too; they are all released, at last also who was being started at that time, and nobody else then.
+func TestShareWithServer(t *testing.T) {
+	all := use(t)
+	guest, s := startServer(t), startServer(t)
+	s.more(3)
+	want := func(n int) {
+		t.Helper()
+		tids := append(threads(guest.pid), threads(s.pid)...)
+		for _, tid := range tids {
+			if has := processors(t, tid); has != n {
+				t.Errorf("thread %d of %d has %d processors, want %d", tid, len(tids), has, n)
+			}
+		}
+	}
+	release, err := Share(guest.pid, s.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(1)
+	var one unix.CPUSet
+	if err := unix.SchedGetaffinity(s.pid, &one); err != nil {
+		t.Fatal(err)
+	}
+	before := len(threads(s.pid))
+	s.more(5)
+	if n := len(threads(s.pid)); n <= before {
+		t.Errorf("the server has %d threads and had %d", n, before)
+	}
+	want(1)
+	defer func(before time.Duration) { lateLook = before }(lateLook)
+	lateLook = time.Hour
+	release()
+	want(all)
+
+	there := threads(s.pid)
+	bind := func(to unix.CPUSet) {
+		t.Helper()
+		for _, tid := range there {
+			if err := unix.SchedSetaffinity(tid, &to); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bind(one)
+	s.more(1)
+	mu.Lock()
+	lookAgain()
+	mu.Unlock()
+	for _, tid := range threads(s.pid) {
+		n, isNew := processors(t, tid), !slices.Contains(there, tid)
+		if isNew && n != all {
+			t.Errorf("thread %d, which was being started at the release, has %d processors", tid, n)
+		} else if !isNew && n != 1 {
+			t.Errorf("thread %d has %d processors, and somebody has given it one since", tid, n)
+		}
+	}
+
+	lateLook = time.Millisecond
+	if release, err = Share(guest.pid); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	looks := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return late != nil
+	}
+	for end := time.Now().Add(time.Minute); looks(); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody looks for what was being started")
+		}
+	}
+}
+
+// TestShareLeavesServer: nothing is shared with a server that has chosen its processors, in one of its processes, nor
+// with one of very many threads, or that has ended.
+func TestShareLeavesServer(t *testing.T) {
+	all := use(t)
+	guest, chosen, many := startServer(t), startServer(t), startServer(t)
+	chosen.more(0)
+	var first unix.CPUSet
+	first.Set(0)
+	below := threads(chosen.pid)
+	if err := unix.SchedSetaffinity(below[len(below)-1], &first); err != nil {
+		t.Fatal(err)
+	}
+	many.more(mostThreads)
+	for _, test := range []struct {
+		pid int
+		err error
+	}{{chosen.pid, errChosen}, {many.pid, errMany}, {1 << 30, errChosen}} {
+		if _, err := Share(guest.pid, test.pid); err != test.err {
+			t.Errorf("the error is %v, want %v", err, test.err)
+		}
+	}
+	if n := processors(t, guest.pid); n != all {
+		t.Errorf("the guest has %d processors", n)
+	}
+}
 
 // TestShare: while a processor is shared, the threads of both sides have it alone, with who is started meanwhile, but
 // for a process that has chosen its own; nobody else shares one, and afterwards all have what they had.
@@ -67,6 +235,9 @@ func TestShare(t *testing.T) {
 // TestShareRestricted: whose processors somebody has chosen keeps them.
 func TestShareRestricted(t *testing.T) {
 	use(t)
+	mu.Lock()
+	lookAgain() // for what another test has released
+	mu.Unlock()
 	runtime.LockOSThread() // and it ends with this goroutine
 	var first unix.CPUSet
 	first.Set(0)

@@ -5,6 +5,6 @@ package affinity
 import "errors"
 
 // Share is of Linux alone.
-func Share(int) (release func(), err error) {
+func Share(...int) (release func(), err error) {
 	return nil, errors.New("no processor can be shared on this system")
 }

@@ -71,6 +71,9 @@ type serverPod struct {
 	proc.Family // kubectl's, which ends with codemode, too
 }
 
+// Root is 0: kubectl alone is on this machine.
+func (p *serverPod) Root() int { return 0 }
+
 func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, streams [3]*os.File) error {
 	pod, err := p.manifest(image)
 	if err != nil {

@@ -117,7 +117,7 @@ var floor = map[string][]string{
 	"publicnet": nil,
 	"visible":   nil,
 	"keyring":   {"filelock"},
-	"secrets":   {"filelock", "keyring"},
+	"secrets":   {"cachedir", "filelock", "hint", "keyring"},
 	"signin":    {"filelock", "hint", "keyring", "publicnet", "redact"},
 	"registry":  {"hint"},
 	"cachedir":  {"hint"},

@@ -27,12 +27,17 @@ type pace struct{ fair.Pace }
 
 // keep waits until a message of a guest's may be worked on, where so many sessions have runs.
 func (p *pace) keep(ctx context.Context, m guest.Message, sessions int) error {
+	p.count(costOf(m), sessions)
+	return p.Wait(ctx, paceAhead)
+}
+
+// count counts work that is done for a guest.
+func (p *pace) count(cost time.Duration, sessions int) {
 	part := 2
 	if sessions > 1 {
 		part = 4 * sessions
 	}
-	p.Count(costOf(m) * time.Duration(part) / time.Duration(runtime.GOMAXPROCS(0)))
-	return p.Wait(ctx, paceAhead)
+	p.Count(cost * time.Duration(part) / time.Duration(runtime.GOMAXPROCS(0)))
 }
 
 // costOf is the time that codemode has work with a message.

@@ -47,6 +47,30 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestMaskingIsPaced holds that looking for secrets counts as long as it takes, but no longer than it can.
+func TestMaskingIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Config: testConfig()})
+		defer b.Close()
+		l := &live{bridge: b, session: "one", ctx: t.Context()}
+		const bytes = 1 << 20
+		most := costOfMasking * costOfByte * bytes
+		for _, took := range []time.Duration{most / 2, 10 * most} {
+			done := l.mask(bytes)
+			<-time.After(took)
+			done()
+			began := time.Now()
+			if err := l.pace.Wait(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			counted, want := time.Since(began), min(took, most)*2/time.Duration(runtime.GOMAXPROCS(0))
+			if counted < want || counted > want+most/10 {
+				t.Errorf("of %v, %v is still to be waited for, want %v", took, counted, want)
+			}
+		}
+	})
+}
+
 // TestFloodIsPaced holds that what a guest says is worked on at that pace.
 func TestFloodIsPaced(t *testing.T) {
 	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {

@@ -57,16 +57,27 @@ const costOfMasking = 32
 // Turn is [upstream.Wire]'s.
 func (wire) Turn(ctx context.Context, bytes int) (done func()) {
 	if u := callIn(ctx); u != nil {
-		return u.live.decode(costOfMasking * bytes)
+		return u.live.mask(bytes)
 	}
 	return func() {}
+}
+
+// mask is decode for who looks for secrets. How long that takes depends on the text, and is counted when it is known.
+func (l *live) mask(bytes int) (done func()) {
+	decoded := l.decode(costOfMasking * bytes)
+	began := time.Now()
+	return func() {
+		decoded()
+		most := costOfMasking * costOfByte * time.Duration(bytes) // it may have waited for a processor
+		l.pace.count(min(time.Since(began), most), l.bridge.readings.runs.Users())
+	}
 }
 
 // recordBegin starts the audit records of a call, before it is sent. It refuses the call where audit.required is set
 // and the record cannot be written.
 func (u *activeCall) recordBegin() *refusal {
 	p, c := u.permit, u.call
-	done := u.live.decode(costOfMasking * len(c.Arguments))
+	done := u.live.mask(len(c.Arguments))
 	u.rec = u.run.recordedCall(c.Server, c.Tool, c.Arguments)
 	done()
 	u.rec.Rule, u.began = p.rule, time.Now()

@@ -87,7 +87,10 @@ func (f *finder) folder(dir string) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !fileerr.IsMissing(err) {
-		f.problems = append(f.problems, Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true})
+		f.problems = append(
+			f.problems,
+			Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true},
+		)
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"iter"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,8 +20,14 @@ type descriptor struct {
 type description struct {
 	target string // as "pipe:[4711]"
 
-	fdinfo int // the folder
-	name   string
+	fd, fdinfo int // the folders
+	name       string
+}
+
+// A telling is what there is in a descriptor's file of fdinfo.
+type telling struct {
+	mount          string // the number of the mount that its file is in
+	watches, locks int    // entries of an epoll, and locks that the process has on parts of the file
 }
 
 // descriptorsOf tells of each descriptor of a process. It opens by folders: a guest may have tens of thousands.
@@ -36,7 +44,7 @@ func descriptorsOf(pid int) iter.Seq2[descriptor, description] {
 		target := make([]byte, 64) // more than those of files need that have no path
 		for _, name := range names {
 			n, _ := unix.Readlinkat(int(folder.Fd()), name, target) // of one that has just been closed there is none
-			d := description{string(target[:max(n, 0)]), int(fdinfo.Fd()), name}
+			d := description{string(target[:max(n, 0)]), int(folder.Fd()), int(fdinfo.Fd()), name}
 			if !yield(descriptor{pid, name}, d) {
 				return
 			}
@@ -44,30 +52,58 @@ func descriptorsOf(pid int) iter.Seq2[descriptor, description] {
 	}
 }
 
-// count counts the entries of an epoll, and the locks that the descriptor's process has on parts of its file, hardly
-// further than is too much for a guest. An entry is of a file and the number it had: the number may be another file's
-// by now, and so entries can be many more than files.
-func (d description) count() (watches, locks int) {
+// tells reads that. It counts entries and locks hardly further than is too much for a guest. An entry is of a file and
+// the number it had: the number may be another file's by now, and so entries can be many more than files.
+func (d description) tells() (t telling) {
 	f, err := unix.Openat(d.fdinfo, d.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return 0, 0 // it has just been closed
+		return t // it has just been closed
 	}
 	defer unix.Close(f)
 	var buf [4096]byte
 	var rest int // bytes of a line that was begun
-	for watches <= MaxWatches && locks <= MaxLocks {
+	for t.watches <= MaxWatches && t.locks <= MaxLocks {
 		got, err := unix.Read(f, buf[rest:])
 		if err == unix.EINTR {
 			continue
 		}
 		text := buf[:rest+max(got, 0)]
 		end := bytes.LastIndexByte(text, '\n') + 1
-		watches += bytes.Count(text[:end], []byte("tfd:"))
-		locks += bytes.Count(text[:end], []byte(": POSIX "))
-		rest = copy(buf[:], text[end:])
-		if got <= 0 || rest == len(buf) {
+		if _, after, found := bytes.Cut(text[:end], []byte("mnt_id:")); found && t.mount == "" {
+			line, _, _ := bytes.Cut(after, []byte("\n"))
+			t.mount = string(bytes.TrimSpace(line))
+		}
+		t.watches += bytes.Count(text[:end], []byte("tfd:"))
+		t.locks += bytes.Count(text[:end], []byte(": POSIX "))
+		if len(text) < len(buf) {
+			break // the kernel has no more: it would have filled that
+		}
+		if rest = copy(buf[:], text[end:]); rest == len(buf) {
 			break
 		}
 	}
-	return watches, locks
+	return t
+}
+
+// isFile tells whether a descriptor's file is a regular one. It is asked of the kernel's own files alone: others may
+// wait for somebody to answer.
+func (d description) isFile() bool {
+	var st unix.Stat_t
+	return unix.Fstatat(d.fd, d.name, &st, 0) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
+}
+
+// kernelFiles are the file systems whose files the kernel writes as they are read.
+var kernelFiles = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "selinuxfs"}
+
+// kernelMounts are the numbers of the mounts of those that a process sees.
+func kernelMounts(pid int) map[string]bool {
+	mounts := map[string]bool{}
+	b, _ := os.ReadFile(procFile(pid, "mountinfo")) // of one that has just ended there are none
+	for line := range strings.Lines(string(b)) {
+		before, after, _ := strings.Cut(line, " - ")
+		number, _, _ := strings.Cut(before, " ")
+		kind, _, _ := strings.Cut(after, " ")
+		mounts[number] = slices.Contains(kernelFiles, kind)
+	}
+	return mounts
 }

@@ -192,9 +192,7 @@ func (s *nativeSandbox) watch(l *launch) {
 	if s.input != nil {
 		s.tasks.Go(s.input.run)
 	}
-	if !l.view.program {
-		s.tasks.Go(func() { watchQuotas(s.first(), l.policy.OpenFiles, s.done, s.kill) })
-	}
+	s.tasks.Go(func() { watchQuotas(s.first(), l.policy.OpenFiles, l.view.program, s.done, s.kill) })
 	s.watchMemory(l)
 }
 

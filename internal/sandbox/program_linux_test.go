@@ -306,6 +306,25 @@ func TestProgramEnds(t *testing.T) {
 	})
 }
 
+// TestProgramKernelFiles holds that a program is ended which has the kernel keep what it reads many files of /proc into.
+func TestProgramKernelFiles(t *testing.T) {
+	python := systemPython(t)
+	eachWay(t, func(t *testing.T, h *household) {
+		for count, want := range map[int]string{200: "", 300: "memory"} {
+			p, err := h.start(t, sandbox.Restrictions{}, python, "-c", fmt.Sprintf(
+				"import os, time\nfor _ in range(%d): os.read(os.open('/proc/self/status', os.O_RDONLY), 1)\ntime.sleep(3)", count,
+			))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-p.Done()
+			if err := p.Err(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("with %d it ended with %v", count, err)
+			}
+		}
+	})
+}
+
 // TestProgramStderr holds that what a program writes to standard error is kept, and that it inherits nothing else.
 func TestProgramStderr(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *household) {

@@ -15,18 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How long after a guest's pipes, epoll entries and locks were counted they are again. Of a guest of few processes that
-// takes 0.2 ms; of one of 110 that have 240 files each, some 300, and it would have codemode busy altogether.
-const (
-	quotasSoonest = 100 * time.Millisecond
-	quotasLatest  = 500 * time.Millisecond // for a machine on which everything takes long
-	quotasPause   = 3                      // times as long as counting took: it has a quarter of a processor
-)
-
-// untilNext is how long to wait with the next count, after one that took so long.
-func untilNext(took time.Duration) time.Duration {
-	return min(max(quotasPause*took, quotasSoonest), quotasLatest)
-}
+// quotasPause is how long after a guest's pipes, epoll entries, locks and files of the kernel were counted they are
+// again.
+const quotasPause = 100 * time.Millisecond
 
 // Bounds where the user's own quota is used up: more than that of it is too much for a guest then, too.
 const (
@@ -60,6 +51,10 @@ func readsMemory(link string, own int) bool {
 // memory that not even a cgroup counts.
 const maxFolders = 2048
 
+// maxKernelFiles limits descriptors of files in /proc, /sys and the like. Once one has been read, the kernel keeps what
+// it reads into, 4 or 8 KB of memory that nothing else counts.
+const maxKernelFiles = 256
+
 // unboundedFile is the link of such a descriptor; of another mount namespace it begins at the mount.
 var unboundedFile = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|smaps_rollup|numa_maps|environ|fdinfo/\d+)|locks)$`)
 
@@ -78,6 +73,9 @@ const mostHidden = 8 * MaxWatches
 // quotas looks at what a guest has of what the kernel counts for the user outside, and of what it does not count.
 // It belongs to one goroutine.
 type quotas struct {
+	walk    walk
+	program bool               // it is a server, of which the kernel's files alone are counted
+	mounts  map[string]bool    // kernelMounts, when they were last read
 	other   bool               // the guest's user outside is another one than codemode's
 	files   int                // descriptors a process of the guest may have
 	waits   map[int]int        // files that each thread waited for at the last look
@@ -92,30 +90,38 @@ func newQuotas(files int) *quotas {
 	if files == 0 {
 		files = math.MaxInt16
 	}
-	return &quotas{other: os.Geteuid() == 0, files: files}
+	return &quotas{walk: walk{pace: &counting}, other: os.Geteuid() == 0, files: files}
 }
 
-// watchQuotas calls over once, when the guest whose first process is pid holds more than it may, and returns then or
-// when done is closed.
-func watchQuotas(pid, files int, done <-chan struct{}, over func(ExitCause)) {
+// watchQuotas calls over once, when the guest or server whose first process is pid holds more than it may, and returns
+// then or when done is closed.
+func watchQuotas(pid, files int, program bool, done <-chan struct{}, over func(ExitCause)) {
 	q := newQuotas(files)
-	next := time.NewTimer(quotasSoonest)
+	q.program = program
+	next := time.NewTimer(quotasPause)
 	defer next.Stop()
 	for {
 		select {
 		case <-done:
 			return
 		case <-next.C:
-			began := time.Now()
-			if list := watchdog.Members(pid); !q.rests(list) {
-				if cause := q.look(list); cause != ExitSelf {
-					over(cause)
-					return
-				}
+			if cause := q.count(pid); cause != ExitSelf {
+				over(cause)
+				return
 			}
-			next.Reset(untilNext(time.Since(began)))
+			next.Reset(quotasPause)
 		}
 	}
+}
+
+// count is a look at who has run since the last one.
+func (q *quotas) count(pid int) ExitCause {
+	q.walk.begin()
+	defer q.walk.end()
+	if list := watchdog.Members(pid); !q.rests(list) {
+		return q.look(list)
+	}
+	return ExitSelf
 }
 
 // rests tells whether none of the processes has run since before the last look: they have what they had then.
@@ -129,6 +135,12 @@ func (q *quotas) rests(list []watchdog.Member) bool {
 func (q *quotas) look(list []watchdog.Member) ExitCause {
 	q.list = list
 	has := q.descriptors()
+	if has.kernel > maxKernelFiles {
+		return ExitMemory
+	}
+	if q.program {
+		return ExitSelf
+	}
 	waiting := q.waiting()
 	has.watches += q.hidden(waiting)
 	switch {
@@ -157,6 +169,7 @@ type held struct {
 	locks     int // on parts of files, once for each descriptor by which the holder has the file
 	unbounded int // descriptors of files in /proc whose lines may be of any length
 	memories  int // descriptors of other processes' memory
+	kernel    int // descriptors of files in /proc and the like
 	paths     int // descriptors of files and folders
 }
 
@@ -169,9 +182,22 @@ func (q *quotas) descriptors() (has held) {
 	last := q.watches
 	q.watches = make(map[descriptor]int, len(last))
 	for _, m := range q.list {
+		mounts := false // were read of this process
 		for d, of := range descriptorsOf(m.TID) {
-			if strings.HasPrefix(of.target, "pipe:") {
-				pipes[of.target] = true
+			q.walk.step()
+			isPath := strings.HasPrefix(of.target, "/")
+			if q.program && !isPath {
+				continue
+			}
+			tells := of.tells()
+			if isPath {
+				has.paths++
+				if _, known := q.mounts[tells.mount]; !known && !mounts {
+					q.mounts, mounts = kernelMounts(m.TID), true
+				}
+				if q.mounts[tells.mount] && of.isFile() {
+					has.kernel++
+				}
 			}
 			if isUnbounded(of.target) {
 				has.unbounded++
@@ -179,19 +205,18 @@ func (q *quotas) descriptors() (has held) {
 			if readsMemory(of.target, m.Number) {
 				has.memories++
 			}
-			if strings.HasPrefix(of.target, "/") {
-				has.paths++
+			if strings.HasPrefix(of.target, "pipe:") {
+				pipes[of.target] = true
 			}
-			if has.watches > MaxWatches || has.locks > MaxLocks {
-				continue
+			if tells.watches > 0 {
+				q.watches[d] = tells.watches
+				q.largest = max(q.largest, tells.watches)
 			}
-			watches, locks := of.count()
-			if watches > 0 {
-				q.watches[d] = watches
-				q.largest = max(q.largest, watches)
+			has.watches += tells.watches
+			has.locks += tells.locks
+			if has.pipes = len(pipes); has.tooMuch() {
+				return has
 			}
-			has.watches += watches
-			has.locks += locks
 		}
 	}
 	for d, n := range last {
@@ -199,14 +224,19 @@ func (q *quotas) descriptors() (has held) {
 			q.gone = append(q.gone, less)
 		}
 	}
-	has.pipes = len(pipes)
 	return has
+}
+
+// tooMuch tells of what counts by itself. A guest that has it is ended, so nothing more is to be counted.
+func (h held) tooMuch() bool {
+	return h.kernel > maxKernelFiles || h.pipes > MaxPipes || h.watches > MaxWatches || h.locks > MaxLocks
 }
 
 // folders counts the descriptors that are of folders.
 func (q *quotas) folders() (n int) {
 	for _, m := range q.list {
 		for d, of := range descriptorsOf(m.TID) {
+			q.walk.step()
 			if strings.HasPrefix(of.target, "/") {
 				fi, err := os.Stat(procFile(m.TID, "fd/"+d.name))
 				if err == nil && fi.IsDir() {

@@ -25,6 +25,7 @@ func TestQuotas(t *testing.T) {
 			"watches":         sandbox.ExitWatches,
 			"waiting_watches": sandbox.ExitWatches,
 			"many_locks":      sandbox.ExitLocks,
+			"kernel_files":    sandbox.ExitMemory,
 			"ordinary":        sandbox.ExitSelf,
 		} {
 			t.Run(mode, func(t *testing.T) {

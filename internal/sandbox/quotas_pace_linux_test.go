@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,16 +17,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestUntilNext: counting what a guest has takes a quarter of a processor, however much that is, and a guest is never
-// left alone for long.
-func TestUntilNext(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{
-		200 * time.Microsecond: 100 * time.Millisecond,
-		80 * time.Millisecond:  240 * time.Millisecond,
-		9 * time.Second:        500 * time.Millisecond,
-	} {
-		if got := untilNext(took); got != want {
-			t.Errorf("after %v it is %v, want %v", took, got, want)
+// TestPace: counting what guests have takes an eighth of a processor for one of them and a quarter for many, and no two
+// are counted at once.
+func TestPace(t *testing.T) {
+	const steps, each = 200, 100 * time.Microsecond
+	for guests, most := range map[int]float64{1: 1. / 8, 6: 1. / 4} {
+		var shared pace
+		var walks sync.WaitGroup
+		var going atomic.Int32
+		began := time.Now()
+		for range guests {
+			walks.Go(func() {
+				w := walk{pace: &shared}
+				w.begin()
+				defer w.end()
+				for range steps {
+					if going.Add(1) > 1 {
+						t.Error("two are counted at once")
+					}
+					for from := watchdog.ThreadTime(); watchdog.ThreadTime()-from < each; {
+					}
+					going.Add(-1)
+					w.step()
+				}
+			})
+		}
+		walks.Wait()
+		used := time.Duration(guests*steps) * each
+		if share := used.Seconds() / time.Since(began).Seconds(); share > 1.2*most {
+			t.Errorf("%d guests take %.3f of a processor, want %.3f", guests, share, most)
 		}
 	}
 }
@@ -86,7 +107,9 @@ func TestLocksOfOthers(t *testing.T) {
 	var looks []time.Duration
 	for range 5 {
 		q := newQuotas(0)
+		q.walk.begin()
 		looks = append(looks, took(func() { q.look([]watchdog.Member{{PID: os.Getppid(), TID: os.Getppid()}}) }))
+		q.walk.end()
 	}
 	if least := slices.Min(looks); least > all/10 {
 		t.Errorf("it takes %v, as against %v for all locks of the machine", least, all)
@@ -101,7 +124,13 @@ func TestLocksAreCounted(t *testing.T) {
 	}
 	defer file.Close()
 	self := []watchdog.Member{{PID: os.Getpid(), TID: os.Getpid()}}
-	count := func() int { q := newQuotas(0); q.list = self; return q.descriptors().locks }
+	count := func() int {
+		q := newQuotas(0)
+		q.list = self
+		q.walk.begin()
+		defer q.walk.end()
+		return q.descriptors().locks
+	}
 	before := count()
 	for at := range int64(100) {
 		lock := unix.Flock_t{Type: unix.F_WRLCK, Start: 2 * at, Len: 1}

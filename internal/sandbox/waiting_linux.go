@@ -43,6 +43,7 @@ func (q *quotas) waiting() (total int) {
 	now := make(map[int]int)
 	for _, m := range q.list {
 		for _, tid := range m.Threads {
+			q.walk.step()
 			now[tid] = min(q.waitsFor(tid), q.files)
 			total += now[tid]
 		}

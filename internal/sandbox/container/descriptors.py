@@ -9,12 +9,15 @@ from itertools import islice
 UNBOUNDED = "maps", "smaps", "numa_maps"  # of a process in /proc: the kernel keeps a line of each descriptor of them
 KEEPING = "environ", "cmdline", "auxv", "smaps_rollup"  # of another process, whose memory is kept while one is read
 MAX_KEEPING = 16  # descriptors of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
+KERNEL = "proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "selinuxfs"  # kinds of mounts
+KERNEL_FILES = 256  # descriptors of files in those, of which the kernel keeps what it has read into, 4 or 8 KB
 MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that its memory outlives it, unseen
 FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 FEW_PIPES = PIPES // 4  # where that is used up
 ENTRIES = 16384  # of epolls, sandbox.MaxWatches; 192 bytes each, which are memory beyond the limit without a cgroup
 HIDDEN = 8 * ENTRIES  # in epolls that only threads have, if each had as many as the largest that was seen
+FOLDER, REGULAR = 4, 8  # types of files, as in modes
 HEAD = 9  # lines at most in a file of fdinfo before those of entries
 EPOLL = "anon_inode:[eventpoll]"
 NO_MEMORY, NO_SPACE = 12, 28  # errors
@@ -32,7 +35,7 @@ RESTING = b"futex", b"hrtimer_nanosleep", b"do_nanosleep"  # also go on by it, a
 
 def holds_in_kernel():
     """Too much of that. It is counted no further than is too much."""
-    kept, pipes, paths, sizes, entries = 0, set(), [], {}, 0
+    kept, pipes, paths, sizes, entries, kernel = 0, set(), [], {}, 0, 0
     for pid in guests():
         folder, names = descriptors_of(pid)
         for name in names:
@@ -47,7 +50,10 @@ def holds_in_kernel():
             elif link.startswith("/"):
                 kept += kept_by(pid, link)
                 paths.append(folder + "fd/" + name)
-    if len(paths) > FOLDERS and sum(map(is_folder, paths)) > FOLDERS or kept > MAX_KEEPING:
+                kernel += of_kernel(link) and type_of(paths[-1]) == REGULAR
+                if kernel > KERNEL_FILES:
+                    return True
+    if len(paths) > FOLDERS and sum(type_of(path) == FOLDER for path in paths) > FOLDERS or kept > MAX_KEEPING:
         return True
     if len(pipes) > PIPES or len(pipes) > FEW_PIPES and pipes_used_up():
         return True
@@ -192,9 +198,23 @@ def kept_by(pid, link):
     return MAX_KEEPING + 1 if names[-1] in MEMORY else 1
 
 
-def is_folder(path):
+def of_kernel(link):
+    """Whether it is of a file that the kernel writes as it is read. Of another mount of /proc, its link begins there."""
+    if not kernel_places:
+        with open("/proc/self/mountinfo") as mounts:
+            for line in mounts:
+                before, _, kind = line.partition(" - ")
+                if kind.split()[0] in KERNEL:
+                    kernel_places.add(before.split()[4].rstrip("/") + "/")
+    return link.startswith(tuple(kernel_places)) or link.split("/")[1].isdigit()
+
+
+kernel_places = set()
+
+
+def type_of(path):
     in_time()
     try:
-        return posix.stat(path).st_mode >> 12 == 4  # S_IFDIR
+        return posix.stat(path).st_mode >> 12
     except OSError:
-        return False  # it has just been closed
+        return 0  # it has just been closed

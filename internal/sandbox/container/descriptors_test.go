@@ -12,8 +12,8 @@ import (
 )
 
 // TestDescriptors: a guest is ended that has too many entries of epolls, also those that only its threads have, which
-// wait for them; and too many pipes of processes whose first thread has ended. One that has few, and ones that come and
-// go, goes on.
+// wait for them; too many files of /proc and /sys; and too many pipes of processes whose first thread has ended. One
+// that has few, and ones that come and go, goes on.
 func TestDescriptors(t *testing.T) {
 	const epolls = `
 import select, threading, time
@@ -24,6 +24,24 @@ def fill(epoll, count):
             os.dup2(file, number)
             epoll.register(number, 0)
         os.close(number)
+`
+	const kernel = `
+import stat, time
+def read(path, count):
+    files = [os.open(path, os.O_RDONLY) for _ in range(count)]
+    for file in files:
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            os.read(file, 1)
+    return files
+def readable():
+    for folder, _, names in os.walk("/sys"):
+        for name in names:
+            try:
+                read(folder + "/" + name, 1)
+                return folder + "/" + name
+            except OSError:
+                pass
+    return "/proc/self/status"
 `
 	eachContainer(t, func(t *testing.T, r *Runtime) {
 		for name, test := range map[string]struct {
@@ -58,6 +76,16 @@ kept = [os.pipe() for _ in range(100)]
 threading.Thread(target=time.sleep, args=(60,)).start()
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
 `, sandbox.ExitMemory},
+			"kernel": {kernel + `
+os.fork(), os.fork()
+kept = read("/proc/self/status", 60) + read(readable(), 20)
+time.sleep(60)
+`, sandbox.ExitMemory},
+			"few of the kernel": {kernel + `
+os.fork(), os.fork()
+kept = read("/proc/self/status", 60), read("/proc/self", 60), read("/proc/self/fd/%d" % os.open("/etc/passwd", 0), 60)
+time.sleep(5)
+`, sandbox.ExitSelf},
 			"few": {epolls + `
 os.fork(), os.fork()
 kept = [select.epoll() for _ in range(3)]

@@ -89,10 +89,10 @@ func (w *Watch) Close() {
 
 // Look tells whether the guest is over its limit, or else when to look again. Who is over it has been stopped.
 func (w *Watch) Look() (over bool, next time.Duration) {
-	began := threadTime()
+	began := ThreadTime()
 	listings := w.listings
 	over, next = w.look()
-	spent := threadTime()
+	spent := ThreadTime()
 	if w.listings > listings {
 		w.rest = max(longest, min(restShare*(spent-began), mappingsFill((w.guest.Limit-w.held)/2)))
 	}

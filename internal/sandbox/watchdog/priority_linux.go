@@ -24,7 +24,7 @@ type priority struct {
 
 // RaisePriority has the thread that calls, and will call Look, come before others, as far as that is allowed.
 func (w *Watch) RaisePriority() {
-	w.priority = &priority{left: realTimeBurst, at: time.Now(), spent: threadTime(), realTime: true}
+	w.priority = &priority{left: realTimeBurst, at: time.Now(), spent: ThreadTime(), realTime: true}
 	setRealTime(true)
 }
 
@@ -59,8 +59,8 @@ func setRealTime(on bool) {
 	_ = unix.SchedSetAttr(0, &short, 0) // an older kernel takes no notice
 }
 
-// threadTime is the processor time of this thread.
-func threadTime() time.Duration {
+// ThreadTime is the processor time of this thread.
+func ThreadTime() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // which each thread has
 	return time.Duration(t.Nano())

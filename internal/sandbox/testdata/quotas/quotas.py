@@ -95,6 +95,23 @@ def many_locks():
     say_over()
 
 
+def read_kernel(count):
+    files = [os.open("/proc/self/status", os.O_RDONLY) for _ in range(count)]
+    for file in files:
+        os.read(file, 1)
+    return files
+
+
+def kernel_files():
+    """Of which each has few."""
+    for _ in range(4):
+        if os.fork() == 0:
+            read_kernel(80)
+            time.sleep(60)
+    time.sleep(0.2)
+    say_over()
+
+
 def ordinary():
     """Event loops that come and go, threads that wait, children with pipes, and many descriptors."""
     files = [os.pipe() for _ in range(50)]
@@ -112,6 +129,8 @@ def ordinary():
             epoll.poll(0.05)
     for _ in range(8):
         if os.fork() == 0:
+            others = [os.open(path, os.O_RDONLY) for path in ("/proc", "/proc/self/fd/%d" % locked.fileno()) * 20]
+            read_kernel(20), others
             time.sleep(0.5)
             os._exit(0)
     for _ in range(8):

@@ -66,6 +66,7 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"60 processes that call sync", fmt.Sprintf(forkMany, "pass", "os.sync()"), oneCall, ""},
 	{"60 processes that call fsync", fmt.Sprintf(forkMany, "f = open(os.__file__)", "os.fsync(f)"), oneCall, ""},
 	{"prints of 60 kB", `while True: print("x" * 60000)`, oneCall, ""},
+	{"prints of 60 kB of control characters", `while True: print("\x1b\x07" * 30000)`, oneCall, ""},
 	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
 	{
 		"searches, whose answers nobody reads",

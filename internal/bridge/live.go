@@ -224,16 +224,13 @@ func (l *live) runNumbered(n int) *run {
 
 // output adds what the guest printed to its run. What comes for a run that is over is dropped.
 func (l *live) output(params json.RawMessage) error {
-	var o guest.Output
-	if err := json.Unmarshal(params, &o); err != nil {
-		return fmt.Errorf("%w: output: %v", guest.ErrProtocol, err)
-	}
-	if r := l.runNumbered(o.Run); r != nil {
-		data := o.Base64
-		if data == nil {
-			data = []byte(o.Text)
+	err := guest.ReadOutput(params, func(o guest.Output) {
+		if r := l.runNumbered(o.Run); r != nil {
+			r.print(o.Stream, o.Data)
 		}
-		r.print(o.Stream, data)
+	})
+	if err != nil {
+		return fmt.Errorf("%w: output: %w", guest.ErrProtocol, err)
 	}
 	return nil
 }

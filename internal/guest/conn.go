@@ -31,7 +31,8 @@ const bufferSize = 64 << 10
 type Conn struct {
 	max     int
 	r       *bufio.Reader
-	readErr error // what ended reading
+	line    *[]byte // the last one, as far as it is not its reader's; see buffers
+	readErr error   // what ended reading
 
 	acquire func(size int) (release func()) // before what is long is parsed; nil where parsing has no limit
 	large   int                             // bytes of a line
@@ -56,13 +57,14 @@ func (c *Conn) LimitParsing(acquire func(size int) (release func())) { c.acquire
 // has to keep that meanwhile. An error of begin's is Read's. It is called before the first Read.
 func (c *Conn) LimitReading(large int, begin func() error) { c.large, c.begin = large, begin }
 
-// Read returns the next message. Its raw members are the caller's to keep. The error is io.EOF when
-// the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
+// Read returns the next message. Its raw members are the caller's to keep, those of a notification until the next Read.
+// The error is io.EOF when the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
 // message was not a legal one, and is the stream's own otherwise. Every error is final.
 func (c *Conn) Read() (Message, error) {
 	if c.readErr != nil {
 		return Message{}, c.readErr
 	}
+	c.release()
 	line, err := c.readLine()
 	if err != nil {
 		c.readErr = err
@@ -76,7 +78,27 @@ func (c *Conn) Read() (Message, error) {
 		c.readErr = fmt.Errorf("%w: %w: %.60q", ErrProtocol, err, line)
 		return Message{}, c.readErr
 	}
+	if m.HasID {
+		c.handOver(&m, len(line))
+	}
 	return m, nil
+}
+
+// handOver has the caller keep the members of a message: those of a large one are not copied for that.
+func (c *Conn) handOver(m *Message, size int) {
+	if size > bufferSize {
+		c.line = nil
+		return
+	}
+	m.Params, m.Result = bytes.Clone(m.Params), bytes.Clone(m.Result)
+}
+
+// release gives back what the last message was read into.
+func (c *Conn) release() {
+	if c.line != nil {
+		giveBack(c.line)
+		c.line = nil
+	}
 }
 
 // pieceSize is what a large line is kept in pieces of until it is whole.
@@ -87,6 +109,11 @@ const pieceSize = 1 << 20
 func (c *Conn) readLine() ([]byte, error) {
 	var pieces [][]byte
 	var line []byte // the last piece
+	defer func() {
+		if pieces == nil && line != nil {
+			*c.line = line
+		}
+	}()
 	size, begun := 0, c.begin == nil
 	for {
 		if !begun && size >= c.large {
@@ -96,6 +123,10 @@ func (c *Conn) readLine() ([]byte, error) {
 			}
 		}
 		part, err := c.r.ReadSlice('\n')
+		if line == nil { // which waits for a message without a buffer
+			c.line = buffers.Get().(*[]byte)
+			line = (*c.line)[:0]
+		}
 		if size+len(bytes.TrimSuffix(part, newline)) > c.max {
 			first := slices.Concat(pieces, [][]byte{line})[0]
 			begin := slices.Concat(first[:min(len(first), 60)], part)

@@ -153,21 +153,22 @@ func abridge(s string) string {
 }
 
 func (s *transcript) output(t testing.TB, m Message) {
-	var o Output
-	if err := json.Unmarshal(m.Params, &o); err != nil {
+	err := ReadOutput(m.Params, func(o Output) {
+		if len(o.Data) == 0 || len(o.Data) > 64<<10 {
+			t.Errorf("output of %d bytes", len(o.Data))
+		}
+		if s.flood && o.Stream == "stdout" {
+			return
+		}
+		if s.stream != o.Stream {
+			s.endOutput()
+		}
+		s.stream = o.Stream
+		s.bytes = append(s.bytes, o.Data...)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Text)+len(o.Base64) > 64<<10 || (o.Text == "") == (o.Base64 == nil) {
-		t.Errorf("output of %d and %d bytes", len(o.Text), len(o.Base64))
-	}
-	if s.flood && o.Stream == "stdout" {
-		return
-	}
-	if s.stream != o.Stream {
-		s.endOutput()
-	}
-	s.stream = o.Stream
-	s.bytes = append(append(s.bytes, o.Text...), o.Base64...)
 }
 
 func (s *transcript) notification(t testing.TB, m Message) {

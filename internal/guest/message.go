@@ -174,15 +174,6 @@ type Interrupt struct {
 	Reason string `json:"reason"` // "timeout" or "cancelled"
 }
 
-// Output is what the run printed, in order. Exactly one of Text and Base64 is set: Text when the
-// bytes are UTF-8.
-type Output struct {
-	Run    int    `json:"run"`
-	Stream string `json:"stream"` // "stdout" or "stderr"
-	Text   string `json:"text,omitempty"`
-	Base64 []byte `json:"base64,omitempty"`
-}
-
 // Display is an image (or other media) the run showed.
 type Display struct {
 	Run  int    `json:"run"`

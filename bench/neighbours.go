@@ -80,6 +80,7 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	},
 	{"`save_tool` without end", saveMany, saveOne, ""},
 	{"a server's log without end", `await mcp_noisy.unasked(what="log")`, oneCall, ""},
+	{"log messages of 200,000 empty lists without end", `await mcp_noisy.unasked(what="lists")`, oneCall, ""},
 	{"a call's progress without end", `await mcp_noisy.unasked(what="progress")`, oneCall, ""},
 	{"a server's news that its tools are others, without end", `await mcp_noisy.unasked(what="tools")`, oneCall, ""},
 }

@@ -69,6 +69,7 @@ func (p *peer) call(tool string, c rawCall) bool {
 // notices are what the tool unasked says, by its argument.
 var notices = map[string]string{
 	"log":      `"notifications/message","params":{"level":"info","data":"x"}`,
+	"lists":    `"notifications/message","params":{"level":"info","data":[%lists[]]}`, // 600 kB
 	"progress": `"notifications/progress","params":{"progressToken":%s,"progress":1}`,
 	"none":     `"notifications/none"`,
 	"tools":    `"notifications/tools/list_changed"`,
@@ -81,7 +82,8 @@ func (p *peer) unasked(c rawCall) {
 	var a struct{ What string }
 	_ = json.Unmarshal(c.args, &a)
 	notice := `{"jsonrpc":"2.0","method":` + strings.Replace(notices[a.What], "%s", c.progressToken(), 1) + "}\n"
-	many := strings.TrimSuffix(strings.Repeat(notice, 500), "\n")
+	notice = strings.Replace(notice, "%lists", strings.Repeat("[],", 200_000), 1)
+	many := strings.TrimSuffix(strings.Repeat(notice, max(1, 50_000/len(notice))), "\n")
 	p.quiet.Store(false)
 	go func() {
 		for !p.quiet.Load() {

@@ -100,6 +100,26 @@ func (c *calls) waits(size int) (over func(), err error) {
 	return func() { c.update(func(st *callsState) { st.waiting -= size }) }, err
 }
 
+// requested deals with a message that is no answer, and returns what the SDK gets of it, and what that costs. As a
+// question it takes so many bytes until it is answered.
+func (c *calls) requested(
+	req *jsonrpc.Request, text []byte, of *slot, size int,
+) (msg jsonrpc.Message, cost time.Duration) {
+	switch id, _ := req.ID.Raw().(string); {
+	case len(id) > maxID, len(req.Method) > maxID:
+		c.skip(text, fmt.Errorf("the id or the method of the server's request has more than %d bytes", maxID))
+		return nil, costForSDK
+	case req.IsCall() && asks[req.Method] != nil:
+		if c.expectAnswer(req) == nil {
+			c.asked(req, of, size)
+		}
+		return nil, costOfAsk
+	case req.Method == "notifications/cancelled":
+		c.withdrawn(req.Params)
+	}
+	return req, costForSDK
+}
+
 // asked has a request of the server's answered, which came with a call's answer still to come, or by itself: then it is
 // for one of the calls under way. It takes so many bytes until then.
 func (c *calls) asked(req *jsonrpc.Request, of *slot, size int) {

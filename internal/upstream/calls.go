@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -315,15 +314,27 @@ func (c *calls) late(env envelope) (asked bool) {
 // message turns what the server sent into the message the SDK gets, nil when that is none of its business. ok is false
 // for what is no message at all. It has come together with the answer that goes into the slot of; nil is none.
 func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
+	if n := longNoticeIn(text); n != nil {
+		c.pace.count(costForSDK, n.bytes)
+		return c.unread(n), true
+	}
 	cost := costOfNotice
-	defer func() { c.pace.count(cost, len(text)) }()
 	env, err := parseEnvelope(text)
+	defer func() {
+		if cost > 0 {
+			c.pace.count(cost+costOfValue*time.Duration(env.values), len(text))
+		}
+	}()
 	if err != nil {
 		if env.id != 0 {
 			return c.fail(env.id, err), false
 		}
 		c.skip(text, err)
 		return nil, false
+	}
+	if len(text) > maxNotice && env.isNotice() {
+		cost = costForSDK
+		return c.unread(&longNotice{env.method, text[:headBytes], len(text)}), true
 	}
 	if env.method == "notifications/progress" {
 		c.progress(gjson.GetBytes(text, "params"))
@@ -344,6 +355,8 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 	switch {
 	case env.values > maxValues:
 		return c.refused(env, text, errMany), true
+	case env.values > maxUnasked && env.method != "":
+		return c.refused(env, text, errUnasked), true
 	case env.method == "" && len(text) > maxKept:
 		return c.refused(env, text, errKept), true
 	}
@@ -356,18 +369,7 @@ func (c *calls) message(text []byte, of *slot) (msg jsonrpc.Message, ok bool) {
 		return nil, true
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
-		switch id, _ := req.ID.Raw().(string); {
-		case len(id) > maxID, len(req.Method) > maxID:
-			c.skip(text, fmt.Errorf("the id or the method of the server's request has more than %d bytes", maxID))
-			return nil, true
-		case req.IsCall() && asks[req.Method] != nil:
-			if cost = costOfAsk; c.expectAnswer(msg) == nil {
-				c.asked(req, of, len(text)+env.values*valueBytes)
-			}
-			return nil, true
-		case req.Method == "notifications/cancelled":
-			c.withdrawn(req.Params)
-		}
+		msg, cost = c.requested(req, text, of, len(text)+env.values*valueBytes)
 	}
 	return msg, true
 }

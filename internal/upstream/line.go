@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"codemode/internal/lazyregexp"
@@ -22,13 +23,15 @@ type lineReader struct {
 	limit   int
 	longest int // how many times the limit a line may have that is only passed over
 	room    *room
+
+	noLongNotices bool // each line is a message, and a long notification is passed over
 }
 
 // longest is that of a server which has spoken MCP: it may once have sent too much.
 const longest = 16
 
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), limit: limit, longest: longest}
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), limit: limit, longest: longest, noLongNotices: true}
 }
 
 // endlessError is a line without an end. Nothing more is read.
@@ -48,6 +51,17 @@ func (e *longLineError) Error() string {
 	return fmt.Sprintf("the server's message is longer than %d bytes", e.limit)
 }
 
+// longNotice is a notification that is longer than [maxNotice]. It has been skipped.
+type longNotice struct {
+	method string
+	head   []byte // the beginning of its text
+	bytes  int
+}
+
+func (e *longNotice) Error() string {
+	return fmt.Sprintf("the server's notification has %d bytes, and at most %d are read", e.bytes, maxNotice)
+}
+
 // next returns the next line without the white space around it. What comes behind the last newline is no line. Who
 // calls it leaves the room that a large line takes.
 func (l *lineReader) next() ([]byte, error) {
@@ -58,8 +72,18 @@ func (l *lineReader) next() ([]byte, error) {
 	var line bytes.Buffer
 	for errors.Is(err, bufio.ErrBufferFull) {
 		line.Write(part)
-		if line.Len() > l.limit {
-			return nil, l.skip(bytes.Clone(line.Bytes()[:headBytes]), line.Len())
+		head := line.Bytes()[:headBytes]
+		switch n := line.Len(); {
+		case n > l.limit:
+			return nil, l.skip(bytes.Clone(head), n, func(head, end []byte, _ int) error {
+				return &longLineError{limit: l.limit, id: idIn(head, end)}
+			})
+		case l.noLongNotices && n >= maxNotice && n-len(part) < maxNotice:
+			if method := noticeIn(head); method != "" {
+				return nil, l.skip(bytes.Clone(head), n, func(head, _ []byte, n int) error {
+					return &longNotice{method, head, n}
+				})
+			}
 		}
 		if line.Len() > smallMessage {
 			if err := l.room.grow(0); err != nil {
@@ -99,8 +123,8 @@ func idAtEnd(end []byte) (id int64) {
 	return id
 }
 
-// skip reads to the end of a line that is too long, of which n bytes have been read.
-func (l *lineReader) skip(head []byte, n int) error {
+// skip reads to the end of a line, of which n bytes have been read, and returns what it is said to be.
+func (l *lineReader) skip(head []byte, n int, said func(head, end []byte, n int) error) error {
 	l.room.leave()
 	for {
 		part, err := l.r.ReadSlice('\n')
@@ -109,11 +133,31 @@ func (l *lineReader) skip(head []byte, n int) error {
 		case n > l.longest*l.limit:
 			return &endlessError{l.longest * l.limit}
 		case err == nil:
-			return &longLineError{limit: l.limit, id: idIn(head, part)}
+			return said(head, part, n)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return err
 		}
 	}
+}
+
+// noticeIn is the method of a notification, as far as the beginning of its text says that it is one; else it is empty.
+func noticeIn(text []byte) (method string) {
+	if env, _ := readEnvelope(text[:min(len(text), headBytes)]); env.isNotice() {
+		return env.method
+	}
+	return ""
+}
+
+// longNoticeIn is a notification that is too long to be read, where the beginning of its text says that it is one; else
+// nil.
+func longNoticeIn(text []byte) *longNotice {
+	if len(text) <= maxNotice {
+		return nil
+	}
+	if method := noticeIn(text); method != "" {
+		return &longNotice{method, text[:headBytes], len(text)}
+	}
+	return nil
 }
 
 // envelope is a JSON-RPC message before anybody has looked inside. Its parts are parts of the line.
@@ -124,6 +168,16 @@ type envelope struct {
 	err    json.RawMessage
 	values int // that its members have in them
 }
+
+// isNotice says whether a message is a notification.
+func (e envelope) isNotice() bool { return strings.HasPrefix(e.method, "notifications/") }
+
+// maxNotice is how long a notification is that is read, in bytes. The log has 8 KiB of a message at most, and nobody
+// reads more of a call's progress.
+const maxNotice = 64 << 10
+
+// maxUnasked is how many values a message may have that is decoded and was not asked for, see maxValues.
+const maxUnasked = 1 << 16
 
 // maxValues is how many values, names of members included, a message may have that is decoded: of the message an empty
 // list takes 3 bytes, and then many times that.
@@ -143,6 +197,7 @@ var (
 	errInvalid   = errors.New("the server's answer is not valid JSON")
 	errTwice     = errors.New(`the server's answer says "isError" twice`) // readers differ in which one counts
 	errMany      = fmt.Errorf("the server's message has more than %d values in it, and is not looked into", maxValues)
+	errUnasked   = fmt.Errorf("nobody has asked for the server's message, which has more than %d values in it", maxUnasked)
 )
 
 // parseEnvelope takes a message apart. With an error, id is set where it could be seen all the same.
@@ -158,11 +213,11 @@ func parseEnvelope(line []byte) (envelope, error) {
 		}
 		return env, nil
 	case env.method != "":
-		return envelope{}, err
+		return envelope{values: env.values}, err
 	case env.id == 0:
 		env.id = idAtEnd(line)
 	}
-	return envelope{id: env.id}, err
+	return envelope{id: env.id, values: env.values}, err
 }
 
 // readEnvelope reads members as far as they are JSON; of one name the last counts.
@@ -170,6 +225,7 @@ func readEnvelope(line []byte) (env envelope, err error) {
 	r := envelopeReader{line: line, d: jsontext.NewDecoder(
 		bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	)}
+	defer func() { env.values = r.values }()
 	if _, err := r.d.ReadToken(); err != nil {
 		return env, errInvalid
 	}
@@ -188,7 +244,6 @@ func readEnvelope(line []byte) (env envelope, err error) {
 	if _, err := r.d.ReadToken(); err != io.EOF || r.tooDeep || r.twice {
 		return env, r.why()
 	}
-	env.values = r.values
 	return env, nil
 }
 

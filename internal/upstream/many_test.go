@@ -1,12 +1,14 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestManyValues has a server send what is short as a text and many times that once it is decoded: nobody decodes it.
@@ -17,7 +19,7 @@ func TestManyValues(t *testing.T) {
 		line   string
 		answer bool // the SDK waits for one, and is told why there is none
 	}{
-		"a log message":     {`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":` + lists + `}}`, false},
+		"a request":         {`{"jsonrpc":"2.0","id":"9","method":"none","params":{"x":` + lists + `}}`, false},
 		"a question":        {`{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"?","x":` + lists + `}}`, false},
 		"an initialization": {`{"jsonrpc":"2.0","id":9,"result":{"capabilities":{"experimental":` + lists + `}}}`, true},
 	} {
@@ -25,6 +27,15 @@ func TestManyValues(t *testing.T) {
 		answer, ok := msg.(*jsonrpc.Response)
 		if msg != nil && !ok || ok != tt.answer || ok && !strings.Contains(answer.Error.Error(), errMany.Error()) {
 			t.Errorf("of %s the SDK gets %.200v", what, msg)
+		}
+	}
+	few := lists[:3*maxUnasked+1] + "[]]" // but many of what nobody has asked for
+	for _, method := range []string{"ping", "roots/list"} {
+		c := connected(func(context.Context) (mcp.InputResponse, error) { return nil, nil })
+		text := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"9","method":%q,"params":{"x":%s}}`, method, few)
+		msg, _ := c.message(text, nil)
+		if msg != nil || c.state.owed > 0 {
+			t.Errorf("%s with %d values is decoded", method, maxUnasked)
 		}
 	}
 	long := `{"jsonrpc":"2.0","id":9,"result":{"instructions":"` + strings.Repeat("x", maxKept) + `"}}`

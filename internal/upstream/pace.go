@@ -20,12 +20,13 @@ const (
 	costForSDK   = 100 * time.Microsecond // which decodes it by way of a buffer of 32 KiB (v1.8.0)
 	costOfAsk    = 5 * time.Millisecond   // a form is judged, and a client is asked
 	costOfByte   = 10 * time.Nanosecond
+	costOfValue  = 200 * time.Nanosecond // in a message: it is looked at, decoded, and thrown away
 
 	partOfServer  = 16
 	partOfServers = 4
 
-	// paceAhead is what a server may have said at once: 1,250 lines of a log on two processors, which then passes 1,250
-	// of them each second, or 6,250 times a call's progress.
+	// paceAhead is what a server may have said at once: 1,200 lines of a log on two processors, which then passes 1,200
+	// of them each second, or 6,000 times a call's progress.
 	paceAhead = time.Second
 )
 

@@ -21,6 +21,12 @@ const (
 	noticeOfNothing  = `{"jsonrpc":"2.0","method":"notifications/none"}`
 )
 
+// withValues is a notification with so many empty lists.
+func withValues(method string, count int) string {
+	lists := strings.Repeat("[],", count)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"level":"error","data":[%s[]]}}`, method, lists)
+}
+
 // paced is a connection of a pool in which so many other servers are not read.
 func paced(others int64) *calls {
 	c := connected(func(context.Context) (mcp.InputResponse, error) { return &mcp.ElicitResult{}, nil })
@@ -48,6 +54,9 @@ func TestServersArePaced(t *testing.T) {
 		"wrong answers":  {each(`{"jsonrpc":"2.0","id":7000000,"result":{}}`), 0, 10_000, 0, time.Second},
 		"long ones":      {each(strings.Repeat("x", 100_000)), 0, 1000, 0, 1020 * time.Millisecond},
 		"questions":      {func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d","method":"roots/list"}`, n) }, 0, 200, 0, time.Second},
+		"many values":    {each(withValues("notifications/none", 20_000)), 0, 50, 0, 235 * time.Millisecond},
+		"and a torn end": {each(withValues("notifications/none", 20_000)[:60_000]), 0, 50, 0, 231 * time.Millisecond},
+		"a long log":     {each(withValues("notifications/message", 200_000)), 0, 200, 0, 1220 * time.Millisecond},
 		"answers":        {func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n+1) }, 0, 20_000, 0, 0},
 		"honest":         {each(noticeOfProgress), 0, 5000, time.Millisecond, 0},
 		"honest, of ten": {each(noticeOfProgress), 9, 5000, 2 * time.Millisecond, 0},
@@ -142,6 +151,7 @@ func TestStderrIsPaced(t *testing.T) {
 func TestEventsArePaced(t *testing.T) {
 	for text, cost := range map[string]time.Duration{
 		"data: " + noticeOfNothing + "\n\n": costForSDK, ":\n": costOfLine,
+		"data: " + withValues("notifications/none", 20_000) + "\n\n": 20_000 * costOfValue,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := paced(0)

@@ -5,11 +5,14 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 )
 
 // logLevels are MCP's levels of log messages as codemode's log has them.
@@ -68,6 +71,24 @@ func (sess *session) logMessage(ctx context.Context, req *mcp.LoggingMessageRequ
 	if last {
 		log.Log(ctx, level, "more of the server's log is left out for a minute")
 	}
+}
+
+const logMethod = "notifications/message"
+
+// unread is what the SDK gets of a notification that is too long to be read: of a log message that there was one.
+func (c *calls) unread(n *longNotice) jsonrpc.Message {
+	if n.method != logMethod {
+		c.skip(n.head, n)
+		return nil
+	}
+	params, err := json.Marshal(&mcp.LoggingMessageParams{
+		Level: mcp.LoggingLevel(gjson.GetBytes(n.head, "params.level").String()), // if it stands there
+		Data:  fmt.Sprintf("a message of %d bytes, which is left out: at most %d are read", n.bytes, maxNotice),
+	})
+	if err != nil {
+		return nil
+	}
+	return &jsonrpc.Request{Method: n.method, Params: params}
 }
 
 // wantedLevel is the least that the log has room for, as servers are asked for it.

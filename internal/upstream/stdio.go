@@ -183,6 +183,14 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 			t.pace.count(costOfNotice, long.limit)
 			continue
 		}
+		var notice *longNotice
+		if errors.As(err, &notice) {
+			t.pace.count(costForSDK, notice.bytes)
+			if msg := t.unread(notice); msg != nil {
+				return msg, nil
+			}
+			continue
+		}
 		var endless *endlessError
 		if errors.As(err, &endless) {
 			t.stopFor(err)

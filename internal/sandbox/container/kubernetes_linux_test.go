@@ -212,15 +212,19 @@ func TestPodsAtOnce(t *testing.T) {
 }
 
 // TestPodReaped: the pods of an owner on another host, who did not renew its lease between two looks, are removed, and
-// those of one who did are not; nor those of one who is seen for the first time.
+// those of one who did are not, also where the other host is a copy of this one; nor those of one who is seen for the
+// first time.
 func TestPodReaped(t *testing.T) {
 	r := newCluster(t)
 	if _, err := r.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	owners := map[string]owner{}
-	for i, name := range []string{"gone", "alive", "leaseless"} {
+	for i, name := range []string{"gone", "alive", "leaseless", "clone"} {
 		o := owner{"ffffffffffff", 1000 + i, "1"}
+		if name == "clone" {
+			o = owner{thisProcess().host, 1000 + i, "ffffffff-1"}
+		}
 		owners[name] = o
 		e := *r.engine()
 		e.owner = o
@@ -247,12 +251,14 @@ func TestPodReaped(t *testing.T) {
 			t.Fatalf("%s: removed at first sight", name)
 		}
 	}
-	alive := *r.engine()
-	alive.owner = owners["alive"]
-	ask(t, "patch", "lease", alive.leaseName(), "--type=merge", `--patch={"spec":{"renewTime":"2026-01-01T00:00:00.000000Z"}}`)
+	for _, name := range []string{"alive", "clone"} {
+		alive := *r.engine()
+		alive.owner = owners[name]
+		ask(t, "patch", "lease", alive.leaseName(), "--type=merge", `--patch={"spec":{"renewTime":"2026-01-01T00:00:00.000000Z"}}`)
+	}
 	r.reapPods(t.Context(), r.engine(), seen) // a clock that is wrong is a clock that goes
 	waitUntil(t, "those of an owner that has gone are left", func() bool { return !there("gone") && !there("leaseless") })
-	if !there("alive") {
+	if !there("alive") || !there("clone") {
 		t.Error("the pod of an owner that renews its lease was removed")
 	}
 }

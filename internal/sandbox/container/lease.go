@@ -90,8 +90,8 @@ func (r *Runtime) tend(ctx context.Context, e *engine) {
 	}
 }
 
-// reapPods removes what codemodes have left: those of this host that have ended, and those whose lease is as it was
-// seen before. It returns what was seen of each owner.
+// reapPods removes what codemodes have left: those of this boot of this host that have ended, and those whose lease is
+// as it was seen before. Another boot may be that of another machine. It returns what was seen of each owner.
 func (r *Runtime) reapPods(ctx context.Context, e *engine, before map[string]string) map[string]string {
 	text, err := e.ofOwned("get", func(args ...string) (string, error) {
 		return e.ask(ctx, append(args, "--selector="+labelOwner, "--output=json")...)
@@ -124,7 +124,7 @@ func (r *Runtime) reapPods(ctx context.Context, e *engine, before map[string]str
 			continue
 		}
 		last, seen := before[name]
-		if o.gone(e.owner) || seen && last == renewed {
+		if o.gone(e.owner) && o.sameBoot(e.owner) || seen && last == renewed {
 			r.log.Info("removing pods whose codemode has ended", "owner", name)
 			if err := e.release(ctx, name, false); err != nil {
 				r.log.Warn("removing pods whose codemode has ended", "owner", name, "error", err)

@@ -21,3 +21,16 @@ func TestSameStart(t *testing.T) {
 		}
 	}
 }
+
+// TestSameBoot: what is not known to be of this boot of this machine may be of a copy of it, and alive.
+func TestSameBoot(t *testing.T) {
+	self := owner{"ffff", 1, "0a1b-77"}
+	for start, same := range map[string]bool{"0a1b-78": true, "2c3d-77": false, "-77": false, "1q2w3e": false} {
+		if got := (owner{"ffff", 2, start}).sameBoot(self); got != same {
+			t.Errorf("%q is of this boot: %v", start, got)
+		}
+	}
+	if (owner{"eeee", 2, "0a1b-78"}).sameBoot(self) || (owner{"ffff", 2, "-78"}).sameBoot(owner{"ffff", 1, "-77"}) {
+		t.Error("another host, or one whose boot nobody knows, is this one")
+	}
+}

@@ -12,6 +12,9 @@ import (
 	"codemode/internal/sandbox"
 )
 
+// labelPrefix begins codemode's own labels, which nobody else sets.
+const labelPrefix = "codemode."
+
 // Labels of a container. The first is for codemode, the others for people.
 const (
 	labelOwner   = "codemode.owner"
@@ -43,6 +46,14 @@ func parseOwner(s string) (o owner, ok bool) {
 // gone tells for certain that an owner has ended. One of another host is not ours to judge.
 func (o owner) gone(self owner) bool {
 	return o.host == self.host && !o.running()
+}
+
+// sameBoot tells for certain that two owners are of one boot of one machine. Machines made of one image have the same
+// name and machine-id.
+func (o owner) sameBoot(self owner) bool {
+	boot, _, ok := strings.Cut(o.start, "-")
+	its, _, _ := strings.Cut(self.start, "-")
+	return ok && boot != "" && o.host == self.host && boot == its
 }
 
 func (e *engine) labels(spec sandbox.Spec) []string {

@@ -68,17 +68,17 @@ func (e *engine) takePod(ctx context.Context, o order) (string, sandbox.Enforcem
 	if e.cluster.warmPool == "" {
 		return o.name, o.means, e.makePod(ctx, o)
 	}
-	pod, spec, err := e.claimPod(ctx, o)
+	pod, state, err := e.claimPod(ctx, o)
 	if err != nil {
 		return pod, o.means, err
 	}
-	means, err := e.judge(spec, o.spec.Policy)
+	means, err := e.judge(state, o.spec)
 	return pod, means, err
 }
 
 // claimPod has the warm pool give a pod, and says what it is called and what it holds. Nothing of the pod is asked to
 // be otherwise, or it would be made anew.
-func (e *engine) claimPod(ctx context.Context, o order) (pod string, spec podSpec, err error) {
+func (e *engine) claimPod(ctx context.Context, o order) (pod string, state podState, err error) {
 	claim := object{
 		"apiVersion": claimAPI, "kind": "SandboxClaim",
 		"metadata": object{"name": o.name, "labels": e.podLabels(o.spec)},
@@ -91,24 +91,24 @@ func (e *engine) claimPod(ctx context.Context, o order) (pod string, spec podSpe
 		},
 	}
 	if err := e.create(ctx, claim); err != nil {
-		return "", spec, e.given(ctx, "claiming a pod", err)
+		return "", state, e.given(ctx, "claiming a pod", err)
 	}
 	name, err := e.awaitClaim(ctx, o.name)
 	if err == nil {
 		err = e.named(name)
 	}
 	if err != nil {
-		return "", spec, err
+		return "", state, err
 	}
 	if pod, err = e.ask(ctx, "get", sandboxes, name, "--output=jsonpath="+podOfSandbox); err != nil {
-		return "", spec, e.given(ctx, "looking for a claim's pod", err)
+		return "", state, e.given(ctx, "looking for a claim's pod", err)
 	}
 	pod = cmp.Or(strings.TrimSpace(pod), name)
 	if err := e.named(pod); err != nil {
-		return "", spec, err
+		return "", state, err
 	}
-	state, err := e.awaitPod(ctx, pod)
-	return pod, state.Spec, err
+	state, err = e.awaitPod(ctx, pod)
+	return pod, state, err
 }
 
 // named refuses what a cluster calls an object and what is no name of one: kubectl might take it for an option.

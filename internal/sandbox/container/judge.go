@@ -33,7 +33,7 @@ type podContainer struct {
 	Command                            []string
 	WorkingDir, TerminationMessagePath string
 	Env                                []object
-	VolumeMounts                       []struct{ MountPath string }
+	VolumeMounts                       []struct{ Name, MountPath string }
 	SecurityContext                    securityContext
 	Resources                          struct{ Limits map[string]string }
 }
@@ -126,7 +126,7 @@ func (s podSpec) waits() bool {
 
 // lacks is what a pod has not of what Pod Security calls restricted, and of what codemode's own hold beside it; and
 // what it has that none of those have.
-func (s podSpec) lacks() (list []string) {
+func (s podSpec) lacks(p sandbox.Policy) (list []string) {
 	c := s.guest()
 	is := func(v *bool, want bool) bool { return v != nil && *v == want }
 	other := func(v *int64) bool { return v != nil && *v != 0 }
@@ -154,17 +154,43 @@ func (s podSpec) lacks() (list []string) {
 	lack(c.WorkingDir == besideDir, "workingDir: "+besideDir)
 	lack(c.TerminationMessagePath == "" || c.TerminationMessagePath == "/dev/termination-log", "terminationMessagePath")
 	lack(len(s.Containers) == 1, "a spec of one container")
+	lack(quantity(c.Resources.Limits["ephemeral-storage"]) <= quantity(nodeDisk), "ephemeral-storage: "+nodeDisk)
+	list = append(list, s.wide(c, p)...)
 	list = append(list, s.strange(c)...)
+	return list
+}
+
+// wide is what of the folders that a guest writes to is not in memory, is larger than the policy has it, or is there
+// twice: what is at /tmp and at /codemode, too, changes what a guest is started from.
+func (s podSpec) wide(c *podContainer, p sandbox.Policy) (list []string) {
+	sizes := map[string]float64{}
+	volumes, mounts := podVolumes(p)
+	for i, m := range mounts {
+		limit, _ := volumes[i]["emptyDir"].(object)["sizeLimit"].(string)
+		sizes[m["mountPath"].(string)] = quantity(limit)
+	}
+	for _, v := range s.Volumes {
+		places, most := 0, math.Inf(1)
+		for _, m := range c.VolumeMounts {
+			if m.Name == v.Name {
+				places++
+				most = min(most, cmp.Or(sizes[m.MountPath], most))
+			}
+		}
+		if places > 1 {
+			list = append(list, fmt.Sprintf("volume %q at one place", v.Name))
+		}
+		if v.EmptyDir == nil || v.EmptyDir.Medium != "Memory" || quantity(cmp.Or(v.EmptyDir.SizeLimit, "0")) <= 0 {
+			list = append(list, fmt.Sprintf("volume %q in memory, with a size", v.Name)) // 0 is no limit
+		} else if quantity(v.EmptyDir.SizeLimit) > most {
+			list = append(list, fmt.Sprintf("volume %q of %.0f bytes at most", v.Name, most))
+		}
+	}
 	return list
 }
 
 // strange is what a pod has that none of codemode's own have.
 func (s podSpec) strange(c *podContainer) (list []string) {
-	for _, v := range s.Volumes {
-		if v.EmptyDir == nil || v.EmptyDir.Medium != "Memory" || v.EmptyDir.SizeLimit == "" {
-			list = append(list, fmt.Sprintf("volume %q in memory, with a size", v.Name))
-		}
-	}
 	_, mounts := podVolumes(sandbox.Policy{})
 	for _, m := range c.VolumeMounts {
 		if !slices.ContainsFunc(mounts, func(o object) bool { return o["mountPath"] == m.MountPath }) {
@@ -184,7 +210,8 @@ func (s podSpec) strange(c *podContainer) (list []string) {
 
 // judge is what a claimed pod holds a guest to. All pods of a pool have one user, and the kernel counts processes by
 // user, so that without user namespaces they would share what one may have.
-func (e *engine) judge(s podSpec, p sandbox.Policy) (sandbox.Enforcement, error) {
+func (e *engine) judge(pod podState, spec sandbox.Spec) (sandbox.Enforcement, error) {
+	s, p := pod.Spec, spec.Policy
 	if !s.waits() {
 		return sandbox.Enforcement{}, e.diagnose("taking a claimed pod", &commandError{
 			command: "kubectl get pod",
@@ -202,7 +229,13 @@ func (e *engine) judge(s podSpec, p sandbox.Policy) (sandbox.Enforcement, error)
 	if s.HostUsers == nil || *s.HostUsers {
 		r.Pids = byNothing
 	}
-	r.Lacks = s.lacks()
+	r.Lacks = s.lacks(p)
+	ours := e.podLabels(spec) // as a claim's pod may have them
+	for _, name := range slices.Sorted(maps.Keys(pod.Metadata.Labels)) {
+		if strings.HasPrefix(name, labelPrefix) && ours[name] != pod.Metadata.Labels[name] {
+			r.Lacks = append(r.Lacks, "labels without "+name)
+		}
+	}
 	means, gaps := sandbox.Effective(p, r)
 	if len(gaps) > 0 {
 		return means, &sandbox.GapError{Runtime: e.name, Gaps: gaps}

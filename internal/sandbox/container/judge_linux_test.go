@@ -14,6 +14,10 @@ import (
 func TestClaimedPodJudged(t *testing.T) {
 	policy := sandbox.DefaultPolicy()
 	policy.CPUs, policy.AllowGaps = 1, []string{"pids"}
+	e := &engine{name: Kubernetes, memory: byCgroup, pids: byRlimit, cpus: byCgroup, seccomp: true}
+	size := func(spec object, volume int, limit any) {
+		spec["volumes"].([]any)[volume].(object)["emptyDir"].(object)["sizeLimit"] = limit
+	}
 	for _, c := range []struct {
 		change func(spec, container object)
 		gap    string
@@ -72,6 +76,15 @@ func TestClaimedPodJudged(t *testing.T) {
 		{func(_, c object) { delete(c["resources"].(object)["limits"].(object), "cpu") }, "cores"},
 		{func(_, c object) { c["command"] = []string{"sleep", "1h"} }, "does not wait"},
 		{func(_, c object) { c["name"] = "main" }, "does not wait"},
+		{func(spec, _ object) { size(spec, 0, "100Gi") }, `volume "workspace" of 134217728 bytes`},
+		{func(spec, _ object) { size(spec, 1, "65Mi") }, `volume "tmp" of 67108864 bytes`},
+		{func(spec, _ object) { size(spec, 2, "0") }, `volume "shm" in memory, with a size`},
+		{func(spec, _ object) { size(spec, 3, nil) }, `volume "files" in memory, with a size`},
+		{func(spec, _ object) { size(spec, 3, "1Gi") }, `volume "files" of`},
+		{func(spec, _ object) { size(spec, 0, "1Mi") }, ""},
+		{func(_, c object) { c["volumeMounts"].([]any)[3].(object)["name"] = "tmp" }, `volume "tmp" at one place`},
+		{func(_, c object) { delete(c["resources"].(object)["limits"].(object), "ephemeral-storage") }, "ephemeral-storage: 64Mi"},
+		{func(_, c object) { c["resources"].(object)["limits"].(object)["ephemeral-storage"] = "65Mi" }, "ephemeral-storage: 64Mi"},
 	} {
 		spec := warmSpec(t, policy)
 		c.change(spec, spec["containers"].([]any)[0].(object))
@@ -79,11 +92,11 @@ func TestClaimedPodJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var pod podSpec
-		if err := json.Unmarshal(text, &pod); err != nil {
+		var pod podState
+		if err := json.Unmarshal(text, &pod.Spec); err != nil {
 			t.Fatal(err)
 		}
-		_, err = (&engine{name: Kubernetes, memory: byCgroup, pids: byRlimit, cpus: byCgroup, seccomp: true}).judge(pod, policy)
+		_, err = e.judge(pod, sandbox.Spec{Policy: policy})
 		if said := fmt.Sprint(err); err == nil && c.gap != "" || !strings.Contains(said, c.gap) {
 			t.Errorf("without %q: %v", c.gap, err)
 		}
@@ -96,6 +109,30 @@ func TestClaimedPodJudged(t *testing.T) {
 	for _, text := range []string{"", "many", "1Qi"} {
 		if got := quantity(text); got < 1<<62 {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// TestClaimedPodLabels: a claimed pod has no labels by which codemode would take it for something else.
+func TestClaimedPodLabels(t *testing.T) {
+	spec := sandbox.Spec{Policy: sandbox.DefaultPolicy(), Session: "s"}
+	spec.Policy.CPUs, spec.Policy.AllowGaps = 1, []string{"pids"}
+	text, err := json.Marshal(warmSpec(t, spec.Policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{name: Kubernetes, memory: byCgroup, pids: byRlimit, cpus: byCgroup, seccomp: true}
+	for label, taken := range map[string]bool{
+		"team=a": true, labelSession + "=s": true, labelSession + "=t": false, labelServer + "=yes": false, labelOwner + "=": false,
+	} {
+		name, value, _ := strings.Cut(label, "=")
+		var pod podState
+		if err := json.Unmarshal(text, &pod.Spec); err != nil {
+			t.Fatal(err)
+		}
+		pod.Metadata.Labels = map[string]string{name: value}
+		if _, err := e.judge(pod, spec); (err == nil) != taken || !taken && !strings.Contains(err.Error(), "labels without "+name) {
+			t.Errorf("%s: %v", label, err)
 		}
 	}
 }

@@ -135,9 +135,12 @@ const (
 
 // A podState is what the cluster tells of a pod.
 type podState struct {
-	Metadata struct{ DeletionTimestamp string }
-	Spec     podSpec
-	Status   struct {
+	Metadata struct {
+		DeletionTimestamp string
+		Labels            map[string]string
+	}
+	Spec   podSpec
+	Status struct {
 		Phase, Reason, Message string
 		Conditions             []struct{ Type, Status, Reason, Message string }
 		ContainerStatuses      []struct {

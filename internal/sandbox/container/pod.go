@@ -242,7 +242,7 @@ func readTemplate(file string) (t template, err error) {
 		return t, fmt.Errorf("%s: %w", file, err)
 	}
 	t.labels, t.spec = pod.Metadata.Labels, pod.Spec
-	maps.DeleteFunc(t.labels, func(name string, _ any) bool { return strings.HasPrefix(name, "codemode.") })
+	maps.DeleteFunc(t.labels, func(name string, _ any) bool { return strings.HasPrefix(name, labelPrefix) })
 	containers, _ := pod.Spec["containers"].([]any)
 	if len(containers) > 1 {
 		return t, fmt.Errorf("%s: spec.containers has %d; a guest has one", file, len(containers))

@@ -114,6 +114,34 @@ print("another" if now != first else "the same")`)
 	p.leavesNone(t, serve.Process.Pid)
 }
 
+// TestPodsServeWrite: a server writes to its folders, which are in memory, and to devices. What else its pod lets it
+// write to, the termination log and volumes of its image, would be the node's disk.
+func TestPodsServeWrite(t *testing.T) {
+	p := withPodServers(t)
+	serve := p.command("serve")
+	cs := connect(t, serve)
+	text, failed, err := runPython(t.Context(), cs, `
+def sh(script):
+    return f"__import__('subprocess').run(['sh', '-c', {script!r}], capture_output=True, text=True).stderr"
+for at in ("/tmp", "/dev/shm", "$HOME"):
+    print(await mcp_pod.eval(code=sh(f"cd {at} && mkdir -p c/d && echo 'echo ran >&2' >c/f && mv c/f c/d/f && chmod +x c/d/f && c/d/f && rm -r c")))
+print(await mcp_pod.eval(code=sh("echo >/dev/null && echo >/dev/zero && echo open >&2")))
+print(await mcp_pod.eval(code="__import__('os').openpty() and 'pty'"))
+print(await mcp_pod.eval(code=sh("test -w /dev/termination-log && echo there >&2; echo x >/dev/termination-log")))`)
+	if err != nil || failed || strings.Count(text, "ran\n") != 3 {
+		t.Errorf("in its folders: %v: %s", err, text)
+	}
+	for _, want := range []string{"open\n", "pty", "there\n", "Permission denied"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in: %s", want, text)
+		}
+	}
+	if err := cs.Close(); err != nil {
+		t.Error(err)
+	}
+	p.leavesNone(t, serve.Process.Pid)
+}
+
 // TestPodsServeKilled: the pod of a server whose codemode was killed ends by itself, whatever the server does, and so
 // does kubectl here.
 func TestPodsServeKilled(t *testing.T) {

@@ -267,6 +267,7 @@ func (t *tenancy) engine(name string, ui *ui, log *slog.Logger) *container.Runti
 		Lookup:   t.env.Lookup,
 
 		Kubernetes: container.KubernetesOptions(c.Kubernetes),
+		AllowGaps:  c.AllowGaps,
 	})
 }
 

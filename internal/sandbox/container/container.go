@@ -41,6 +41,7 @@ type Options struct {
 	Idle    time.Duration
 
 	Kubernetes KubernetesOptions // for that engine alone
+	AllowGaps  []string          // of servers' pods, which have no policy that could name them
 
 	// LookPath finds a command; nil is exec.LookPath. Lookup reads codemode's environment, which decides where
 	// docker's daemon is; nil is an empty one. The engine itself inherits all of it, a container nothing.

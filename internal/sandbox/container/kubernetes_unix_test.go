@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,5 +188,19 @@ func TestUnfenced(t *testing.T) {
 	g = &guest{engine: &engine{name: Kubernetes}, hello: greeting{fenced: true}}
 	if err := g.beside(sandbox.DefaultPolicy()); err != nil || len(g.means.Gaps) != 0 {
 		t.Errorf("with Landlock: %v, %v", err, g.means.Gaps)
+	}
+}
+
+// TestServerUnfenced: a server that could write to its node's disk is not started, unless that is allowed.
+func TestServerUnfenced(t *testing.T) {
+	var gap *sandbox.GapError
+	if command, err := serverCommand(false, []string{"pids"}); !errors.As(err, &gap) || gap.Gaps[0].Name != "disk" {
+		t.Errorf("without Landlock: %q, %v", command, err)
+	}
+	if command, err := serverCommand(false, []string{"disk"}); err != nil || slices.Contains(command, fencePath) {
+		t.Errorf("without Landlock, which is allowed: %q, %v", command, err)
+	}
+	if command, err := serverCommand(true, []string{"disk"}); err != nil || !slices.Contains(command, fencePath) {
+		t.Errorf("with Landlock: %q, %v", command, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,14 +86,32 @@ func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, str
 	if _, err := p.engine.awaitPod(ctx, p.name); err != nil {
 		return err
 	}
-	write := p.engine.inPod(p.name, "sh", "-c", "umask 077; cat >"+serverStart)
-	if _, err := p.engine.feed(ctx, []byte(startScript(spec)), nil, write...); err != nil {
+	write := p.engine.inPod(p.name, "sh", "-c", "umask 077; cat >"+serverStart+" || exit\n"+makeFence())
+	said, err := p.engine.feed(ctx, []byte(startScript(spec)), nil, write...)
+	if err != nil {
 		return p.engine.given(ctx, "starting a server in its pod", err)
 	}
-	cmd := p.engine.command(p.engine.inPod(p.name, "sh", serverStart)...)
+	command, err := serverCommand(strings.TrimSpace(said) == "fenced", p.runtime.opts.AllowGaps)
+	if err != nil {
+		return err
+	}
+	cmd := p.engine.command(p.engine.inPod(p.name, command...)...)
 	own := proc.Spec{Path: cmd.Path, Args: cmd.Args[1:], Env: cmd.Env, Dir: cmd.Dir}
 	p.Family, err = proc.Guarded(ctx, own, streams)
 	return err
+}
+
+// serverCommand runs the script that starts a server, behind the fence.
+func serverCommand(fenced bool, allowed []string) ([]string, error) {
+	if fenced {
+		return []string{"sh", "-c", `exec "$0" "$(command -v sh)" "$1"`, fencePath, serverStart}, nil
+	}
+	gap := sandbox.Gap{Name: "disk", Detail: "there is no Landlock on the node, or its runtime forbids it, without which a " +
+		"server could write to files of the node's disk that its pod has (/dev/termination-log, volumes of its image)"}
+	if !slices.Contains(allowed, gap.Name) {
+		return nil, &sandbox.GapError{Runtime: Kubernetes, Gaps: []sandbox.Gap{gap}}
+	}
+	return []string{"sh", serverStart}, nil
 }
 
 // startScript starts a server, and ends its pod behind it.

@@ -65,7 +65,7 @@ func (e *engine) args(o order) []string {
 	if o.profile != "" {
 		a = append(a, "--security-opt", "seccomp="+o.profile)
 	}
-	a = append(a, e.labels(o.spec)...)
+	a = append(a, e.labels(o.name, o.spec)...)
 	a = append(a, e.limits(o)...)
 	a = append(a, e.mounts(o)...)
 	for _, v := range environment {

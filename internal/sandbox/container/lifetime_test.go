@@ -157,46 +157,6 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestReap makes a container that no init ends, with the labels of an owner that has gone.
-func TestReap(t *testing.T) {
-	eachEngine(t, func(t *testing.T, r *Runtime) {
-		e := r.engine()
-		dead := exec.Command("true")
-		if err := dead.Run(); err != nil {
-			t.Fatal(err)
-		}
-		gone := owner{e.owner.host, dead.Process.Pid, e.owner.start}
-		reused := owner{e.owner.host, os.Getpid(), "long-ago"}
-		alive := e.owner
-		elsewhere := owner{"ffffffffffff", dead.Process.Pid, "1"}
-		names := map[string]owner{"gone": gone, "reused": reused, "alive": alive, "elsewhere": elsewhere}
-		for name, o := range names {
-			name = "codemode-test-" + name
-			_, err := e.ask(
-				t.Context(), "create", "--name", name, "--pull", "never", "--network", "none", "--ulimit",
-				"nproc=1000:1000", "--ulimit", "nofile=1000:1000", "--label", labelOwner+"="+o.String(), "--entrypoint",
-				"python3", r.opts.Image, "-c", "pass",
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = e.remove(context.Background(), name) })
-		}
-		r.reap(t.Context(), e)
-		for name := range names {
-			_, err := e.ask(t.Context(), "inspect", "--format", "{{.Id}}", "codemode-test-"+name)
-			if removed, want := err != nil, name == "gone" || name == "reused"; removed != want {
-				t.Errorf("%s: removed is %t, want %t", name, removed, want)
-			}
-		}
-		for name := range names {
-			if err := e.remove(t.Context(), "codemode-test-"+name); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
 // startAndStrike starts a guest, ends it from outside, and waits until its runtime has seen that.
 func startAndStrike(t *testing.T, r *Runtime, strike func(*guest) error) sandbox.Sandbox {
 	t.Helper()

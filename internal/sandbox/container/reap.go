@@ -15,9 +15,10 @@ import (
 // labelPrefix begins codemode's own labels, which nobody else sets.
 const labelPrefix = "codemode."
 
-// Labels of a container. The first is for codemode, the others for people.
+// Labels of a container. The first two are for codemode, the others for people.
 const (
 	labelOwner   = "codemode.owner"
+	labelName    = "codemode.name" // what it is called itself: an image that is made of it has its labels, too
 	labelSession = "codemode.session"
 	labelTenant  = "codemode.tenant"
 	labelPID     = "codemode.pid"
@@ -56,9 +57,10 @@ func (o owner) sameBoot(self owner) bool {
 	return ok && boot != "" && o.host == self.host && boot == its
 }
 
-func (e *engine) labels(spec sandbox.Spec) []string {
+func (e *engine) labels(name string, spec sandbox.Spec) []string {
 	return []string{
 		"--label", labelOwner + "=" + e.owner.String(),
+		"--label", labelName + "=" + name,
 		"--label", labelPID + "=" + strconv.Itoa(e.owner.pid),
 		"--label", labelSession + "=" + printable(spec.Session),
 		"--label", labelTenant + "=" + printable(spec.Tenant),
@@ -76,11 +78,13 @@ func printable(s string) string {
 	return s[:min(len(s), 64)]
 }
 
+const namePrefix = "codemode-"
+
 // newName names a container before there is one, so that it can be removed whatever becomes of its start.
 func newName() string {
 	b := make([]byte, 10)
 	_, _ = rand.Read(b) // never fails (crypto/rand)
-	return "codemode-" + hex.EncodeToString(b)
+	return namePrefix + hex.EncodeToString(b)
 }
 
 // removeTime bounds a removal; an engine that is busy takes a second or two.
@@ -106,20 +110,28 @@ func (r *Runtime) removeLater(e *engine, container string) {
 	})
 }
 
-// reap removes containers of a codemode on this host that has ended without doing so.
+// reap removes containers of a codemode on this host that has ended without doing so. A container of somebody else's
+// may have the labels of one, from an image that was made of it (`podman commit`), but never its name.
 func (r *Runtime) reap(ctx context.Context, e *engine) {
-	label := `{{.Label "` + labelOwner + `"}}`
+	label := `{{.Label "%s"}}`
 	if e.name == Podman {
-		label = `{{index .Labels "` + labelOwner + `"}}`
+		label = `{{index .Labels "%s"}}`
 	}
-	text, err := e.ask(ctx, "ps", "--all", "--no-trunc", "--filter", "label="+labelOwner, "--format", "{{.ID}} "+label)
+	text, err := e.ask(
+		ctx, "ps", "--all", "--no-trunc", "--filter", "label="+labelOwner, "--filter", "label="+labelName,
+		"--format", fmt.Sprintf("{{.ID}} {{.Names}} "+label+" "+label, labelName, labelOwner),
+	)
 	if err != nil {
 		r.log.Debug("looking for containers that were left", "error", err)
 		return
 	}
 	for line := range strings.Lines(text) {
-		id, label, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if o, ok := parseOwner(label); ok && o.gone(e.owner) {
+		f := strings.Fields(line)
+		if len(f) != 4 || f[1] != f[2] || !strings.HasPrefix(f[1], namePrefix) {
+			continue
+		}
+		id := f[0]
+		if o, ok := parseOwner(f[3]); ok && o.gone(e.owner) {
 			r.log.Info("removing a container whose codemode has ended", "container", id, "pid", o.pid)
 			if err := e.remove(ctx, id); err != nil {
 				r.log.Warn("removing a container whose codemode has ended", "container", id, "error", err)

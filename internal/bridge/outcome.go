@@ -134,7 +134,7 @@ func died(e sandbox.Exit, memory int64) Outcome {
 	return out
 }
 
-// usedUp says what a guest had too much of; "" for one that ended otherwise.
+// usedUp says what a guest had too much of, or hid; "" for one that ended otherwise.
 func usedUp(cause sandbox.ExitCause, memory int64) string {
 	const others = "less while others use up what the user may have"
 	switch cause {
@@ -146,6 +146,8 @@ func usedUp(cause sandbox.ExitCause, memory int64) string {
 		return fmt.Sprintf("too many epoll entries (limit %d, %s)", sandbox.MaxWatches, others)
 	case sandbox.ExitLocks:
 		return fmt.Sprintf("too many locks on parts of files (limit %d)", sandbox.MaxLocks)
+	case sandbox.ExitUnreadable:
+		return "a process cannot be looked at: it executes a program that it may not read"
 	}
 	return ""
 }

@@ -1,5 +1,7 @@
 package sandbox
 
+import "codemode/internal/sandbox/watchdog"
+
 // UseMethod has a native runtime make namespaces in one way only.
 func UseMethod(rt Runtime, method string) {
 	n := rt.(*native)
@@ -30,3 +32,14 @@ func AheadPID(a *Ahead) int {
 
 // RemoveTree removes a folder of a guest that has ended.
 func RemoveTree(dir string) error { return removeTree(dir) }
+
+// Causes is for what a guest of that one process is ended at once, and for what when a quota would be used up too long.
+func Causes(pid int) (now, later ExitCause) {
+	q := newQuotas(0)
+	list := []watchdog.Member{{PID: pid, TID: pid}}
+	now = q.look(list)
+	for of := range q.since {
+		q.since[of] = q.since[of].Add(-2 * usedUpTime)
+	}
+	return now, q.look(list)
+}

@@ -25,6 +25,10 @@ const (
 	fewWatches = MaxWatches / 16
 )
 
+// usedUpTime is how long the quota has to be used up without a break. Who has used it up in less than that is ended for
+// more than a guest may have, and those beside it go on.
+const usedUpTime = 2 * time.Second
+
 // mostWaiting limits the sum of a guest's pipes and of the files that its threads wait for, where the guest runs as
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
@@ -74,23 +78,26 @@ const mostHidden = 8 * MaxWatches
 // It belongs to one goroutine.
 type quotas struct {
 	walk    walk
-	program bool               // it is a server, of which the kernel's files alone are counted
-	mounts  map[string]bool    // kernelMounts, when they were last read
-	other   bool               // the guest's user outside is another one than codemode's
-	files   int                // descriptors a process of the guest may have
-	waits   map[int]int        // files that each thread waited for at the last look
-	watches map[descriptor]int // entries of each epoll at the last look
-	largest int                // the most entries that one epoll had at a look
-	gone    []int              // entries that went away and may be held by who waits, the most first
-	list    []watchdog.Member  // of this look
-	rest    string             // watchdog.Rest before it
+	program bool                    // it is a server, of which the kernel's files alone are counted
+	mounts  map[string]bool         // kernelMounts, when they were last read
+	other   bool                    // the guest's user outside is another one than codemode's
+	files   int                     // descriptors a process of the guest may have
+	waits   map[int]int             // files that each thread waited for at the last look
+	watches map[descriptor]int      // entries of each epoll at the last look
+	largest int                     // the most entries that one epoll had at a look
+	gone    []int                   // entries that went away and may be held by who waits, the most first
+	since   map[ExitCause]time.Time // what is so at every look, for which it is ended later
+	list    []watchdog.Member       // of this look
+	rest    string                  // watchdog.Rest before it
 }
 
 func newQuotas(files int) *quotas {
 	if files == 0 {
 		files = math.MaxInt16
 	}
-	return &quotas{walk: walk{pace: &counting}, other: os.Geteuid() == 0, files: files}
+	return &quotas{
+		walk: walk{pace: &counting}, other: os.Geteuid() == 0, files: files, since: map[ExitCause]time.Time{},
+	}
 }
 
 // watchQuotas calls over once, when the guest or server whose first process is pid holds more than it may, and returns
@@ -114,11 +121,11 @@ func watchQuotas(pid, files int, program bool, done <-chan struct{}, over func(E
 	}
 }
 
-// count is a look at who has run since the last one.
+// count is a look at who has run since the last one, or has something that is not to last.
 func (q *quotas) count(pid int) ExitCause {
 	q.walk.begin()
 	defer q.walk.end()
-	if list := watchdog.Members(pid); !q.rests(list) {
+	if list := watchdog.Members(pid); !q.rests(list) || len(q.since) > 0 {
 		return q.look(list)
 	}
 	return ExitSelf
@@ -135,10 +142,12 @@ func (q *quotas) rests(list []watchdog.Member) bool {
 func (q *quotas) look(list []watchdog.Member) ExitCause {
 	q.list = list
 	has := q.descriptors()
-	if has.kernel > maxKernelFiles {
+	switch {
+	case has.kernel > maxKernelFiles:
 		return ExitMemory
-	}
-	if q.program {
+	case q.lasts(ExitUnreadable, has.unreadable > 0):
+		return ExitUnreadable
+	case q.program:
 		return ExitSelf
 	}
 	waiting := q.waiting()
@@ -154,12 +163,28 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitMemory
 	case q.other:
 		return ExitSelf
-	case has.pipes+waiting > fewPipes && pipesUsedUp():
+	case q.lasts(ExitPipes, has.pipes+waiting > fewPipes && pipesUsedUp()):
 		return ExitPipes
-	case (waiting > fewPipes || has.watches > fewWatches) && watchesUsedUp():
+	case has.pipes+waiting > MaxPipes && q.usedUp(ExitPipes): // it may be who has used it up
+		return ExitPipes
+	case q.lasts(ExitWatches, (waiting > fewPipes || has.watches > fewWatches) && watchesUsedUp()):
 		return ExitWatches
 	}
 	return ExitSelf
+}
+
+func (q *quotas) usedUp(of ExitCause) bool { _, is := q.since[of]; return is }
+
+// lasts tells whether something has been so at every look for as long as a quota may be used up.
+func (q *quotas) lasts(of ExitCause, now bool) bool {
+	if !now {
+		delete(q.since, of)
+		return false
+	}
+	if !q.usedUp(of) {
+		q.since[of] = time.Now()
+	}
+	return time.Since(q.since[of]) > usedUpTime
 }
 
 // held is what the descriptors of a guest's processes are of, counted no further than is too much.
@@ -171,6 +196,8 @@ type held struct {
 	memories  int // descriptors of other processes' memory
 	kernel    int // descriptors of files in /proc and the like
 	paths     int // descriptors of files and folders
+
+	unreadable int // processes whose descriptors cannot be read, for they execute a program that they may not read
 }
 
 // descriptors counts what the processes hold. An epoll is read as soon as it is seen, for it may be closed at any time;
@@ -183,6 +210,9 @@ func (q *quotas) descriptors() (has held) {
 	q.watches = make(map[descriptor]int, len(last))
 	for _, m := range q.list {
 		mounts := false // were read of this process
+		if isShut(m.TID) {
+			has.unreadable++
+		}
 		for d, of := range descriptorsOf(m.TID) {
 			q.walk.step()
 			isPath := strings.HasPrefix(of.target, "/")
@@ -230,6 +260,15 @@ func (q *quotas) descriptors() (has held) {
 // tooMuch tells of what counts by itself. A guest that has it is ended, so nothing more is to be counted.
 func (h held) tooMuch() bool {
 	return h.kernel > maxKernelFiles || h.pipes > MaxPipes || h.watches > MaxWatches || h.locks > MaxLocks
+}
+
+// isShut tells whether a thread keeps its descriptors to itself. One that just ends has no memory any more.
+func isShut(tid int) bool {
+	if !errors.Is(unix.Access(procFile(tid, "fd"), unix.R_OK), unix.EACCES) {
+		return false
+	}
+	memory, _ := os.ReadFile(procFile(tid, "statm"))
+	return len(memory) > 0 && memory[0] != '0'
 }
 
 // folders counts the descriptors that are of folders.

@@ -5,11 +5,16 @@ import (
 	"context"
 	"embed"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/sandboxtest"
+
+	"golang.org/x/sys/unix"
 )
 
 //go:embed testdata/quotas
@@ -63,4 +68,42 @@ func taking(t *testing.T, rt sandbox.Runtime, mode string) sandbox.Exit {
 	}
 	<-sb.Done()
 	return sb.Exit()
+}
+
+// TestUnreadable: a guest is ended of which an ordinary user cannot see what a process has open, and not for one that
+// ends meanwhile. Root sees it.
+func TestUnreadable(t *testing.T) {
+	sandboxtest.EachUser(t, func(t *testing.T) {
+		sleep, err := exec.LookPath("sleep")
+		if err != nil {
+			t.Skip(err)
+		}
+		program, err := os.ReadFile(sleep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for mode, want := range map[os.FileMode]bool{0o111: os.Geteuid() != 0, 0o755: false} {
+			copied := filepath.Join(t.TempDir(), "sleep")
+			if err := os.WriteFile(copied, program, mode); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(copied, "60")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			at, after := sandbox.Causes(cmd.Process.Pid)
+			if ended := after == sandbox.ExitUnreadable; at != sandbox.ExitSelf || ended != want {
+				t.Errorf("%o: at first %v, then ended %t, want %t", mode, at, ended, want)
+			}
+			_ = cmd.Process.Kill()
+			var info unix.Siginfo // it stays, without memory
+			if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+				t.Fatal(err)
+			}
+			if at, after := sandbox.Causes(cmd.Process.Pid); at != sandbox.ExitSelf || after != sandbox.ExitSelf {
+				t.Errorf("%o: when it has ended, %v and %v", mode, at, after)
+			}
+			_ = cmd.Wait() // it was killed
+		}
+	})
 }

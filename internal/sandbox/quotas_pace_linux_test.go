@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codemode/internal/sandbox/watchdog"
@@ -78,6 +79,28 @@ func TestRests(t *testing.T) {
 	if rests() {
 		t.Error("it has run, and is taken to rest")
 	}
+}
+
+// TestUsedUp: a quota has to be used up for some time without a break.
+func TestUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuotas(0)
+		const step, spike = 100 * time.Millisecond, 2 * time.Second
+		for at := range 6 * time.Second / step {
+			usedUp := at*step%(spike+step) != spike // but at one look between two spikes
+			if q.lasts(ExitPipes, usedUp) {
+				t.Fatalf("after %v, with breaks, it has lasted", at*step)
+			}
+			<-time.After(step)
+		}
+		began := time.Now()
+		for !q.lasts(ExitWatches, true) {
+			if time.Since(began) > 2*spike {
+				t.Fatal("it has not lasted")
+			}
+			<-time.After(step)
+		}
+	})
 }
 
 // TestLocksOfOthers: what a guest holds is counted as soon where others have many locks. The kernel lists those of the

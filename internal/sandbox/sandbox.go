@@ -224,13 +224,14 @@ type ExitCause int
 
 // The causes of an exit.
 const (
-	ExitSelf    ExitCause = iota // by itself: os._exit, a crash
-	ExitKilled                   // by Kill or Close
-	ExitMemory                   // the memory limit
-	ExitEngine                   // what it ran in: an engine that was stopped, or told to end the container
-	ExitPipes                    // more pipes than [MaxPipes], or than there are left for the user
-	ExitWatches                  // more entries of epolls than [MaxWatches], or than there are left for the user
-	ExitLocks                    // more locks than [MaxLocks]
+	ExitSelf       ExitCause = iota // by itself: os._exit, a crash
+	ExitKilled                      // by Kill or Close
+	ExitMemory                      // the memory limit
+	ExitEngine                      // what it ran in: an engine that was stopped, or told to end the container
+	ExitPipes                       // more pipes than [MaxPipes], or than there are left for the user
+	ExitWatches                     // more entries of epolls than [MaxWatches], or than there are left for the user
+	ExitLocks                       // more locks than [MaxLocks]
+	ExitUnreadable                  // a process that cannot be looked at: its program may not be read
 )
 
 // MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with

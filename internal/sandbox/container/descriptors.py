@@ -15,6 +15,7 @@ MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that
 FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 FEW_PIPES = PIPES // 4  # where that is used up
+USED_UP = 2  # seconds without a break: whoever has used it up in less is ended for more than a guest may have
 ENTRIES = 16384  # of epolls, sandbox.MaxWatches; 192 bytes each, which are memory beyond the limit without a cgroup
 HIDDEN = 8 * ENTRIES  # in epolls that only threads have, if each had as many as the largest that was seen
 FOLDER, REGULAR = 4, 8  # types of files, as in modes
@@ -34,8 +35,9 @@ RESTING = b"futex", b"hrtimer_nanosleep", b"do_nanosleep"  # also go on by it, a
 
 
 def holds_in_kernel():
-    """Too much of that. It is counted no further than is too much."""
+    """What there is too much of; 0 is nothing. It is counted no further than is too much."""
     kept, pipes, paths, sizes, entries, kernel = 0, set(), [], {}, 0, 0
+    hiding.clear()
     for pid in guests():
         folder, names = descriptors_of(pid)
         for name in names:
@@ -46,24 +48,39 @@ def holds_in_kernel():
                 sizes[pid, name] = entries_of(folder + "fdinfo/" + name)
                 entries += sizes[pid, name]
                 if entries > ENTRIES:
-                    return True
+                    return TOO_MANY_ENTRIES
             elif link.startswith("/"):
                 kept += kept_by(pid, link)
                 paths.append(folder + "fd/" + name)
                 kernel += of_kernel(link) and type_of(paths[-1]) == REGULAR
                 if kernel > KERNEL_FILES:
-                    return True
+                    return TOO_MUCH_MEMORY
     if len(paths) > FOLDERS and sum(type_of(path) == FOLDER for path in paths) > FOLDERS or kept > MAX_KEEPING:
-        return True
-    if len(pipes) > PIPES or len(pipes) > FEW_PIPES and pipes_used_up():
-        return True
-    return too_many_entries(entries, sizes, waiting())
+        return TOO_MUCH_MEMORY
+    shut.update((kind, shut[kind] + 1 if kind in hiding else 0) for kind in shut)
+    if shut["guest"] > 1 or shut["beside"] > PATIENCE:
+        return UNREADABLE
+    if len(pipes) > PIPES or lasts("pipes", len(pipes) > FEW_PIPES and pipes_used_up()):
+        return TOO_MANY_PIPES
+    return TOO_MANY_ENTRIES if too_many_entries(entries, sizes, waiting()) else 0
+
+
+def lasts(what, now):
+    """Whether it has been so at every look for that long."""
+    if not now:
+        since.pop(what, None)
+        return False
+    return monotonic() - since.setdefault(what, monotonic()) > USED_UP
+
+
+since = {}
 
 
 def waits_for_pipes():
     """Whether what threads wait for may be pipes without a descriptor, where the user's share of pipes is used up. It
     is asked before the guest is stopped, which has them let go of those."""
-    return pipes_used_up() and waiting() > FEW_PIPES
+    files = waiting() if pipes_used_up() else 0
+    return TOO_MANY_PIPES if lasts("waiting", files > FEW_PIPES) or files > PIPES else 0
 
 
 def too_many_entries(entries, sizes, files):
@@ -77,7 +94,7 @@ def too_many_entries(entries, sizes, files):
     numbers["largest"] = max(numbers.get("largest", 0), *sizes.values(), 0)
     if entries + sum(gone) > ENTRIES or files * numbers["largest"] > HIDDEN:
         return True
-    return (entries > ENTRIES // 16 or files > FEW_PIPES) and entries_used_up()
+    return lasts("entries", (entries > ENTRIES // 16 or files > FEW_PIPES) and entries_used_up())
 
 
 epolls, gone = {}, []  # how many entries each had at the last look, and what is left of those that went away at most
@@ -168,11 +185,38 @@ def descriptors_of(pid):
         folder = "/proc/%s/task/%s/" % (pid, thread)
         try:
             names = posix.listdir(folder + "fd")
+        except PermissionError:
+            note_shut(folder)
+            continue
         except OSError:
-            continue  # it has just ended, or does not let itself be read
+            continue  # it has just ended
         if names:
             return folder, names
     return "", []
+
+
+def note_shut(folder):
+    """Note a thread whose descriptors cannot be read, for it executes a program that it may not read. One that just ends
+    has no memory any more. What an engine starts beside the guest has fewer filters, and hides until it executes its
+    program. The one that codemode starts in a pod has fewer than process 1, too: it hides for good."""
+    try:
+        memory, filters = filters_of(folder)
+    except OSError:
+        return  # it has just ended
+    own = filters_of("/proc/1/")[1]
+    if memory and filters >= own > 0:
+        hiding.add("guest" if filters > own else "beside")
+
+
+hiding = set()  # who does at this look
+shut = {"guest": 0, "beside": 0}  # looks in a row at which one did, whichever: it may hand on what it has, and end
+
+
+def filters_of(folder):
+    """Whether a thread has memory, and how many system call filters (Linux 5.9)."""
+    with open(folder + "status", "rb") as lines:
+        told = dict(line.split(None, 1) for line in lines if line.startswith((b"VmPTE:", b"Seccomp_filters:")))
+    return b"VmPTE:" in told, int(told.get(b"Seccomp_filters:", 0))
 
 
 def link_of(path):

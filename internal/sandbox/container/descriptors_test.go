@@ -3,9 +3,11 @@
 package container
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"codemode/internal/sandbox"
 	"codemode/internal/sandbox/seccomp"
@@ -54,7 +56,7 @@ kept = [select.epoll() for _ in range(3)]
 for epoll in kept:
     fill(epoll, 1000)
 time.sleep(60)
-`, sandbox.ExitMemory},
+`, sandbox.ExitWatches},
 			"waiting": {epolls + `
 kept = []
 for _ in range(60):
@@ -66,7 +68,7 @@ for _ in range(60):
     threading.Thread(target=waiter.poll, args=(60_000,), daemon=True).start()
     time.sleep(0.4)
     os.dup2(0, epoll.fileno())
-`, sandbox.ExitMemory},
+`, sandbox.ExitWatches},
 			"ended": {`
 import ctypes, threading, time
 for _ in range(3):
@@ -75,7 +77,7 @@ for _ in range(3):
 kept = [os.pipe() for _ in range(100)]
 threading.Thread(target=time.sleep, args=(60,)).start()
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
-`, sandbox.ExitMemory},
+`, sandbox.ExitPipes},
 			"kernel": {kernel + `
 os.fork(), os.fork()
 kept = read("/proc/self/status", 60) + read(readable(), 20)
@@ -108,6 +110,112 @@ for thread in threads:
 					t.Errorf("it ended as %+v", exit)
 				}
 			})
+		}
+	})
+}
+
+// TestUnreadable: a guest is ended in which a process keeps its descriptors from the init, for it executes a program that
+// it may not read. One whose processes come and go, and may be looked at as they end, goes on.
+func TestUnreadable(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		r.opts.Image = withUnreadable(t, r)
+		for name, test := range map[string]struct {
+			code string
+			want sandbox.ExitCause
+		}{
+			"unreadable": {`
+import subprocess, time
+subprocess.run(["/usr/bin/unreadable", "-c", "import time; time.sleep(30)"])
+`, sandbox.ExitUnreadable},
+			"readable": {`
+import subprocess, time
+end = time.monotonic() + 5
+held = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(4)"])
+gone = subprocess.Popen(["true"])
+while time.monotonic() < end:
+    subprocess.run(["true"], check=True)
+held.wait(), gone.wait()
+`, sandbox.ExitSelf},
+		} {
+			t.Run(name, func(t *testing.T) {
+				if exit := endOf(t, start(t, r, test.code)); exit.Cause != test.want {
+					t.Errorf("it ended as %+v", exit)
+				}
+			})
+		}
+	})
+}
+
+// withUnreadable makes an image that has a Python which may be executed, and not read.
+func withUnreadable(t *testing.T, r *Runtime) string {
+	t.Helper()
+	e, name := r.engine(), newName()
+	image := "localhost/" + name
+	run := func(args ...string) {
+		t.Helper()
+		if _, err := e.run(t.Context(), nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = e.remove(context.Background(), name)
+		_, _ = e.run(context.Background(), nil, "image", "rm", image)
+	})
+	run("run", "--name", name, "--pull", "never", "--network", "none", "--user", "0", "--ulimit", "nproc=1000:1000",
+		"--ulimit", "nofile=1000:1000", "--entrypoint", "python3", r.opts.Image, "-c", `
+import os, shutil, sys
+shutil.copyfile(os.path.realpath(sys.executable), "/usr/bin/unreadable")
+os.chmod("/usr/bin/unreadable", 0o711)
+`)
+	run("commit", name, image)
+	return image
+}
+
+// TestQuotaUsedUp: who uses up the user's quota of pipes for a moment, and is ended for that, takes nobody along that has
+// some. Where several guests have it used up for good, though none has too many, it is for one of them to end.
+func TestQuotaUsedUp(t *testing.T) {
+	const few = `
+import time
+kept = [os.pipe() for _ in range(100)]
+`
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		victim := start(t, r, few+"tell(ready=True)\ntime.sleep(8)\n")
+		var ready any
+		answer(t, victim, &ready)
+		for range 3 {
+			exit := endOf(t, start(t, r, `
+import time
+for _ in range(20):
+    if os.fork() == 0:
+        kept = [os.pipe() for _ in range(110)]
+        break
+time.sleep(20)
+`))
+			if exit.Cause != sandbox.ExitPipes {
+				t.Errorf("the one ended as %+v", exit)
+			}
+		}
+		if exit := endOf(t, victim); exit.Cause != sandbox.ExitSelf {
+			t.Errorf("the other ended as %+v", exit)
+		}
+		if r.engine().pids == byRlimit {
+			return // each guest is another user outside, with a quota of its own
+		}
+		ended := make(chan sandbox.Exit, 12)
+		for range cap(ended) {
+			sb := start(t, r, few+"time.sleep(120)\n")
+			go func() {
+				<-sb.Done()
+				ended <- sb.Exit()
+			}()
+		}
+		select {
+		case exit := <-ended:
+			if exit.Cause != sandbox.ExitPipes {
+				t.Errorf("the first ended as %+v", exit)
+			}
+		case <-time.After(30 * time.Second):
+			t.Error("the quota is used up, and nobody is ended for that")
 		}
 	})
 }

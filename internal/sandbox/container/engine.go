@@ -119,7 +119,11 @@ func (r *Runtime) find(ctx context.Context) (*engine, error) {
 // 2026). It is closed for guests that see folders of their user's.
 func (r *Runtime) chooseFilter(e *engine) (err error) {
 	opts := seccomp.Options{Watched: e.memory == byWatchdog, Closed: e.closed, Init: true, Writes: e.writes}
-	if e.inner, err = filters(seccomp.KeptReadable); err != nil {
+	// Of many sessions each would get as much of the processor as the init, which then measures too late. Where a
+	// cgroup limits memory, that does no harm.
+	inner := seccomp.Options{OneSession: opts.Watched}
+	e.inner, err = filters(func(goarch string) ([]seccomp.Insn, error) { return seccomp.Guest(goarch, inner) })
+	if err != nil {
 		return err
 	}
 	if e.name == Podman && !e.local || e.name == Kubernetes {

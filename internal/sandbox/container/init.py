@@ -50,6 +50,7 @@ def start():
     guest = posix.fork()
     if guest == 0:
         open_to_others(True)
+        posix.setsid()  # away from this one's: the kernel shares out the processors by session, too (autogroup)
         confine(for_guest)
         return become_guest(channel, outputs, env, ROOT + "/" + boot)
     for inner in ([] if shared else channel[-1:]) + [outputs[0][1], outputs[1][1]]:  # a pod whose output ends gets no
@@ -272,7 +273,6 @@ def become_guest(channel, outputs, env, boot):
             first.write("1000")
     except OSError:
         pass
-    posix.setsid()
     sys.argv[:] = [boot, ":".join(["fd", *map(str, range(3, len(ours)))])]
     with open(boot, "rb") as source:
         code = compile(source.read(), boot, "exec")
@@ -305,9 +305,9 @@ def supervise(guest, tails, limit):
     except ChildProcessError:
         pass
     code, signal = (0, posix.WTERMSIG(status)) if posix.WIFSIGNALED(status) else (posix.WEXITSTATUS(status), 0)
-    memory = signal == 9 and (bool(over) or killed_for_memory())
+    cause = (over[0] if over else int(killed_for_memory())) if signal == 9 else 0
     out, err = map(tail, tails)
-    head = b"\0codemode-exit %08x%08x%08x%08x%08x" % (code, signal, memory, len(out), len(err))
+    head = b"\0codemode-exit %08x%08x%08x%08x%08x" % (code, signal, cause, len(out), len(err))
     try:
         write_all(2, head + out + err)
     finally:

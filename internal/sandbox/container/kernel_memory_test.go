@@ -3,6 +3,10 @@
 package container
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +84,11 @@ for at in range(0, 600, 2):
 				if exit.Code == 7 {
 					return // there is no such place for many files in memory
 				}
-				if exit.Cause != sandbox.ExitMemory {
+				want := sandbox.ExitMemory
+				if name == "locks" {
+					want = sandbox.ExitLocks
+				}
+				if exit.Cause != want {
 					t.Errorf("it ended as %+v", exit)
 				}
 			})
@@ -105,6 +113,67 @@ for _ in range(300):
 			t.Errorf("it ended as %+v", exit)
 		}
 	})
+}
+
+// TestLongCalls: who takes much memory by one system call, of which no signal reaches it, is not waited for until it stands
+// still. What it holds is seen from outside.
+func TestLongCalls(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		report, err := r.Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Memory != byWatchdog {
+			return
+		}
+		const limit, name = 192 << 20, "greedy-test"
+		sb := start(t, r, `
+import ctypes, mmap, time
+size = 150 << 20
+hole = os.open("/tmp/hole", os.O_CREAT | os.O_RDWR)
+os.ftruncate(hole, size)
+begin = time.time() + 2
+for _ in range(40):
+    if os.fork() == 0:
+        ctypes.CDLL(None).setsid()
+        ctypes.CDLL(None).prctl(15, b"`+name+`")
+        blocks = [mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(3)]
+        while time.time() < begin:
+            pass
+        for block in blocks:
+            os.preadv(hole, [block], 0)
+        time.sleep(20)
+time.sleep(20)
+`, func(s *sandbox.Spec) { s.Policy.Memory = limit })
+		most := 0
+		for {
+			select {
+			case <-sb.Done():
+				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory || most < limit/4 || most > 3*limit {
+					t.Errorf("it had %d MB and ended as %+v", most>>20, exit)
+				}
+				t.Logf("it had %d MB of %d", most>>20, limit>>20)
+				return
+			case <-time.After(5 * time.Millisecond):
+				most = max(most, heldBy(name))
+			}
+		}
+	})
+}
+
+// heldBy is what processes of a name hold of memory, in bytes.
+func heldBy(name string) (total int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // one that has just ended has none
+		_, after, _ := strings.Cut(string(text), "RssAnon:")
+		if !strings.HasPrefix(string(text), "Name:\t"+name+"\n") || after == "" {
+			continue
+		}
+		kilobytes, _ := strconv.Atoi(strings.Fields(after)[0])
+		total += kilobytes << 10
+	}
+	return total
 }
 
 // endOf waits for a guest that ends by itself, or is ended.
@@ -151,7 +220,7 @@ for n in range(120):
 for _ in range(120):
     os.read(ready, 1)
 `))
-		if exit.Cause != sandbox.ExitMemory {
+		if exit.Cause != sandbox.ExitLocks {
 			t.Errorf("it ended as %+v", exit)
 		}
 	})

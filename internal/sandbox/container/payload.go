@@ -247,7 +247,13 @@ func (r *report) add(data []byte) bool {
 	return false
 }
 
-// parse reads code, signal, whether memory was the reason, and two lengths; then two tails.
+// causes are what the init says of why it has ended a guest, by its numbers (watch.py).
+var causes = []sandbox.ExitCause{
+	sandbox.ExitSelf, sandbox.ExitMemory, sandbox.ExitPipes, sandbox.ExitWatches, sandbox.ExitLocks,
+	sandbox.ExitUnreadable,
+}
+
+// parse reads code, signal, the number of its cause, and two lengths; then two tails.
 func (r *report) parse() bool {
 	in := bytes.NewReader(r.body)
 	var n [5]int
@@ -270,8 +276,8 @@ func (r *report) parse() bool {
 		Code: n[0] & 0xff, Signal: n[1] & 0x7f,
 		Stdout: bytes.Clone(rest[:n[3]]), Stderr: bytes.Clone(rest[n[3] : n[3]+n[4]]),
 	}
-	if n[2] != 0 && r.exit.Signal == int(syscall.SIGKILL) {
-		r.exit.Cause = sandbox.ExitMemory
+	if n[2] < len(causes) && r.exit.Signal == int(syscall.SIGKILL) {
+		r.exit.Cause = causes[n[2]]
 	}
 	r.parsed, r.body = true, nil
 	return true

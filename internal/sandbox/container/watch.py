@@ -26,6 +26,7 @@ REST = 10  # times as long as looking through descriptors took, until they are l
 FEW = 8  # processes and threads that are started between two looks
 SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
+TOO_MUCH_MEMORY, TOO_MANY_PIPES, TOO_MANY_ENTRIES, TOO_MANY_LOCKS, UNREADABLE = 1, 2, 3, 4, 5  # causes in payload.go
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 SETTLE = 1  # seconds, in which a guest that was stopped stands still
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
@@ -49,13 +50,13 @@ def watch(limit, over):
             many = waits_for_pipes()
             if started() > FEW:
                 stop()
-            many = many or terminals() > TERMINALS or threads() > most or exceeded()
+            many = many or int(terminals() > TERMINALS or threads() > most or exceeded())
             began = monotonic()
             if began > due:
                 many = many or holds_in_kernel()
                 due = monotonic() + min(REST * (monotonic() - began), SELDOM * between / 1000)
             if many or locks() > LOCKS:  # those last, which are taken the fastest: a guest that was stopped takes none
-                over.append(True)
+                over.append(many or TOO_MANY_LOCKS)
                 break
             go_on()
     finally:  # who cannot be watched is ended, too
@@ -122,15 +123,24 @@ seen = {}  # of each process at the last look, what told() says, with what may b
 
 
 def exact_of(limit):
-    """Who may hold too much is stopped, so that what was unseen is seen, or given back, and counted again."""
+    """Who may hold too much is stopped, so that what was unseen is seen, or given back, and counted again. Who takes much
+    more until it stands still does so in a system call, such as one that reads a large file, and is not waited for."""
     if exact_sum(limit) <= limit:
         return 0
     stop()
-    until = monotonic() + SETTLE
+    first, until = {}, monotonic() + SETTLE
     while any(map(moves, guests())) and monotonic() < until:
+        if grown(first) > limit // 4:
+            return limit + 1
         sleep(0.002)
     quick()
     return exact_sum(limit)
+
+
+def grown(first):
+    """How much more processes hold than when each was seen first."""
+    now = {pid: told(pid)[0] for pid in guests()}
+    return sum(max(0, held - first.setdefault(pid, held)) for pid, held in now.items())
 
 
 def exact_sum(limit):

@@ -43,7 +43,9 @@ func ofEngine(r sandbox.Report) map[string]string {
 		"sysfs":         "engines mount /sys, read-only; what tells of the machine is covered",
 		"proc_leaks":    "engines cover only part of /proc",
 		"mount_sources": "mounts are of the engine's storage, and the kernel tells where that is",
-		"sessions_many": "the init needs setsid; where there is a cgroup, the kernel shares out the processors by it",
+	}
+	if r.Memory != "watchdog" {
+		known["sessions_many"] = "the kernel shares out the processors by its cgroup, and not by sessions"
 	}
 	switch r.Runtime {
 	case "podman":

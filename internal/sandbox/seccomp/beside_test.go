@@ -43,10 +43,20 @@ func TestAskThreads(t *testing.T) {
 // _SETTLS, _PARENT_SETTID and _CHILD_CLEARTID.
 const aThread = 0x3d0f00
 
-// TestKeptReadable: beside a filter that lets the init hide itself, a guest may neither do that nor have filters.
-func TestKeptReadable(t *testing.T) {
+// TestGuest: beside a filter that lets the init hide itself, a guest may neither do that nor have filters, and makes no
+// session where it is to have one.
+func TestGuest(t *testing.T) {
 	for goarch, a := range arches {
-		prog, err := KeptReadable(goarch)
+		for opts, want := range map[Options]uint32{{OneSession: true}: aEPERM, {}: retAllow} {
+			prog, err := Guest(goarch, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := run(prog, data{nr: number(t, goarch, "setsid"), arch: a.audit}); got != want || err != nil {
+				t.Errorf("%s, %+v: setsid: %#x, %v; want %#x", goarch, opts, got, err, want)
+			}
+		}
+		prog, err := Guest(goarch, Options{OneSession: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ type Options struct {
 	Program bool
 
 	// Init is for a guest beside a process of codemode's with the same filter, which keeps itself from being read by it
-	// (PR_SET_DUMPABLE), and has the guest begin with one more filter, by which it may not ([KeptReadable]).
+	// (PR_SET_DUMPABLE), and has the guest begin with one more filter, by which it may not ([Guest]).
 	Init bool
 
 	// Writes is for a guest that can write to files of its user's, and so can have the disk be given them.
@@ -144,14 +144,19 @@ func AskThreads(goarch string) ([]Insn, error) {
 	return []Insn{load(offNr), jeq(uint32(clone), 0, 1), ret(retAsk), ret(retAllow)}, nil
 }
 
-// KeptReadable returns a filter beside that of Options.Init, for the guest alone: it and all that come from it stay
-// readable for the process that watches them.
-func KeptReadable(goarch string) ([]Insn, error) {
-	prctl, ok := Numbers(goarch)["prctl"]
-	if !ok {
+// Guest returns a filter beside that of Options.Init, for the guest alone: it and all that come from it stay readable
+// for the process that watches them, and with Options.OneSession in their session.
+func Guest(goarch string, opts Options) ([]Insn, error) {
+	numbers := Numbers(goarch)
+	if len(numbers) == 0 {
 		return nil, fmt.Errorf("no system call table for architecture %q", goarch)
 	}
-	return append([]Insn{load(offNr), jeq(uint32(prctl), 1, 0), ret(retAllow)}, noneOf(0, eperm, initPrctls...)...), nil
+	insns := []Insn{load(offNr)}
+	if opts.OneSession {
+		insns = append(insns, jeq(uint32(numbers["setsid"]), 0, 1), ret(errno(eperm)))
+	}
+	insns = append(insns, jeq(uint32(numbers["prctl"]), 1, 0), ret(retAllow))
+	return append(insns, noneOf(0, eperm, initPrctls...)...), nil
 }
 
 // Encode returns a program as the kernel reads it: an array of struct sock_filter.

@@ -36,6 +36,8 @@ func RemoveTree(dir string) error { return removeTree(dir) }
 // Causes is for what a guest of that one process is ended at once, and for what when a quota would be used up too long.
 func Causes(pid int) (now, later ExitCause) {
 	q := newQuotas(0)
+	q.walk.begin()
+	defer q.walk.end()
 	list := []watchdog.Member{{PID: pid, TID: pid}}
 	now = q.look(list)
 	for of := range q.since {

@@ -12,7 +12,8 @@ import (
 	"codemode/internal/sandbox"
 )
 
-// TestOutFilesStopped: a guest may stop the Python that makes the archive, and nobody waits for that without end.
+// TestOutFilesStopped: a guest may stop the Python that makes the archive, and nobody waits for that without end. One
+// that stops what the engine starts there before it is that Python, which cannot be looked at, is ended.
 func TestOutFilesStopped(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		sb := start(t, r, `
@@ -34,7 +35,15 @@ while time.monotonic() < until:
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
 		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error { return nil })
-		if !errors.Is(err, errSilent) {
+		if errors.Is(err, errSilent) {
+			return
+		}
+		select {
+		case <-sb.Done():
+			if cause := sb.Exit().Cause; err == nil || cause != sandbox.ExitUnreadable {
+				t.Errorf("the files of a guest that stops who archives them: %v; it was ended for %v", err, cause)
+			}
+		case <-ctx.Done():
 			t.Errorf("the files of a guest that stops who archives them: %v", err)
 		}
 	})

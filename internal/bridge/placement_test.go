@@ -53,16 +53,23 @@ func (k *placedCalls) calls(n int) {
 
 // pass is the rest of a request.
 func (k *placedCalls) pass() {
+	there, _ := k.seen()
+	<-time.After(k.takes[there])
+}
+
+// seen is who shares a processor, and what was tried. The lock is what the race detector knows an order by.
+func (k *placedCalls) seen() (there way, tried []way) {
 	synctest.Wait()
-	<-time.After(k.takes[k.there])
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.there, slices.Clone(k.tried)
 }
 
 // want compares who shares a processor, and what was tried before.
 func (k *placedCalls) want(t *testing.T, there way, tried ...way) {
 	t.Helper()
-	synctest.Wait()
-	if k.there != there || !slices.Equal(k.tried, tried) {
-		t.Errorf("it is %d after %v, want %d after %v", k.there, k.tried, there, tried)
+	if is, after := k.seen(); is != there || !slices.Equal(after, tried) {
+		t.Errorf("it is %d after %v, want %d after %v", is, after, there, tried)
 	}
 }
 

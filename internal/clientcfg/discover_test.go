@@ -220,8 +220,8 @@ func TestProjectsConfig(t *testing.T) {
 	found := Discover(opts)
 	if got := names(
 		found.Servers,
-	); !reflect.DeepEqual(got, []string{"a"}) || found.Entries[1].Status != Shadowed || found.Entries[2].Status != NeedsApproval ||
-		len(found.Problems) != 0 {
+	); !reflect.DeepEqual(got, []string{"a"}) || found.Entries[1].Status != Shadowed ||
+		found.Entries[2].Status != NeedsApproval || len(found.Problems) != 0 {
 		t.Fatalf("got %v, %+v, %v", got, found.Entries, found.Problems)
 	}
 	for _, e := range found.Entries[1:] {

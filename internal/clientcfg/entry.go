@@ -221,7 +221,8 @@ func (f *file) sandbox(e *Entry, r *fields) {
 		if isSandboxField(m.name) && !slices.Contains(config.ServerFields, m.name) {
 			r.wrong(
 				m.name,
-				"left out or meant otherwise: the fields are sandbox, sandbox_image, sandbox_read, sandbox_write, sandbox_network, sandbox_memory",
+				"left out or meant otherwise: the fields are sandbox, sandbox_image, sandbox_read, sandbox_write, "+
+					"sandbox_network, sandbox_memory",
 				m.value.place,
 			)
 		}

@@ -91,7 +91,7 @@ func (t *tenancy) selectUsable() {
 	doubt, held := t.doubts(), map[string]bool{}
 	for i := range t.found.Entries {
 		e := &t.found.Entries[i]
-		if why := doubt.why(*e); why != "" && e.Counts() {
+		if why := doubt.why(*e); why != "" && e.Counts() && e.Status != clientcfg.Disabled {
 			held[e.Server.Name] = true
 			e.Status, e.Reason = withheld, why
 		}

@@ -46,13 +46,8 @@ func (t *tenancy) unread() (list []mount.Start) {
 // dangling is the link on the way to a file that leads to nothing.
 func dangling(file string) string {
 	for filepath.IsAbs(file) && file != filepath.Dir(file) {
-		fi, err := os.Lstat(file)
-		switch {
-		case err != nil:
-		case fi.Mode()&fs.ModeSymlink == 0:
-			return ""
-		default:
-			if _, err := os.Stat(file); err != nil {
+		if fi, err := os.Lstat(file); err == nil {
+			if _, err := os.Stat(file); err != nil && fi.Mode()&fs.ModeSymlink != 0 {
 				return file
 			}
 			return ""

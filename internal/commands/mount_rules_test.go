@@ -13,8 +13,8 @@ import (
 	"codemode/internal/sandbox/mount"
 )
 
-// TestHostStarts: whatever servers there are, something is started from codemode's own program, by whichever path it was
-// started, and from the folders of PATH.
+// TestHostStarts: whatever servers there are, something is started from codemode's own program, by whichever path it
+// was started, and from the folders of PATH.
 func TestHostStarts(t *testing.T) {
 	h := newHousehold(t)
 	for name, text := range map[string]string{

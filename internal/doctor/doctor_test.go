@@ -82,8 +82,9 @@ func examined(name string, used, alone bool, x exam) *Runtime {
 }
 
 var (
-	held   = trial{python: "3.14.6", attempts: []attempt{{"memory", true, ""}, {"root", true, ""}}}
-	absent = &sandbox.UnavailableError{
+	held    = trial{python: "3.14.6", attempts: []attempt{{"memory", true, ""}, {"root", true, ""}}}
+	escaped = trial{attempts: []attempt{{"network", false, "reached"}}}
+	absent  = &sandbox.UnavailableError{
 		Runtime: "podman",
 		Code:    "no-engine",
 		Step:    "looking for the command",
@@ -117,8 +118,8 @@ func TestVerdicts(t *testing.T) {
 		{"stopped, not used", false, false, exam{err: stopped}, Skipped, "", "Start it.", false},
 		{"gap", true, true, exam{gaps: []sandbox.Gap{gap}, trial: held}, OK, Failed, "allow cpus", false},
 		{"accepted gap", true, true, exam{accepted: []sandbox.Gap{gap}, trial: held}, OK, Warning, "", true},
-		{"escape", true, false, exam{trial: trial{attempts: []attempt{{"network", false, "reached"}}}}, OK, Failed, "report", false},
-		{"escape from one that is not used", false, false, exam{trial: trial{attempts: []attempt{{"network", false, "reached"}}}}, OK, Warning, "report", false},
+		{"escape", true, false, exam{trial: escaped}, OK, Failed, "report", false},
+		{"escape from one that is not used", false, false, exam{trial: escaped}, OK, Warning, "report", false},
 		{"image missing", true, true, exam{image: "i"}, OK, Skipped, "", false},
 		{"does not start", true, true, exam{trialErr: stopped}, OK, Failed, "Start it.", false},
 	} {

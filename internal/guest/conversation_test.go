@@ -253,7 +253,8 @@ func TestStdio(t *testing.T) {
 		if m := p.read(); m.Result == nil {
 			t.Fatalf("initialize: %+v", m)
 		}
-		const code = "import os, sys\nos.write(1, b'raw\\n')\nprint('text')\nos.system('echo child; cat')\nprint(os.read(0, 10))"
+		const code = "import os, sys\nos.write(1, b'raw\\n')\nprint('text')\n" +
+			"os.system('echo child; cat')\nprint(os.read(0, 10))"
 		if said, want := p.run(1, code, ""), "stdout \"raw\\ntext\\nchild\\nb''\\n\"\nok\n"; said != want {
 			t.Errorf("guest said %q, want %q", said, want)
 		}

@@ -15,7 +15,8 @@ func TestReadOutput(t *testing.T) {
 	for _, params := range []string{
 		`{"run":3,"stream":"stdout","text":"a\u00e9\u001b\n\"é\ud83d\ude00"}`,
 		`{"run":1,"stream":"stderr","base64":"//4="}`,
-		`{"stream":"std\u006fut","run":-1,"text":"half \ud800 a pair"}`, `{"text":"a","text":"b","more":[{"text":"c"}]}`, `{}`,
+		`{"stream":"std\u006fut","run":-1,"text":"half \ud800 a pair"}`,
+		`{"text":"a","text":"b","more":[{"text":"c"}]}`, `{}`,
 		`{"run":1.5}`, `{"run":"1"}`, `{"run":1e9}`, `{"stream":1}`, `{"text":["a"]}`, `{"base64":"?"}`, `{"base64":7}`,
 	} {
 		var want struct {

@@ -62,8 +62,9 @@ import contextlib, importlib, inspect, sys
 def tell():
     for name, module in list(sys.modules.items()):
         if name.startswith("codemode_guest"):
-            print(name, module, type(module.__loader__), vars(module.__loader__), module.__loader__ is module.__spec__.loader)
-            print({key: value for key, value in vars(module).items() if isinstance(value, (str, list)) and key[:2] == "__"})
+            loader, members = module.__loader__, vars(module).items()
+            print(name, module, type(loader), vars(loader), loader is module.__spec__.loader)
+            print({key: value for key, value in members if isinstance(value, (str, list)) and key[:2] == "__"})
             print(sorted(vars(module)), type(vars(module)["__builtins__"]))
             spec = {key: value for key, value in vars(module.__spec__).items() if key != "_initializing"}  # while it is
             print(spec, module.__spec__.cached, module.__spec__.parent, module.__spec__.has_location)

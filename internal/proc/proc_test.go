@@ -103,7 +103,10 @@ func TestEnds(t *testing.T) {
 		{"with stdin", "echo; cat", nil},
 		{"with SIGTERM", `trap "exit 9" TERM; echo; while :; do sleep 0.1; done`, &ExitError{Code: 9}},
 		{"with SIGTERM's default", `echo; while :; do sleep 0.1; done`, &ExitError{Signal: syscall.SIGTERM}},
-		{"with SIGKILL alone", `trap "" TERM HUP INT; echo; while :; do sleep 0.1; done`, &ExitError{Signal: syscall.SIGKILL}},
+		{
+			"with SIGKILL alone", `trap "" TERM HUP INT; echo; while :; do sleep 0.1; done`,
+			&ExitError{Signal: syscall.SIGKILL},
+		},
 		{"by a signal of its own", `echo; kill -ABRT $$`, &ExitError{Signal: syscall.SIGABRT}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

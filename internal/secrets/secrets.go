@@ -207,10 +207,9 @@ func (s *Store) read() (map[string]value, error) {
 		err = errors.New("it is no regular file")
 	}
 	if err == nil {
-		err = s.isPrivate(info)
-	}
-	if open := (*OpenError)(nil); errors.As(err, &open) {
-		return nil, err
+		if err := s.isPrivate(info); err != nil {
+			return nil, err
+		}
 	}
 	var data []byte
 	if err == nil {

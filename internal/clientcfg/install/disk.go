@@ -193,7 +193,8 @@ func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
 }
 
 // exchange puts a new file in the place of the one that was read, and sees to it that nothing is lost of what was
-// there.
+// there. After errChanged, what others wrote is back; only a program that has read the new file in that moment, and
+// goes on from it, may have kept what is new in it.
 func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	if err := swap(dir, tmp, base); err != nil {
 		return rename(dir, tmp, base)

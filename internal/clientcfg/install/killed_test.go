@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/require"
@@ -125,16 +128,18 @@ func TestWritersAtOnce(t *testing.T) {
 			require.Lacking(t, "exchange", "this system does not exchange files: %v", err)
 		}
 	}
-	a, b := installer(t, root, "one"), installer(t, root, "two")
-	for _, cmd := range []*exec.Cmd{a, b} {
+	ended := make(chan error, 2)
+	var wait sync.WaitGroup
+	t.Cleanup(wait.Wait)
+	for _, name := range []string{"one", "two"} {
+		cmd := installer(t, root, name)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // after a failure it runs still
+		wait.Go(func() { ended <- cmd.Wait() })
 	}
-	ended := make(chan error, 2)
-	go func() { ended <- a.Wait() }()
-	go func() { ended <- b.Wait() }()
-	count := 0
+	c := counter{path: path}
 	for left := 2; left > 0; {
 		select {
 		case err := <-ended:
@@ -142,46 +147,63 @@ func TestWritersAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(3 * time.Millisecond):
-			count = countOn(t, path, count)
+			c.count(t)
 		}
 	}
 	var last struct {
-		Count   int
 		Servers map[string]any `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(read(t, path)), &last); err != nil {
+	if err := json.Unmarshal(c.read(t).data, &last); err != nil {
 		t.Fatal(err)
 	}
-	if last.Count != count || last.Servers["one"] == nil || last.Servers["two"] == nil {
-		t.Errorf("%+v, and the client counted to %d", last, count)
+	if last.Servers["one"] == nil || last.Servers["two"] == nil {
+		t.Errorf("%+v is what two programs have left", last)
 	}
 }
 
-// countOn is what a client does that replaces its file only while that is what it has read, as codemode does.
-func countOn(t *testing.T, path string, count int) int {
+// counter is a client that counts in its file, and replaces that only while it is what it has read, as codemode does.
+type counter struct {
+	path   string
+	last   int  // that it knows to be in the file
+	unsure bool // the next may be there, too: another program may have read it before it was taken back, and kept it
+}
+
+// read reads the file, which must hold the client's number. What another program puts there and takes back at once, since
+// the client wrote in between, the client may see; it looks again.
+func (c *counter) read(t *testing.T) file {
 	t.Helper()
-	f, err := open(path)
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(5 * time.Second); ; _ = pause(t.Context(), time.Millisecond) {
+		f, err := open(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch n := int(gjson.GetBytes(f.data, "count").Int()); {
+		case n == c.last, c.unsure && n == c.last+1:
+			c.last, c.unsure = n, false
+			return f
+		case time.Now().After(end):
+			t.Fatalf("the client wrote %d (perhaps one more: %v) and finds %s", c.last, c.unsure, f.data)
+		}
 	}
-	is := fmt.Sprintf(`"count": %d,`, count)
-	if !strings.Contains(string(f.data), is) {
-		t.Fatalf("the client wrote %s and finds %s", is, f.data)
-	}
-	text := strings.Replace(string(f.data), is, fmt.Sprintf(`"count": %d,`, count+1), 1)
-	write(t, filepath.Join(filepath.Dir(path), "client.tmp"), text)
-	dir, err := os.OpenRoot(filepath.Dir(path))
+}
+
+// count writes the next number.
+func (c *counter) count(t *testing.T) {
+	t.Helper()
+	f := c.read(t)
+	is, next := fmt.Sprintf(`"count": %d,`, c.last), fmt.Sprintf(`"count": %d,`, c.last+1)
+	write(t, filepath.Join(filepath.Dir(c.path), "client.tmp"), strings.Replace(string(f.data), is, next, 1))
+	dir, err := os.OpenRoot(filepath.Dir(c.path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	switch err := exchange(dir, "client.tmp", filepath.Base(path), f.data); {
+	switch err := exchange(dir, "client.tmp", filepath.Base(c.path), f.data); {
 	case err == nil:
-		return count + 1
+		c.last++
 	case errors.Is(err, errChanged):
-		return count
+		c.unsure = true
 	default:
 		t.Fatal(err)
-		return 0
 	}
 }

@@ -193,7 +193,7 @@ func (l *live) admitRequest(
 	set := l.bridge.servers.Configured()
 	server, _ := set.Named(c.Server)
 	call := policy.Call{
-		Server: c.Server, ServerNames: server.Also, Tool: c.Tool, Hints: requestHints,
+		Server: c.Server, ServerNames: server.Also, Unread: server.Unread, Tool: c.Tool, Hints: requestHints,
 		ServerAliases: catalog.ServerAliases(c.Server, set.Alias[c.Server], server.Also...),
 	}
 	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))

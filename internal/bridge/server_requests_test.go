@@ -10,6 +10,7 @@ import (
 	"codemode/internal/audit"
 	"codemode/internal/config"
 	"codemode/internal/fakemcp"
+	"codemode/internal/servers"
 )
 
 // rawAsk asks a server as code can that minds none of codemode's own objects, and prints why it was refused.
@@ -37,6 +38,18 @@ func TestRequestIsJudged(t *testing.T) {
 		"denied": {
 			func(o *Options) { o.Config.Policy.Deny = []string{"fake.resources/read"} }, read,
 			"-32004 policy denies fake.resources/read: it fits \"fake.resources/read\" of policy.deny deny:fake.resources/read\nNone",
+		},
+		"denied by a name that is not known": {
+			func(o *Options) {
+				o.Config.Policy.Deny = []string{"alias.resources/read"}
+				unread := o.Servers().All
+				for i := range unread {
+					unread[i].Unread = `"mcp.json" is empty`
+				}
+				o.Servers = servers.Always(unread...)
+			}, read,
+			"-32004 policy denies fake.resources/read: \"mcp.json\" is empty, and may have its server by the name in" +
+				" \"alias.resources/read\" of policy.deny deny:alias.resources/read\nNone",
 		},
 		"not allowed": {
 			func(o *Options) { o.Config.Policy.Allow = []string{"fake.echo"} }, read,

@@ -88,22 +88,27 @@ func (t *tenancy) judge() {
 
 // selectUsable says which of the servers found code can be given.
 func (t *tenancy) selectUsable() {
-	doubt, held := t.doubts(), map[string]bool{}
+	doubt, held, machine := t.doubts(), map[string]bool{}, t.machine()
+	unread := doubt.names(machine.Home)
 	for i := range t.found.Entries {
 		e := &t.found.Entries[i]
-		if why := doubt.why(*e); why != "" && e.Counts() && e.Status != clientcfg.Disabled {
+		switch why := doubt.why(*e, t.config.Servers); {
+		case !e.Counts() || e.Status == clientcfg.Disabled:
+		case why != "":
 			held[e.Server.Name] = true
 			e.Status, e.Reason = withheld, why
+		case unread != "" && t.config.Policy.LimitsNames():
+			e.Notes = append(e.Notes, unread+", and may have it by a name that policy.deny or policy.confirm has")
 		}
 	}
 	t.usable = slices.DeleteFunc(t.found.Servers, func(s config.Server) bool {
 		return s.Disabled || held[s.Name] || !t.config.Servers.Selects(s)
 	})
 	t.found.Servers = nil // of many, a copy takes longer than what is done with it
-	machine := t.machine()
 	for i := range t.usable {
 		t.usable[i].Stamp = clientcfg.Stamp(t.usable[i], machine)
 		t.usable[i].Line = 0 // an entry that has only moved is what it was
+		t.usable[i].Unread = unread
 	}
 	t.aliases = servers.Aliases(t.usable, t.ownNames()...)
 	t.ready = nil
@@ -141,7 +146,7 @@ func (t *tenancy) configured() *servers.Set { return t.setWith(t.given()) }
 // setWith is these servers, with what is known of the others.
 func (t *tenancy) setWith(list []config.Server) *servers.Set {
 	set := servers.NewSet(list, t.unusable())
-	set.Unread = t.unreadFile()
+	set.Unread, _ = t.unreadFile()
 	return set
 }
 

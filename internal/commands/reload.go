@@ -163,10 +163,38 @@ func (t *tenancy) keepUnread(before *tenancy) {
 			t.problems = append(t.problems, fmt.Errorf("its servers stay as they were: %w", p))
 		}
 	}
-	for _, e := range t.found.Entries { // what was known of them when all could be read still holds
-		i := slices.IndexFunc(before.usable, func(s config.Server) bool { return s.Name == e.Server.Name })
-		if e.Status == withheld && i >= 0 && t.config.Servers.Selects(before.usable[i]) {
-			t.usable = append(t.usable, before.usable[i])
+	t.keepNames(before)
+}
+
+// keepNames has what was known of servers when all could be read hold while their names are in doubt, unless more has
+// become known since.
+func (t *tenancy) keepNames(before *tenancy) {
+	known := map[string]config.Server{}
+	for _, s := range before.usable {
+		if s.Unread == "" {
+			known[s.Name] = s
+		}
+	}
+	has := func(s config.Server, names []string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.Names(), name) })
+	}
+	for i, s := range t.usable {
+		was, ok := known[s.Name]
+		if same := s; ok && s.Unread != "" && has(was, s.Also) {
+			same.Also, same.Unread = was.Also, was.Unread
+			if same.Sandbox == nil {
+				same.Sandbox = was.Sandbox
+			}
+			if reflect.DeepEqual(same, was) {
+				t.usable[i] = was
+			}
+		}
+	}
+	sameSandbox := slices.Equal(t.config.Servers.Sandbox, before.config.Servers.Sandbox)
+	for _, e := range t.found.Entries {
+		was, ok := known[e.Server.Name]
+		if ok && e.Status == withheld && has(was, e.Server.Also) && sameSandbox && t.config.Servers.Selects(was) {
+			t.usable = append(t.usable, was)
 		}
 	}
 }
@@ -175,7 +203,7 @@ func (t *tenancy) keepUnread(before *tenancy) {
 func sameFindings(a, b *tenancy) bool {
 	return reflect.DeepEqual(a.usable, b.usable) && reflect.DeepEqual(a.config, b.config) &&
 		reflect.DeepEqual(a.findings(), b.findings()) &&
-		reflect.DeepEqual(a.unusable(), b.unusable()) && a.unreadFile() == b.unreadFile()
+		reflect.DeepEqual(a.unusable(), b.unusable()) && a.doubts() == b.doubts()
 }
 
 // findings are the texts that are told of a look.

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"path/filepath"
+	"reflect"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -21,5 +23,43 @@ func TestKeepUnread(t *testing.T) {
 	next.keepUnread(before)
 	if len(next.usable) != 1 || next.usable[0].Name != "mine" {
 		t.Errorf("the servers are %+v", next.usable)
+	}
+}
+
+// TestKeepNames has a file become unreadable in which servers may have other names: what was known of those holds, if
+// they are as they were and no other name has become known.
+func TestKeepNames(t *testing.T) {
+	const why = `"mcp.json" is empty`
+	before := &tenancy{usable: []config.Server{
+		{Name: "same", Also: []string{"alias"}, Sandbox: &config.Restrictions{}},
+		{Name: "changed", Command: "old", Also: []string{"alias"}},
+		{Name: "named"},
+		{Name: "withheld", Also: []string{"alias"}},
+		{Name: "excluded", Also: []string{"hidden"}},
+		{Name: "doubted", Unread: why},
+		{Name: "withheld too", Unread: why},
+	}}
+	next := &tenancy{usable: []config.Server{
+		{Name: "same", Unread: why},
+		{Name: "changed", Command: "new", Unread: why},
+		{Name: "named", Also: []string{"other"}, Unread: why},
+		{Name: "doubted", Unread: why},
+		{Name: "added", Unread: why},
+	}}
+	want := slices.Concat(before.usable[:1], next.usable[1:], before.usable[3:4])
+	for _, name := range []string{"withheld", "excluded", "withheld too"} {
+		next.found.Entries = append(
+			next.found.Entries, clientcfg.Entry{Server: config.Server{Name: name}, Status: withheld},
+		)
+	}
+	next.config.Servers.Exclude = []string{"hidden"}
+	next.keepUnread(before)
+	if !reflect.DeepEqual(next.usable, want) {
+		t.Errorf("the servers are %+v\nwant %+v", next.usable, want)
+	}
+	read := &tenancy{usable: []config.Server{{Name: "same", Sandbox: &config.Restrictions{}}}}
+	read.keepUnread(before)
+	if read.usable[0].Also != nil {
+		t.Errorf("a name that is read to be gone is kept: %+v", read.usable)
 	}
 }

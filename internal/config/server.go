@@ -42,8 +42,9 @@ type Server struct {
 	EnvHash string `json:"-"`
 	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
 	// Names that entries have which are one with this: what forbids goes by them as by Name, see Names.
-	Also []string `json:"-"`
-	Line int      `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+	Also   []string `json:"-"`
+	Unread string   `json:"-"` // why it may have more of them, a clause; empty where all are known
+	Line   int      `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }
 
 // Names are all that the user may mean the server by: a rule by one of them holds for it.

@@ -47,15 +47,6 @@ func (s Servers) Selects(server Server) bool {
 // kept out, or within restrictions, may be misspelt there. aliases are the servers' Python names, which policy.deny and
 // confirm go by, too.
 func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
-	return c.idle(servers, aliases, func(bool) bool { return true })
-}
-
-// IdleLimits are those of IdlePatterns that would forbid something, or restrict it.
-func (c Config) IdleLimits(servers, aliases []string) (list []string) {
-	return c.idle(servers, aliases, func(limits bool) bool { return limits })
-}
-
-func (c Config) idle(servers, aliases []string, wanted func(limits bool) bool) (list []string) {
 	idle := func(patterns []string) []string {
 		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
 			return slices.ContainsFunc(
@@ -66,26 +57,39 @@ func (c Config) idle(servers, aliases []string, wanted func(limits bool) bool) (
 	}
 	all := slices.Concat(servers, aliases)
 	for _, setting := range []struct {
-		key    string
-		limits bool
-		idle   []string
+		key  string
+		idle []string
 	}{
-		{"mcp.sandbox", true, idle(c.Servers.Sandbox)},
-		{"mcp.include", false, idle(c.Servers.Include)},
-		{"mcp.exclude", true, idle(c.Servers.Exclude)},
-		{"policy.allow", false, policy.Idle(c.Policy.Allow, servers)},
-		{"policy.deny", true, policy.Idle(c.Policy.Deny, all)},
-		{"policy.confirm", true, policy.Idle(c.Policy.Confirm, all)},
-		{"policy.approved", false, policy.Idle(c.Policy.Approved, servers)},
+		{"mcp.sandbox", idle(c.Servers.Sandbox)},
+		{"mcp.include", idle(c.Servers.Include)},
+		{"mcp.exclude", idle(c.Servers.Exclude)},
+		{"policy.allow", policy.Idle(c.Policy.Allow, servers)},
+		{"policy.deny", policy.Idle(c.Policy.Deny, all)},
+		{"policy.confirm", policy.Idle(c.Policy.Confirm, all)},
+		{"policy.approved", policy.Idle(c.Policy.Approved, servers)},
 	} {
-		if !wanted(setting.limits) {
-			continue
-		}
 		for _, pattern := range setting.idle {
 			list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
 		}
 	}
 	return list
+}
+
+// Limits is a pattern that would keep a server out, or have it in a sandbox, if that had a name which is not known,
+// behind its key; empty where no name would. settled says that mcp.sandbox would change nothing for it.
+func (s Servers) Limits(server Server, settled bool) string {
+	switch {
+	case len(s.Exclude) > 0 && !slices.Contains(s.tenantsOwn, server.Name):
+		return fmt.Sprintf("mcp.exclude: %q", s.Exclude[0])
+	case len(s.Sandbox) > 0 && server.Command != "" && !settled:
+		return fmt.Sprintf("mcp.sandbox: %q", s.Sandbox[0])
+	}
+	return ""
+}
+
+// LimitsNames says whether a limit goes by names, and not only by what servers say of tools.
+func (p Policy) LimitsNames() bool {
+	return len(policy.Idle(slices.Concat(p.Deny, p.Confirm), nil)) > 0
 }
 
 // matchesPlain is matches, of the name without "@client", too.

@@ -55,6 +55,28 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+func TestLimits(t *testing.T) {
+	program, remote := Server{Name: "p", Command: "x"}, Server{Name: "r", URL: "https://x"}
+	hidden, boxed := Servers{Exclude: []string{"p"}, tenantsOwn: []string{"r"}}, Servers{Sandbox: []string{"*"}}
+	for _, tt := range []struct {
+		rules   Servers
+		server  Server
+		settled bool
+		want    string
+	}{
+		{Servers{Include: []string{"a"}}, program, false, ""},
+		{hidden, program, true, `mcp.exclude: "p"`},
+		{hidden, remote, false, ""},
+		{boxed, program, false, `mcp.sandbox: "*"`},
+		{boxed, program, true, ""},
+		{boxed, remote, false, ""},
+	} {
+		if got := tt.rules.Limits(tt.server, tt.settled); got != tt.want {
+			t.Errorf("%+v, %+v: got %s, want %s", tt.rules, tt.server, got, tt.want)
+		}
+	}
+}
+
 func TestTenants(t *testing.T) {
 	file := writeFile(t, tenantsFile)
 	for name, tt := range map[string]struct {

@@ -87,11 +87,12 @@ func quoted(pattern string) (server, tool string, is bool) {
 }
 
 // reach says under which names a call is looked for.
-type reach bool
+type reach int
 
 const (
-	narrow reach = false // its real ones: a Python name depends on what else is configured
-	wide   reach = true  // its Python names, too, a server's plain one, and a tool's in any case
+	narrow reach = iota // its real ones: a Python name depends on what else is configured
+	wide                // its Python names, too, a server's plain one, and a tool's in any case
+	widest              // of its server, any name
 )
 
 // Matches says whether one of these patterns names the tool of a call by its real names, or what is said of it.
@@ -116,7 +117,7 @@ func fits(pattern string, c Call, as reach) bool {
 	}
 	servers := append([]string{c.Server}, c.ServerNames...)
 	tools := []string{c.Tool} // a server may call a tool ""
-	if as == wide {
+	if as >= wide {
 		for _, name := range slices.Clone(servers) {
 			servers = append(servers, PlainName(name))
 		}
@@ -124,8 +125,8 @@ func fits(pattern string, c Call, as reach) bool {
 		tools = append(tools, c.ToolAliases...)
 	}
 	return parted(pattern, func(server, tool string) bool {
-		return matches(server, servers) &&
-			(matches(tool, tools) || as == wide && matches(strings.ToLower(tool), []string{strings.ToLower(c.Tool)}))
+		return (as == widest || matches(server, servers)) &&
+			(matches(tool, tools) || as >= wide && matches(strings.ToLower(tool), []string{strings.ToLower(c.Tool)}))
 	})
 }
 

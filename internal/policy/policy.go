@@ -25,6 +25,7 @@ type Rules struct {
 type Call struct {
 	Server, Tool               string   // as configured, and as the server calls it
 	ServerNames                []string // others that its user has for the server: a rule by any of them holds
+	Unread                     string   // why not all of these are known, a clause; a limit by any name may hold then
 	ServerAliases, ToolAliases []string // as Python calls them, and would if nothing else were called so
 	Hints                      Hints
 	Arguments                  int64 // bytes
@@ -92,16 +93,29 @@ func (r Rules) Prepare(c Call) Call {
 // byNameAndHints evaluates the rules that need no count and no size: deny, allow, confirm, approved.
 func (r Rules) byNameAndHints(c Call) *Decision {
 	d := Decision{}
-	if p, ok := first(r.Deny, c, wide); ok {
-		d = denied("deny:"+p, fmt.Sprintf("it fits %q of policy.deny", p))
+	if p, why, ok := c.limit(r.Deny, "policy.deny"); ok {
+		d = denied("deny:"+p, why)
 	} else if _, ok := first(r.Allow, c, narrow); !ok && len(r.Allow) > 0 {
 		d = denied("allow", "nothing in policy.allow fits it")
-	} else if p, ok := first(r.Confirm, c, wide); ok {
+	} else if p, why, ok := c.limit(r.Confirm, "policy.confirm"); ok {
 		if _, ok := first(r.Approved, c, narrow); !ok {
-			d = Decision{Ask: true, Rule: "confirm:" + p, Why: fmt.Sprintf("it fits %q of policy.confirm", p)}
+			d = Decision{Ask: true, Rule: "confirm:" + p, Why: why}
 		}
 	}
 	return &d
+}
+
+// limit returns the first pattern of a limiting key that fits a call, or may fit it by a name that is not known, and a
+// clause that says so.
+func (c Call) limit(patterns []string, key string) (pattern, why string, ok bool) {
+	if p, ok := first(patterns, c, wide); ok {
+		return p, fmt.Sprintf("it fits %q of %s", p, key), true
+	}
+	if c.Unread == "" {
+		return "", "", false
+	}
+	p, ok := first(patterns, c, widest)
+	return p, fmt.Sprintf("%s, and may have its server by the name in %q of %s", c.Unread, p, key), ok
 }
 
 // Result decides about what a call has brought.

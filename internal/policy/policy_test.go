@@ -69,6 +69,34 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestUnreadNames holds that a server which may have more names has each of them where a rule limits what is called,
+// and none where a rule allows it.
+func TestUnreadNames(t *testing.T) {
+	c := Call{Server: "s", Tool: "put", Hints: Worst, Unread: `"mcp.json" is empty`}
+	const why = `"mcp.json" is empty, and may have its server by the name in `
+	for _, tt := range []struct {
+		rules Rules
+		want  Decision
+	}{
+		{Rules{Deny: []string{"alias.put"}}, denied("deny:alias.put", why+`"alias.put" of policy.deny`)},
+		{Rules{Deny: []string{"al*.PU?"}}, denied("deny:al*.PU?", why+`"al*.PU?" of policy.deny`)},
+		{Rules{Deny: []string{`"a.b".*`}}, denied(`deny:"a.b".*`, why+`"\"a.b\".*" of policy.deny`)},
+		{Rules{Deny: []string{"alias.get", "alias.put.it", "readonly"}}, Decision{}},
+		{Rules{Deny: []string{"alias.put", "s.put"}}, denied("deny:s.put", `it fits "s.put" of policy.deny`)},
+		{Rules{Deny: []string{"a.put"}, Allow: []string{"s.*"}}, denied("deny:a.put", why+`"a.put" of policy.deny`)},
+		{Rules{Allow: []string{"alias.put"}}, denied("allow", "nothing in policy.allow fits it")},
+		{
+			Rules{Confirm: []string{"alias.*"}, Approved: []string{"alias.put"}},
+			Decision{Ask: true, Rule: "confirm:alias.*", Why: why + `"alias.*" of policy.confirm`},
+		},
+		{Rules{Confirm: []string{"alias.*"}, Approved: []string{"s.put"}}, Decision{}},
+	} {
+		if d := tt.rules.Decide(c); d != tt.want {
+			t.Errorf("%+v: got %+v, want %+v", tt.rules, d, tt.want)
+		}
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	aliased := Call{
 		Server: "my-notes", ServerAliases: []string{"my_notes"}, Tool: "drop", ToolAliases: []string{"drop"}, Hints: Worst,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"codemode/internal/catalog"
+	"codemode/internal/config"
 	"codemode/internal/policy"
 )
 
@@ -24,7 +25,7 @@ func TestAliasDenied(t *testing.T) {
 		}
 		server := catalog.NewServer("al", "al", "", tools)
 		for _, tool := range server.Tools {
-			d := rules.Decide(policyCall(server, tool, nil))
+			d := rules.Decide(policyCall(server, tool, config.Server{}))
 			if denied := strings.HasPrefix(strings.ToLower(tool.Name), "delete"); d.Denied != denied || d.Ask == denied {
 				t.Errorf("%s: %q, which Python calls %q: %+v", name, tool.Name, tool.Alias, d)
 			}
@@ -36,7 +37,7 @@ func TestAliasDenied(t *testing.T) {
 func TestOtherNames(t *testing.T) {
 	also := []string{"tracker", "my-tracker@cursor"}
 	server := catalog.NewServer("trk", "trk", "", []json.RawMessage{json.RawMessage(`{"name":"run"}`)})
-	call := policyCall(server, server.Tools[0], also)
+	call := policyCall(server, server.Tools[0], config.Server{Also: also})
 	for _, pattern := range []string{"trk.run", "tracker.run", "my-tracker.*", "my_tracker_cursor.run"} {
 		if d := (policy.Rules{Deny: []string{pattern}}).Decide(call); !d.Denied {
 			t.Errorf("deny %q: %+v", pattern, d)

@@ -83,7 +83,7 @@ func (s *Inventory) describe(c config.Server, raw []json.RawMessage, shapes map[
 	e.Tools = make([]guest.Tool, 0, len(docs.Tools))
 	calls := make(map[string]policy.Call, len(docs.Tools))
 	for _, t := range docs.Tools {
-		calls[t.Name] = s.judge.Prepare(policyCall(docs, t, c.Also))
+		calls[t.Name] = s.judge.Prepare(policyCall(docs, t, c))
 		e.Tools = append(e.Tools, s.Tool(docs, t))
 	}
 	return &Known{Server: e, Docs: docs, Calls: calls, List: list, definitions: definitionsIn(list)}
@@ -102,10 +102,10 @@ func definitionsIn(list []json.RawMessage) map[string]json.RawMessage {
 
 // policyCall is a call of a tool as a policy sees it, but for what is known of each call alone.
 // The server's other names are those of entries that are one with its own.
-func policyCall(server catalog.Server, t catalog.Tool, also []string) policy.Call {
+func policyCall(server catalog.Server, t catalog.Tool, c config.Server) policy.Call {
 	return policy.Call{
-		Server: server.Name, ServerNames: also,
-		ServerAliases: catalog.ServerAliases(server.Name, server.Alias, also...),
+		Server: server.Name, ServerNames: c.Also, Unread: c.Unread,
+		ServerAliases: catalog.ServerAliases(server.Name, server.Alias, c.Also...),
 		Tool:          t.Name, ToolAliases: catalog.ToolAliases(t.Name, t.Alias),
 		Hints: policy.Hints{ReadOnly: t.ReadOnly, Destructive: t.Destructive, OpenWorld: t.OpenWorld},
 	}
@@ -125,7 +125,7 @@ func (s *Inventory) Note(server catalog.Server, t catalog.Tool) string {
 		return ""
 	}
 	c, _ := s.Configured().Named(server.Name)
-	return s.judge.Note(policyCall(server, t, c.Also))
+	return s.judge.Note(policyCall(server, t, c))
 }
 
 // ListsTool says whether a server lists a tool, as far as is known.

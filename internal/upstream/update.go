@@ -42,7 +42,7 @@ func (p *Pool) Update(servers []config.Server) {
 // its tools are offered is no reason to stop it.
 func startsSame(a, b config.Server) bool {
 	for _, c := range []*config.Server{&a, &b} {
-		c.Description, c.Source, c.Line, c.Also, c.ToolsAllow, c.ToolsDeny = "", "", 0, nil, nil, nil
+		c.Description, c.Source, c.Line, c.Also, c.Unread, c.ToolsAllow, c.ToolsDeny = "", "", 0, nil, "", nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -91,6 +91,7 @@ type Entry struct {
 	Restrictions *config.Restrictions // those it runs behind, by its own word or by mcp.sandbox; nil is none
 	StartsSelf   bool                 // it starts codemode, or the program it replaces, which mcp.allow_self may allow
 	Texts        []string             // Invalid: all that it has, for what another program may start of it is not known
+	Perhaps      []Mistaken           // what may be one with it
 
 	column   int
 	key      string               // what it starts, see identity
@@ -100,6 +101,27 @@ type Entry struct {
 	noValues bool                 // it says nothing but whether a server of this name is on
 	explicit string               // the folder the entry itself names to start in
 	envFile  string               // the file of variables as it is written
+
+	mistaken  bool  // it is Invalid by a mistake, and the user's: another program may start it all the same
+	tells     tells // of what is mistaken
+	restricts bool  // it has fields about a sandbox
+}
+
+// tells is how much of what makes two entries one is without a mistake.
+type tells int
+
+const (
+	tellsNothing tells = iota
+	tellsProgram       // with its arguments, or the address
+	tellsAll
+)
+
+// Mistaken is an entry of the user's with a mistake, by which it is not known whether it is one with another.
+type Mistaken struct {
+	Name      string // that would count if it were, see config.Server.Also
+	Written   string
+	File      string
+	Restricts bool // it has fields about a sandbox
 }
 
 // Place is where the entry is, for people.

@@ -97,6 +97,7 @@ type merger struct {
 	hidden   map[string]*Entry // by program and name: the entry that hides others
 	keys     map[string]*Entry // by what they start
 	unpinned map[string]*Entry // by what they start, whatever the version
+	mistaken []*Entry          // of which it is not known whether they are one with another
 }
 
 // merge judges the entries that have a say first, then those of a project that is not approved.
@@ -105,7 +106,10 @@ func (m *merger) merge() {
 	for i := range m.entries {
 		e := &m.entries[i]
 		switch {
-		case e.Status == Invalid, e.Status == Elsewhere:
+		case e.Status == Invalid:
+			m.mistake(e)
+			continue
+		case e.Status == Elsewhere:
 			continue
 		case m.isSelf(e):
 			continue
@@ -139,6 +143,20 @@ func (m *merger) merge() {
 			e.Reason = "it has changed since it was approved"
 		}
 	}
+}
+
+// mistake has the name of an entry of the user's count that has a mistake, unless another one hides it: it is that of
+// what the entry starts if all is there that decides, else perhaps that of any that it may start.
+func (m *merger) mistake(e *Entry) {
+	if _, hides := m.hidden[program(e)+"\x00"+e.Written]; hides || !e.mistaken {
+		return
+	}
+	if e.tells == tellsAll && !e.restricts && !isOwn(e.Client) {
+		e.key, _ = identity(*e)
+		e.folded = true
+		return
+	}
+	m.mistaken = append(m.mistaken, e)
 }
 
 func (m *merger) isSelf(e *Entry) bool {
@@ -245,15 +263,32 @@ func (m *merger) otherNames() map[string][]string {
 		if !e.folded {
 			continue
 		}
-		name := e.Written
-		if other, taken := m.names[name]; taken && other.key != e.key {
-			name += "@" + e.Client
-		}
-		if !slices.Contains(also[e.key], name) {
+		if name := m.otherName(e); !slices.Contains(also[e.key], name) {
 			also[e.key] = append(also[e.key], name)
 		}
 	}
 	return also
+}
+
+func (m *merger) otherName(e Entry) string {
+	if other, taken := m.names[e.Written]; taken && other.key != e.key {
+		return e.Written + "@" + e.Client
+	}
+	return e.Written
+}
+
+// perhaps are the entries with a mistake that may be one with another. Two of codemode's own never are.
+func (m *merger) perhaps(e Entry) (list []Mistaken) {
+	for _, x := range m.mistaken {
+		if isOwn(x.Client) && isOwn(e.Client) {
+			continue
+		}
+		same := func(key string) bool { return slices.Contains(e.programs(), key) }
+		if x.tells == tellsNothing || slices.ContainsFunc(x.programs(), same) {
+			list = append(list, Mistaken{m.otherName(*x), x.Written, x.Server.Source, x.restricts})
+		}
+	}
+	return list
 }
 
 // restrictions are those that an entry runs behind. In another program's file they can only be more than the user's
@@ -279,6 +314,7 @@ func (m *merger) found() Found {
 		if e.Counts() {
 			own := func(name string) bool { return name == e.Server.Name }
 			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), own)
+			e.Perhaps = m.perhaps(*e)
 		}
 		e.Restrictions = m.restrictions(e)
 		switch {

@@ -30,6 +30,9 @@ func (f *file) entry(name string, at place, v node) Entry {
 	}
 	r := &fields{server: name, entry: flatten(v)}
 	why := f.readKeys(&e, r)
+	if why != nil {
+		e.tells = min(e.tells, tellsProgram)
+	}
 	switch {
 	case r.err != nil:
 		return f.invalid(e, v, r.at, r.err)
@@ -44,6 +47,7 @@ func (f *file) invalid(e Entry, v node, at place, err error) Entry {
 	var foreign *foreignError
 	if !errors.As(err, &foreign) {
 		f.problem(at, e.Written, err)
+		e.mistaken = f.scope != Project
 	}
 	return e
 }
@@ -114,16 +118,12 @@ func flatten(v node) node {
 // is read here. The error says why the entry as a whole cannot be used.
 func (f *file) readKeys(e *Entry, r *fields) error {
 	s := &e.Server
+	f.identifying(e, r)
 	s.Description = r.text("description")
 	if s.Description == "" {
 		s.Description = f.description
 	}
 	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true)
-	f.argv(e, r)
-	f.environment(e, r)
-	f.folder(e, r)
-	s.URL = r.text("url", "serverUrl", "httpUrl", "uri", "baseUrl", "endpoint")
-	f.headers(e, r)
 	s.OAuth = oauth(r)
 	s.ToolsAllow = r.list("includeTools", "enabled_tools", "available_tools", "tools")
 	if len(s.ToolsAllow) == 1 && s.ToolsAllow[0] == "*" {
@@ -139,6 +139,21 @@ func (f *file) readKeys(e *Entry, r *fields) error {
 		return nil
 	}
 	return f.transport(e, r)
+}
+
+// identifying reads what makes two entries one, and notes how much of that is without a mistake.
+func (f *file) identifying(e *Entry, r *fields) {
+	f.argv(e, r)
+	e.Server.URL = r.text("url", "serverUrl", "httpUrl", "uri", "baseUrl", "endpoint")
+	if r.err == nil && (e.Server.Command != "" || e.Server.URL != "" || r.has("tcp", "socket")) {
+		e.tells = tellsProgram
+	}
+	f.environment(e, r)
+	f.folder(e, r)
+	f.headers(e, r)
+	if r.err == nil && e.tells == tellsProgram {
+		e.tells = tellsAll
+	}
 }
 
 // onlySwitch says whether an entry only switches on or off what is defined elsewhere.
@@ -216,6 +231,7 @@ func hasRestrictions(r *fields) bool {
 // sandbox is what the server may use in one.
 func (f *file) sandbox(e *Entry, r *fields) {
 	for _, m := range r.entry.value.(*object).members {
+		e.restricts = e.restricts || isSandboxField(m.name)
 		// Unknown fields are other programs' affair, but none of them has these: a restriction that is misspelt
 		// must not be missing.
 		if isSandboxField(m.name) && !slices.Contains(config.ServerFields, m.name) {

@@ -19,11 +19,7 @@ func identity(e Entry) (key, unpinned string) {
 		key = hash(httpParts(s, s.URL, headers(s))...)
 		return key, key
 	}
-	words := []string{normal(s.Dialect, s.Command)}
-	for _, arg := range s.Args {
-		words = append(words, normal(s.Dialect, arg))
-	}
-	words, assigned := unwrap(words)
+	words, assigned := wordsOf(s)
 	env := append(variables(s), assigned...)
 	slices.Sort(env)
 	p, ok := packageOf(words)
@@ -46,6 +42,31 @@ func identity(e Entry) (key, unpinned string) {
 	return hash(
 			append([]string{"stdio", p.family, spec}, tail...)...), hash(
 			append([]string{"stdio", p.family, p.name()}, tail...)...)
+}
+
+// wordsOf are those of a command without what only stands before it, and the variables that are set there.
+func wordsOf(s config.Server) (words, assigned []string) {
+	words = []string{normal(s.Dialect, s.Command)}
+	for _, arg := range s.Args {
+		words = append(words, normal(s.Dialect, arg))
+	}
+	return unwrap(words)
+}
+
+// programs are the identities, by its command and by its address, that an entry would have without variables, folder
+// and headers: what can be compared where those are not known.
+func (e Entry) programs() (keys []string) {
+	s := e.Server
+	if s.Command != "" {
+		words, _ := wordsOf(s)
+		bare := config.Server{Transport: config.Stdio, Dialect: config.DialectNone, Command: words[0], Args: words[1:]}
+		key, _ := identity(Entry{Server: bare})
+		keys = append(keys, key)
+	}
+	if s.URL != "" {
+		keys = append(keys, hash(httpParts(s, s.URL, nil)...))
+	}
+	return keys
 }
 
 // normal writes references one way, so that ${env:GH} and {env:GH} are the same.

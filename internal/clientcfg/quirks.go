@@ -97,7 +97,9 @@ func (f *file) otherProjects(projects *object) {
 		f.scope, f.project = Local, filepath.FromSlash(m.name)
 		f.table(servers, "mcpServers")
 		for i := first; i < len(f.entries); i++ {
-			if e := &f.entries[i]; e.Status != Invalid {
+			e := &f.entries[i]
+			e.mistaken = false
+			if e.Status != Invalid {
 				e.Status, e.Reason = Elsewhere, fmt.Sprintf("it is for the project %q", m.name)
 			}
 		}

@@ -63,12 +63,18 @@ func (f *file) parse(data []byte) {
 	case err == errEmpty && !isOwn(f.client.ID):
 	case err != nil:
 		f.problem(at, "", err)
-		last := &f.problems[len(f.problems)-1]
-		last.Unread, last.Restricts = f.scope != Project, mayRestrict(data)
+		f.unread()
 	case f.root.value != nil:
 		f.tables()
 	}
+	for i := range f.problems {
+		p := &f.problems[i]
+		p.Restricts = p.Unread && mayRestrict(data)
+	}
 }
+
+// unread has the last problem be one by which it is not known what servers there are.
+func (f *file) unread() { f.problems[len(f.problems)-1].Unread = f.scope != Project }
 
 // mayRestrict says whether a text that cannot be read may be about restrictions, or is cut off before it could be.
 func mayRestrict(data []byte) bool {
@@ -86,6 +92,7 @@ func (f *file) tables() {
 	}
 	if _, ok := f.root.value.(*object); !ok {
 		f.problem(f.root.place, "", errors.New(`there is no {"mcpServers": {…}} in it`))
+		f.unread()
 		return
 	}
 	if isOwn(f.client.ID) && !f.writtenFor() {
@@ -208,6 +215,9 @@ func (f *file) table(v node, name string) {
 	o, ok := v.value.(*object)
 	if !ok {
 		f.problem(v.place, "", fmt.Errorf("%q is not an object of servers", name))
+		if v.value != nil {
+			f.unread()
+		}
 		return
 	}
 	f.entries = slices.Grow(f.entries, min(len(o.members), maxServers))

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -92,7 +93,7 @@ func (t *tenancy) selectUsable() {
 	unread := doubt.names(machine.Home)
 	for i := range t.found.Entries {
 		e := &t.found.Entries[i]
-		switch why := doubt.why(*e, t.config.Servers); {
+		switch why := cmp.Or(doubt.why(*e, t.config.Servers), t.mistaken(*e)); {
 		case !e.Counts() || e.Status == clientcfg.Disabled:
 		case why != "":
 			held[e.Server.Name] = true

@@ -47,6 +47,15 @@ func (s Servers) Selects(server Server) bool {
 // kept out, or within restrictions, may be misspelt there. aliases are the servers' Python names, which policy.deny and
 // confirm go by, too.
 func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
+	return c.idle(servers, aliases, func(bool) bool { return true })
+}
+
+// IdleLimits are those of IdlePatterns that would forbid something, or restrict it.
+func (c Config) IdleLimits(servers, aliases []string) (list []string) {
+	return c.idle(servers, aliases, func(limits bool) bool { return limits })
+}
+
+func (c Config) idle(servers, aliases []string, wanted func(limits bool) bool) (list []string) {
 	idle := func(patterns []string) []string {
 		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
 			return slices.ContainsFunc(
@@ -57,17 +66,21 @@ func (c Config) IdlePatterns(servers, aliases []string) (list []string) {
 	}
 	all := slices.Concat(servers, aliases)
 	for _, setting := range []struct {
-		key  string
-		idle []string
+		key    string
+		limits bool
+		idle   []string
 	}{
-		{"mcp.sandbox", idle(c.Servers.Sandbox)},
-		{"mcp.include", idle(c.Servers.Include)},
-		{"mcp.exclude", idle(c.Servers.Exclude)},
-		{"policy.allow", policy.Idle(c.Policy.Allow, servers)},
-		{"policy.deny", policy.Idle(c.Policy.Deny, all)},
-		{"policy.confirm", policy.Idle(c.Policy.Confirm, all)},
-		{"policy.approved", policy.Idle(c.Policy.Approved, servers)},
+		{"mcp.sandbox", true, idle(c.Servers.Sandbox)},
+		{"mcp.include", false, idle(c.Servers.Include)},
+		{"mcp.exclude", true, idle(c.Servers.Exclude)},
+		{"policy.allow", false, policy.Idle(c.Policy.Allow, servers)},
+		{"policy.deny", true, policy.Idle(c.Policy.Deny, all)},
+		{"policy.confirm", true, policy.Idle(c.Policy.Confirm, all)},
+		{"policy.approved", false, policy.Idle(c.Policy.Approved, servers)},
 	} {
+		if !wanted(setting.limits) {
+			continue
+		}
 		for _, pattern := range setting.idle {
 			list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
 		}

@@ -47,6 +47,7 @@ const (
 	Sending   Event = "sending"
 	Called    Event = "call"
 	Asked     Event = "asked" // a server, in the middle of a call
+	Saved     Event = "saved" // a tool, for later sessions
 	RunEnded  Event = "end"
 )
 

@@ -98,6 +98,8 @@ type run struct {
 
 	placement placement
 
+	saving sync.Mutex // held while a tool is being kept
+
 	ends      sync.Mutex     // held until the log has them
 	unwritten []audit.Record // ends of calls that have no line yet
 
@@ -236,6 +238,7 @@ func (s *session) run(ctx context.Context, req Request, selected []config.Server
 	started := time.Now()
 	out = s.await(ctx, l, r, names(selected))
 	r.end(errRunOver)
+	r.settleSaves()
 	r.placement.end()
 	r.stats.settle()
 	r.unsubscribe()

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"codemode/internal/audit"
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/fair"
@@ -63,7 +64,10 @@ func (b *Bridge) SaveTools(
 		if count(checked.Functions, f.Name) > 1 {
 			k.Err = fmt.Errorf("%q is defined more than once", f.Name)
 		} else {
-			k.Change, k.Err = b.keep(ctx, f, checked.Functions, replace, nil)
+			var t toolbox.Tool
+			if t, k.Err = b.toolOf(f, checked.Functions, nil); k.Err == nil {
+				k.Change, k.Err = b.saved.box.Save(ctx, t, replace)
+			}
 		}
 		all = append(all, k)
 	}
@@ -79,12 +83,13 @@ func count(functions []guest.Function, name string) (n int) {
 	return n
 }
 
-// keep saves a function that has been checked; beside are those that are saved with it, and ask is as uses has it.
-func (b *Bridge) keep(
-	ctx context.Context, f guest.Function, beside []guest.Function, replace bool, ask func(config.Server),
-) (toolbox.Change, error) {
+// toolOf is what is kept of a function that has been checked; beside are those that are saved with it, and ask is as
+// uses has it.
+func (b *Bridge) toolOf(
+	f guest.Function, beside []guest.Function, ask func(config.Server),
+) (t toolbox.Tool, err error) {
 	if f.Problem != "" {
-		return "", fmt.Errorf("%q cannot be kept: %s", f.Name, f.Problem)
+		return t, fmt.Errorf("%q cannot be kept: %s", f.Name, f.Problem)
 	}
 	tools, _ := b.saved.box.List()
 	var needs, undefined []string
@@ -98,19 +103,19 @@ func (b *Bridge) keep(
 	}
 	if len(undefined) > 0 {
 		list := strings.Join(undefined[:min(len(undefined), 10)], ", ")
-		return "", fmt.Errorf(
+		return t, fmt.Errorf(
 			"%q uses %s of its session, which a later one does not have: import or define that in its body, or pass it as an argument",
 			f.Name, list,
 		)
 	}
-	t := toolbox.Tool{
+	t = toolbox.Tool{
 		Name: f.Name, Source: f.Source, Async: f.Async, Signature: f.Signature, Doc: f.Doc,
 		Needs: needs, Uses: b.uses(f.Uses, ask), Saved: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, p := range f.Params {
 		t.Params = append(t.Params, toolbox.Param{Name: p.Name, Type: p.Type, Required: p.Required})
 	}
-	return b.saved.box.Save(ctx, t, replace)
+	return t, nil
 }
 
 // saveTool keeps a function that code wants to have in later sessions. The run says so, whatever the code says.
@@ -126,24 +131,54 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 	case !l.bridge.opts.Config.Tools.Save:
 		return nil, refuse(guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
 	}
-	f, change, err := l.bridge.saveOne(ctx, l.session, q, func(c config.Server) {
+	tool, err := l.bridge.toolIn(ctx, l.session, q.Source, func(c config.Server) {
 		if _, may := l.mayCall(c.Name); may {
 			_, _ = l.bridge.servers.Load(ctx, c) // where that fails, nobody knows
 		}
 	})
+	if err == nil {
+		err = l.keep(r, tool, q.Replace)
+	}
 	switch {
-	case ctx.Err() != nil && err != nil:
+	case err != nil && r.ctx.Err() != nil:
+		return nil, cancelled(context.Cause(r.ctx))
+	case err != nil && ctx.Err() != nil:
 		return nil, cancelled(context.Cause(ctx))
 	case err != nil:
 		return nil, refuse(-32602, "save_tool: "+l.ofTools(ctx, err), guest.ErrorData{})
 	}
-	switch change {
-	case toolbox.Added:
-		r.noteDone(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", f.Name, f.Name))
-	case toolbox.Replaced:
-		r.noteReplaced(fmt.Sprintf("replaced the saved tool %q", f.Name))
-	}
 	return json.RawMessage(`{}`), nil
+}
+
+// keep saves a tool for a run, which says so. The end of the run waits for it, and after that nothing is kept: no
+// result would tell of it.
+func (l *live) keep(r *run, t toolbox.Tool, replace bool) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	change, err := l.bridge.saved.box.Save(r.ctx, t, replace)
+	if err != nil {
+		return err
+	}
+	switch change {
+	case toolbox.Same:
+		return nil
+	case toolbox.Added:
+		r.noteDone(fmt.Sprintf("saved the tool %q for later sessions: `from tools import %s`", t.Name, t.Name))
+	case toolbox.Replaced:
+		r.noteReplaced(fmt.Sprintf("replaced the saved tool %q", t.Name))
+	}
+	l.bridge.log.InfoContext(r.ctx, "a tool was saved", "tool", t.Name, "change", change)
+	r.record(audit.Record{Event: audit.Saved, Tool: t.Name, Outcome: "ok", Note: "a saved tool: " + string(change)})
+	return nil
+}
+
+// settleSaves waits for a tool that is being kept. The run's context has ended.
+func (r *run) settleSaves() {
+	r.saving.Lock()
+	defer r.saving.Unlock()
 }
 
 // ofTools is what code is told of an error with saved tools. Where it is of the disk, the log has the rest.
@@ -160,23 +195,21 @@ func (l *live) ofTools(ctx context.Context, err error) string {
 	return disk.What + ": " + why + "; codemode's log says what is wrong"
 }
 
-// saveOne saves the one function that a source must be.
-func (b *Bridge) saveOne(
-	ctx context.Context, session string, q guest.SaveTool, ask func(config.Server),
-) (f guest.Function, change toolbox.Change, err error) {
-	if len(q.Source) > toolbox.MaxSource {
-		return f, "", fmt.Errorf("the function has %d bytes; at most %d are kept", len(q.Source), toolbox.MaxSource)
+// toolIn is what is kept of the one function that a source must be.
+func (b *Bridge) toolIn(
+	ctx context.Context, session, source string, ask func(config.Server),
+) (t toolbox.Tool, err error) {
+	if len(source) > toolbox.MaxSource {
+		return t, fmt.Errorf("the function has %d bytes; at most %d are kept", len(source), toolbox.MaxSource)
 	}
-	checked, err := b.check(ctx, session, q.Source)
+	checked, err := b.check(ctx, session, source)
 	switch {
 	case err != nil:
-		return f, "", err
+		return t, err
 	case len(checked.Functions) != 1 || len(checked.Rest) > 0:
-		return f, "", errors.New("what is kept is one function and nothing else")
+		return t, errors.New("what is kept is one function and nothing else")
 	}
-	f = checked.Functions[0]
-	change, err = b.keep(ctx, f, nil, q.Replace, ask)
-	return f, change, err
+	return b.toolOf(checked.Functions[0], nil, ask)
 }
 
 // savedTools answers with the saved tools: the names of all, or one with its source. A run is told what is to be said

@@ -1,15 +1,19 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"codemode/internal/audit"
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/catalog"
 	"codemode/internal/quota"
@@ -186,6 +190,61 @@ func saveAndTell(g *bridgetest.Guest, answer string) {
 			g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"status":"ok","value":{"repr":%q}}}`, m["id"], said)
 		}
 	}
+}
+
+// atRecord is a handler of a log that does something at each line.
+type atRecord struct {
+	slog.Handler
+	do func()
+}
+
+func (h atRecord) Handle(context.Context, slog.Record) error { h.do(); return nil }
+
+// TestSavedAsTheRunEnds holds that what is kept as its run ends is told by that run's result, the log and the audit log.
+func TestSavedAsTheRunEnds(t *testing.T) {
+	keeping, over := make(chan bool), make(chan bool)
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		for m := g.Next(); m != nil; m = g.Next() {
+			switch m["method"] {
+			case "initialize":
+				g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"version":1,"python":"3.14.6"}}`, m["id"])
+			case "check":
+				g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"functions":[{"name":"x","source":"def x(): pass"}]}}`, m["id"])
+			case "run":
+				g.Send(`{"jsonrpc":"2.0","id":9,"method":"tools/save","params":{"source":"def x(): pass"}}`)
+				<-keeping
+				g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"status":"ok"}}`, m["id"])
+			}
+		}
+	})
+	dir, lines, log := t.TempDir(), t.TempDir(), &bridgetest.Log{}
+	b.log = slog.New(slog.NewTextHandler(log, nil))
+	b.audit = audit.New(audit.Options{Dir: lines, MaxSize: 1 << 20, Keep: 1})
+	// Something must go to make room, which the disk's log is told before the tool is written.
+	if err := os.WriteFile(filepath.Join(dir, "old"), make([]byte, 10000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	slow := atRecord{slog.NewTextHandler(io.Discard, nil), func() {
+		keeping <- true
+		select {
+		case <-over:
+		case <-time.After(time.Second):
+		}
+	}}
+	disk := quota.New(filepath.Join(t.TempDir(), "lock"), 10000, slog.New(slow), quota.Folder{Path: dir})
+	b.saved = newSaved(t.TempDir(), disk)
+	b.opts.Config.Tools.Save = true
+	out := b.Run(t.Context(), Request{Code: "x", Timeout: 20 * time.Second})
+	close(over)
+	b.sessions[out.Session].drop("") // waits for what is done for it
+	if len(b.saved.list()) > 0 {
+		contains(t, out.compact(), `saved the tool "x" for later sessions`)
+	}
+	var events []string
+	_, err := audit.Read(lines, func(r audit.Record, _ []byte) {
+		events = append(events, string(r.Event)+r.Tool)
+	})
+	want(t, fmt.Sprint(events, err, " ", strings.Count(log.String(), "a tool was saved")), "[run savedx end] <nil> 1")
 }
 
 func TestSavingIsSwitchedOff(t *testing.T) {

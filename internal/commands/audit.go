@@ -135,7 +135,7 @@ func readAuditQuery(cmd *cli.Command) (auditQuery, error) {
 func (q auditQuery) into(list *[]noted) func(audit.Record, []byte) {
 	return func(r audit.Record, line []byte) {
 		if !r.Time.Before(q.begin) && wantsRecord(q.cmd, r) &&
-			(q.json || r.Event == audit.Called || r.Event == audit.Sending || r.Event == audit.Asked) {
+			(q.json || r.Event != audit.RunBegins && r.Event != audit.RunEnded) {
 			*list = append(*list, noted{r, string(line)})
 		}
 	}

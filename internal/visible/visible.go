@@ -60,8 +60,15 @@ func joined(before, r rune) bool {
 		return r >= 0xfe0e && strings.ContainsRune("0123456789#*", before)
 	case joins(before):
 		return before == 0xfe0f && r == 0x200d
+	case r >= 0xfe00 && r < 0xfe0e: // which emoji and most letters have no form for
+		return unicode.In(before, varied...)
 	}
 	return true
+}
+
+// varied are what the selectors up to U+FE0D choose among forms of (StandardizedVariants.txt of Unicode 17).
+var varied = []*unicode.RangeTable{
+	unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Manichaean, unicode.Egyptian_Hieroglyphs,
 }
 
 // escape writes a character, or a byte that is none, as Python and shells do: those below bytes as a byte.

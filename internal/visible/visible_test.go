@@ -30,7 +30,8 @@ func TestVisible(t *testing.T) {
 		"\u2764\ufe0f 1\ufe0f\u20e3":                   "\u2764\ufe0f 1\ufe0f\u20e3",
 		"👩\u200d💻 می\u200cخواهم ❤\ufe0f\u200d🔥":        "👩\u200d💻 می\u200cخواهم ❤\ufe0f\u200d🔥",
 		"user\u200d = us\ufe0fer\u200c 1\u200d":        `user\u200d = us\ufe0fer\u200c 1\u200d`,
-		"\u200d😀\ufe00\ufe01\u200d\u200d":              `\u200d` + "😀\ufe00" + `\ufe01\u200d\u200d`,
+		"\u200d😀\ufe0f\ufe01\u200d\u200d":              `\u200d` + "😀\ufe0f" + `\ufe01\u200d\u200d`,
+		"😀\ufe00 ж\ufe0d 直\ufe00 ∩\ufe00 ☎\ufe0e":      `😀\ufe00 ж\ufe0d ` + "直\ufe00 ∩\ufe00 ☎\ufe0e",
 	} {
 		if got := Text(in); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)

@@ -199,6 +199,7 @@ func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMe
 	}
 	defer leave()
 	l.placed(p.run, c.Server)
+	defer l.bridge.admission.lanesOf(c.Server).uses(p.run.answers)()
 	u := &activeCall{live: l, run: p.run, call: c, permit: p, tell: tellerIn(ctx)}
 	if no := u.recordBegin(); no != nil {
 		return nil, no

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func callIn(ctx context.Context) *activeCall {
 // answerServer answers what a server asks while it works on calls. It is asked in the name of a run: where it may be
 // that of another, nobody is.
 func (b *Bridge) answerServer(
-	ctx context.Context, server string, calls []context.Context, request inquiry.Request,
+	ctx context.Context, server string, about upstream.About, request inquiry.Request,
 ) (inquiry.Response, error) {
 	if c := b.client.Load(); inquiry.IsRoots(request) && c != nil && inquiry.Can(c.Can, request) && c.Roots != nil {
 		return c.Roots(ctx, request)
@@ -106,7 +107,7 @@ func (b *Bridge) answerServer(
 	wanted, code := inquiry.Describe(request)
 	var of *activeCall
 	several := false
-	for _, c := range calls {
+	for _, c := range about.Calls {
 		u := callIn(c)
 		several = several || of != nil && u != nil && u.run != of.run
 		if u != nil {
@@ -120,18 +121,22 @@ func (b *Bridge) answerServer(
 	case several:
 		why = "calls of several runs are under way there, and nothing says which of them it is about"
 		code = inquiry.CodeRefused
+	case !about.Said && b.admission.lanesOf(server).usedBeside(of.run.answers):
+		why = fmt.Sprintf("a call of another session has ended there in the last %g s, and nothing says whether it is "+
+			"about that", upstream.StillAsks.Seconds())
+		code = inquiry.CodeRefused
 	case of.run.req.Respond == nil || !inquiry.Can(of.run.req.Can, request):
 		why = of.run.cannot()
 	}
 	if why != "" {
-		for _, c := range calls {
+		for _, c := range about.Calls {
 			if u := callIn(c); u != nil {
 				u.noteRefusal(server, wanted, why)
 			}
 		}
 		return nil, inquiry.Refusal(code, "codemode did not ask "+wanted+": "+why)
 	}
-	if len(calls) > 1 {
+	if len(about.Calls) > 1 {
 		return of.inquire(ctx, server, "", request)
 	}
 	of.run.stats.pause(of.entry)
@@ -218,4 +223,40 @@ func holdCall(ctx context.Context) (release func()) {
 		u.run.stats.resume(u.entry)
 		u.run.clock.release()
 	}
+}
+
+// use is how one session uses a server.
+type use struct {
+	calls int       // under way
+	ended time.Time // the last of them
+}
+
+// late says whether its server may still ask about one.
+func (u use) late() bool { return u.calls > 0 || time.Since(u.ended) <= upstream.StillAsks }
+
+// uses notes that a session, which its answers stand for, has a call there until it is over.
+func (l *lanes) uses(by *answers) (over func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.users[by]; !known {
+		maps.DeleteFunc(l.users, func(_ *answers, u use) bool { return !u.late() })
+	}
+	l.users[by] = use{l.users[by].calls + 1, time.Time{}}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.users[by] = use{l.users[by].calls - 1, time.Now()}
+	}
+}
+
+// usedBeside says whether a question of the server's may be about a call of another session.
+func (l *lanes) usedBeside(by *answers) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for other, u := range l.users {
+		if other != by && u.late() {
+			return true
+		}
+	}
+	return false
 }

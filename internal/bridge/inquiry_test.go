@@ -5,12 +5,17 @@ package bridge
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codemode/internal/config"
+	"codemode/internal/fakemcp"
 	"codemode/internal/inquiry"
+	"codemode/internal/upstream"
 )
 
 // TestServerAsksSeveralRuns has a server ask while it works for two sessions, over a connection that does not say for
@@ -41,6 +46,48 @@ func TestServerAsksSeveralRuns(t *testing.T) {
 	contains(t, (<-over).compact(), `{"form":{"action":"decline"}}`)
 }
 
+// TestServerAsksAfterAnothersCall has a server ask in the middle of a call, when one of another session has just ended:
+// it may be about that, unless the connection says which call it is about.
+func TestServerAsksAfterAnothersCall(t *testing.T) {
+	site := httptest.NewServer(fakemcp.Handler("-asks"))
+	k := newKit(t, nil, fake("fake", "-asks"), config.Server{Name: "far", URL: site.URL + "/mcp"})
+	t.Cleanup(func() {
+		site.CloseClientConnections()
+		site.Close()
+	})
+	k.Meet(Client{Can: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}})
+	asked := 0
+	says := func(session, server, want string, times int) {
+		t.Helper()
+		asked = 0
+		out := k.run(Request{
+			Session: session, Code: strings.ReplaceAll(asks("form", "?"), "mcp_fake", "mcp_"+server),
+			Can: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+			Respond: func(context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			},
+		})
+		if contains(t, out.compact(), want); asked != times {
+			t.Errorf("session %s was asked %d times by %s, want %d", session, asked, server, times)
+		}
+	}
+	const answer, refused = `{"form":{"action":"decline"}}`, "a call of another session has ended there in the last 60 s"
+	for _, server := range []string{"fake", "far"} {
+		k.run(Request{Session: "first", Code: "await mcp_" + server + ".echo(message='1')"})
+		says("first", server, answer, 1)
+	}
+	says("second", "far", answer, 1)
+	says("second", "fake", refused, 0)
+	lanes := k.admission.lanesOf("fake")
+	lanes.mu.Lock()
+	for by := range lanes.users {
+		lanes.users[by] = use{ended: time.Now().Add(-2 * upstream.StillAsks)}
+	}
+	lanes.mu.Unlock()
+	says("second", "fake", answer, 1)
+}
+
 // TestServerHoldsTheClock: while a run waits for its user, its time stands still, and no call counts as under way.
 // TestClockStandsStill and TestBusy say what comes of that.
 func TestServerHoldsTheClock(t *testing.T) {
@@ -69,7 +116,7 @@ func TestServerHoldsTheClock(t *testing.T) {
 // TestNoCallUnderWay is about calls whose contexts belong to no run.
 func TestNoCallUnderWay(t *testing.T) {
 	k := newKit(t, nil)
-	_, err := k.answerServer(t.Context(), "s", []context.Context{t.Context()}, &mcp.ElicitParams{})
+	_, err := k.answerServer(t.Context(), "s", upstream.About{Calls: []context.Context{t.Context()}}, &mcp.ElicitParams{})
 	if err == nil || !strings.Contains(err.Error(), "no call of code's is under way there") {
 		t.Error(err)
 	}
@@ -80,7 +127,7 @@ func TestNoCallUnderWay(t *testing.T) {
 			return &mcp.ListRootsResult{}, nil
 		},
 	})
-	if roots, err := k.answerServer(t.Context(), "s", nil, &mcp.ListRootsParams{}); err != nil {
+	if roots, err := k.answerServer(t.Context(), "s", upstream.About{}, &mcp.ListRootsParams{}); err != nil {
 		t.Errorf("roots: %v, %v", roots, err)
 	}
 }

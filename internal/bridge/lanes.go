@@ -54,12 +54,14 @@ type lanes struct {
 	mu    sync.Mutex
 	rests map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
 	own   map[string]time.Time     // until when a session sends no large call
+	users map[*answers]use         // that its questions may be about
 }
 
 func newLanes(concurrency int) *lanes {
 	l := &lanes{
 		calls: fair.New(callsUnderWay, callsBeside), large: fair.New(1, 0),
 		rests: map[*time.Timer]struct{}{}, own: map[string]time.Time{},
+		users: map[*answers]use{},
 	}
 	if concurrency > 0 {
 		l.policy = fair.New(concurrency, 0)

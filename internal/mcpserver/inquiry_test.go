@@ -45,7 +45,10 @@ func TestServerAsksTheClient(t *testing.T) {
 		for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
 			t.Run(strings.Join(server, " ")+" "+protocol, func(t *testing.T) {
 				var asked []string
-				k := newKit(t, func(o *bridge.Options) { o.Config.Expose = []string{"fake.ask"} }, fake("fake", server...))
+				expose := func() *kit {
+					return newKit(t, func(o *bridge.Options) { o.Config.Expose = []string{"fake.ask"} }, fake("fake", server...))
+				}
+				k := expose()
 				client := k.serveClient(answering(&asked), &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 				text, _ := k.call(client, map[string]any{"code": strings.Join([]string{
 					asks("form", "how\u202e old?"), asks("url", "there:"), asks("sample", "write"), asks("roots", ""),
@@ -54,6 +57,11 @@ func TestServerAsksTheClient(t *testing.T) {
 					t, text, `{"form":{"action":"accept","content":{"age":36,"color":"green","name":"Ada"}}}`,
 					`{"url":{"action":"accept"}}`, `{"sample":{"content":{"type":"text","text":"so be it"}`, `{"roots":{"roots":[]}}`,
 				)
+				want(t, strings.Join(asked, "; "), `The server fake asks this in the middle of a call of its ask:`+"\n"+
+					`how\u202e old? ; The server fake asks this in the middle of a call of its ask:`+"\n"+
+					`there: https://fake.example/consent; write`)
+				// With another server's process: what this one asks may still be about the calls of code.
+				client = expose().serveClient(answering(&asked), &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 				result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
 					Name: "fake__ask", Arguments: map[string]any{"what": "form", "message": "exposed"},
 				})
@@ -62,10 +70,6 @@ func TestServerAsksTheClient(t *testing.T) {
 				}
 				contains(t, result.Content[0].(*mcp.TextContent).Text, `{"form":{"action":"accept"`)
 				contains(t, asked[len(asked)-1], "\nexposed")
-				asked = asked[:len(asked)-1]
-				want(t, strings.Join(asked, "; "), `The server fake asks this in the middle of a call of its ask:`+"\n"+
-					`how\u202e old? ; The server fake asks this in the middle of a call of its ask:`+"\n"+
-					`there: https://fake.example/consent; write`)
 			})
 		}
 	}

@@ -25,6 +25,16 @@ var asks = map[string]func() mcp.InputRequest{
 	"roots/list":             func() mcp.InputRequest { return &mcp.ListRootsParams{} },
 }
 
+// About is what a question of a server's may be about: the contexts of all calls under way, or of the one that the
+// connection has said it is.
+type About struct {
+	Calls []context.Context
+	Said  bool
+}
+
+// StillAsks is how long a server may ask about a call that is over: of one that was left it need not have noticed.
+const StillAsks = time.Minute
+
 // parseAsked reads what a server asks. A form keeps the order of its fields.
 func parseAsked(method string, params json.RawMessage) (mcp.InputRequest, error) {
 	newRequest, ok := asks[method]
@@ -216,7 +226,7 @@ func (c *calls) answerTo(
 			}
 		})()
 	}
-	return c.respond(ctx, contexts, request)
+	return c.respond(ctx, About{contexts, of != nil}, request)
 }
 
 // hold returns the calls that a request of the server's may be for, which do not expire until they are released.
@@ -306,7 +316,7 @@ func (sess *session) input(ctx context.Context, result json.RawMessage, been map
 		parsed, err := parseAsked(request.Get("method").String(), json.RawMessage(request.Get("params").Raw))
 		var response mcp.InputResponse
 		if err == nil {
-			response, err = sess.calls.respond(ctx, []context.Context{ctx}, parsed)
+			response, err = sess.calls.respond(ctx, About{Calls: []context.Context{ctx}, Said: true}, parsed)
 		}
 		if err != nil {
 			failed = fmt.Errorf("what the server asked for was not answered: %w", err)
@@ -357,7 +367,7 @@ func (sess *session) openFirst(ctx context.Context, refused error) error {
 		}
 		if err == nil {
 			request.(*mcp.ElicitParams).Mode = "url"
-			response, err = sess.calls.respond(ctx, []context.Context{ctx}, request)
+			response, err = sess.calls.respond(ctx, About{Calls: []context.Context{ctx}, Said: true}, request)
 		}
 		if err == nil {
 			err = disagreed(response)

@@ -34,7 +34,7 @@ type asker struct {
 }
 
 func (u *asker) answer(
-	_ context.Context, _ string, calls []context.Context, request mcp.InputRequest,
+	_ context.Context, _ string, of About, request mcp.InputRequest,
 ) (mcp.InputResponse, error) {
 	if p, ok := request.(*mcp.ElicitParams); ok && p.Message == "hold" {
 		u.held <- true
@@ -44,7 +44,7 @@ func (u *asker) answer(
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var names []string
-	for _, c := range calls {
+	for _, c := range of.Calls {
 		name, _ := c.Value(callName{}).(string)
 		names = append(names, name)
 	}
@@ -191,7 +191,7 @@ func TestQuestionHoldsTheClock(t *testing.T) {
 	u := &asker{}
 	for _, args := range [][]string{{"-asks"}, {"-asks", "-modern"}} {
 		var f *fixture
-		answer := func(ctx context.Context, s string, calls []context.Context, r mcp.InputRequest) (mcp.InputResponse, error) {
+		answer := func(ctx context.Context, s string, of About, r mcp.InputRequest) (mcp.InputResponse, error) {
 			var live *session
 			f.entry(s).update(func(st *serverState) { live = st.live })
 			live.calls.update(func(st *callsState) {
@@ -201,7 +201,7 @@ func TestQuestionHoldsTheClock(t *testing.T) {
 					}
 				}
 			})
-			return u.answer(ctx, s, calls, r)
+			return u.answer(ctx, s, of, r)
 		}
 		f = newPool(t, func(o *Options) { o.Answer, o.Offers = answer, can }, fake("stub", args...))
 		if got := f.text("stub", "ask", `{"what":"url","message":"?"}`); !strings.Contains(got, "decline") {
@@ -225,7 +225,7 @@ func TestQuestionEnds(t *testing.T) {
 			f := newPool(t, func(o *Options) {
 				o.Offers = can
 				o.Answer = func(
-					ctx context.Context, _ string, _ []context.Context, _ mcp.InputRequest,
+					ctx context.Context, _ string, _ About, _ mcp.InputRequest,
 				) (mcp.InputResponse, error) {
 					asked <- true
 					<-ctx.Done()
@@ -326,7 +326,7 @@ func TestOpenFirst(t *testing.T) {
 		}
 		f := newPool(t, func(o *Options) {
 			o.Hold = func(context.Context) func() { held++; return func() { released++ } }
-			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+			o.Answer = func(context.Context, string, About, mcp.InputRequest) (mcp.InputResponse, error) {
 				if c.action == "" {
 					return nil, errors.New("nobody is there")
 				}
@@ -363,8 +363,8 @@ done`
 	var asked []any
 	f := newPool(t, func(o *Options) {
 		o.Offers = can
-		o.Answer = func(_ context.Context, _ string, calls []context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
-			for _, c := range calls {
+		o.Answer = func(_ context.Context, _ string, of About, _ mcp.InputRequest) (mcp.InputResponse, error) {
+			for _, c := range of.Calls {
 				asked = append(asked, c.Value(callName{}))
 			}
 			return &mcp.ElicitResult{Action: "accept"}, nil

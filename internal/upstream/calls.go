@@ -26,7 +26,7 @@ type calls struct {
 	forCode func() *redact.Redactor // of what goes to code
 
 	// respond answers what the server asks, see [Options.Answer]; reply sends it that.
-	respond func(ctx context.Context, calls []context.Context, request mcp.InputRequest) (mcp.InputResponse, error)
+	respond func(ctx context.Context, of About, request mcp.InputRequest) (mcp.InputResponse, error)
 	reply   func(context.Context, jsonrpc.Message) error
 	again   func(context.Context) error     // says why a call is not to be sent once more
 	told    func(context.Context, Progress) // what a call says of its progress
@@ -261,9 +261,6 @@ type leftCall struct {
 	at  time.Time
 }
 
-// stillAsks is how long a server may ask about a call that was left: it need not have noticed.
-const stillAsks = time.Minute
-
 // leaves notes a request whose answer nobody waits for. Of too many any one is forgotten.
 func (st *callsState) leaves(id int64, method string, ctx context.Context) {
 	if method != "tools/call" {
@@ -273,7 +270,7 @@ func (st *callsState) leaves(id int64, method string, ctx context.Context) {
 		switch {
 		case len(st.left) >= maxLeft:
 			delete(st.left, old)
-		case time.Since(l.at) > stillAsks:
+		case time.Since(l.at) > StillAsks:
 			st.left[old] = leftCall{at: l.at}
 		}
 	}
@@ -283,7 +280,7 @@ func (st *callsState) leaves(id int64, method string, ctx context.Context) {
 // recentlyLeft are the contexts of calls that were left a moment ago, and not answered since.
 func (st *callsState) recentlyLeft() (contexts []context.Context) {
 	for _, l := range st.left {
-		if l.ctx != nil && time.Since(l.at) <= stillAsks {
+		if l.ctx != nil && time.Since(l.at) <= StillAsks {
 			contexts = append(contexts, l.ctx)
 		}
 	}

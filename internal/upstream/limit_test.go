@@ -99,7 +99,7 @@ func connected(respond func(context.Context) (mcp.InputResponse, error)) *calls 
 	c := &calls{
 		log:  slog.New(slog.DiscardHandler),
 		told: func(context.Context, Progress) {},
-		respond: func(ctx context.Context, _ []context.Context, _ mcp.InputRequest) (mcp.InputResponse, error) {
+		respond: func(ctx context.Context, _ About, _ mcp.InputRequest) (mcp.InputResponse, error) {
 			return respond(ctx)
 		},
 		reply:  func(context.Context, jsonrpc.Message) error { return nil },

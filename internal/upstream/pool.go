@@ -65,11 +65,8 @@ type Options struct {
 	// Offers, when set, is what a server is told as it starts that it may ask of its client; nil is nothing.
 	Offers func() *mcp.ClientCapabilities
 
-	// Answer, when set, answers what a server asks. calls are the contexts of those that it may be about: the one where
-	// the connection says which, else all that are under way. A *jsonrpc.Error reaches the server with its code.
-	Answer func(
-		ctx context.Context, server string, calls []context.Context, request mcp.InputRequest,
-	) (mcp.InputResponse, error)
+	// Answer, when set, answers what a server asks. A *jsonrpc.Error reaches the server with its code.
+	Answer func(ctx context.Context, server string, of About, request mcp.InputRequest) (mcp.InputResponse, error)
 
 	// OnOpened, when set, is told that what a URL was to be opened for has happened, by the id that the server gave it.
 	OnOpened func(ctx context.Context, server, id string)
@@ -240,13 +237,11 @@ func (p *Pool) server(name string) (*server, error) {
 }
 
 // respond answers what the server asks.
-func (s *server) respond(
-	ctx context.Context, calls []context.Context, request mcp.InputRequest,
-) (mcp.InputResponse, error) {
+func (s *server) respond(ctx context.Context, of About, request mcp.InputRequest) (mcp.InputResponse, error) {
 	if s.pool.opts.Answer == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client answers nothing"}
 	}
-	return s.pool.opts.Answer(ctx, s.config.Name, calls, request)
+	return s.pool.opts.Answer(ctx, s.config.Name, of, request)
 }
 
 // Close fails the calls under way, stops every server and waits for that. It is idempotent.

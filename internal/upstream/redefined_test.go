@@ -70,7 +70,7 @@ func TestRedefined(t *testing.T) {
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, id)
 			}).at("/")
 		f = newPool(t, func(o *Options) {
-			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+			o.Answer = func(context.Context, string, About, mcp.InputRequest) (mcp.InputResponse, error) {
 				f.servers["far"].state.live.calls.opened("8")
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}

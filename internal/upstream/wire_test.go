@@ -125,7 +125,7 @@ func TestWire(t *testing.T) {
 		}
 		f := newPool(t, func(o *Options) {
 			o.Wire = &told
-			o.Answer = func(context.Context, string, []context.Context, mcp.InputRequest) (mcp.InputResponse, error) {
+			o.Answer = func(context.Context, string, About, mcp.InputRequest) (mcp.InputResponse, error) {
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}
 		}, server)

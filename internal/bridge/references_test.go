@@ -120,7 +120,6 @@ func TestQuestionsHaveThePath(t *testing.T) {
 			asked = append(asked, text)
 		}
 		out := k.run(Request{
-			Session: name,
 			Ask: func(_ context.Context, q Question) (Answer, error) {
 				shown(q.Arguments)
 				return answer.said, answer.err

@@ -287,31 +287,41 @@ def become_guest(channel, outputs, env, boot):
 
 
 def supervise(guest, tails, limit):
-    """Wait for the guest, kill the processes that it has left, and report how it ended."""
+    """Watch the guest until it has ended, kill the processes that it has left, and report how it ended. One thread does
+    it all: another one, which has a number of its own, the guest could keep from the processor (setpriority)."""
     import _signal
-    from _thread import start_new_thread
 
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # no handler: the kernel then keeps signals from process 1
-    over = []
-    start_new_thread(watch, (limit, over))
-    while True:
-        pid, status = posix.waitpid(-1, 0)
-        if pid == guest:
-            break
-    kill_all()
+    status, over = None, 0
     try:
-        while True:
-            posix.waitpid(-1, 0)
-    except ChildProcessError:
-        pass
+        status, over = watch(guest, limit)
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+    if status is None:
+        status = end_of(guest)
+    kill_all()
+    end_of(None)
     code, signal = (0, posix.WTERMSIG(status)) if posix.WIFSIGNALED(status) else (posix.WEXITSTATUS(status), 0)
-    cause = (over[0] if over else int(killed_for_memory())) if signal == 9 else 0
+    cause = (over or int(killed_for_memory())) if signal == 9 else 0
     out, err = map(tail, tails)
     head = b"\0codemode-exit %08x%08x%08x%08x%08x" % (code, signal, cause, len(out), len(err))
     try:
         write_all(2, head + out + err)
     finally:
         posix._exit(0)
+
+
+def end_of(guest, flags=0):
+    """Take the exit status of each process that has ended, until that of the guest, which is returned."""
+    try:
+        while True:
+            pid, status = posix.waitpid(-1, flags)
+            if pid == guest:
+                return status
+            if pid == 0:
+                return None  # others go on
+    except ChildProcessError:
+        return None
 
 
 def kill_all():

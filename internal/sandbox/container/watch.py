@@ -26,26 +26,39 @@ REST = 10  # times as long as looking through descriptors took, until they are l
 FEW = 8  # processes and threads that are started between two looks
 SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
+SIGNAL = 128  # bytes of a signalfd_siginfo, and of a sigset_t
 TOO_MUCH_MEMORY, TOO_MANY_PIPES, TOO_MANY_ENTRIES, TOO_MANY_LOCKS, UNREADABLE = 1, 2, 3, 4, 5  # causes in payload.go
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 SETTLE = 1  # seconds, in which a guest that was stopped stands still
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
 
 
-def watch(limit, over):
+def watch(guest, limit):
     """Kill all processes of the guest at the end of standard input (codemode is gone, or Kill in guest.go closed it),
-    or when the guest is out of memory, or has too much else that is memory of the kernel's. Its limit of threads is not
-    one of programs that the engine starts beside it, which it may take over."""
+    when the guest has ended, whose status is returned, or when it is out of memory, or has too much else that is memory
+    of the kernel's, which is returned as well. Its limit of threads is not one of programs that the engine starts
+    beside it, which it may take over."""
     import resource
     import select
 
     most = resource.getrlimit(resource.RLIMIT_NPROC)[0] % 2**64 + BESIDE  # RLIM_INFINITY is -1
     host = select.poll()
     host.register(0, 0)
+    ends = ends_of_processes()
+    host.register(ends, select.POLLIN)
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
     between, due = WATCH if limit else GLANCE, 0
+    at, ready = monotonic() + between / 1000, {}
     try:
-        while not host.poll(between):
+        while True:
+            status = end_of(guest, posix.WNOHANG)
+            if status is not None or 0 in ready:
+                return status, 0
+            ready = dict(host.poll(max(0, at - monotonic()) * 1000))
+            if ends in ready:
+                posix.read(ends, SIGNAL)
+            if 0 in ready or monotonic() < at:
+                continue
             stop_after(LATE)
             many = waits_for_pipes()
             if started() > FEW:
@@ -56,11 +69,19 @@ def watch(limit, over):
                 many = many or holds_in_kernel()
                 due = monotonic() + min(REST * (monotonic() - began), SELDOM * between / 1000)
             if many or locks() > LOCKS:  # those last, which are taken the fastest: a guest that was stopped takes none
-                over.append(many or TOO_MANY_LOCKS)
-                break
+                return None, many or TOO_MANY_LOCKS
             go_on()
+            at = monotonic() + between / 1000
     finally:  # who cannot be watched is ended, too
         kill_all()
+
+
+def ends_of_processes():
+    """A descriptor that can be read when a process has ended (signalfd)."""
+    import _signal
+
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGCHLD])
+    return libc("signalfd", -1, (1 << _signal.SIGCHLD - 1).to_bytes(SIGNAL, "little"), 0)
 
 
 def stop_after(milliseconds):

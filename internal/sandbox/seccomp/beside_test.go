@@ -84,3 +84,32 @@ func TestUnknownArchitecture(t *testing.T) {
 		t.Errorf("Filter(mips) = %v, want an error that names it", err)
 	}
 }
+
+// TestPriority: a guest sets the priority of its own processes, one at a time, and not that of an init beside it. A
+// server in a sandbox, with nobody beside it, also that of a group.
+func TestPriority(t *testing.T) {
+	for goarch, a := range arches {
+		for _, tt := range []struct {
+			which, who         uint64
+			guest, init, other uint32 // the answer to a guest, to one beside an init, and to a server
+		}{
+			{0, 0, retAllow, retAllow, retAllow},
+			{0, 7, retAllow, retAllow, retAllow},
+			{0, 1, retAllow, aEPERM, retAllow},
+			{0, 1<<32 | 1, retAllow, aEPERM, retAllow},
+			{1, 0, aEPERM, aEPERM, retAllow}, // PRIO_PGRP
+			{2, 0, aEPERM, aEPERM, retAllow}, // PRIO_USER
+		} {
+			for opts, want := range map[Options]uint32{{}: tt.guest, {Init: true}: tt.init, {Program: true}: tt.other} {
+				prog, err := Filter(goarch, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				call := data{nr: number(t, goarch, "setpriority"), arch: a.audit, args: [6]uint64{tt.which, tt.who, 19}}
+				if got, err := run(prog, call); got != want || err != nil {
+					t.Errorf("%s, %+v: of %d, %#x: %#x, %v; want %#x", goarch, opts, tt.which, tt.who, got, err, want)
+				}
+			}
+		}
+	}
+}

@@ -153,7 +153,7 @@ var calls = []call{
 	{"statfs", 137, 43, allow},
 	{"fstatfs", 138, 44, allow},
 	{"getpriority", 140, 141, allow},
-	{"setpriority", 141, 140, allow},
+	{"setpriority", 141, 140, check},
 	{"sched_setparam", 142, 118, refuse},
 	{"sched_getparam", 143, 121, allow},
 	{"sched_setscheduler", 144, 119, refuse},

@@ -307,7 +307,13 @@ var writesOut = []string{"sync", "syncfs"}
 // writes is in memory.
 var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
 
-// neighbourChecks adds the rules of calls by which all of the machine waits.
+// ofProcess refuses a priority that is not one process's, and falls through for all else.
+func ofProcess() []Insn { return []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))} }
+
+// initPID is the process of Options.Init.
+const initPID = 1
+
+// neighbourChecks adds the rules of calls by which all of the machine waits, or who watches the guest.
 func neighbourChecks(p *program, opts Options) {
 	for _, name := range writesOut {
 		if opts.Program {
@@ -325,6 +331,13 @@ func neighbourChecks(p *program, opts Options) {
 		p.rule(moves, ret(retAllow))
 	}
 	p.rule(moves, ret(errno(0)))
+	switch {
+	case opts.Program:
+		p.rule("setpriority", ret(retAllow))
+	case opts.Init:
+		p.rule("setpriority", append(ofProcess(), noneOf(1, eperm, initPID)...)...)
+	}
+	p.rule("setpriority", append(ofProcess(), ret(retAllow))...)
 }
 
 // memoryChecks adds the rules that keep a watchdog's figures of memory true.
@@ -446,8 +459,7 @@ func nothingOfOthers(p *program, pid uint32) {
 	// Of a thread, a C library asks it for where its stack is, and does without where there is no such call.
 	p.rule("sched_getaffinity", oneOf(0, enosys, 0, pid)...)
 	p.rule("futex", futexes(priorityInheritance...)...)
-	ofProcess := []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))}
-	p.rule("getpriority", append(ofProcess, oneOf(1, eperm, 0, pid)...)...)
+	p.rule("getpriority", append(ofProcess(), oneOf(1, eperm, 0, pid)...)...)
 	p.rule("capget", ret(errno(eperm))) // the number is behind a pointer
 	// A clock below zero is of a process, but for those of a descriptor and those of threads, which are its own.
 	for _, name := range []string{"clock_gettime", "clock_getres", "clock_nanosleep"} {

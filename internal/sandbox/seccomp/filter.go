@@ -75,8 +75,9 @@ type Options struct {
 	// anonymous files, whose memory is counted less exactly. Watched changes nothing for it.
 	Program bool
 
-	// Init is for a guest beside a process of codemode's with the same filter, which keeps itself from being read by it
-	// (PR_SET_DUMPABLE), and has the guest begin with one more filter, by which it may not ([Guest]).
+	// Init is for a guest beside a process of codemode's with the same filter, process 1, whose priority nobody sets.
+	// It keeps itself from being read by the guest (PR_SET_DUMPABLE), and has that begin with one more filter, by which
+	// it may not ([Guest]).
 	Init bool
 
 	// Writes is for a guest that can write to files of its user's, and so can have the disk be given them.

@@ -80,7 +80,8 @@ func OCI(opts Options) []byte {
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
 	rules := slices.Concat(
-		ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociIdentity(opts),
+		ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociPriority(opts),
+		ociIdentity(opts),
 	)
 	written := ociRule{Names: writesFile, Action: ociErrno, ErrnoRet: errnoRet(0)}
 	if opts.Writes {
@@ -175,6 +176,24 @@ func ociLimits() (rules []ociRule) {
 		)
 	}
 	return append(rules, ociAllowed("prlimit64", equal(2, 0)))
+}
+
+// ociPriority are the rules of processes' priorities: not of a group, or of all that are a user's, nor of the init.
+func ociPriority(opts Options) (rules []ociRule) {
+	const prioGroup, prioUser = 1, 2
+	set, ofProcess, others := []string{"setpriority"}, word(prioProcess).masked(0), []block{{}}
+	refused := [][]ociArg{{word(prioGroup).masked(0)}, {word(prioUser).masked(0)}}
+	if opts.Init {
+		others = blocksWithout(initPID)
+		refused = append(refused, []ociArg{ofProcess, word(initPID).masked(1)})
+	}
+	for _, block := range others {
+		rules = append(rules, ociAllowed(set[0], ofProcess, block.masked(1)))
+	}
+	for _, args := range refused {
+		rules = append(rules, ociRule{Names: set, Action: ociErrno, ErrnoRet: errnoRet(eperm), Args: args})
+	}
+	return rules
 }
 
 // ociIdentity are the rules of personality and prctl.

@@ -146,6 +146,15 @@ func usedUp(cause sandbox.ExitCause, memory int64) string {
 		return fmt.Sprintf("too many epoll entries (limit %d, %s)", sandbox.MaxWatches, others)
 	case sandbox.ExitLocks:
 		return fmt.Sprintf("too many locks on parts of files (limit %d)", sandbox.MaxLocks)
+	case sandbox.ExitKernelFiles:
+		return fmt.Sprintf(
+			"too many open files of /proc and /sys (limit %d; %d that tell of maps, locks or variables; none of %s)",
+			sandbox.MaxKernelFiles, sandbox.MaxUnbounded, "another process's memory",
+		)
+	case sandbox.ExitFolders:
+		return fmt.Sprintf("too many open folders (limit %d)", sandbox.MaxFolders)
+	case sandbox.ExitTerminals:
+		return fmt.Sprintf("too many terminals (limit %d)", sandbox.MaxTerminals)
 	case sandbox.ExitUnreadable:
 		return "a process cannot be looked at: it executes a program that it may not read"
 	}

@@ -29,6 +29,14 @@ func TestHowAGuestDied(t *testing.T) {
 			EndStopped, 137,
 			"too many locks on parts of files (limit 16384)",
 		},
+		{
+			sandbox.Exit{Cause: sandbox.ExitKernelFiles, Signal: 9},
+			EndStopped, 137,
+			"too many open files of /proc and /sys (limit 256; 16 that tell of maps, locks or variables; none of " +
+				"another process's memory)",
+		},
+		{sandbox.Exit{Cause: sandbox.ExitFolders, Signal: 9}, EndStopped, 137, "too many open folders (limit 2048)"},
+		{sandbox.Exit{Cause: sandbox.ExitTerminals, Signal: 9}, EndStopped, 137, "too many terminals (limit 64)"},
 		{sandbox.Exit{Signal: 11}, EndSignal, 139, "Python was killed by signal 11 (segmentation fault)"},
 		{sandbox.Exit{Code: 7}, EndSelf, 7, "Python ended before the code was done (exit code 7)"},
 	} {

@@ -135,6 +135,10 @@ func (p *program) Wait() error {
 		e.Reason = fmt.Sprintf(
 			"killed in its sandbox, for it used more than %d MiB of memory (sandbox_memory)", p.restrictions.memory()>>20,
 		)
+	case exit.Cause == ExitKernelFiles:
+		e.Reason = fmt.Sprintf(
+			"killed in its sandbox, for it had more than %d files of /proc and /sys open", MaxKernelFiles,
+		)
 	case e.Code == 0 && e.Signal == 0:
 		return nil
 	}

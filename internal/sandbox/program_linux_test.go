@@ -310,7 +310,7 @@ func TestProgramEnds(t *testing.T) {
 func TestProgramKernelFiles(t *testing.T) {
 	python := systemPython(t)
 	eachWay(t, func(t *testing.T, h *household) {
-		for count, want := range map[int]string{200: "", 300: "memory"} {
+		for count, want := range map[int]string{200: "", 300: "files of /proc"} {
 			p, err := h.start(t, sandbox.Restrictions{}, python, "-c", fmt.Sprintf(
 				"import os, time\nfor _ in range(%d): os.read(os.open('/proc/self/status', os.O_RDONLY), 1)\ntime.sleep(3)", count,
 			))

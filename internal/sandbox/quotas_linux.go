@@ -33,11 +33,6 @@ const usedUpTime = 2 * time.Second
 // another user than codemode, which then cannot see how much of that user's quota is left.
 const mostWaiting = 2 * MaxPipes
 
-// maxUnbounded limits descriptors of files in /proc whose lines may be of any length: with each entry of an epoll, each
-// lock of a file, who waits for one, a mapped file's path, or a variable. Of each descriptor the kernel keeps what was
-// read at once, in memory that nothing else counts.
-const maxUnbounded = 16
-
 // memoryFile is the link of a descriptor by which the memory of a process can be read, and the number of that process.
 // Who reads keeps all of the memory, also when the process has ended, and then no process is to be found that has it.
 var memoryFile = lazyregexp.New(`^(?:/proc)?/(\d+)/(?:task/\d+/)?(?:mem|pagemap)(?: \(deleted\))?$`)
@@ -50,14 +45,6 @@ func readsMemory(link string, own int) bool {
 	found := memoryFile().FindStringSubmatch(link)
 	return found != nil && found[1] != strconv.Itoa(own)
 }
-
-// maxFolders limits descriptors of folders: file systems keep names for each that has been read, ext4 8 to 12 KB in
-// memory that not even a cgroup counts.
-const maxFolders = 2048
-
-// maxKernelFiles limits descriptors of files in /proc, /sys and the like. Once one has been read, the kernel keeps what
-// it reads into, 4 or 8 KB of memory that nothing else counts.
-const maxKernelFiles = 256
 
 // unboundedFile is the link of such a descriptor; of another mount namespace it begins at the mount.
 var unboundedFile = lazyregexp.New(`^(/proc)?/(\d+/(task/\d+/)?(maps|smaps|smaps_rollup|numa_maps|environ|fdinfo/\d+)|locks)$`)
@@ -143,8 +130,8 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 	q.list = list
 	has := q.descriptors()
 	switch {
-	case has.kernel > maxKernelFiles:
-		return ExitMemory
+	case has.kernel > MaxKernelFiles:
+		return ExitKernelFiles
 	case q.lasts(ExitUnreadable, has.unreadable > 0):
 		return ExitUnreadable
 	case q.program:
@@ -159,8 +146,10 @@ func (q *quotas) look(list []watchdog.Member) ExitCause {
 		return ExitWatches
 	case has.locks > MaxLocks:
 		return ExitLocks
-	case has.memories > 0, has.unbounded > maxUnbounded, has.paths > maxFolders && q.folders() > maxFolders:
-		return ExitMemory
+	case has.memories > 0, has.unbounded > MaxUnbounded:
+		return ExitKernelFiles
+	case has.paths > MaxFolders && q.folders() > MaxFolders:
+		return ExitFolders
 	case q.other:
 		return ExitSelf
 	case q.lasts(ExitPipes, has.pipes+waiting > fewPipes && pipesUsedUp()):
@@ -259,7 +248,7 @@ func (q *quotas) descriptors() (has held) {
 
 // tooMuch tells of what counts by itself. A guest that has it is ended, so nothing more is to be counted.
 func (h held) tooMuch() bool {
-	return h.kernel > maxKernelFiles || h.pipes > MaxPipes || h.watches > MaxWatches || h.locks > MaxLocks
+	return h.kernel > MaxKernelFiles || h.pipes > MaxPipes || h.watches > MaxWatches || h.locks > MaxLocks
 }
 
 // isShut tells whether a thread keeps its descriptors to itself. One that just ends has no memory any more.

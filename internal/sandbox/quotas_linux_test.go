@@ -30,7 +30,7 @@ func TestQuotas(t *testing.T) {
 			"watches":         sandbox.ExitWatches,
 			"waiting_watches": sandbox.ExitWatches,
 			"many_locks":      sandbox.ExitLocks,
-			"kernel_files":    sandbox.ExitMemory,
+			"kernel_files":    sandbox.ExitKernelFiles,
 			"ordinary":        sandbox.ExitSelf,
 		} {
 			t.Run(mode, func(t *testing.T) {

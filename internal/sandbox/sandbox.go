@@ -224,14 +224,17 @@ type ExitCause int
 
 // The causes of an exit.
 const (
-	ExitSelf       ExitCause = iota // by itself: os._exit, a crash
-	ExitKilled                      // by Kill or Close
-	ExitMemory                      // the memory limit
-	ExitEngine                      // what it ran in: an engine that was stopped, or told to end the container
-	ExitPipes                       // more pipes than [MaxPipes], or than there are left for the user
-	ExitWatches                     // more entries of epolls than [MaxWatches], or than there are left for the user
-	ExitLocks                       // more locks than [MaxLocks]
-	ExitUnreadable                  // a process that cannot be looked at: its program may not be read
+	ExitSelf        ExitCause = iota // by itself: os._exit, a crash
+	ExitKilled                       // by Kill or Close
+	ExitMemory                       // the memory limit
+	ExitEngine                       // what it ran in: an engine that was stopped, or told to end the container
+	ExitPipes                        // more pipes than [MaxPipes], or than there are left for the user
+	ExitWatches                      // more entries of epolls than [MaxWatches], or than there are left for the user
+	ExitLocks                        // more locks than [MaxLocks]
+	ExitUnreadable                   // a process that cannot be looked at: its program may not be read
+	ExitKernelFiles                  // more files of /proc and /sys than [MaxKernelFiles], or one that keeps memory
+	ExitFolders                      // more folders than [MaxFolders]
+	ExitTerminals                    // more terminals than [MaxTerminals]
 )
 
 // MaxPipes is how many pipes a guest may hold: as many as one process could by its descriptors. Each is accounted with
@@ -247,6 +250,22 @@ const MaxWatches = 16384
 // MaxLocks is how many locks on parts of files (fcntl) a guest may hold: 3 MB of the kernel's memory. Nothing else
 // limits them, RLIMIT_LOCKS neither.
 const MaxLocks = 16384
+
+// MaxKernelFiles limits descriptors of files in /proc, /sys and the like. Once one has been read, the kernel keeps what
+// it reads into, 4 or 8 KB of memory that nothing else counts.
+const MaxKernelFiles = 256
+
+// MaxUnbounded limits descriptors of files in /proc whose lines may be of any length: with each entry of an epoll, each
+// lock of a file, who waits for one, a mapped file's path, or a variable. Of each descriptor the kernel keeps what was
+// read at once, in memory that nothing else counts.
+const MaxUnbounded = 16
+
+// MaxFolders limits descriptors of folders: file systems keep names for each that has been read, ext4 8 to 12 KB in
+// memory that not even a cgroup counts.
+const MaxFolders = 2048
+
+// MaxTerminals is how many terminals a guest may have in a container: all of a machine's share 3,072 (kernel.pty).
+const MaxTerminals = 64
 
 // MaxStack is how large a stack may be, in bytes. What a thread hands to a program that it executes, a fourth of it at
 // most, is in no process's figures until then. So where memory is kept by a watchdog, all threads that a guest may have

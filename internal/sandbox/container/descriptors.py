@@ -8,11 +8,11 @@ from itertools import islice
 
 UNBOUNDED = "maps", "smaps", "numa_maps"  # of a process in /proc: the kernel keeps a line of each descriptor of them
 KEEPING = "environ", "cmdline", "auxv", "smaps_rollup"  # of another process, whose memory is kept while one is read
-MAX_KEEPING = 16  # descriptors of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
+MAX_KEEPING = 16  # sandbox.MaxUnbounded: of those, of /proc/locks and of files in fdinfo, which keep a line for each lock
 KERNEL = "proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "selinuxfs"  # kinds of mounts
-KERNEL_FILES = 256  # descriptors of files in those, of which the kernel keeps what it has read into, 4 or 8 KB
+KERNEL_FILES = 256  # sandbox.MaxKernelFiles, in those: of each the kernel keeps what it has read into, 4 or 8 KB
 MEMORY = "mem", "pagemap"  # none of another process: a read may be so long that its memory outlives it, unseen
-FOLDERS = 2048  # descriptors of folders: file systems keep names for each that has been read
+FOLDERS = 2048  # sandbox.MaxFolders: descriptors of folders: file systems keep names for each that has been read
 PIPES = 256  # sandbox.MaxPipes: the kernel counts their pages for all that is the user's
 FEW_PIPES = PIPES // 4  # where that is used up
 USED_UP = 2  # seconds without a break: whoever has used it up in less is ended for more than a guest may have
@@ -54,9 +54,11 @@ def holds_in_kernel():
                 paths.append(folder + "fd/" + name)
                 kernel += of_kernel(link) and type_of(paths[-1]) == REGULAR
                 if kernel > KERNEL_FILES:
-                    return TOO_MUCH_MEMORY
-    if len(paths) > FOLDERS and sum(type_of(path) == FOLDER for path in paths) > FOLDERS or kept > MAX_KEEPING:
-        return TOO_MUCH_MEMORY
+                    return TOO_MANY_KERNEL_FILES
+    if kept > MAX_KEEPING:
+        return TOO_MANY_KERNEL_FILES
+    if len(paths) > FOLDERS and sum(type_of(path) == FOLDER for path in paths) > FOLDERS:
+        return TOO_MANY_FOLDERS
     shut.update((kind, shut[kind] + 1 if kind in hiding else 0) for kind in shut)
     if shut["guest"] > 1 or shut["beside"] > PATIENCE:
         return UNREADABLE

@@ -82,7 +82,15 @@ ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
 os.fork(), os.fork()
 kept = read("/proc/self/status", 60) + read(readable(), 20)
 time.sleep(60)
-`, sandbox.ExitMemory},
+`, sandbox.ExitKernelFiles},
+			"folders": {`
+import time
+for _ in range(12):
+    if os.fork() == 0:
+        break
+kept = [os.open("/", os.O_RDONLY) for _ in range(200)]
+time.sleep(60)
+`, sandbox.ExitFolders},
 			"few of the kernel": {kernel + `
 os.fork(), os.fork()
 kept = read("/proc/self/status", 60), read("/proc/self", 60), read("/proc/self/fd/%d" % os.open("/etc/passwd", 0), 60)

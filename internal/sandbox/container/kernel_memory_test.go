@@ -85,8 +85,11 @@ for at in range(0, 600, 2):
 					return // there is no such place for many files in memory
 				}
 				want := sandbox.ExitMemory
-				if name == "locks" {
+				switch name {
+				case "locks":
 					want = sandbox.ExitLocks
+				case "terminals":
+					want = sandbox.ExitTerminals
 				}
 				if exit.Cause != want {
 					t.Errorf("it ended as %+v", exit)
@@ -243,11 +246,11 @@ def hold(name, count=1, of=child):
 			code string
 			want sandbox.ExitCause
 		}{
-			"mem":      {`hold("mem")`, sandbox.ExitMemory},
-			"task":     {`hold("task/%d/mem" % child)`, sandbox.ExitMemory},
-			"pagemap":  {`hold("pagemap")`, sandbox.ExitMemory},
-			"environ":  {`hold("environ", 17)`, sandbox.ExitMemory},
-			"together": {`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`, sandbox.ExitMemory},
+			"mem":      {`hold("mem")`, sandbox.ExitKernelFiles},
+			"task":     {`hold("task/%d/mem" % child)`, sandbox.ExitKernelFiles},
+			"pagemap":  {`hold("pagemap")`, sandbox.ExitKernelFiles},
+			"environ":  {`hold("environ", 17)`, sandbox.ExitKernelFiles},
+			"together": {`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`, sandbox.ExitKernelFiles},
 			"folders":  {`[os.open("/proc", os.O_RDONLY), os.open("/", os.O_RDONLY), hold("")]`, sandbox.ExitSelf},
 			"few":      {`hold("environ", 8), hold("cmdline", 8)`, sandbox.ExitSelf},
 			"own":      {`hold("mem", 1, parent), hold("pagemap", 1, "thread-self"), hold("environ", 17, "self")`, sandbox.ExitSelf},

@@ -250,7 +250,7 @@ func (r *report) add(data []byte) bool {
 // causes are what the init says of why it has ended a guest, by its numbers (watch.py).
 var causes = []sandbox.ExitCause{
 	sandbox.ExitSelf, sandbox.ExitMemory, sandbox.ExitPipes, sandbox.ExitWatches, sandbox.ExitLocks,
-	sandbox.ExitUnreadable,
+	sandbox.ExitUnreadable, sandbox.ExitKernelFiles, sandbox.ExitFolders, sandbox.ExitTerminals,
 }
 
 // parse reads code, signal, the number of its cause, and two lengths; then two tails.

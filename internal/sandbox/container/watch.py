@@ -13,7 +13,7 @@ SOCKET = 400 << 10  # bytes that the buffers of one hold, as in package watchdog
 LOCKS = 16384  # sandbox.MaxLocks; no cgroup counts them
 TABLE = 64 * LOCKS  # bytes of so many in /proc/locks, or more: code can make it grow while it is read
 LINES = 16384  # of mappings that are read in one look, or one process's
-TERMINALS = 64  # all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
+TERMINALS = 64  # sandbox.MaxTerminals: all that is not of the host's own /dev/pts shares 3,072 (kernel.pty)
 BESIDE = 32  # threads more than a guest may have: an engine's programs for one moment, or what a guest made of one
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # bytes, at least
@@ -28,6 +28,7 @@ SELDOM = 8  # looks, after which they are at the latest
 STOP, CONTINUE = 19, 18  # signals
 SIGNAL = 128  # bytes of a signalfd_siginfo, and of a sigset_t
 TOO_MUCH_MEMORY, TOO_MANY_PIPES, TOO_MANY_ENTRIES, TOO_MANY_LOCKS, UNREADABLE = 1, 2, 3, 4, 5  # causes in payload.go
+TOO_MANY_KERNEL_FILES, TOO_MANY_FOLDERS, TOO_MANY_TERMINALS = 6, 7, 8
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 SETTLE = 1  # seconds, in which a guest that was stopped stands still
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
@@ -63,7 +64,7 @@ def watch(guest, limit):
             many = waits_for_pipes()
             if started() > FEW:
                 stop()
-            many = many or int(terminals() > TERMINALS or threads() > most or exceeded())
+            many = many or TOO_MANY_TERMINALS * (terminals() > TERMINALS) or int(threads() > most or exceeded())
             began = monotonic()
             if began > due:
                 many = many or holds_in_kernel()

@@ -92,7 +92,7 @@ func (a *attempted) Exit() sandbox.Exit {
 	if errors.As(a.process.Err(), &exit) {
 		e.Code, e.Signal = exit.Code, int(exit.Signal)
 		switch {
-		case strings.Contains(exit.Reason, "memory"):
+		case strings.Contains(exit.Reason, "memory"), strings.Contains(exit.Reason, "files of"):
 			e.Cause = sandbox.ExitMemory
 		case a.killed.Load() && exit.Signal == syscall.SIGKILL:
 			e.Cause = sandbox.ExitKilled

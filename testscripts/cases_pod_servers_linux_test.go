@@ -40,7 +40,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 while True: time.sleep(3600)
 `
 
-// withPodServers is a program with guests of the native runtime and servers in pods: one that works, one that does not
+// withPodServers is a program with guests of the native runtime and servers in pods: two that work, one that does not
 // end, one whose image has no such program, and one whose image is not there.
 func withPodServers(t *testing.T) program {
 	sandboxtest.NeedCluster(t)
@@ -52,6 +52,7 @@ func withPodServers(t *testing.T) program {
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"pod": entry(sandboxtest.PodImage(), "python3", ""), "stays": entry(sandboxtest.PodImage(), "python3", stays),
+		"other": entry(sandboxtest.PodImage(), "python3", ""),
 		"lacks": entry(sandboxtest.PodImage(), "no-such-program", ""), "none": entry("NONE", "python3", ""),
 	}})
 	file := filepath.Join(t.TempDir(), "servers.json")
@@ -73,7 +74,7 @@ func TestPodsServe(t *testing.T) {
 	serve := p.command("serve")
 	cs := connect(t, serve)
 	text, failed, err := runPython(t.Context(), cs, `
-there = await mcp_pod.eval(code="os.uname().nodename, os.getuid(), os.environ['WORD'], os.environ.get('USER')")
+there = await mcp_pod.eval(code="os.uname().nodename, os.getgid(), os.environ['WORD'], os.environ.get('USER')")
 first = await mcp_pod.eval(code="os.uname().nodename")
 print(there)`)
 	pods, perr := exec.Command("kubectl", "get", "pods", podsOf(serve.Process.Pid), "--output=json").CombinedOutput()
@@ -132,6 +133,43 @@ print(await mcp_pod.eval(code=sh("test -w /dev/termination-log && echo there >&2
 		t.Errorf("in its folders: %v: %s", err, text)
 	}
 	for _, want := range []string{"open\n", "pty", "there\n", "Permission denied"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in: %s", want, text)
+		}
+	}
+	if err := cs.Close(); err != nil {
+		t.Error(err)
+	}
+	p.leavesNone(t, serve.Process.Pid)
+}
+
+// TestPodsServeApart: what the kernel counts by user, one server does not take from another. It has as many processes as
+// it would have natively, and cannot have more.
+func TestPodsServeApart(t *testing.T) {
+	p := withPodServers(t)
+	serve := p.command("serve")
+	cs := connect(t, serve)
+	text, failed, err := runPython(t.Context(), cs, `
+watches = "[__import__('ctypes').CDLL(None).inotify_init1(0) for _ in range(%d)].count(-1) > 0"
+print("used up:", await mcp_other.eval(code=watches % 5000), await mcp_pod.eval(code=watches % 1))
+print("users:", len({await s.eval(code="os.getuid()") for s in (mcp_pod, mcp_other)} - {"65534"}))
+begin = """
+import threading, time
+threading.stack_size(32768)
+try:
+    while True: threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+except RuntimeError: pass
+"""
+print("begun:", 900 < int(await mcp_other.eval(code=f"exec({begin!r}) or len(os.listdir('/proc/self/task'))")) < 1024)
+print("beside:", await mcp_pod.eval(code="os.wait4(os.posix_spawn('/bin/true', ['true'], {}), 0)[1]"))
+raise_it = "import os, resource; resource.prlimit(%s, resource.RLIMIT_NPROC, (1024, 1025))"
+for whose in 1, 0, "os.getppid()":
+    code = f"__import__('subprocess').run(['python3', '-c', {raise_it % whose!r}]).returncode"
+    print("raised:", await mcp_pod.eval(code=code))`)
+	if err != nil || failed || strings.Count(text+"\n", "raised: 1\n") != 3 {
+		t.Errorf("%v: %s", err, text)
+	}
+	for _, want := range []string{"used up: True False\n", "users: 2\n", "begun: True\n", "beside: 0\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in: %s", want, text)
 		}

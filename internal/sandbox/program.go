@@ -22,8 +22,13 @@ type Restrictions struct {
 	Project string
 }
 
-// DefaultProgramMemory is what a program may use of memory that says nothing else.
-const DefaultProgramMemory = 2 << 30
+const (
+	// DefaultProgramMemory is what a program may use of memory that says nothing else.
+	DefaultProgramMemory = 2 << 30
+
+	// ProgramProcesses is how many processes and threads a program may have.
+	ProgramProcesses = 1024
+)
 
 // ProgramOptions configure Programs.
 type ProgramOptions struct {

@@ -22,9 +22,8 @@ const (
 	// proc's guard gives.
 	programGrace = time.Second
 
-	programProcesses = 1024
-	programFiles     = 2048 // as many can be in flight, of which the kernel lets a user have as many as its limit
-	programSignals   = 1024 // pending ones and POSIX timers, which the kernel counts for the whole user
+	programFiles   = 2048 // as many can be in flight, of which the kernel lets a user have as many as its limit
+	programSignals = 1024 // pending ones and POSIX timers, which the kernel counts for the whole user
 )
 
 // Starter returns what starts a program within restrictions.
@@ -46,7 +45,7 @@ func (p *Programs) start(
 		return nil, err
 	}
 	policy := Policy{
-		Memory: restrictions.memory(), Processes: programProcesses, OpenFiles: programFiles,
+		Memory: restrictions.memory(), Processes: ProgramProcesses, OpenFiles: programFiles,
 		Isolation: IsolationFull, AllowGaps: []string{"pids"}, // of which an old kernel has none
 	}
 	sb, err := p.native.attempt(ctx, policy, func(e Enforcement) (*nativeSandbox, error) {

@@ -80,3 +80,38 @@ func TestFenceMade(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "fence"))
 	}
 }
+
+// TestServerLimited: whichever sh an image has, it and what it starts have a server's processes at most, for good.
+func TestServerLimited(t *testing.T) {
+	const limits = "\nwhile read -r a b soft hard c; do [ \"$a $b\" != 'Max processes' ] || echo $soft $hard; done </proc/self/limits"
+	tried := 0
+	for _, sh := range []string{"dash", "bash", "busybox"} {
+		file, err := exec.LookPath(sh)
+		if err != nil {
+			continue
+		}
+		tried++
+		for before, want := range map[string]string{
+			"":                         "limited\n1024 1024\n",
+			"ulimit() { return 1; }\n": "",
+			"ulimit() { [ \"$*\" = '-H -u' ] && echo 512; }\n":       "limited\n",
+			"ulimit() { [ \"$*\" = '-H -u' ] && echo unlimited; }\n": "",
+		} {
+			text := before + limitProcesses + " && echo limited"
+			if before == "" {
+				text += limits
+			}
+			cmd := exec.Command(file, "-c", text)
+			if sh == "busybox" {
+				cmd.Args = append([]string{"busybox", "sh"}, cmd.Args[1:]...)
+			}
+			out, _ := cmd.CombinedOutput()
+			if string(out) != want {
+				t.Errorf("%s, %q: %q", sh, before, out)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no sh was there to be tried")
+	}
+}

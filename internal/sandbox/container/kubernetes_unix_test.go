@@ -191,16 +191,23 @@ func TestUnfenced(t *testing.T) {
 	}
 }
 
-// TestServerUnfenced: a server that could write to its node's disk is not started, unless that is allowed.
+// TestServerUnfenced: a server that could write to its node's disk, or take all of its node's processes, is not started,
+// unless that is allowed.
 func TestServerUnfenced(t *testing.T) {
-	var gap *sandbox.GapError
-	if command, err := serverCommand(false, []string{"pids"}); !errors.As(err, &gap) || gap.Gaps[0].Name != "disk" {
-		t.Errorf("without Landlock: %q, %v", command, err)
+	held := []string{"limited", "fenced"}
+	for i, name := range []string{"disk", "pids"} {
+		var gap *sandbox.GapError
+		other := held[i : i+1]
+		command, err := serverCommand(other, []string{"cpus"})
+		if !errors.As(err, &gap) || len(gap.Gaps) != 1 || gap.Gaps[0].Name != name {
+			t.Errorf("only %q: %q, %v", other, command, err)
+		}
+		command, err = serverCommand(other, []string{name})
+		if fenced := slices.Contains(command, fencePath); err != nil || fenced != (name != "disk") {
+			t.Errorf("only %q, which is allowed: %q, %v", other, command, err)
+		}
 	}
-	if command, err := serverCommand(false, []string{"disk"}); err != nil || slices.Contains(command, fencePath) {
-		t.Errorf("without Landlock, which is allowed: %q, %v", command, err)
-	}
-	if command, err := serverCommand(true, []string{"disk"}); err != nil || !slices.Contains(command, fencePath) {
-		t.Errorf("with Landlock: %q, %v", command, err)
+	if command, err := serverCommand(held, []string{"disk"}); err != nil || !slices.Contains(command, fencePath) {
+		t.Errorf("with all: %q, %v", command, err)
 	}
 }

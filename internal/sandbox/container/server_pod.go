@@ -17,8 +17,18 @@ import (
 // labelServer marks the pods of MCP servers, which have a network.
 const labelServer = "codemode.server"
 
-// waitCode is process 1 of a server's pod: whoever ends it ends the server.
-const waitCode = `trap 'kill -TERM -1; sleep 1; exit 0' TERM; sleep 86400 & wait`
+// limitProcesses has sh, and all below it, have no more processes than a program here, for good: a pod cannot be told a
+// limit. Its user is its own, so that the kernel counts nobody else's. The option is -u or -p, which is another limit,
+// that cannot be set, where -u is one. A limit that is already lower stays. It fails where sh knows neither.
+var limitProcesses = fmt.Sprintf(
+	`{ ulimit -u %[1]d || ulimit -p %[1]d || [ "$(ulimit -H -u || ulimit -H -p)" -le %[1]d ]; } 2>/dev/null`,
+	sandbox.ProgramProcesses,
+)
+
+// waitCode is process 1 of a server's pod: whoever ends it ends the server. It is limited, too, for without a fence a
+// server can have it do what it likes.
+var waitCode = limitProcesses + `
+trap 'kill -TERM -1; sleep 1; exit 0' TERM; sleep 86400 & wait`
 
 const (
 	// serverStart is where the pod's memory has what a server is started with, until it is.
@@ -32,10 +42,11 @@ const (
 	inputGrace = 4
 )
 
-// relayInput hands the server its input, and ends the pod some time after that. No server's file has that other end.
+// relayInput hands the server its input, and ends the pod some time after that, at once where the server has taken all
+// processes that sleep would be one of. No server's file has that other end.
 var relayInput = fmt.Sprintf(`mkfifo %[1]s
 exec 3<&0
-{ cat <&3 >%[1]s; sleep %[2]d; kill 1; } >/dev/null 2>&1 &
+{ trap 'kill 1' EXIT; cat <&3 >%[1]s; sleep %[2]d; } >/dev/null 2>&1 &
 exec 3<&-
 `, serverInput, inputGrace)
 
@@ -86,12 +97,13 @@ func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, str
 	if _, err := p.engine.awaitPod(ctx, p.name); err != nil {
 		return err
 	}
-	write := p.engine.inPod(p.name, "sh", "-c", "umask 077; cat >"+serverStart+" || exit\n"+makeFence())
+	write := p.engine.inPod(p.name, "sh", "-c", "umask 077; cat >"+serverStart+" || exit\n"+
+		limitProcesses+" && echo limited\n"+makeFence())
 	said, err := p.engine.feed(ctx, []byte(startScript(spec)), nil, write...)
 	if err != nil {
 		return p.engine.given(ctx, "starting a server in its pod", err)
 	}
-	command, err := serverCommand(strings.TrimSpace(said) == "fenced", p.runtime.opts.AllowGaps)
+	command, err := serverCommand(strings.Fields(said), p.runtime.opts.AllowGaps)
 	if err != nil {
 		return err
 	}
@@ -101,17 +113,26 @@ func (p *serverPod) start(ctx context.Context, image string, spec proc.Spec, str
 	return err
 }
 
-// serverCommand runs the script that starts a server, behind the fence.
-func serverCommand(fenced bool, allowed []string) ([]string, error) {
-	if fenced {
-		return []string{"sh", "-c", `exec "$0" "$(command -v sh)" "$1"`, fencePath, serverStart}, nil
+// serverCommand runs the script that starts a server, behind the fence. What the pod said of what can hold one is
+// "limited" and "fenced".
+func serverCommand(held, allowed []string) ([]string, error) {
+	command := []string{"sh", "-c", `exec "$0" "$(command -v sh)" "$1"`, fencePath, serverStart}
+	var gaps []sandbox.Gap
+	if !slices.Contains(held, "limited") {
+		gaps = append(gaps, sandbox.Gap{Name: "pids", Detail: "the image's sh has no `ulimit` for processes, without " +
+			"which a server could take all that its node has"})
 	}
-	gap := sandbox.Gap{Name: "disk", Detail: "there is no Landlock on the node, or its runtime forbids it, without which a " +
-		"server could write to files of the node's disk that its pod has (/dev/termination-log, volumes of its image)"}
-	if !slices.Contains(allowed, gap.Name) {
-		return nil, &sandbox.GapError{Runtime: Kubernetes, Gaps: []sandbox.Gap{gap}}
+	if !slices.Contains(held, "fenced") {
+		command = []string{"sh", serverStart}
+		gaps = append(gaps, sandbox.Gap{Name: "disk", Detail: "there is no Landlock on the node, or its runtime " +
+			"forbids it, without which a server could write to files of the node's disk that its pod has " +
+			"(/dev/termination-log, volumes of its image)"})
 	}
-	return []string{"sh", serverStart}, nil
+	gaps = slices.DeleteFunc(gaps, func(g sandbox.Gap) bool { return slices.Contains(allowed, g.Name) })
+	if len(gaps) > 0 {
+		return nil, &sandbox.GapError{Runtime: Kubernetes, Gaps: gaps}
+	}
+	return command, nil
 }
 
 // startScript starts a server, and ends its pod behind it.
@@ -125,8 +146,8 @@ func startScript(spec proc.Spec) string {
 	for _, word := range spec.Args {
 		words = append(words, quoted(word))
 	}
-	return "rm " + serverStart + "\n" + relayInput + strings.Join(words, " ") + " <" + serverInput +
-		"\ncode=$?\nkill 1\nexit $code\n"
+	return "rm " + serverStart + "\n" + limitProcesses + "\n" + relayInput +
+		strings.Join(words, " ") + " <" + serverInput + "\ncode=$?\nkill 1\nexit $code\n"
 }
 
 // quoted is a word as sh takes it.
@@ -137,7 +158,8 @@ func (p *serverPod) manifest(image string) (object, error) {
 	policy := sandbox.DefaultPolicy()
 	policy.Memory, policy.CPUs = p.memory, 0
 	pod, err := p.engine.pod(order{
-		name: p.name, image: image, user: p.runtime.opts.User, spec: sandbox.Spec{Session: "server", Policy: policy},
+		name: p.name, image: image, user: p.runtime.user(sandbox.Enforcement{Pids: byRlimit}),
+		spec: sandbox.Spec{Session: "server", Policy: policy},
 	})
 	if err != nil {
 		return nil, err

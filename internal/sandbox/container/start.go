@@ -264,7 +264,8 @@ func (r *Runtime) fits(packages sandbox.Packages, version string) error {
 }
 
 // user is whom a container runs as. RLIMIT_NPROC counts what a user has in all containers of a user namespace, which
-// rootless ones share: where it is the limit, each container gets a nobody of its own, or it would starve others.
+// rootless ones share, and pods their node's: where it is the limit, each container gets a nobody of its own, or it
+// would starve others.
 func (r *Runtime) user(means sandbox.Enforcement) string {
 	if means.Pids != byRlimit || r.opts.User != Nobody {
 		return r.opts.User

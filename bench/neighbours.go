@@ -21,7 +21,9 @@ type attack struct {
 
 const (
 	oneCall  = `await mcp_peer.echo(message="hello")`
-	forkMany = "import os\nfor _ in range(60):\n  if os.fork() == 0:\n    %s\n    while True: %s\nawait asyncio.sleep(100)"
+	eachMs   = "import os, time\nfor _ in range(100):\n  if os.fork() == 0:\n    while True: %stime.sleep(0.001)\n" + hold
+	hold     = "await asyncio.sleep(100)"
+	forkMany = "import os\nfor _ in range(60):\n  if os.fork() == 0:\n    %s\n    while True: %s\n" + hold
 )
 
 // attackThough is code that makes a call again and again, though it is refused.
@@ -67,6 +69,8 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"60 processes that call fsync", fmt.Sprintf(forkMany, "f = open(os.__file__)", "os.fsync(f)"), oneCall, ""},
 	{"prints of 60 kB", `while True: print("x" * 60000)`, oneCall, ""},
 	{"prints of 60 kB of control characters", `while True: print("\x1b\x07" * 30000)`, oneCall, ""},
+	{"prints of two bytes by 100 processes", fmt.Sprintf(eachMs, "os.write(1, b\"\\xff\\n\"); "), oneCall, ""},
+	{"nothing, the same 100 each millisecond", fmt.Sprintf(eachMs, ""), oneCall, ""},
 	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
 	{
 		"searches, whose answers nobody reads",

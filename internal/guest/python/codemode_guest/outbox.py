@@ -287,15 +287,21 @@ class Outbox:
             pipes, left = self._pipes, self._left
             for fd in (self._wake_read, *left, *(fd for fd, name in pipes.items() if name)):
                 poll.register(fd, select.POLLIN)
+            small = 0  # turns without a pause that had little: who writes little all the time must not make many messages
             while pipes is self._pipes:
-                ready = [fd for fd, _ in poll.poll()]
+                ready = [fd for fd, _ in poll.poll(1000 * TICK)]
+                if not ready:
+                    small, ready = 0, [fd for fd, _ in poll.poll()]
                 if self._wake_read in ready:
                     posix.read(self._wake_read, 4096)
+                    time.sleep(TICK)
+                elif small > QUICK:
                     time.sleep(TICK)
                 with self._lock:
                     self._armed = False
                     self._quick = QUICK
                     self._drain()
+                    small = small + 1 if self._size < GATHER else 0
                     self._pump()
                 for fd in ready:
                     if fd in pipes and pipes[fd] is None:

@@ -3,6 +3,7 @@ import json
 import os
 import socket
 import threading
+import time
 import unittest
 
 from codemode_guest import outbox
@@ -98,6 +99,27 @@ class TestOutbox(Host):
             self.outbox.write("stdout", b"%d\n" % i)
         self.outbox.end({}, False)
         self.assertLess(len(self.messages()), 200)
+
+    def test_small_writes_into_pipes_are_gathered(self):
+        def relay():
+            with self.assertRaises(InterruptedError):
+                self.outbox._relay()
+
+        def end():
+            raise InterruptedError
+
+        thread = threading.Thread(target=relay)
+        thread.start()
+        for _ in range(2000):
+            os.write(self.out, b"x")
+            time.sleep(0.0001)  # for the relay to see each
+        self.outbox.end({}, False)
+        self.outbox._drain = end
+        os.write(self.outbox._wake, b".")
+        thread.join()
+        said = [m["params"]["text"] for m in self.messages()]
+        self.assertEqual(len("".join(said)), 2000)
+        self.assertLess(len(said), 500)
 
     def test_large_write_is_split_between_characters(self):
         text = "aé€😀" * 50_000

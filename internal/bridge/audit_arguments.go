@@ -18,7 +18,7 @@ const (
 // server's entry is in them, of whichever server, and nothing that is named as secrets are or looks like one.
 func (b *Bridge) shownArguments(arguments json.RawMessage) (text, note string) {
 	if file := b.servers.Configured().Unread; file != "" {
-		return "", fmt.Sprintf("arguments are left out while %q, whose values are not known, cannot be read", file)
+		return "", fmt.Sprintf("arguments are left out while %q cannot be read as a whole, whose values are not known", file)
 	}
 	if len(arguments) > maxShownFrom {
 		return "", fmt.Sprintf("arguments of more than %d bytes are left out", maxShownFrom)

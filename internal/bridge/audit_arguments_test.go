@@ -27,7 +27,7 @@ func TestShownArguments(t *testing.T) {
 	set := servers.NewSet(k.Servers().Configured().All, nil)
 	set.Unread = "mcp.json"
 	k.Servers().Update(set)
-	want := `arguments are left out while "mcp.json", whose values are not known, cannot be read`
+	want := `arguments are left out while "mcp.json" cannot be read as a whole, whose values are not known`
 	if text, note := k.shownArguments([]byte(`{"a":1}`)); text != "" || note != want {
 		t.Errorf("while a file cannot be read: %q, %q", text, note)
 	}

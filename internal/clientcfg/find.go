@@ -2,7 +2,6 @@ package clientcfg
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"codemode/internal/clientcfg/textpos"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
@@ -272,11 +270,11 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	}
 	data, err := load(root, name, named)
 	if err != nil && fileerr.IsMissing(err) && !named {
-		info, errLink := os.Lstat(full)
-		if root != nil || errLink != nil || info.Mode()&fs.ModeSymlink == 0 {
+		link := DanglingLink(full)
+		if root != nil || link == "" {
 			return false
 		}
-		err = errDangling
+		err = fmt.Errorf("%q is a link to nothing", link)
 	}
 	f.seen[mark] = true
 	if err != nil {
@@ -298,7 +296,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		f.entries = append(f.entries, r.entries...)
 	}
 	f.problems = append(f.problems, r.problems...)
-	if place.Scope != Project && textpos.IsBlank(data) {
+	if place.Scope != Project && r.blank {
 		f.blank = append(f.blank, full)
 	}
 	if place.Scope != Project { // a stranger's file switches nothing off
@@ -307,7 +305,19 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	return true
 }
 
-var errDangling = errors.New("it is a symbolic link to nothing")
+// DanglingLink is the link on the way to a file that leads to nothing; empty is none.
+func DanglingLink(file string) string {
+	for filepath.IsAbs(file) && file != filepath.Dir(file) {
+		if fi, err := os.Lstat(file); err == nil {
+			if _, err := os.Stat(file); err != nil && fi.Mode()&fs.ModeSymlink != 0 {
+				return file
+			}
+			return ""
+		}
+		file = filepath.Dir(file)
+	}
+	return ""
+}
 
 // selection is what discovery.sources says.
 type selection struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/require"
 )
 
 // TestMistakenEntry: an entry with a mistake is a name of what it starts, or perhaps is, and never a project's.
@@ -81,10 +82,12 @@ func aliased(t *testing.T) (home, project string, opts Options) {
 	}
 }
 
-// TestTableOfAWrongType: a file whose servers are no table is as one that cannot be read, unless it is a project's.
+// TestTableOfAWrongType: a file whose servers are no table, or that is not in UTF-8, is as one that cannot be read,
+// unless it is a project's.
 func TestTableOfAWrongType(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"mcpServers": []}`: true, `{"mcpServers": "x"}`: true, `[]`: true, `"x"`: true,
+		"{\"mcpServers\": {\"a\": {\"command\": \"\xe9\"}}}": true,
 		`{"mcpServers": null}`: false, `{"mcpServers": {}}`: false, `{}`: false, `null`: false,
 	} {
 		home, project := t.TempDir(), t.TempDir()
@@ -99,5 +102,23 @@ func TestTableOfAWrongType(t *testing.T) {
 		if want && len(found.Problems) != 2 {
 			t.Errorf("%s: %v", text, found.Problems)
 		}
+	}
+}
+
+// TestNothingThere: a file that has a byte order mark alone is empty, and one in a folder that is a link to nothing cannot
+// be read.
+func TestNothingThere(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".claude.json"), "\ufeff \n")
+	if err := os.Symlink(filepath.Join(home, "gone"), filepath.Join(home, ".cursor")); err != nil {
+		require.Lacking(t, "symlinks", "no links here: %v", err)
+	}
+	found := Discover(Options{Env: Env{OS: "linux", Home: home, WorkDir: home}})
+	if !slices.Equal(found.Blank, []string{filepath.Join(home, ".claude.json")}) {
+		t.Errorf("empty are %q", found.Blank)
+	}
+	i := slices.IndexFunc(found.Problems, func(p Problem) bool { return p.Unread })
+	if i < 0 || found.Problems[i].File != filepath.Join(home, ".cursor", "mcp.json") {
+		t.Errorf("problems are %v", found.Problems)
 	}
 }

@@ -34,14 +34,17 @@ type file struct {
 	off         []switchOff
 	full        bool // it has more than maxServers
 	noTable     bool // it has no table of servers, as far as this client is concerned
+	blank       bool // it has nothing but white space, and in JSON comments
 }
 
 // parse reads the text of a file.
 func (f *file) parse(data []byte) {
 	data, marked, wide, err := decodeText(data)
 	switch {
-	case err != nil:
+	case err != nil: // some programs read all the same what is there
 		f.problem(place{}, "", err)
+		f.unread()
+		f.problems[0].Restricts = f.problems[0].Unread
 		return
 	case wide && !isOwn(f.client.ID):
 		f.problem(place{}, "", fmt.Errorf("it is in UTF-16, which %s does not read", f.client.Title))
@@ -59,8 +62,9 @@ func (f *file) parse(data []byte) {
 	default:
 		f.root, at, err = f.parseJSON(data)
 	}
+	f.blank = err == errEmpty
 	switch {
-	case err == errEmpty && !isOwn(f.client.ID):
+	case f.blank && !isOwn(f.client.ID):
 	case err != nil:
 		f.problem(at, "", err)
 		f.unread()

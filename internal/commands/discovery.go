@@ -147,8 +147,21 @@ func (t *tenancy) configured() *servers.Set { return t.setWith(t.given()) }
 // setWith is these servers, with what is known of the others.
 func (t *tenancy) setWith(list []config.Server) *servers.Set {
 	set := servers.NewSet(list, t.unusable())
-	set.Unread, _ = t.unreadFile()
+	set.Unread = t.unknownSecrets()
 	return set
+}
+
+// unknownSecrets is a file of the user's whose servers' values are not known, or one's are not; there may be none.
+func (t *tenancy) unknownSecrets() string {
+	if file, _ := t.unreadFile(); file != "" {
+		return file
+	}
+	for _, e := range t.found.Entries {
+		if e.Status == clientcfg.Invalid && e.Scope != clientcfg.Project {
+			return e.Server.Source
+		}
+	}
+	return ""
 }
 
 // unusable are the servers that code cannot be given, under each name that they may be asked for by. One that starts

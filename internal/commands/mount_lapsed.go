@@ -3,7 +3,6 @@ package commands
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +32,7 @@ func (t *tenancy) unread() (list []mount.Start) {
 		add(file, "it is empty; write it, or remove it")
 	}
 	for _, file := range append(clientcfg.UserFiles(t.machine()), t.config.Servers.Dir) {
-		if link := dangling(file); link != "" {
+		if link := clientcfg.DanglingLink(file); link != "" {
 			add(file, fmt.Sprintf("%q is a link to nothing", link))
 		}
 	}
@@ -41,20 +40,6 @@ func (t *tenancy) unread() (list []mount.Start) {
 		add(t.approvalsFile(), t.unapproved.Error())
 	}
 	return list
-}
-
-// dangling is the link on the way to a file that leads to nothing.
-func dangling(file string) string {
-	for filepath.IsAbs(file) && file != filepath.Dir(file) {
-		if fi, err := os.Lstat(file); err == nil {
-			if _, err := os.Stat(file); err != nil && fi.Mode()&fs.ModeSymlink != 0 {
-				return file
-			}
-			return ""
-		}
-		file = filepath.Dir(file)
-	}
-	return ""
 }
 
 // startsOfTexts are the paths from which another program may start a server whose entry is a mistake here: any of its

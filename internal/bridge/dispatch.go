@@ -394,10 +394,16 @@ func (l *live) stdin() (json.RawMessage, *refusal) {
 func (l *live) respondOwn(
 	ctx context.Context, t *task, answer func() any,
 ) (json.RawMessage, *refusal) {
-	if err := t.describe(ctx); err != nil {
+	err := t.describe(ctx)
+	if err == nil {
+		err = l.pace.Wait(ctx, paceAhead)
+	}
+	if err != nil {
 		return nil, cancelled(err)
 	}
+	done := l.answering()
 	result, err := json.Marshal(answer())
+	done()
 	if err == nil {
 		err = t.hold(len(result))
 	}

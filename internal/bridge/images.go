@@ -26,6 +26,7 @@ func (l *live) display(params json.RawMessage) error {
 		return nil
 	}
 	p, took, err := l.bridge.pictures.clean(l.ctx, l.session, d.MIME, d.Data)
+	l.pace.count(took, l.bridge.readings.runs.Users())
 	if l.ctx.Err() == nil {
 		r.show(d.MIME, p, err, took)
 	}

@@ -16,7 +16,7 @@ const (
 	costOfMessage = 20 * time.Microsecond
 	costOfByte    = 10 * time.Nanosecond
 	costOfCall    = 200 * time.Microsecond
-	costOfOwn     = time.Millisecond      // of what codemode answers itself, a search or a list
+	costOfOwn     = time.Millisecond      // of what codemode answers itself, a search or a list, at least
 	costOfDisk    = 10 * time.Millisecond // of what is looked up on the disk for it
 
 	paceAhead = 500 * time.Millisecond // that a guest may have done before it waits
@@ -62,4 +62,15 @@ func answersItself(m guest.Message) bool {
 		return false
 	}
 	return m.IsRequest()
+}
+
+// answering enters the fair queue for what codemode answers itself, and counts what that takes beyond its estimate: how
+// long a search or a list takes depends on the query, and on what servers have and code has left.
+func (l *live) answering() (done func()) {
+	decoded := l.decode(longText + 1)
+	began := time.Now()
+	return func() {
+		decoded()
+		l.pace.count(max(0, time.Since(began)-costOfOwn), l.bridge.readings.runs.Users())
+	}
 }

@@ -71,6 +71,35 @@ func TestMaskingIsPaced(t *testing.T) {
 	})
 }
 
+// TestOwnAnswersArePaced holds that the time counts that codemode takes for an answer of its own, and that the next one
+// waits for what was too much.
+func TestOwnAnswersArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Config: testConfig()})
+		defer b.Close()
+		l := &live{bridge: b, session: "one", ctx: t.Context(), backlog: newBacklog(&b.slowReaders)}
+		answer := func(took time.Duration) (waited time.Duration) {
+			task, err := l.backlog.begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer task.end()
+			began := time.Now()
+			if _, no := l.respondOwn(t.Context(), task, func() any { <-time.After(took); return "" }); no != nil {
+				t.Fatal(no)
+			}
+			return time.Since(began) - took
+		}
+		if waited := answer(10 * paceAhead); waited > 0 {
+			t.Errorf("the first has waited %v", waited)
+		}
+		want := (10*paceAhead-costOfOwn)*2/time.Duration(runtime.GOMAXPROCS(0)) - paceAhead
+		if waited := answer(0); waited < want || waited > want+paceAhead/10 {
+			t.Errorf("the next has waited %v, want %v", waited, want)
+		}
+	})
+}
+
 // TestFloodIsPaced holds that what a guest says is worked on at that pace.
 func TestFloodIsPaced(t *testing.T) {
 	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {

@@ -221,10 +221,12 @@ func (l *live) savedTools(ctx context.Context, t *task, m guest.Message) (json.R
 	}
 	answer := guest.SavedTools{Tools: []guest.SavedTool{}}
 	if q.Name == "" {
-		for _, t := range l.bridge.saved.list() {
-			answer.Tools = append(answer.Tools, guest.SavedTool{Name: t.Name})
-		}
-		return l.respondOwn(ctx, t, func() any { return answer })
+		return l.respondOwn(ctx, t, func() any {
+			for _, t := range l.bridge.saved.list() {
+				answer.Tools = append(answer.Tools, guest.SavedTool{Name: t.Name})
+			}
+			return answer
+		})
 	}
 	tool, err := l.bridge.saved.load(q.Name)
 	switch {

@@ -88,7 +88,7 @@ func TestTableOfAWrongType(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"mcpServers": []}`: true, `{"mcpServers": "x"}`: true, `[]`: true, `"x"`: true,
 		"{\"mcpServers\": {\"a\": {\"command\": \"\xe9\"}}}": true,
-		`{"mcpServers": null}`: false, `{"mcpServers": {}}`: false, `{}`: false, `null`: false,
+		`{"mcpServers": null}`:                               false, `{"mcpServers": {}}`: false, `{}`: false, `null`: false,
 	} {
 		home, project := t.TempDir(), t.TempDir()
 		write(t, filepath.Join(home, ".claude.json"), text)

@@ -59,10 +59,11 @@ func (g *guest) OutFiles(
 		return &commandError{command: e.program() + " exec", cause: err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	read := outFilesIn(tar.NewReader(&timedReader{out, silent}), take)
+	read := outFilesIn(&timedReader{out, silent}, take)
 	if read != nil {
 		_ = cmd.Process.Kill()
 	}
+	silent.Reset(archiveTime) // nor may it go on behind the archive's end
 	err = cmd.Wait()
 	switch {
 	case !stop():
@@ -114,10 +115,33 @@ func (e *takeError) Unwrap() error { return e.error }
 // maxOutName is how long a name can be, in bytes: out_files.py goes no deeper than 32 folders.
 const maxOutName = 33 * 256
 
+// maxHeaders is how much an archive may have before a file, in bytes: its name, and what is said of it.
+const maxHeaders = 64 << 10
+
+// A fileReader reads as much as a file and its headers may have: a reader of archives takes headers without end.
+type fileReader struct {
+	io.Reader
+	left int64
+}
+
+func (r *fileReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, fmt.Errorf("the archive has more than %d bytes before a file", maxHeaders)
+	}
+	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	return n, err
+}
+
 // outFilesIn hands over the files of an archive.
-func outFilesIn(archive *tar.Reader, take func(sandbox.OutFile) error) error {
+func outFilesIn(r io.Reader, take func(sandbox.OutFile) error) error {
+	limited := &fileReader{r, maxHeaders}
+	archive := tar.NewReader(limited)
 	for {
 		h, err := archive.Next()
+		if err == nil {
+			limited.left = max(h.Size, h.Size+maxHeaders)
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

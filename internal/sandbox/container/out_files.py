@@ -18,13 +18,21 @@ os.fchdir(os.open("/workspace/out", flags | os.O_DIRECTORY))
 with tarfile.open(
     fileobj=sys.stdout.buffer, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
 ) as tar:
-    for folder, folders, names in os.walk("."):
+
+    def too_deep(folder):
+        info = tarfile.TarInfo(folder)
+        info.type = tarfile.DIRTYPE
+        tar.addfile(info)
+
+    def unread(error):
+        if not isinstance(error, FileNotFoundError):  # it has just been removed
+            too_deep(error.filename)
+
+    for folder, folders, names in os.walk(".", onerror=unread):
         folders.sort()
         if folder.count("/") == _DEPTH:
             for name in folders:
-                too_deep = tarfile.TarInfo(os.path.join(folder, name))
-                too_deep.type = tarfile.DIRTYPE
-                tar.addfile(too_deep)
+                too_deep(os.path.join(folder, name))
             folders.clear()
         names += [name for name in folders if os.path.islink(os.path.join(folder, name))]
         for name in sorted(names):
@@ -41,6 +49,9 @@ with tarfile.open(
                     if known.get(os.path.normpath(path)) == f"{info.mtime}-{info.size}":
                         content.close()
                         continue
-            except OSError:
-                info.type, content = tarfile.CHRTYPE, None  # it is none that can be read
+            except FileNotFoundError:
+                continue  # it has just been removed
+            except OSError:  # it is none that can be read, or its path is too long
+                info, content = tarfile.TarInfo(path), None
+                info.type = tarfile.CHRTYPE
             tar.addfile(info, content)

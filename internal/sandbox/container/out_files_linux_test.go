@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,36 @@ while time.monotonic() < until:
 			}
 		case <-ctx.Done():
 			t.Errorf("the files of a guest that stops who archives them: %v", err)
+		}
+	})
+}
+
+// TestOutFilesByName: a file whose path is too long is told of, and keeps no other from being saved. Nobody waits for what
+// comes behind the archive's end.
+func TestOutFilesByName(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		sb := start(t, r, `
+os.chdir("/workspace/out")
+for n in range(16):
+    os.mkdir("a" * 250)
+    os.chdir("a" * 250)
+open("long" + "b" * 200, "w").close()
+os.mkdir("folder" + "c" * 200)
+open("/workspace/out/file", "w").close()
+tell(ready=True)
+import time
+time.sleep(60)
+`, func(s *sandbox.Spec) { s.Out = true })
+		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+		defer cancel()
+		got := map[string]error{}
+		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error { got[strings.TrimRight(path.Base(f.Name), "bc")] = f.Err; return nil })
+		want := map[string]error{"file": nil, "long": sandbox.ErrNotRegular, "folder": sandbox.ErrTooDeep}
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("%v, %v", got, err)
 		}
 	})
 }

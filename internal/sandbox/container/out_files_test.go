@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -49,11 +50,30 @@ func TestLeftIn(t *testing.T) {
 		return err
 	}
 	// It is cut off behind the last file, as by a guest that has ended the other Python.
-	err := outFilesIn(tar.NewReader(io.MultiReader(&b, &failing{})), take)
+	err := outFilesIn(io.MultiReader(&b, &failing{}), take)
 	none := ": " + sandbox.ErrNotRegular.Error()
 	want := []string{"a=abc", "dir: " + sandbox.ErrTooDeep.Error(), "link" + none, "hard" + none, "fifo" + none, "x/y/b=abc"}
 	if !slices.Equal(got, want) || !errors.Is(err, errCut) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestHeadersWithoutEnd: of names without a file, which may be as long as a megabyte each, no more is read than a file has.
+func TestHeadersWithoutEnd(t *testing.T) {
+	long, body := make([]byte, 512), make([]byte, 1<<20)
+	copy(long, "././@LongLink")
+	copy(long[124:], "00004000000\x00") // octal: 1 MiB
+	copy(long[257:], "ustar  \x00")
+	long[156] = 'L'
+	sum := 8 * int(' ')
+	for _, b := range long {
+		sum += int(b)
+	}
+	copy(long[148:], fmt.Sprintf("%06o\x00 ", sum))
+	archive := bytes.NewReader(bytes.Repeat(slices.Concat(long, body), 20))
+	err := outFilesIn(archive, func(sandbox.OutFile) error { return nil })
+	if err == nil || archive.Size()-int64(archive.Len()) > 2*maxHeaders {
+		t.Errorf("%d bytes were read: %v", archive.Size()-int64(archive.Len()), err)
 	}
 }
 

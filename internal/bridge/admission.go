@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -193,8 +195,9 @@ func (l *live) admitRequest(
 	set := l.bridge.servers.Configured()
 	server, _ := set.Named(c.Server)
 	call := policy.Call{
-		Server: c.Server, ServerNames: server.Also, Unread: server.Unread, Tool: c.Tool, Hints: requestHints,
-		ServerAliases: catalog.ServerAliases(c.Server, set.Alias[c.Server], server.Also...),
+		Server: c.Server, ServerNames: server.Names()[1:], Unread: server.Unread, Tool: c.Tool, Hints: requestHints,
+		Doubted:       slices.Collect(maps.Keys(server.Doubted)),
+		ServerAliases: catalog.ServerAliases(c.Server, set.Alias[c.Server], server.Names()[1:]...),
 	}
 	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
 	p.send = send

@@ -98,6 +98,7 @@ type Entry struct {
 	unpinned string               // the same, without package versions
 	narrower *config.Restrictions // those of an entry that is one with this
 	folded   bool                 // it is Duplicate, and has a say: no project's that is not approved
+	unsure   bool                 // a file of the user's before its own is not known
 	noValues bool                 // it says nothing but whether a server of this name is on
 	explicit string               // the folder the entry itself names to start in
 	envFile  string               // the file of variables as it is written

@@ -42,6 +42,7 @@ func Look(opts Options) Search {
 		)
 	}
 	f.own()
+	f.count()
 	return Search{f}
 }
 
@@ -63,16 +64,31 @@ func (s Search) Judge() Found {
 	f.users()
 	f.projects()
 	f.switchOff()
+	if !f.unsure {
+		f.sure = len(f.entries)
+	}
+	for i := range f.entries[f.sure:] {
+		f.entries[f.sure+i].unsure = true
+	}
 
 	m := &merger{
 		entries: f.entries, problems: f.problems, opts: opts, self: newSelfFinder(opts.Env, opts.Self),
 		names: map[string]*Entry{}, hidden: map[string]*Entry{}, keys: map[string]*Entry{},
-		unpinned: map[string]*Entry{},
+		unpinned: map[string]*Entry{}, unknown: map[string]string{},
 	}
 	m.merge()
 	found := m.found()
 	found.Plugins, found.Blank = f.plugins(), f.blank
 	return found
+}
+
+// count is called after what is read of the user's, of which what is codemode's own is one.
+func (f *finder) count() {
+	if f.unsure {
+		return
+	}
+	f.sure = len(f.entries)
+	f.unsure = len(f.blank) > 0 || slices.ContainsFunc(f.problems, func(p Problem) bool { return p.Unread })
 }
 
 // switchOff applies what one file of a client says about the servers of another.
@@ -97,6 +113,7 @@ type merger struct {
 	hidden   map[string]*Entry // by program and name: the entry that hides others
 	keys     map[string]*Entry // by what they start
 	unpinned map[string]*Entry // by what they start, whatever the version
+	unknown  map[string]string // by name, what an entry of the user's starts that has a mistake; "" is not known
 	mistaken []*Entry          // of which it is not known whether they are one with another
 }
 
@@ -108,6 +125,11 @@ func (m *merger) merge() {
 		switch {
 		case e.Status == Invalid:
 			m.mistake(e)
+			if before, twice := m.unknown[e.Written]; e.Scope != Project && (!twice || before == e.key) {
+				m.unknown[e.Written] = e.key
+			} else if e.Scope != Project {
+				m.unknown[e.Written] = ""
+			}
 			continue
 		case e.Status == Elsewhere:
 			continue
@@ -208,16 +230,31 @@ func (m *merger) judge(e *Entry) {
 	}
 }
 
+// unsure says whether another entry may have a name before this one: in a file that is not known, or with a mistake.
+// What the user has given codemode itself comes first.
+func (m *merger) unsure(e *Entry) bool {
+	key, taken := m.unknown[e.Written]
+	return (e.unsure || taken && key != e.key) && (!isOwn(e.Client) || e.Scope == Project)
+}
+
 // call gives an entry the name it is asked for by.
 func (m *merger) call(e *Entry) {
 	first, taken := m.names[e.Written]
 	name := e.Written
-	if taken {
+	unsure := m.unsure(e)
+	if taken || unsure {
 		name = e.Written + "@" + e.Client
 		for n := 2; m.names[name] != nil; n++ {
 			name = fmt.Sprintf("%s@%s-%d", e.Written, e.Client, n)
 		}
+	}
+	switch {
+	case taken:
 		note(e, "it is called %q here, since %q is the one in %s", name, e.Written, first.Place())
+	case unsure:
+		m.names[name] = e // which nothing else is called meanwhile
+		e.Server.Doubted = map[string]string{e.Written: name}
+		name = e.Written
 	}
 	e.Server.Name = name
 	m.names[name] = e
@@ -277,6 +314,20 @@ func (m *merger) otherName(e Entry) string {
 	return e.Written
 }
 
+// doubt adds the names of other entries that are one with an entry, if another server may have them.
+func (m *merger) doubt(e *Entry) {
+	for i := range m.entries {
+		x := &m.entries[i]
+		if !x.folded || x.key != e.key || m.names[x.Written] != nil || !m.unsure(x) {
+			continue
+		}
+		if e.Server.Doubted == nil {
+			e.Server.Doubted = map[string]string{}
+		}
+		e.Server.Doubted[x.Written] = x.Written + "@" + x.Client
+	}
+}
+
 // perhaps are the entries with a mistake that may be one with another. Two of codemode's own never are.
 func (m *merger) perhaps(e Entry) (list []Mistaken) {
 	for _, x := range m.mistaken {
@@ -314,6 +365,9 @@ func (m *merger) found() Found {
 		if e.Counts() {
 			own := func(name string) bool { return name == e.Server.Name }
 			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), own)
+			if len(e.Server.Also) > 0 {
+				m.doubt(e)
+			}
 			e.Perhaps = m.perhaps(*e)
 		}
 		e.Restrictions = m.restrictions(e)

@@ -26,6 +26,8 @@ type finder struct {
 	entries  []Entry
 	problems []Problem
 	blank    []string               // see Found
+	sure     int                    // of entries, those before the first file of the user's that is not known
+	unsure   bool                   // there is such a file
 	off      map[string][]switchOff // by client
 
 	placesOnly bool     // nothing is read
@@ -120,6 +122,7 @@ func (f *finder) users() {
 			}
 			for _, name := range f.matches(place) {
 				found = f.read(c, place, nil, name, "") || found
+				f.count()
 			}
 		}
 	}

@@ -3,7 +3,9 @@ package commands
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -93,6 +95,7 @@ func (t *tenancy) selectUsable() {
 	unread := doubt.names(machine.Home)
 	for i := range t.found.Entries {
 		e := &t.found.Entries[i]
+		t.noteDoubted(e)
 		switch why := cmp.Or(doubt.why(*e, t.config.Servers), t.mistaken(*e)); {
 		case !e.Counts() || e.Status == clientcfg.Disabled:
 		case why != "":
@@ -116,6 +119,19 @@ func (t *tenancy) selectUsable() {
 	for _, e := range t.found.Entries {
 		if _, usable := t.aliases[e.Server.Name]; usable && e.Status == clientcfg.Ready {
 			t.ready = append(t.ready, e.Server.Name)
+		}
+	}
+}
+
+// noteDoubted notes that what allows by the name of a server does not hold for it meanwhile.
+func (t *tenancy) noteDoubted(e *clientcfg.Entry) {
+	rules := slices.Concat(t.config.Policy.Allow, t.config.Policy.Approved, t.config.Servers.Include)
+	for _, name := range slices.Sorted(maps.Keys(e.Server.Doubted)) {
+		if len(rules) > 0 {
+			e.Notes = append(e.Notes, fmt.Sprintf(
+				"%q may be another's, in what cannot be read: policy.allow, policy.approved and mcp.include go by %q",
+				name, e.Server.Doubted[name],
+			))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -148,6 +149,7 @@ func (r *reloader) look() (*tenancy, bool) {
 // keepUnread takes over the servers of a file, or of a folder's files, that is there but cannot be read any more:
 // neither a typing error in it nor a moment without descriptors is a reason to stop them.
 func (t *tenancy) keepUnread(before *tenancy) {
+	t.keepTaken(before)
 	for _, p := range t.found.Problems {
 		inFile := func(e clientcfg.Entry) bool { return e.Server.Source == p.File }
 		if p.Server != "" || errors.Is(p.Err, fs.ErrNotExist) || slices.ContainsFunc(t.found.Entries, inFile) {
@@ -166,6 +168,39 @@ func (t *tenancy) keepUnread(before *tenancy) {
 	t.keepNames(before)
 }
 
+// keepTaken has no server take the name of another, or lose the one it had, while it is in doubt whose name it is.
+func (t *tenancy) keepTaken(before *tenancy) {
+	for i := range t.found.Entries {
+		e := &t.found.Entries[i]
+		name := e.Server.Name
+		other, doubted := e.Server.Doubted[name]
+		took := func(s config.Server) bool {
+			same := s.Source == e.Server.Source
+			return s.Name == name && !same || s.Name == other && same
+		}
+		if !doubted || !slices.ContainsFunc(before.usable, took) {
+			continue
+		}
+		e.Server = called(e.Server, other)
+		for i, s := range t.usable {
+			if s.Name == name {
+				t.usable[i] = called(s, other)
+			}
+		}
+	}
+}
+
+// called is a server by the name that it has if its own is another's.
+func called(s config.Server, other string) config.Server {
+	s.Doubted = maps.Clone(s.Doubted)
+	delete(s.Doubted, s.Name)
+	if len(s.Doubted) == 0 {
+		s.Doubted = nil
+	}
+	s.Name = other
+	return s
+}
+
 // keepNames has what was known of servers when all could be read hold while their names are in doubt, unless more has
 // become known since.
 func (t *tenancy) keepNames(before *tenancy) {
@@ -181,7 +216,7 @@ func (t *tenancy) keepNames(before *tenancy) {
 	for i, s := range t.usable {
 		was, ok := known[s.Name]
 		if same := s; ok && s.Unread != "" && has(was, s.Also) {
-			same.Also, same.Unread = was.Also, was.Unread
+			same.Also, same.Unread, same.Doubted = was.Also, was.Unread, was.Doubted
 			if same.Sandbox == nil {
 				same.Sandbox = was.Sandbox
 			}

@@ -26,6 +26,21 @@ func TestKeepUnread(t *testing.T) {
 	}
 }
 
+// TestKeepTaken has the file of a server become unreadable whose name another one would have without it.
+func TestKeepTaken(t *testing.T) {
+	a, b := config.Server{Name: "m", Source: "a"}, config.Server{Name: "m@b", Source: "b"}
+	before := &tenancy{usable: []config.Server{a, b}}
+	now := config.Server{Name: "m", Source: "b", Doubted: map[string]string{"m": "m@b"}, Unread: "x"}
+	next := &tenancy{usable: []config.Server{now}, found: clientcfg.Found{
+		Entries:  []clientcfg.Entry{{Server: now, Status: clientcfg.Ready}},
+		Problems: []clientcfg.Problem{{File: "a", Err: syscall.EIO, Unread: true}},
+	}}
+	next.keepUnread(before)
+	if want := []config.Server{b, a}; !reflect.DeepEqual(next.usable, want) {
+		t.Errorf("the servers are %+v\nwant %+v", next.usable, want)
+	}
+}
+
 // TestKeepNames has a file become unreadable in which servers may have other names: what was known of those holds, if
 // they are as they were and no other name has become known.
 func TestKeepNames(t *testing.T) {

@@ -75,7 +75,7 @@ func TestApprovedIsShown(t *testing.T) {
 func TestEntryIsShownWhole(t *testing.T) {
 	decideNothing := []string{ // or are shown by other members of the entry
 		"Name", "Description", "Transport", "Disabled", "ToolsAllow", "ToolsDeny", "StartTime", "CallTime", "Sandbox",
-		"NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread",
+		"NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread", "Doubted",
 	}
 	text := func(s config.Server) string {
 		d := detail(clientcfg.Entry{Server: s, Scope: clientcfg.Project})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,13 +43,18 @@ type Server struct {
 	EnvHash string `json:"-"`
 	Stamp   string `json:"-"` // changes with the files that the entry refers to, see clientcfg.Stamp
 	// Names that entries have which are one with this: what forbids goes by them as by Name, see Names.
-	Also   []string `json:"-"`
-	Unread string   `json:"-"` // why it may have more of them, a clause; empty where all are known
-	Line   int      `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
+	Also []string `json:"-"`
+	// Of these and Name, those that may be another server's, each with the name that this would have then: what allows
+	// goes by that instead, what forbids by both.
+	Doubted map[string]string `json:"-"`
+	Unread  string            `json:"-"` // why it may have more of them, a clause; empty where all are known
+	Line    int               `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }
 
 // Names are all that the user may mean the server by: a rule by one of them holds for it.
-func (s Server) Names() []string { return append([]string{s.Name}, s.Also...) }
+func (s Server) Names() []string {
+	return slices.Concat([]string{s.Name}, s.Also, slices.Sorted(maps.Values(s.Doubted)))
+}
 
 // Endpoint is the address of a server by URL, whose references are replaced.
 func (s Server) Endpoint() (*url.URL, error) {

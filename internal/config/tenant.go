@@ -38,6 +38,9 @@ func (s Servers) Selects(server Server) bool {
 		if slices.ContainsFunc(s.Exclude, func(p string) bool { return matchesPlain(p, name) }) {
 			return false
 		}
+		if _, doubted := server.Doubted[name]; doubted {
+			continue
+		}
 		included = included || slices.ContainsFunc(s.Include, func(p string) bool { return matches(p, name) })
 	}
 	return included

@@ -116,6 +116,9 @@ func fits(pattern string, c Call, as reach) bool {
 		return hinted(c.Hints)
 	}
 	servers := append([]string{c.Server}, c.ServerNames...)
+	if as == narrow {
+		servers = slices.DeleteFunc(servers, func(name string) bool { return slices.Contains(c.Doubted, name) })
+	}
 	tools := []string{c.Tool} // a server may call a tool ""
 	if as >= wide {
 		for _, name := range slices.Clone(servers) {

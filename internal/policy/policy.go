@@ -5,7 +5,10 @@
 // closing.
 package policy
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Rules are what a tenant lets code call. Zero values let everything pass. The tags are the names of config's keys.
 type Rules struct {
@@ -25,6 +28,7 @@ type Rules struct {
 type Call struct {
 	Server, Tool               string   // as configured, and as the server calls it
 	ServerNames                []string // others that its user has for the server: a rule by any of them holds
+	Doubted                    []string // of Server and these, those that may be another's: only limits go by them
 	Unread                     string   // why not all of these are known, a clause; a limit by any name may hold then
 	ServerAliases, ToolAliases []string // as Python calls them, and would if nothing else were called so
 	Hints                      Hints
@@ -96,10 +100,10 @@ func (r Rules) byNameAndHints(c Call) *Decision {
 	if p, why, ok := c.limit(r.Deny, "policy.deny"); ok {
 		d = denied("deny:"+p, why)
 	} else if _, ok := first(r.Allow, c, narrow); !ok && len(r.Allow) > 0 {
-		d = denied("allow", "nothing in policy.allow fits it")
+		d = denied("allow", "nothing in policy.allow fits it"+c.doubt(r.Allow, "policy.allow"))
 	} else if p, why, ok := c.limit(r.Confirm, "policy.confirm"); ok {
 		if _, ok := first(r.Approved, c, narrow); !ok {
-			d = Decision{Ask: true, Rule: "confirm:" + p, Why: why}
+			d = Decision{Ask: true, Rule: "confirm:" + p, Why: why + c.doubt(r.Approved, "policy.approved")}
 		}
 	}
 	return &d
@@ -116,6 +120,17 @@ func (c Call) limit(patterns []string, key string) (pattern, why string, ok bool
 	}
 	p, ok := first(patterns, c, widest)
 	return p, fmt.Sprintf("%s, and may have its server by the name in %q of %s", c.Unread, p, key), ok
+}
+
+// doubt says why a pattern that would allow a call does not: its server's name may be another's.
+func (c Call) doubt(patterns []string, key string) string {
+	why := cmp.Or(c.Unread, "another entry of its name has a mistake")
+	c.Doubted = nil
+	p, ok := first(patterns, c, narrow)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" (%q of %s may mean another server: %s)", p, key, why)
 }
 
 // Result decides about what a call has brought.

@@ -97,6 +97,26 @@ func TestUnreadNames(t *testing.T) {
 	}
 }
 
+// TestDoubtedName holds that a name which may be another server's forbids and does not allow.
+func TestDoubtedName(t *testing.T) {
+	c := Call{Server: "s", ServerNames: []string{"s@b"}, Doubted: []string{"s"}, Tool: "put", Hints: Worst}
+	for _, tt := range []struct {
+		rules       Rules
+		denied, ask bool
+	}{
+		{Rules{Allow: []string{"s.*"}}, true, false},
+		{Rules{Allow: []string{"s@b.*"}}, false, false},
+		{Rules{Deny: []string{"s.*"}}, true, false},
+		{Rules{Deny: []string{"s@b.*"}}, true, false},
+		{Rules{Confirm: []string{"*.*"}, Approved: []string{"s.*"}}, false, true},
+		{Rules{Confirm: []string{"*.*"}, Approved: []string{"s@b.*"}}, false, false},
+	} {
+		if d := tt.rules.Decide(c); d.Denied != tt.denied || d.Ask != tt.ask {
+			t.Errorf("%+v: got %+v", tt.rules, d)
+		}
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	aliased := Call{
 		Server: "my-notes", ServerAliases: []string{"my_notes"}, Tool: "drop", ToolAliases: []string{"drop"}, Hints: Worst,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -104,8 +105,9 @@ func definitionsIn(list []json.RawMessage) map[string]json.RawMessage {
 // The server's other names are those of entries that are one with its own.
 func policyCall(server catalog.Server, t catalog.Tool, c config.Server) policy.Call {
 	return policy.Call{
-		Server: server.Name, ServerNames: c.Also, Unread: c.Unread,
-		ServerAliases: catalog.ServerAliases(server.Name, server.Alias, c.Also...),
+		Server: server.Name, ServerNames: c.Names()[1:], Unread: c.Unread,
+		Doubted:       slices.Collect(maps.Keys(c.Doubted)),
+		ServerAliases: catalog.ServerAliases(server.Name, server.Alias, c.Names()[1:]...),
 		Tool:          t.Name, ToolAliases: catalog.ToolAliases(t.Name, t.Alias),
 		Hints: policy.Hints{ReadOnly: t.ReadOnly, Destructive: t.Destructive, OpenWorld: t.OpenWorld},
 	}

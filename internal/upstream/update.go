@@ -43,6 +43,7 @@ func (p *Pool) Update(servers []config.Server) {
 func startsSame(a, b config.Server) bool {
 	for _, c := range []*config.Server{&a, &b} {
 		c.Description, c.Source, c.Line, c.Also, c.Unread, c.ToolsAllow, c.ToolsDeny = "", "", 0, nil, "", nil, nil
+		c.Doubted = nil
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -104,7 +104,8 @@ func (b *Bridge) toolOf(
 	if len(undefined) > 0 {
 		list := strings.Join(undefined[:min(len(undefined), 10)], ", ")
 		return t, fmt.Errorf(
-			"%q uses %s of its session, which a later one does not have: import or define that in its body, or pass it as an argument",
+			"%q uses %s of its session, which a later one does not have: import or define that in its body, "+
+				"or pass it as an argument",
 			f.Name, list,
 		)
 	}

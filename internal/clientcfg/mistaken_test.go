@@ -105,8 +105,8 @@ func TestTableOfAWrongType(t *testing.T) {
 	}
 }
 
-// TestNothingThere: a file that has a byte order mark alone is empty, and one in a folder that is a link to nothing cannot
-// be read.
+// TestNothingThere: a file that has a byte order mark alone is empty, and one in a folder that is a link to nothing
+// cannot be read.
 func TestNothingThere(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".claude.json"), "\ufeff \n")

@@ -18,7 +18,9 @@ func (t *tenancy) mistaken(e clientcfg.Entry) string {
 	names := e.Server.Names()
 	without := t.limitsBeside(names)
 	for _, m := range e.Perhaps {
-		about := fmt.Sprintf("%q in %q may start the same, and has a mistake: mend that entry, or remove it", m.Written, m.File)
+		about := fmt.Sprintf(
+			"%q in %q may start the same, and has a mistake: mend that entry, or remove it", m.Written, m.File,
+		)
 		with := t.limitsBeside(append(slices.Clone(names), m.Name))
 		for _, limit := range without {
 			if !slices.Contains(with, limit) {

@@ -168,8 +168,8 @@ type counter struct {
 	unsure bool // the next may be there, too: another program may have read it before it was taken back, and kept it
 }
 
-// read reads the file, which must hold the client's number. What another program puts there and takes back at once, since
-// the client wrote in between, the client may see; it looks again.
+// read reads the file, which must hold the client's number. What another program puts there and takes back at once,
+// since the client wrote in between, the client may see; it looks again.
 func (c *counter) read(t *testing.T) file {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Second); ; _ = pause(t.Context(), time.Millisecond) {

@@ -14,11 +14,23 @@ import (
 	"codemode/internal/sandbox"
 )
 
+// leaving starts a guest, and waits until it has left its files. The context is for taking them.
+func leaving(t *testing.T, r *Runtime, code string) (sandbox.Sandbox, context.Context) {
+	t.Helper()
+	sb := start(t, r, code, func(s *sandbox.Spec) { s.Out = true })
+	if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	t.Cleanup(cancel)
+	return sb, ctx
+}
+
 // TestOutFilesStopped: a guest may stop the Python that makes the archive, and nobody waits for that without end. One
 // that stops what the engine starts there before it is that Python, which cannot be looked at, is ended.
 func TestOutFilesStopped(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
-		sb := start(t, r, `
+		sb, ctx := leaving(t, r, `
 open("/workspace/out/file", "w").close()
 tell(ready=True)
 import time
@@ -30,12 +42,7 @@ while time.monotonic() < until:
                 os.kill(int(pid), 19)
             except OSError:
                 pass
-`, func(s *sandbox.Spec) { s.Out = true })
-		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
-			t.Fatalf("%q, %v", line, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-		defer cancel()
+`)
 		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error { return nil })
 		if errors.Is(err, errSilent) {
 			return
@@ -55,7 +62,7 @@ while time.monotonic() < until:
 // comes behind the archive's end.
 func TestOutFilesByName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
-		sb := start(t, r, `
+		sb, ctx := leaving(t, r, `
 os.chdir("/workspace/out")
 for n in range(16):
     os.mkdir("a" * 250)
@@ -66,12 +73,7 @@ open("/workspace/out/file", "w").close()
 tell(ready=True)
 import time
 time.sleep(60)
-`, func(s *sandbox.Spec) { s.Out = true })
-		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
-			t.Fatalf("%q, %v", line, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-		defer cancel()
+`)
 		got := map[string]error{}
 		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error { got[strings.TrimRight(path.Base(f.Name), "bc")] = f.Err; return nil })
 		want := map[string]error{"file": nil, "long": sandbox.ErrNotRegular, "folder": sandbox.ErrTooDeep}
@@ -84,18 +86,13 @@ time.sleep(60)
 // TestOutFilesByLink: where code has made a link of the folder, nothing is read of where it leads.
 func TestOutFilesByLink(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
-		sb := start(t, r, `
+		sb, ctx := leaving(t, r, `
 os.rmdir("/workspace/out")
 os.symlink("/etc", "/workspace/out")
 tell(ready=True)
 import time
 time.sleep(60)
-`, func(s *sandbox.Spec) { s.Out = true })
-		if line, err := bufio.NewReader(sb.Channel()).ReadString('\n'); err != nil {
-			t.Fatalf("%q, %v", line, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-		defer cancel()
+`)
 		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error { return fmt.Errorf("%s is read", f.Name) })
 		if err == nil || strings.Contains(err.Error(), "is read") {
 			t.Errorf("of a folder that is a link: %v", err)

@@ -29,6 +29,7 @@ type bench struct {
 	python   string // the interpreter it carries, unpacked
 	npm      string // a prefix with the real servers; empty skips what needs them
 	n        int
+	match    string // text in the rows of neighbours that are measured
 	rows     []row
 	bars     []bar
 }
@@ -46,9 +47,10 @@ func main() {
 	n := flag.Int("n", 30, "repetitions of each short measurement")
 	npm := flag.String("npm", os.Getenv("CODEMODE_TEST_NPM"), "npm prefix with the real MCP servers and gpt-tokenizer")
 	only := flag.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
+	match := flag.String("match", "", "of the neighbours, measure only rows whose text has this in it")
 	file := flag.String("charts", "", "`FILE` that gets what bench/charts draws")
 	flag.Parse()
-	if err := run(*n, *npm, *only, *file); err != nil {
+	if err := run(&bench{n: *n, npm: *npm, match: *match}, *only, *file); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -97,13 +99,13 @@ func names() (all []string) {
 	return all
 }
 
-func run(n int, npm, only, charts string) error {
+func run(b *bench, only, charts string) error {
 	dir, err := os.MkdirTemp("", "codemode-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{dir: dir, n: n, npm: npm}
+	b.dir = dir
 	if err := b.build(); err != nil {
 		return err
 	}

@@ -77,6 +77,20 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"` + strings.Repeat("echo ", 800) + `"}}`),
 		oneCall, "",
 	},
+	{
+		"descriptions of a server with 500 tools",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"wide","load":true}}`), oneCall, "",
+	},
+	{
+		"the same descriptions, asked for anew",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"wide","fresh":true}}`), oneCall, "",
+	},
+	{
+		"lists of resources",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"request",` +
+			`"params":{"server":"wide","method":"resources/list","params":{}}}`), oneCall, "",
+	},
+	{"drawings of 30,000 shapes", drawMany, oneCall, ""},
 	{"requests for input", frames(`{"jsonrpc":"2.0","id":%d,"method":"stdin","params":{}}`), oneCall, ""},
 	{
 		"requests for packages",
@@ -90,6 +104,10 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 }
 
 const (
+	drawMany = `class Drawing:
+  def _repr_svg_(self):
+    return '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">' + "<g/>" * 30000 + "</svg>"
+while True: display(Drawing())`
 	saveMany = `import threading
 def f(): return 1
 async def many():
@@ -111,6 +129,9 @@ const window = time.Second
 // neighbours measures what a session beside the attacker's, and another tenant, notice.
 func (b *bench) neighbours(ctx context.Context) error {
 	for _, a := range attacks {
+		if !strings.Contains(a.what, b.match) {
+			continue
+		}
 		if err := b.beside(ctx, a); err != nil {
 			return fmt.Errorf("%s: %w", a.what, err)
 		}
@@ -119,7 +140,10 @@ func (b *bench) neighbours(ctx context.Context) error {
 }
 
 func (b *bench) beside(ctx context.Context, a attack) error {
-	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{"peer": b.fake(), "noisy": b.fake()})
+	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{
+		"peer": b.fake(), "noisy": b.fake(),
+		"wide": b.self("fakemcp", "-tools", "500", "-resources"),
+	})
 	env := []string{servers, "CODEMODE_TOOLS_SAVE=true"}
 	if a.env != "" {
 		env = append(env, a.env)

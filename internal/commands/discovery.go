@@ -164,6 +164,12 @@ func (t *tenancy) configured() *servers.Set { return t.setWith(t.given()) }
 func (t *tenancy) setWith(list []config.Server) *servers.Set {
 	set := servers.NewSet(list, t.unusable())
 	set.Unread = t.unknownSecrets()
+	for _, e := range t.found.Entries {
+		_, known := set.Named(e.Server.Name)
+		if own := t.approvals.Approved(e); own && (!known || !e.Counts()) && e.Status != clientcfg.Invalid {
+			set.Others = append(set.Others, e.Server) // a stranger's would take out of the log what a stranger likes
+		}
+	}
 	return set
 }
 

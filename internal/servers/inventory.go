@@ -69,6 +69,7 @@ type Pool interface {
 	Refresh(server string)
 	Fresh(server string) time.Duration
 	Update([]config.Server)
+	KeepSecret(others []config.Server)
 }
 
 // Judge says of tools what a policy says.
@@ -88,6 +89,7 @@ func New(find func() *Set, lists *Lists, judge Judge, changed func(server string
 	s.find = sync.OnceFunc(func() {
 		set := find()
 		s.pool.Update(set.All)
+		s.pool.KeepSecret(set.Others)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.set, s.found = set, true

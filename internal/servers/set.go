@@ -15,6 +15,7 @@ type Set struct {
 	All      []config.Server   // in the order of configuration
 	Alias    map[string]string // name -> alias
 	Unusable []Unusable        // whose names are none of these
+	Others   []config.Server   // that code is not given, whose values are secret all the same
 	Unread   string            // a file whose servers, and their secrets, are not known; there may be none
 
 	byName, byAlias map[string]int // where in All
@@ -133,10 +134,12 @@ func (s *Inventory) Update(set *Set) Changes {
 			s.set = set
 			s.mu.Unlock()
 		}
+		s.pool.KeepSecret(set.Others)
 		return c
 	}
 	s.lists.Flush(before.All)
 	s.pool.Update(set.All) // first, so that nobody gets the tools of the old process for the new entry
+	s.pool.KeepSecret(set.Others)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set, s.index = set, nil

@@ -111,6 +111,7 @@ type Pool struct {
 	unread atomic.Int64 // servers that say too much unasked
 
 	redacting redacting // of the last Redactor
+	others    others
 }
 
 // ErrUnknownServer is a name that is not configured.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,26 @@ func (s *server) ownSecrets() *redact.Secrets {
 	return secrets
 }
 
+// others are entries whose servers are not the pool's.
+type others struct {
+	entries []config.Server
+	secrets []func() *redact.Secrets // of each
+}
+
+// KeepSecret has Redactor take out what these entries keep secret, too, whose servers are not the pool's.
+func (p *Pool) KeepSecret(entries []config.Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if reflect.DeepEqual(p.others.entries, entries) {
+		return
+	}
+	p.others = others{entries: entries}
+	for _, c := range entries {
+		s := &server{pool: p, config: c}
+		p.others.secrets = append(p.others.secrets, sync.OnceValue(s.ownSecrets))
+	}
+}
+
 // Redactor takes out of a text what the servers' entries keep secret now, of those that run and those that do not. The
 // secrets of all are looked for at once: one server's may be a part of another's.
 func (p *Pool) Redactor() *redact.Redactor {
@@ -44,9 +65,12 @@ func (p *Pool) Redactor() *redact.Redactor {
 	servers := slices.SortedFunc(
 		maps.Values(p.servers), func(a, b *server) int { return strings.Compare(a.config.Name, b.config.Name) },
 	)
-	before := p.redacting
+	before, others := p.redacting, p.others.secrets
 	p.mu.Unlock()
 	now := redacting{}
+	for _, secrets := range others {
+		now.of = append(now.of, secrets())
+	}
 	for _, s := range servers {
 		now.of = append(now.of, s.secrets())
 		s.update(func(st *serverState) {

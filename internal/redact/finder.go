@@ -40,7 +40,8 @@ var (
 	authorization    = lazyregexp.New(`(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
 	userPassword     = lazyregexp.New(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
 
-	named = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, userPassword}
+	named    = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, userPassword}
+	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, userPassword} // what is named as one
 
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 	anyWord    = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
@@ -206,16 +207,7 @@ func (f *Finder) json(s string) (string, bool) {
 // services put the key in the path. A password may have characters in it that belong elsewhere in a URL.
 func (f *Finder) address(s string) string {
 	scheme, s, _ := strings.Cut(s, "://")
-	user, host := "", s
-	if i := strings.IndexAny(s, "/?#"); i >= 0 {
-		host = s[:i]
-	}
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		user = s[:i]
-	} else if strings.Contains(host, ":") && !portAtEnd().MatchString(host) {
-		user = s[:max(0, strings.LastIndexByte(s, '@'))]
-	}
-	if user != "" {
+	if user := userOf(s); user != "" {
 		s = s[len(user):]
 		name, password, _ := strings.Cut(user, ":")
 		f.secretPart(name, false)
@@ -240,6 +232,21 @@ func (f *Finder) address(s string) string {
 		s += "#" + Mask
 	}
 	return secretValue().ReplaceAllStringFunc(s, f.hideLooks)
+}
+
+// userOf is what stands before the host of a URL without its scheme.
+func userOf(s string) string {
+	host := s
+	if i := strings.IndexAny(s, "/?#"); i >= 0 {
+		host = s[:i]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		return s[:i]
+	}
+	if strings.Contains(host, ":") && !portAtEnd().MatchString(host) {
+		return s[:max(0, strings.LastIndexByte(s, '@'))]
+	}
+	return ""
 }
 
 var portAtEnd = lazyregexp.New(`:\d+$`)

@@ -13,9 +13,10 @@
 //     percent-encoded, as base64 (in whatever it is encoded with, such as user:KEY) and as hex, with the
 //     escapes of JSON and programming languages, and with those of HTML and quoted-printable. Base64 and hex of
 //     more than five characters may be in lines.
-//   - Each line of a value is a secret by itself.
+//   - Each line of a value is a secret by itself, and so is what a server may tell of it alone: the password in an
+//     address, in JSON or behind NAME=, an entry of a list.
 //
-// What is encoded in another way, twice in different ones, or taken apart is not recognised.
+// What is encoded in another way, twice in different ones, or taken apart otherwise is not recognised.
 //
 // A mask says that there was a secret. Where code can have chosen the text, that would answer its guesses: such texts
 // have a Redactor of their own ([Secrets.ForCode]).
@@ -75,6 +76,7 @@ func (s *Secrets) AddNamed(name, value string) {
 			s.Add(v)
 		}
 	}
+	s.Add(parts(value, named)...)
 }
 
 // AddIn adds what looks like a secret in a text, such as the password in a proxy's address.

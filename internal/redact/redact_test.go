@@ -246,6 +246,34 @@ func TestForCode(t *testing.T) {
 	}
 }
 
+// TestParts holds that what a server may tell of a value alone is as secret as the value.
+func TestParts(t *testing.T) {
+	s := &Secrets{}
+	for name, value := range map[string]string{
+		"DATABASE_URL": "postgres://bob:pw112233@db.host/app?sslmode=require&sslpassword=other88",
+		"MYSQL":        "mysql://root:my%2FsqlPw12@h/d", "REDIS": "redis://:redis@h", "GIT": "https://x-access-token:ghs9@host/o",
+		"SENTRY_DSN": "https://sentryKey8765@o1.ingest.io/1", "BASIC_AUTH": "bob:basicWord", "TOKEN": "'quotTok5566'",
+		"API_KEYS": "listKeyA1122,listKeyB; listKeyC", "GCP": `{"private_key":"gcpKey2468","x":1,"name":"plainly"}`,
+		"OPTS": "--password=optPw1357 --user=someone", "SCOPES_AUTH": "openid,profile", "PATH": "/usr/bin:/usr/local/bin",
+	} {
+		s.AddNamed(name, value)
+	}
+	r := s.Redactor()
+	for _, secret := range []string{
+		"pw112233", "other88", "my%2FsqlPw12", "my/sqlPw12", "redis", "ghs9", "sentryKey8765", "basicWord", "quotTok5566",
+		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357",
+	} {
+		if got := r.Text("is " + secret + "."); got != "is ***." {
+			t.Errorf("%q became %q", secret, got)
+		}
+	}
+	for _, text := range []string{"postgres", "require", "bob", "db.host", "plainly", "someone", "profile", "/usr/local/bin", "app"} {
+		if got := r.Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 // TestOrdinary holds that nothing else goes.
 func TestOrdinary(t *testing.T) {
 	r := redactor("wJalrXUtnFEMI/K7MDENG+b", "Tr0ub4dor", "k3y", "z9")

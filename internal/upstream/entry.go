@@ -26,6 +26,9 @@ func (s *server) expanded(secrets *redact.Secrets) (config.Server, error) {
 		}
 	})
 	secrets.Add(s.pool.opts.Secrets(c)...)
+	for name, value := range c.Headers {
+		secrets.AddNamed(name, value)
+	}
 	return c, err
 }
 

@@ -88,7 +88,7 @@ func (s Source) Installation() []string {
 // checkPlaces refuses an interpreter that would have guests see what is not its own: it may be any program, and say
 // anything, and its folders may be links.
 func checkPlaces(exe string, about inspection, py *Interpreter) error {
-	own := append(installation(exe), sharedTrees...)
+	own := append(installation(exe), systemTrees...)
 	places := []string{realPath(about.Executable)}
 	for _, b := range py.Binds {
 		places = append(places, b.Host)

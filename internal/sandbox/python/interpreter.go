@@ -21,9 +21,18 @@ const movedDir = "/opt/codemode/host"
 // coveredDirs are the directories that every sandbox has of its own.
 var coveredDirs = []string{"/tmp", "/workspace", "/dev", "/proc", "/run", GuestDir, "/opt/codemode"}
 
-// sharedTrees are bound whole as soon as an interpreter has files in one of them: programs and their
-// libraries are spread over the tree, and nothing in it is private to a user.
-var sharedTrees = []string{"/usr", "/nix/store"}
+// store is bound whole as soon as an interpreter has files in it: packages and their libraries are spread over it, and
+// nothing in it is private to a user.
+const store = "/nix/store"
+
+// systemPrefixes are those whose share has data of packages, and nothing of a user's: ~/.local/share has keyrings.
+var systemPrefixes = []string{"/usr", "/usr/local"}
+
+// systemTrees are where any interpreter may have libraries and packages.
+var systemTrees = []string{
+	"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share",
+	"/usr/local/lib", "/usr/local/lib64", "/usr/local/share", store,
+}
 
 // interpreter returns the interpreter the user named.
 func (s Source) interpreter(ctx context.Context) (*Interpreter, error) {
@@ -111,9 +120,12 @@ func (a inspection) python() *Interpreter {
 		Tag:     a.Tag,
 	}
 	// Of a prefix only these: it may be a home directory, or ~/.local with its keyrings.
-	dirs := []string{"/usr", beside(realPath(a.Executable)), a.Stdlib}
+	dirs := []string{beside(realPath(a.Executable)), a.Stdlib}
 	for _, prefix := range a.Prefixes {
 		dirs = append(dirs, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
+		if slices.Contains(systemPrefixes, prefix) {
+			dirs = append(dirs, filepath.Join(prefix, "share"))
+		}
 	}
 	for _, site := range a.SitePackages {
 		site = realPath(site)
@@ -134,10 +146,8 @@ func collapse(paths []string) []string {
 	var real []string
 	for _, dir := range paths {
 		dir = realPath(dir)
-		for _, tree := range sharedTrees {
-			if _, ok := cutDir(dir, tree); ok {
-				dir = tree
-			}
+		if _, ok := cutDir(dir, store); ok {
+			dir = store
 		}
 		if _, err := os.Stat(dir); err == nil {
 			real = append(real, dir)

@@ -67,8 +67,14 @@ func TestInterpreterOfSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(py.Binds, Bind{Host: "/usr", Inside: "/usr"}) || py.Embedded {
+		lib := filepath.Dir(filepath.Dir(realPath(path))) + "/lib"
+		if !slices.Contains(py.Binds, Bind{Host: lib, Inside: lib}) || py.Embedded {
 			t.Errorf("%s: got %+v", name, py)
+		}
+		for _, b := range py.Binds {
+			if b.Host == "/usr" || b.Host == "/usr/local" {
+				t.Errorf("%s: code sees all of %s", name, b.Host)
+			}
 		}
 		const code = `import json, platform, sys; print(platform.python_version(), sys.implementation.cache_tag)`
 		if got, want := runOnHost(t, py, code), py.Version+" "+py.Tag; got != want {
@@ -291,7 +297,6 @@ func TestBindsOfInterpreter(t *testing.T) {
 	want := []Bind{
 		{Host: real + "/bin", Inside: insidePath(real + "/bin")},
 		{Host: real + "/lib", Inside: insidePath(real + "/lib")},
-		{Host: "/usr", Inside: "/usr"},
 	}
 	slices.SortFunc(want, func(a, b Bind) int { return strings.Compare(a.Host, b.Host) })
 	if !slices.Equal(py.Binds, want) {
@@ -386,7 +391,7 @@ func TestInterpreterInAHome(t *testing.T) {
 	about := inspection{Executable: exe, Prefixes: []string{home}, Stdlib: filepath.Join(home, "lib", "python3.11")}
 	py := about.python()
 	for _, b := range py.Binds {
-		if b.Host != exe && b.Host != filepath.Join(home, "lib") && b.Host != "/usr" {
+		if b.Host != exe && b.Host != filepath.Join(home, "lib") {
 			t.Errorf("code sees %q", b.Host)
 		}
 	}
@@ -396,6 +401,10 @@ func TestInterpreterInAHome(t *testing.T) {
 	about.SitePackages = []string{filepath.Join(home, ".ssh")}
 	if err := checkPlaces(exe, about, about.python()); err == nil {
 		t.Error("any folder beside the program is taken for its own")
+	}
+	about.SitePackages = []string{"/usr/local/bin"}
+	if err := checkPlaces(exe, about, about.python()); err == nil {
+		t.Error("any folder of the system is taken for its own")
 	}
 }
 

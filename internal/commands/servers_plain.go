@@ -3,13 +3,13 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"codemode/internal/lazyregexp"
+	"codemode/internal/visible"
 )
 
 // plainlySpelled wants what an entry starts or reaches to be spelled as it is used: what its user is shown is what is
@@ -62,8 +62,6 @@ func plainPath(member, path string) error {
 
 var (
 	defaulted = lazyregexp.New(`\$\{[^}]*:-`)
-	// the last part of a spelling of an address
-	numericHost = lazyregexp.New(`(?i)(^|\.)(\d+|0x[0-9a-f]*)$`)
 	// what needs no escape, RFC 3986 section 2.3
 	needless = lazyregexp.New(`(?i)%(2d|2e|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])`)
 )
@@ -100,10 +98,7 @@ func plainURL(text string) error {
 func plainHost(u *url.URL) bool {
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	name := u.Hostname()
-	if ip, err := netip.ParseAddr(name); err == nil {
-		return ip.String() == name && !ip.Is4In6() && u.Port() != usual
-	}
-	return name == strings.ToLower(name) && !strings.HasSuffix(name, ".") && !numericHost().MatchString(name) &&
+	return name == strings.ToLower(name) && !strings.HasSuffix(name, ".") && !visible.OddAddress(name) &&
 		u.Port() != usual && !strings.HasSuffix(u.Host, ":")
 }
 

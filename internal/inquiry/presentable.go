@@ -106,6 +106,8 @@ func checkURL(text string) error {
 		return errors.New("what its user is to open is no http or https URL")
 	case u.User != nil:
 		return errors.New("the URL that its user is to open has a user's name in it, which hides where it leads")
+	case visible.OddAddress(u.Hostname()):
+		return errors.New("the URL that its user is to open spells an address in another way than usual")
 	case len(text) > maxURLShown:
 		return fmt.Errorf("the URL that its user is to open has more than %d bytes", maxURLShown)
 	case strings.ContainsFunc(text+u.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // also if written by %

@@ -212,6 +212,17 @@ func units(t *testing.T, s string) (units []uint16) {
 }
 
 // TestValues holds that nothing in a decoded value is there and not seen, and that all else is what it was.
+func TestOddAddress(t *testing.T) {
+	for host, odd := range map[string]bool{
+		"2130706433": true, "0x7f.1": true, "127.0.0.1": false, "127.1": true, "::1": false, "::ffff:127.0.0.1": true,
+		"0:0::1": true, "example.com": false, "7zip.org": false, "a.0x7f000001": true, "2130706433.": true,
+	} {
+		if OddAddress(host) != odd {
+			t.Errorf("%q is odd: %v", host, !odd)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"a":[1,"plain",null,1e3]}`:        `{"a":[1,"plain",null,1e3]}`,

@@ -82,15 +82,38 @@ var encoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 var validID = lazyregexp.New(`^[a-z2-7]{12}$`)
 
+// A Saving keeps the files that one run has left. One goroutine uses it, and closes it.
+type Saving struct {
+	store *Store
+	run   string
+
+	begun bool
+	ahead *os.File // takes the room of small files that follow: all that is kept is not counted for each of them
+	left  int64    // of that
+	used  int64
+}
+
+// maxAhead bounds the room that is taken ahead, which is no more than the run has used in any case.
+const maxAhead = 1 << 20
+
+// Save begins to keep what a run has left.
+func (s *Store) Save(run string) *Saving { return &Saving{store: s, run: run} }
+
+// Close removes the oldest artifacts, where there are too many now.
+func (b *Saving) Close() {
+	b.release()
+	b.store.limit()
+}
+
 // Put keeps what r has, size bytes, by a name that may be anything. Its content reaches the disk as the system sees
 // fit: after a power failure an artifact may be missing, and none is half of one.
-func (s *Store) Put(ctx context.Context, name string, size int64, r io.Reader, run string) (Artifact, error) {
-	temp, err := s.reserve(ctx, size)
+func (b *Saving) Put(ctx context.Context, name string, size int64, r io.Reader) (Artifact, error) {
+	temp, err := b.reserve(ctx, size)
 	if err != nil {
 		return Artifact{}, err
 	}
 	defer os.Remove(temp.Name()) // unless it has its own name by then
-	n, sum, head, err := copyHashed(temp, io.LimitReader(r, size))
+	n, sum, head, err := copyHashed(temp, io.LimitReader(r, size), max(1, min(size, chunk)))
 	if err == nil && n < size {
 		err = errShorter
 	}
@@ -99,38 +122,81 @@ func (s *Store) Put(ctx context.Context, name string, size int64, r io.Reader, r
 		return Artifact{}, err
 	}
 	a := Artifact{
-		Name: SafeName(name), Size: size, SHA256: hex.EncodeToString(sum), Run: run,
+		Name: SafeName(name), Size: size, SHA256: hex.EncodeToString(sum), Run: b.run,
 		Made: time.Now().UTC().Truncate(time.Second),
 	}
 	id := sha256.Sum256(append([]byte(a.Name+"\x00"), sum...))
 	a.ID, a.Type = strings.ToLower(encoding.EncodeToString(id[:])[:idLength]), typeOf(a.Name, head)
-	if before, err := s.Get(a.ID); err == nil && before.SHA256 != a.SHA256 {
+	if before, err := b.store.Get(a.ID); err == nil && before.SHA256 != a.SHA256 {
 		return Artifact{}, errCollision
 	}
-	if err := s.name(temp.Name(), a); err != nil {
-		return Artifact{}, err
-	}
-	s.unlock()
-	return a, nil
+	return a, b.store.name(temp.Name(), a)
 }
 
 // reserve makes a file that already takes the room of what is to be written to it.
-func (s *Store) reserve(ctx context.Context, size int64) (f *os.File, err error) {
-	err = s.disk.Add(ctx, size, "", func() error {
+func (b *Saving) reserve(ctx context.Context, size int64) (f *os.File, err error) {
+	if b.begun && size <= b.left && b.isThere() {
+		if f, err = b.store.newFile(size); err == nil && size > 0 {
+			b.left -= size
+			err = b.ahead.Truncate(b.left)
+		}
+	} else if f, err = b.take(ctx, size, min(b.used, maxAhead)); errors.As(err, new(*quota.FullError)) {
+		f, err = b.take(ctx, size, 0)
+	}
+	b.used += size
+	return f, err
+}
+
+// isThere says whether the room that was taken ahead still is: it goes as the oldest of all that is kept does.
+func (b *Saving) isThere() bool {
+	if b.ahead == nil {
+		return b.left == 0
+	}
+	_, err := os.Lstat(b.ahead.Name())
+	return err == nil
+}
+
+// take makes a file in room that is the budget's, and takes more room ahead.
+func (b *Saving) take(ctx context.Context, size, ahead int64) (f *os.File, err error) {
+	b.release()
+	s := b.store
+	err = s.disk.Add(ctx, size+ahead, "", func() error {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return err
 		}
-		s.sweep()
-		if f, err = os.CreateTemp(s.dir, temporary+"*"); err != nil {
+		if !b.begun {
+			s.sweep()
+			b.begun = true
+		}
+		if f, err = s.newFile(size); err != nil || ahead == 0 {
 			return err
 		}
-		if err := f.Truncate(size); err != nil {
-			f.Close()
-			return errors.Join(err, os.Remove(f.Name()))
+		if b.ahead, err = s.newFile(ahead); err == nil {
+			b.left = ahead
 		}
 		return nil
 	})
 	return f, err
+}
+
+// release gives back the room that was taken ahead.
+func (b *Saving) release() {
+	if b.ahead != nil {
+		_ = errors.Join(b.ahead.Close(), os.Remove(b.ahead.Name())) // what stays is swept
+	}
+	b.ahead, b.left = nil, 0
+}
+
+// newFile makes a file of a size that is to be written.
+func (s *Store) newFile(size int64) (*os.File, error) {
+	f, err := os.CreateTemp(s.dir, temporary+"*")
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return f, nil
 }
 
 // name gives a written file its place and its description, in that order: what is described is there.
@@ -190,8 +256,8 @@ func (s *Store) sweep() {
 	}
 }
 
-// unlock removes the oldest of too many.
-func (s *Store) unlock() {
+// limit removes the oldest of too many.
+func (s *Store) limit() {
 	entries, _ := os.ReadDir(s.dir)
 	if len(entries) <= 2*s.max {
 		return // each has two
@@ -291,7 +357,7 @@ const (
 )
 
 // copyHashed copies, and hashes what it has copied while it reads on.
-func copyHashed(to io.Writer, from io.Reader) (n int64, sum, head []byte, err error) {
+func copyHashed(to io.Writer, from io.Reader, chunk int64) (n int64, sum, head []byte, err error) {
 	hash := sha256.New()
 	free, full, hashed := make(chan []byte, 2), make(chan []byte, 2), make(chan struct{})
 	free <- make([]byte, chunk)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -26,11 +27,18 @@ func newStore(t *testing.T, max int64) *Store {
 
 func (s *Store) put(t *testing.T, name, content string) Artifact {
 	t.Helper()
-	a, err := s.Put(t.Context(), name, int64(len(content)), strings.NewReader(content), "run1")
+	a, err := s.save(t.Context(), name, int64(len(content)), strings.NewReader(content), "run1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// save keeps one file, as all that a run has left.
+func (s *Store) save(ctx context.Context, name string, size int64, r io.Reader, run string) (Artifact, error) {
+	saving := s.Save(run)
+	defer saving.Close()
+	return saving.Put(ctx, name, size, r)
 }
 
 func TestPut(t *testing.T) {
@@ -119,19 +127,61 @@ func TestBounds(t *testing.T) {
 	if _, err := s.Get(a.ID); !errors.Is(err, ErrNone) {
 		t.Errorf("the oldest: %v", err)
 	}
-	_, err := s.Put(t.Context(), "large", 5000, strings.NewReader(""), "")
+	_, err := s.save(t.Context(), "large", 5000, strings.NewReader(""), "")
 	if !errors.As(err, new(*quota.FullError)) {
 		t.Errorf("one that is too large: %v", err)
 	}
-	if _, err = s.Put(t.Context(), "short", 100, strings.NewReader("x"), ""); !errors.Is(err, errShorter) {
+	if _, err = s.save(t.Context(), "short", 100, strings.NewReader("x"), ""); !errors.Is(err, errShorter) {
 		t.Errorf("one that has become shorter: %v", err)
 	}
 	failing := io.MultiReader(strings.NewReader("x"), readerFunc(func([]byte) (int, error) { return 0, os.ErrClosed }))
-	if _, err = s.Put(t.Context(), "failing", 100, failing, ""); !errors.Is(err, os.ErrClosed) {
+	if _, err = s.save(t.Context(), "failing", 100, failing, ""); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("one that cannot be read: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.dir, temporary+"*")); left != nil || len(s.List()) != 2 {
 		t.Errorf("left behind: %v, %+v", left, s.List())
+	}
+}
+
+// TestRoomAhead: for many small files of one run, what is kept is counted a few times, and they take no more than there
+// is, also where what was taken ahead for them has made room for others.
+func TestRoomAhead(t *testing.T) {
+	s := newStore(t, 1<<20)
+	saving := s.Save("run1")
+	defer saving.Close()
+	size := func() (all int64) {
+		entries, _ := os.ReadDir(s.dir)
+		for _, e := range entries {
+			if fi, err := os.Lstat(filepath.Join(s.dir, e.Name())); err == nil && !fi.IsDir() && !strings.HasSuffix(e.Name(), meta) {
+				all += fi.Size()
+			}
+		}
+		return all
+	}
+	taken, before := 0, (*os.File)(nil)
+	for i := range 16 {
+		if _, err := saving.Put(t.Context(), fmt.Sprint(i), 100, strings.NewReader(strings.Repeat("x", 100))); err != nil {
+			t.Fatal(err)
+		}
+		if saving.ahead != before {
+			taken, before = taken+1, saving.ahead
+		}
+		if size() != saving.left {
+			t.Fatalf("of room ahead there are %d bytes, want %d", size(), saving.left)
+		}
+		if i == 12 {
+			if err := os.Remove(saving.ahead.Name()); saving.left == 0 || err != nil {
+				t.Fatal(saving.left, err)
+			}
+			before = nil
+		}
+	}
+	if taken > 5 {
+		t.Errorf("room was taken %d times", taken)
+	}
+	saving.Close()
+	if left, _ := filepath.Glob(filepath.Join(s.dir, temporary+"*")); left != nil || len(s.List()) != 16 {
+		t.Errorf("left behind: %v, %d are kept", left, len(s.List()))
 	}
 }
 
@@ -233,7 +283,7 @@ func TestSideBySide(t *testing.T) {
 		work.Go(func() {
 			for i := range 20 {
 				content := strings.Repeat("x", i+1)
-				a, err := s.Put(context.Background(), "same", int64(i+1), strings.NewReader(content), "")
+				a, err := s.save(context.Background(), "same", int64(i+1), strings.NewReader(content), "")
 				if err != nil && !errors.Is(err, errMadeRoom) {
 					t.Error(err)
 				}

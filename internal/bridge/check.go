@@ -20,12 +20,17 @@ const maxModule = 1 << 20
 // reads the largest there may be in less than a second; a container on a busy machine takes its time.
 const checkTimeout = time.Minute
 
+// usualCheck is what starting a guest and reading a short source takes of a processor at most.
+const usualCheck = 100 * time.Millisecond
+
 var errCheckLate = errors.New("reading it took Python too long")
 
 // check says what functions a source holds. It asks a guest of its own, which is never sent a run: what the guest says
 // that wants a function kept proves nothing, for the code that runs there may have changed anything in it. Sessions
-// take turns.
-func (b *Bridge) check(ctx context.Context, session, source string) (checked guest.Checked, err error) {
+// take turns; took is told what a source costs of the processors beyond what most do.
+func (b *Bridge) check(
+	ctx context.Context, session, source string, took func(time.Duration),
+) (checked guest.Checked, err error) {
 	if b.saved.box == nil {
 		return checked, errNoToolbox
 	}
@@ -43,6 +48,11 @@ func (b *Bridge) check(ctx context.Context, session, source string) (checked gue
 		return checked, err
 	}
 	defer l.close()
+	defer func() {
+		if used, seen := l.box.CPU(); seen {
+			took(max(0, used-usualCheck))
+		}
+	}()
 	answer := l.request(guest.MethodCheck, guest.Check{Source: source})
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errCheckLate)
 	defer cancel()

@@ -60,10 +60,11 @@ func (l *live) saveOutFiles(ran context.Context, out *Outcome, r *run) {
 	defer cancel()
 	defer context.AfterFunc(ran, func() { time.AfterFunc(outGrace, cancel) })()
 	room := cmp.Or(l.bridge.opts.Config.Disk.MaxSize, math.MaxInt64)
-	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, run: r.id, room: room}
-	save := k.save
-	if r.req.OutFiles != nil {
-		save = r.req.OutFiles
+	k := &artifactSaver{ctx: ctx, store: l.bridge.opts.Artifacts, room: room}
+	save := r.req.OutFiles
+	if save == nil {
+		k.saving = k.store.Save(r.id)
+		save = k.save
 	}
 	err := l.box.OutFiles(ctx, l.known, func(f sandbox.OutFile) error {
 		if _, told := l.known[f.Name]; told && f.Err != nil {
@@ -72,12 +73,15 @@ func (l *live) saveOutFiles(ran context.Context, out *Outcome, r *run) {
 		if len(l.known) >= maxKnown {
 			return errManyKnown
 		}
-		err := save(f)
+		err := l.paced(ctx, func() error { return save(f) })
 		if err == nil {
 			l.known[f.Name] = f.Stamp
 		}
 		return err
 	})
+	if k.saving != nil {
+		k.saving.Close()
+	}
 	k.forget()
 	out.Artifacts = k.kept
 	l.show(out, k.kept)
@@ -92,7 +96,7 @@ func (l *live) saveOutFiles(ran context.Context, out *Outcome, r *run) {
 type artifactSaver struct {
 	ctx     context.Context
 	store   *artifact.Store
-	run     string
+	saving  *artifact.Saving
 	room    int64 // for all that the run leaves
 	kept    []artifact.Artifact
 	refused []string // those that are told
@@ -110,7 +114,7 @@ func (k *artifactSaver) save(f sandbox.OutFile) error {
 	case f.Size > k.room && len(k.kept) > 0:
 		err = errMuchLeft
 	default:
-		if a, err = k.store.Put(k.ctx, f.Name, f.Size, f.Content, k.run); err == nil {
+		if a, err = k.saving.Put(k.ctx, f.Name, f.Size, f.Content); err == nil {
 			k.room -= f.Size
 		}
 	}

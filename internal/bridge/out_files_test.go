@@ -154,7 +154,8 @@ func TestArtifactsSparse(t *testing.T) {
 // TestArtifactsEvicted: of what was removed again to make room for what the same run has left nothing is linked.
 func TestArtifactsEvicted(t *testing.T) {
 	dir := t.TempDir()
-	saver := &artifactSaver{ctx: t.Context(), store: artifact.New(dir, nil), room: 100}
+	store := artifact.New(dir, nil)
+	saver := &artifactSaver{ctx: t.Context(), store: store, saving: store.Save("run1"), room: 100}
 	for _, name := range []string{"first", "second"} {
 		if err := saver.save(sandbox.OutFile{Name: name, Size: 1, Content: strings.NewReader("x")}); err != nil {
 			t.Fatal(err)

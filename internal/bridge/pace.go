@@ -18,6 +18,7 @@ const (
 	costOfCall    = 200 * time.Microsecond
 	costOfOwn     = time.Millisecond      // of what codemode answers itself, a search or a list, at least
 	costOfDisk    = 10 * time.Millisecond // of what is looked up on the disk for it
+	costOfStart   = 80 * time.Millisecond // of a sandbox with its Python
 
 	paceAhead = 500 * time.Millisecond // that a guest may have done before it waits
 )
@@ -72,5 +73,23 @@ func (l *live) answering() (done func()) {
 	return func() {
 		decoded()
 		l.pace.count(max(0, time.Since(began)-costOfOwn), l.bridge.readings.runs.Users())
+	}
+}
+
+// paced does something for a guest, once that may have more done. It counts as long as it takes, if others have runs.
+func (l *live) paced(ctx context.Context, do func() error) error {
+	if err := l.pace.Wait(ctx, paceAhead); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := do()
+	l.took(time.Since(began))
+	return err
+}
+
+// took counts what was done for a guest, where others have runs.
+func (l *live) took(cost time.Duration) {
+	if sessions := l.bridge.readings.runs.Users(); sessions > 1 {
+		l.pace.count(cost, sessions)
 	}
 }

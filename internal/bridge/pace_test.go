@@ -100,6 +100,44 @@ func TestOwnAnswersArePaced(t *testing.T) {
 	})
 }
 
+// TestSavingIsPaced holds that the time counts that codemode takes to keep a guest's files and tools, where others have
+// runs, and that no session has its Python started again and again without a rest then.
+func TestSavingIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) { g.Run() })
+		l := &live{bridge: b, session: "one", ctx: t.Context()}
+		keep := func(took time.Duration) (waited time.Duration) {
+			began := time.Now()
+			if err := l.paced(t.Context(), func() error { <-time.After(took); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began) - took
+		}
+		restart := func() (took time.Duration) {
+			began := time.Now()
+			for range 30 {
+				b.Run(t.Context(), Request{Session: "restless", Code: "x"})
+			}
+			return time.Since(began)
+		}
+		defer b.readings.runs.Join("one", 1).Leave()
+		if waited := keep(10*paceAhead) + keep(0); waited > 0 {
+			t.Errorf("alone, it has waited %v", waited)
+		}
+		for range 2 {
+			defer b.readings.runs.Join("other", 1).Leave()
+		}
+		keep(paceAhead)
+		if waited, want := keep(0), paceAhead*8/time.Duration(runtime.GOMAXPROCS(0))-paceAhead; waited < want {
+			t.Errorf("beside another, it has waited %v, want %v", waited, want)
+		}
+		want := 30*costOfStart*12/time.Duration(runtime.GOMAXPROCS(0)) - 2*paceAhead
+		if took := restart(); took < want {
+			t.Errorf("30 starts took %v, want %v", took, want)
+		}
+	})
+}
+
 // TestFloodIsPaced holds that what a guest says is worked on at that pace.
 func TestFloodIsPaced(t *testing.T) {
 	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {

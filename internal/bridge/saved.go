@@ -55,7 +55,7 @@ type Kept struct {
 func (b *Bridge) SaveTools(
 	ctx context.Context, source string, replace bool,
 ) (all []Kept, rest []guest.Rest, err error) {
-	checked, err := b.check(ctx, "", source)
+	checked, err := b.check(ctx, "", source, func(time.Duration) {})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +132,10 @@ func (l *live) saveTool(ctx context.Context, m guest.Message) (json.RawMessage, 
 	case !l.bridge.opts.Config.Tools.Save:
 		return nil, refuse(guest.CodeDenied, "saving tools is switched off: tools.save is false", guest.ErrorData{})
 	}
-	tool, err := l.bridge.toolIn(ctx, l.session, q.Source, func(c config.Server) {
+	if err := l.pace.Wait(ctx, paceAhead); err != nil {
+		return nil, cancelled(err)
+	}
+	tool, err := l.bridge.toolIn(ctx, l.session, q.Source, l.took, func(c config.Server) {
 		if _, may := l.mayCall(c.Name); may {
 			_, _ = l.bridge.servers.Load(ctx, c) // where that fails, nobody knows
 		}
@@ -198,12 +201,12 @@ func (l *live) ofTools(ctx context.Context, err error) string {
 
 // toolIn is what is kept of the one function that a source must be.
 func (b *Bridge) toolIn(
-	ctx context.Context, session, source string, ask func(config.Server),
+	ctx context.Context, session, source string, took func(time.Duration), ask func(config.Server),
 ) (t toolbox.Tool, err error) {
 	if len(source) > toolbox.MaxSource {
 		return t, fmt.Errorf("the function has %d bytes; at most %d are kept", len(source), toolbox.MaxSource)
 	}
-	checked, err := b.check(ctx, session, source)
+	checked, err := b.check(ctx, session, source, took)
 	switch {
 	case err != nil:
 		return t, err

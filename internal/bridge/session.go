@@ -22,6 +22,7 @@ type session struct {
 	lock   chan struct{} // a semaphore of one: its holder may run
 
 	answers *answers
+	starts  pace // of its sandboxes
 
 	mu      sync.Mutex
 	live    *live       // nil when no sandbox is up
@@ -120,6 +121,9 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	if l != nil {
 		s.drop("Python had ended")
 	}
+	if err := s.starts.Wait(ctx, paceAhead); err != nil {
+		return nil, err
+	}
 	granted := s.bridge.granted.Load()
 	req.env = s.bridge.opts.Env
 	if s.bridge.opts.Mounts != nil {
@@ -130,6 +134,9 @@ func (s *session) guest(ctx context.Context, req Request) (*live, error) {
 	}
 	roots, notes := s.bridge.roots(ctx, req)
 	req.mounts = append(slices.Clip(req.mounts), roots...)
+	if sessions := s.bridge.readings.runs.Users(); sessions > 1 {
+		s.starts.count(costOfStart, sessions)
+	}
 	l, err := startLive(ctx, s.bridge, s.name, req)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func TestChecksTakeTurns(t *testing.T) {
 		})
 		b.saved = newSaved(t.TempDir(), nil)
 		check := func(session string) {
-			go func() { _, _ = b.check(context.Background(), session, session) }()
+			go func() { _, _ = b.check(context.Background(), session, session, func(time.Duration) {}) }()
 			synctest.Wait()
 		}
 		for range 20 {

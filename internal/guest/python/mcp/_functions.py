@@ -27,6 +27,8 @@ _GIVEN = {
     "LOADED_MCP_SERVERS", "discovered_servers",
 }
 _MOST = 64  # tools of servers that are told of one function
+_MOST_COPIES = 20_000  # of nodes of a function's syntax, of which Python makes code again
+_WAYS_OUT = (_ast.Return, _ast.Break, _ast.Continue)
 _TEXT = 4 << 10  # characters of a docstring, of a signature
 
 
@@ -131,6 +133,8 @@ def _is_number(node):
 def _describe(node, source):
     described = {"name": node.name, "line": node.lineno}
     problem = _problem(node)
+    if not problem and _swells(node):
+        problem = "it has finally blocks within others, of which Python makes too much code"
     try:
         code = None if problem else _compile(node, "<source>")
         if code is not None:
@@ -140,6 +144,36 @@ def _describe(node, source):
     except RecursionError:
         problem = "it is nested too deeply for Python"
     return {**described, "problem": problem} if problem else described
+
+
+def _swells(node):
+    """Whether Python would make far more code of a function than it has: it copies a finally block for each way out of
+    its try, and one within it for each copy.
+    """
+    left, todo = _MOST_COPIES, [(node, 1)]
+    while todo and left > 0:
+        part, copies = todo.pop()
+        left -= copies - 1
+        final, copied = {id(inner) for inner in getattr(part, "finalbody", ())}, copies
+        if final:
+            copied = copies * (2 + sum(isinstance(inner, _WAYS_OUT) for inner in _within(part)))
+        todo += [(inner, copied if id(inner) in final else copies) for inner in _children(part)]
+    return left <= 0
+
+
+def _within(node):
+    todo = [node]
+    for part in todo:
+        yield part
+        todo += _children(part)
+
+
+def _children(node):
+    for name in node._fields:
+        value = getattr(node, name, None)
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, _ast.AST):
+                yield item
 
 
 def _about(node, code, source):
@@ -160,10 +194,12 @@ def _text(node, source):
     """The function's own lines; they alone are what is kept, so they alone must be that function."""
     lines = source.split("\n")[node.lineno - 1 : node.end_lineno]
     text = "\n".join(lines).rstrip() + "\n"
-    functions, rest = _parse(text, "<source>")
-    if rest or len(functions) != 1 or _ast_dump(functions[0]) != _ast_dump(node):
-        raise Refused("it cannot be told from the text around it")
-    _check_names(text, node.lineno)
+    if text != source:
+        functions, rest = _parse(text, "<source>")
+        if rest or len(functions) != 1 or _ast_dump(functions[0]) != _ast_dump(node):
+            raise Refused("it cannot be told from the text around it")
+    if not text.isascii():
+        _check_names(text, node.lineno)
     return text
 
 
@@ -249,10 +285,8 @@ def _free(code):
 
 def _uses(node):
     """The tools of servers that a function's text names, as [server or alias, tool or alias]."""
-    import ast
-
-    uses, modules = {}, {}
-    for part in ast.walk(node):
+    uses, modules, parts = {}, {}, [*_within(node)]
+    for part in parts:
         if isinstance(part, _ast.Import):
             for name in part.names:
                 if name.name.startswith("mcp.servers.") and name.asname:
@@ -263,8 +297,8 @@ def _uses(node):
                     modules[name.asname or name.name] = name.name
                 elif part.module.startswith("mcp.servers.") and name.name != "*":
                     uses[part.module[len("mcp.servers.") :], name.name] = True
-    spaces = {id(part.value) for part in ast.walk(node) if isinstance(part, _ast.Attribute) and part.attr not in ("raw", "start")}
-    for part in ast.walk(node):
+    spaces = {id(part.value) for part in parts if isinstance(part, _ast.Attribute) and part.attr not in ("raw", "start")}
+    for part in parts:
         if isinstance(part, _ast.Attribute):
             server = _server(part.value, modules)
             if part.attr in ("resources", "prompts") and id(part) in spaces:

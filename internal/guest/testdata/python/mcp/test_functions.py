@@ -50,6 +50,23 @@ class Functions(unittest.TestCase):
             sorted(f["uses"]), [["github", "list_issues"], ["mail", "send"], ["my-server", "send"]]
         )
 
+    def test_little_that_becomes_much(self):
+        """Python copies a finally block for each way out of its try, and so those in it."""
+
+        def nested(depth, body="pass"):
+            lines, space = [], "    "
+            for _ in range(depth):
+                lines += [space + "try:", space + "    " + body, space + "finally:"]
+                space += "    "
+            return "def f(a=0):\n" + "\n".join([*lines, space + "a"]) + "\n"
+
+        for source in (nested(18), nested(7, "return; return; return; return"), nested(40)):
+            problem = self.one(source).get("problem") or ""
+            self.assertRegex(problem, "finally blocks within others|statically nested", source)
+        self.assertNotIn("problem", self.one(nested(6)))
+        ways = "def f(a):\n    try:\n" + "        if a: return 1\n" * 500 + "    finally:\n        a()\n"
+        self.assertNotIn("problem", self.one(ways))
+
     def test_uses_by_import(self):
         f = self.one(
             "async def f():\n"

@@ -138,7 +138,7 @@ func (b *Saving) reserve(ctx context.Context, size int64) (f *os.File, err error
 	if b.begun && size <= b.left && b.isThere() {
 		if f, err = b.store.newFile(size); err == nil && size > 0 {
 			b.left -= size
-			err = b.ahead.Truncate(b.left)
+			_ = b.ahead.Truncate(b.left) // what that leaves counts for no longer than the saving
 		}
 	} else if f, err = b.take(ctx, size, min(b.used, maxAhead)); errors.As(err, new(*quota.FullError)) {
 		f, err = b.take(ctx, size, 0)

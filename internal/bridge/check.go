@@ -20,6 +20,14 @@ const maxModule = 1 << 20
 // reads the largest there may be in less than a second; a container on a busy machine takes its time.
 const checkTimeout = time.Minute
 
+// shortSource is how long a source is that Python reads quickly whatever it says, in bytes: what code costs that means
+// to cost much, such as many names beside many functions, grows with its square.
+const shortSource = 4 << 10
+
+// maxCheck is what reading a source may take of a processor, where that is seen: the longest that does not mean to take
+// any takes a third of a second.
+const maxCheck = 2 * time.Second
+
 // usualCheck is what starting a guest and reading a short source takes of a processor at most.
 const usualCheck = 100 * time.Millisecond
 
@@ -38,7 +46,11 @@ func (b *Bridge) check(
 	if err != nil {
 		return checked, err
 	}
-	leave, err := b.saved.checking.Enter(ctx, session, 1)
+	queue := b.saved.short
+	if len(source) > shortSource {
+		queue = b.saved.long
+	}
+	leave, err := queue.Enter(ctx, session, 1)
 	if err != nil {
 		return checked, err
 	}
@@ -56,17 +68,9 @@ func (b *Bridge) check(
 	answer := l.request(guest.MethodCheck, guest.Check{Source: source})
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errCheckLate)
 	defer cancel()
-	var m guest.Message
-	select {
-	case m = <-answer:
-	case <-l.gone:
-		select {
-		case m = <-answer: // with its last breath
-		default:
-			return checked, errors.New("reading it ended Python")
-		}
-	case <-ctx.Done():
-		return checked, context.Cause(ctx)
+	m, err := l.checked(ctx, answer)
+	if err != nil {
+		return checked, err
 	}
 	if m.Error != nil {
 		return checked, fmt.Errorf("the guest refused to read it: %s", m.Error.Message)
@@ -78,6 +82,31 @@ func (b *Bridge) check(
 		return checked, errors.New(checked.Problem)
 	}
 	return checked, nil
+}
+
+// checked waits for what a guest says of a source.
+func (l *live) checked(ctx context.Context, answer <-chan guest.Message) (m guest.Message, err error) {
+	look := time.NewTicker(maxCheck / 10)
+	defer look.Stop()
+	for {
+		select {
+		case m = <-answer:
+			return m, nil
+		case <-l.gone:
+			select {
+			case m = <-answer: // with its last breath
+				return m, nil
+			default:
+				return m, errors.New("reading it ended Python")
+			}
+		case <-ctx.Done():
+			return m, context.Cause(ctx)
+		case <-look.C:
+			if used, seen := l.box.CPU(); seen && used > maxCheck {
+				return m, errCheckLate
+			}
+		}
+	}
 }
 
 // plainText refuses a source that is not what it looks like to those who read it, or could not be kept as it is. Its

@@ -43,7 +43,7 @@ type pictureQueue struct {
 }
 
 func newPictures() pictures {
-	return pictures{{fair.New(1, 0), picture.Small}, {fair.New(1, 0), picture.Large}}
+	return pictures{{fair.New(1, 0), picture.Tiny}, {fair.New(1, 0), picture.Small}, {fair.New(1, 0), picture.Large}}
 }
 
 // clean decodes an image in the turn of its session. What it took is without the wait.

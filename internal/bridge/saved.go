@@ -23,8 +23,10 @@ import (
 
 // saved is the tenant's saved tools: the box they are in, and the catalog that has them beside the servers' tools.
 type saved struct {
-	box      *toolbox.Box // nil keeps none
-	checking *fair.Queue  // for a guest that reads a source: a flood of wishes is not to become one of sandboxes
+	box *toolbox.Box // nil keeps none
+	// For guests that read sources, short ones and others: a flood of wishes is not to become one of sandboxes, and
+	// what takes Python long is a long source.
+	short, long *fair.Queue
 
 	mu    sync.Mutex
 	base  *catalog.Catalog // what all was made of
@@ -33,7 +35,7 @@ type saved struct {
 }
 
 func newSaved(dir string, disk *quota.Budget) *saved {
-	s := &saved{checking: fair.New(1, 0)}
+	s := &saved{short: fair.New(1, 0), long: fair.New(1, 0)}
 	if dir != "" {
 		s.box = toolbox.New(dir, disk)
 	}

@@ -7,7 +7,6 @@ import (
 	"image"
 	"image/png"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,40 +60,6 @@ func TestNotificationsInOrder(t *testing.T) {
 	if reversed > 0 {
 		t.Errorf("%d of %d were overtaken", reversed, many)
 	}
-}
-
-// TestChecksTakeTurns is about a session that wishes to save many tools at once: another's wish is next.
-func TestChecksTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var order []string
-		first := make(chan struct{})
-		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
-			for m := g.Next(); m != nil; m = g.Next() {
-				if m["method"] != "check" {
-					continue
-				}
-				if len(order) == 0 {
-					<-first
-				}
-				order = append(order, m["params"].(map[string]any)["source"].(string))
-				g.Send(`{"jsonrpc":"2.0","id":%v,"result":{"functions":[]}}`, m["id"])
-			}
-		})
-		b.saved = newSaved(t.TempDir(), nil)
-		check := func(session string) {
-			go func() { _, _ = b.check(context.Background(), session, session, func(time.Duration) {}) }()
-			synctest.Wait()
-		}
-		for range 20 {
-			check("flood")
-		}
-		check("victim")
-		close(first)
-		synctest.Wait()
-		if got := strings.Join(order, " "); !strings.HasPrefix(got, "flood victim flood") || len(order) != 21 {
-			t.Errorf("sources were read in this order: %s", got)
-		}
-	})
 }
 
 // entering has a session come for a lane; entered tells what it holds.
@@ -389,33 +354,38 @@ func TestDecodingTakesTurns(t *testing.T) {
 	})
 }
 
-// TestSmallPictures: who shows a small image does not wait for large ones of others, and a large one is decoded in its
+// TestSmallPictures: who shows a small image does not wait for larger ones of others, and a large one is decoded in its
 // turn.
 func TestSmallPictures(t *testing.T) {
-	q := newPictures()
-	leave, err := q[1].queue.Enter(t.Context(), "one", 1) // as if one decoded
-	if err != nil {
-		t.Fatal(err)
-	}
-	image := func(width, height int) []byte {
+	show := func(ctx context.Context, q pictures, width, height int) error {
 		var b bytes.Buffer
 		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
 			t.Fatal(err)
 		}
-		return b.Bytes()
+		_, _, err := q.clean(ctx, "two", "image/png", b.Bytes())
+		return err
 	}
-	if p, _, err := q.clean(t.Context(), "two", "image/png", image(640, 480)); err != nil || len(p.Data) == 0 {
-		t.Error(err)
-	}
-	large := image(2000, 2000)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := q.clean(ctx, "two", "image/png", large); !errors.Is(err, context.Canceled) {
-		t.Errorf("a large one did not wait: %v", err)
-	}
-	leave()
-	if p, _, err := q.clean(t.Context(), "two", "image/png", large); err != nil || len(p.Data) == 0 {
-		t.Error(err)
+	sides := []int{50, 1000, 2000}
+	for busy := range sides {
+		q := newPictures()
+		leave, err := q[busy].queue.Enter(t.Context(), "one", 1) // as if one decoded
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, side := range sides {
+			ctx, cancel := context.WithCancel(t.Context())
+			if n >= busy {
+				cancel()
+			}
+			if err := show(ctx, q, side, side); errors.Is(err, context.Canceled) != (n >= busy) {
+				t.Errorf("%d × %d, beside one of %d: %v", side, side, sides[busy], err)
+			}
+			cancel()
+		}
+		leave()
+		if err := show(t.Context(), q, 2000, 2000); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -36,8 +36,9 @@ type Limits struct {
 	Time   time.Duration
 }
 
-// Small is what takes little of a processor, and Large all that is decoded.
+// Tiny is what takes hardly any of a processor, such as a plot, Small what takes little, and Large all that is decoded.
 var (
+	Tiny  = Limits{Bytes: 64 << 10, Pixels: 1 << 19, Time: time.Second / 40}
 	Small = Limits{Bytes: 1 << 20, Pixels: 2 << 20, Time: time.Second / 4}
 	Large = Limits{Bytes: math.MaxInt, Pixels: 16 << 20, Time: 2 * time.Second} // A4 at 300 dots per inch has 9 million
 )

@@ -42,6 +42,9 @@ func (f *Finder) parts(value string, named bool) {
 	}
 	for _, part := range strings.FieldsFunc(value, isBetween) {
 		part = strings.TrimSpace(part)
+		if _, cookie, ok := strings.Cut(part, "="); ok && !isShort(cookie) {
+			f.hide(cookie, true)
+		}
 		if odd := countDigits(part) > 0 || mixed(part, 0); odd && part != value && !isShort(part) {
 			f.hide(part, true)
 		}

@@ -255,13 +255,14 @@ func TestParts(t *testing.T) {
 		"SENTRY_DSN": "https://sentryKey8765@o1.ingest.io/1", "BASIC_AUTH": "bob:basicWord", "TOKEN": "'quotTok5566'",
 		"API_KEYS": "listKeyA1122,listKeyB; listKeyC", "GCP": `{"private_key":"gcpKey2468","x":1,"name":"plainly"}`,
 		"OPTS": "--password=optPw1357 --user=someone", "SCOPES_AUTH": "openid,profile", "PATH": "/usr/bin:/usr/local/bin",
+		"Cookie": "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
 	} {
 		s.AddNamed(name, value)
 	}
 	r := s.Redactor()
 	for _, secret := range []string{
 		"pw112233", "other88", "my%2FsqlPw12", "my/sqlPw12", "redis", "ghs9", "sentryKey8765", "basicWord", "quotTok5566",
-		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357",
+		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357", "cookieword", "xoxd-slack",
 	} {
 		if got := r.Text("is " + secret + "."); got != "is ***." {
 			t.Errorf("%q became %q", secret, got)

@@ -18,6 +18,7 @@ import (
 	"codemode/internal/lazyregexp"
 
 	"golang.org/x/text/unicode/bidi"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Text writes what a terminal or a parser might act on, or what is not seen, as Python would: \x1b, \r, \u2028.
@@ -218,18 +219,22 @@ func Word(s string) (shown string, plain bool) {
 // before the first.
 type sight struct {
 	letter rune
-	marks  int // it has so far
+	marks  int    // it has so far
+	text   string // the letter and its marks
 }
 
-// sees reports whether the next character is evident.
+// sees reports whether the next character is evident, and no part of a text that Unicode takes for the same as another:
+// a sign of Kelvin is a K, a syllable of Hangul is its letters (UAX #15).
 func (s *sight) sees(r rune) bool {
-	switch ok := evident(r, s.letter, s.marks); {
+	text := s.text + string(r)
+	switch ok := evident(r, s.letter, s.marks) && (r < utf8.RuneSelf || norm.NFC.IsNormalString(text)); {
 	case !ok:
 		*s = sight{}
 	case unicode.Is(unicode.M, r):
 		s.marks++
+		s.text = text
 	default:
-		*s = sight{letter: r}
+		*s = sight{letter: r, text: string(r)}
 	}
 	return s.letter != 0
 }

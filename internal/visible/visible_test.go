@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/bidi"
+	"golang.org/x/text/unicode/norm"
 )
 
 func TestVisible(t *testing.T) {
@@ -111,7 +112,7 @@ func TestShowCall(t *testing.T) {
 		{"a.b", "c", `"a.b".c`},
 		{"a.b@cursor", "c", `"a.b@cursor".c`},
 		{`"a`, `b".c`, `"\"a"."b\".c"`},
-		{"fs", "delete_\u212a", "fs.\"delete_\u212a\""}, // the Kelvin sign
+		{"fs", "delete_\u212a", `fs."delete_\u212a"`}, // the sign of Kelvin
 		{strings.Repeat("a.", 200), "c", `"` + strings.Repeat("a.", 128) + `"<144 bytes not shown>.c`},
 	} {
 		if got := Call(c.server, c.tool); got != c.want {
@@ -139,6 +140,35 @@ func TestEvident(t *testing.T) {
 	if shown < 100000 {
 		t.Errorf("%d characters are shown as they are", shown)
 	}
+}
+
+// TestNoTwoAlike holds that of texts which Unicode takes for the same one at most is shown as it is.
+func TestNoTwoAlike(t *testing.T) {
+	for _, odd := range []string{
+		"\u212a", "\u037e", "\u1fef", "\u0387", "\uf900", "\U0002f804", "\u1100\u1161", "\uac00\u11a8", "e\u0301", "\u0928\u093c",
+	} {
+		same := norm.NFC.String(odd)
+		if shown, plain := Word(odd); plain || shown == odd {
+			t.Errorf("%+q is shown as it is, as %+q is", odd, same)
+		}
+		if shown := Value(mustJSON(t, odd), 100); !strings.Contains(shown, `\u`) {
+			t.Errorf("%+q is shown as %s", odd, shown)
+		}
+	}
+	for _, text := range []string{"K;`·", "豈", "가각", "é", "\u0e01\u0e49", "한국어", "हिन्दी"} {
+		if shown, plain := Word(text); !plain {
+			t.Errorf("%q is shown as %s", text, shown)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // FuzzShowJSON holds that what is shown whole means what was sent, and holds nothing that is not seen; and that what is

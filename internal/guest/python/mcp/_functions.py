@@ -10,6 +10,7 @@ import _ast
 import builtins
 import re
 import sys
+import time
 
 _FLAGS = __future__.annotations.compiler_flag  # annotations are kept as text and never evaluated
 _CANNOT = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError)
@@ -28,6 +29,7 @@ _GIVEN = {
 }
 _MOST = 64  # tools of servers that are told of one function
 _MOST_COPIES = 20_000  # of nodes of a function's syntax, of which Python makes code again
+_SOON, _SOON_A_CHARACTER = 0.05, 1e-5  # seconds of a processor: ten times what most source takes
 _WAYS_OUT = (_ast.Return, _ast.Break, _ast.Continue)
 _TEXT = 4 << 10  # characters of a docstring, of a signature
 
@@ -136,7 +138,7 @@ def _describe(node, source):
     if not problem and _swells(node):
         problem = "it has finally blocks within others, of which Python makes too much code"
     try:
-        code = None if problem else _compile(node, "<source>")
+        code = None if problem else _compiled_soon(node, source)
         if code is not None:
             described.update(_about(node, code, source))
     except Refused as error:
@@ -144,6 +146,15 @@ def _describe(node, source):
     except RecursionError:
         problem = "it is nested too deeply for Python"
     return {**described, "problem": problem} if problem else described
+
+
+def _compiled_soon(node, source):
+    """The function's code, which every session that uses it compiles again."""
+    began = time.process_time()
+    code = _compile(node, "<source>")
+    if time.process_time() - began > _SOON + _SOON_A_CHARACTER * len(source):
+        raise Refused("Python takes too long to compile it")
+    return code
 
 
 def _swells(node):

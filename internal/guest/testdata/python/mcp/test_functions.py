@@ -1,7 +1,10 @@
 """Whether a text is one function and nothing else. None of these texts may be executed."""
 
+import itertools
+import string
 import sys
 import unittest
+from unittest import mock
 
 from mcp import _functions
 
@@ -66,6 +69,14 @@ class Functions(unittest.TestCase):
         self.assertNotIn("problem", self.one(nested(6)))
         ways = "def f(a):\n    try:\n" + "        if a: return 1\n" * 500 + "    finally:\n        a()\n"
         self.assertNotIn("problem", self.one(ways))
+
+    def test_what_takes_python_long(self):
+        """Of names and functions Python has, for a moment, each of those with each of these."""
+        names = "".join("z" + "".join(letters) + "=" for letters in itertools.product(string.ascii_letters, repeat=2))
+        source = "def f():\n " + names + "0\n " + "lambda: 0;" * 2400 + "0\n"
+        with mock.patch.object(_functions, "_SOON", 0), mock.patch.object(_functions, "_SOON_A_CHARACTER", 0):
+            self.assertRegex(self.one(source).get("problem") or "", "too long")
+        self.assertNotIn("problem", self.one("def f():\n" + "    a = 1\n" * 6000))
 
     def test_uses_by_import(self):
         f = self.one(

@@ -120,7 +120,8 @@ func (k *kit) inUse() resources {
 		}
 	}
 	var now, last resources
-	k.eventually("what is in use settles", func() bool { // what was pushed out ends beside the runs
+	same := 0
+	k.eventually("what is in use settles", func() bool { // what was pushed out ends beside the runs, late on a busy machine
 		<-time.After(200 * time.Millisecond)
 		last, now = now, resources{
 			goroutines:  runtime.NumGoroutine(),
@@ -128,7 +129,10 @@ func (k *kit) inUse() resources {
 			files:       len(entries(k.t, os.Getenv("TMPDIR"))),
 			processes:   descendants("self"),
 		}
-		return now == last
+		if same++; now != last {
+			same = 0
+		}
+		return same == 4
 	})
 	debug.FreeOSMemory()
 	now.memory = resident(k.t)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,22 @@ func TestLongSources(t *testing.T) {
 		_, err := b.check(t.Context(), "victim", strings.Repeat("#", shortSource), func(time.Duration) {})
 		if waited := time.Since(began); err != nil || waited > 0 {
 			t.Errorf("it has waited %v: %v", waited, err)
+		}
+	})
+}
+
+// TestCheckUsesMuch holds that a source that Python does not come to the end of is given up, and what reading it took
+// is told.
+func TestCheckUsesMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, rt := scriptedBridge(t, func(g *bridgetest.Guest) { g.Drain() })
+		began := time.Now()
+		rt.Used = func() time.Duration { return time.Since(began) }
+		b.saved = newSaved(t.TempDir(), nil)
+		var told time.Duration
+		_, err := b.check(t.Context(), "one", "", func(took time.Duration) { told = took })
+		if took := time.Since(began); !errors.Is(err, errCheckLate) || took > 2*maxCheck || told != took-usualCheck {
+			t.Errorf("it took %v, of which %v were told: %v", took, told, err)
 		}
 	})
 }

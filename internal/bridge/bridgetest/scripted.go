@@ -25,6 +25,9 @@ type Scripted struct {
 	Input  io.Reader           // that guests ask for
 	Starts atomic.Int64
 
+	// Used, when set, is what a guest has used of the processors.
+	Used func() time.Duration
+
 	Shared, Released atomic.Int64 // how often a guest's processor was
 
 	// Share, when set, is what happens then.
@@ -67,10 +70,16 @@ func (b *scriptedBox) SitePackages() []string      { return nil }
 func (b *scriptedBox) OutFiles(context.Context, map[string]string, func(sandbox.OutFile) error) error {
 	return nil
 }
-func (b *scriptedBox) Input() io.Reader           { return b.runtime.Input }
-func (b *scriptedBox) Done() <-chan struct{}      { return b.done }
-func (b *scriptedBox) Exit() sandbox.Exit         { return b.exit }
-func (b *scriptedBox) CPU() (time.Duration, bool) { return 0, false }
+func (b *scriptedBox) Input() io.Reader      { return b.runtime.Input }
+func (b *scriptedBox) Done() <-chan struct{} { return b.done }
+func (b *scriptedBox) Exit() sandbox.Exit    { return b.exit }
+func (b *scriptedBox) CPU() (used time.Duration, seen bool) {
+	if b.runtime.Used == nil {
+		return 0, false
+	}
+	return b.runtime.Used(), true
+}
+
 func (b *scriptedBox) Enforced() sandbox.Enforcement {
 	e := b.enforced
 	e.Runtime, e.Isolation = "scripted", cmp.Or(e.Isolation, sandbox.IsolationFull)

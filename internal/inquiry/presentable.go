@@ -222,7 +222,7 @@ func (f *form) members(v gjson.Result, of part) (err error) {
 func (f *form) quote(text string, prose bool) (err error) {
 	if prose {
 		text = visible.Text(text)
-	} else if visible.Text(text) != text {
+	} else if visible.Text(text) != text || strings.ContainsFunc(text, visible.Blank) {
 		return fmt.Errorf("its form has characters that are not seen, in %s", visible.Name(text))
 	}
 	f.text, err = jsontext.AppendQuote(f.text, text)

@@ -26,6 +26,7 @@ func TestPresentable(t *testing.T) {
 		},
 		{form(`{"properties":{"a\u202e":{}}}`), "characters that are not seen"},
 		{form(`{"properties":{"a":{"enum":["\u0000"]}}}`), "characters that are not seen"},
+		{form(`{"properties":{"a":{"enum":["a","a\u2800"]}}}`), "characters that are not seen"},
 		{form(`{"properties":{"a":{},"a":{"type":"string"}}}`), "two members"},
 		{form(`{"title":"` + strings.Repeat("x", maxFormShown) + `"}`), "more than"},
 		{form(``), "requestedSchema"},

@@ -171,6 +171,9 @@ var blank = map[rune]bool{
 	'\u2800': true, '\U00013441': true, '\U00013442': true, '\U00016fe4': true, '\U0001d159': true,
 }
 
+// Blank reports whether a character is drawn as nothing, and is neither a space nor [Hidden].
+func Blank(r rune) bool { return blank[r] }
+
 // maxMarks is how many marks a letter may have. Tibetan stacks need four.
 const maxMarks = 4
 

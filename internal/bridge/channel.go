@@ -136,14 +136,26 @@ func (l *live) decode(size int) (done func()) {
 	return t.Leave
 }
 
-// parse is decode for what the guest has sent: what it takes counts for the next large message.
+// countedText is the size from which the time counts that decoding takes: small members take many times as long as the
+// estimate for their bytes.
+const countedText = 4 << 10
+
+// afterDecoding is how often that time counts: what becomes of such a message, at a server above all, takes as long again
+// and longer.
+const afterDecoding = 4
+
+// parse is decode for what the guest has sent: what it takes counts for its next messages, of a large one for the next
+// large one.
 func (l *live) parse(size int) (done func()) {
 	decoded := l.decode(size)
 	began := time.Now()
 	return func() {
 		decoded()
-		if size >= largeCall {
-			l.bridge.readings.took(l.session, time.Since(began))
+		switch took := time.Since(began); {
+		case size >= largeCall:
+			l.bridge.readings.took(l.session, took)
+		case size > countedText:
+			l.took(afterDecoding * took)
 		}
 	}
 }

@@ -138,6 +138,34 @@ func TestSavingIsPaced(t *testing.T) {
 	})
 }
 
+// TestDecodingIsPaced holds that the time counts, and what follows it, that decoding a guest's message takes.
+func TestDecodingIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Config: testConfig()})
+		defer b.Close()
+		l := &live{bridge: b, session: "one", ctx: t.Context()}
+		for _, session := range []string{"one", "other"} {
+			defer b.readings.runs.Join(session, 1).Leave()
+		}
+		for _, size := range []int{countedText, longText, largeCall - 1} {
+			done := l.parse(size)
+			<-time.After(time.Second)
+			done()
+			began := time.Now()
+			if err := l.pace.Wait(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			want := time.Duration(0)
+			if size > countedText {
+				want = afterDecoding * 8 * time.Second / time.Duration(runtime.GOMAXPROCS(0))
+			}
+			if waited := time.Since(began); waited < want || waited > want+time.Second {
+				t.Errorf("behind %d bytes it has waited %v, want %v", size, waited, want)
+			}
+		}
+	})
+}
+
 // TestFloodIsPaced holds that what a guest says is worked on at that pace.
 func TestFloodIsPaced(t *testing.T) {
 	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {

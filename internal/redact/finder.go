@@ -22,13 +22,13 @@ const (
 )
 
 // What gives a secret away in any text: a name, or the prefixes of GitHub, OpenAI and Anthropic, Slack, GitLab, AWS,
-// Google, npm, Stripe and JSON Web Tokens, as their documentation had them in 2026-11.
+// Google, npm, Stripe, Hugging Face and JSON Web Tokens, as their documentation had them in 2026-11.
 var (
 	secretName = lazyregexp.New(`(?i)` + secretWord + `|^-H$`)
 	// A setting about secrets, whose value is none: MAX_TOKENS, SESSION_TIMEOUT.
 	aboutSecrets = lazyregexp.New(`(?i)^\W*(?:max|min|num|use|enable|require)[-_]|` +
 		`(?:timeout|limit|count|enabled|required|port|ttl|size|length|expiry|type|mode)\W*$`)
-	secretValue = lazyregexp.New(`\b(?:gh[pousr]_|github_pat_|sk-|[rs]k_live_|xox[abprs]-|glpat-|AKIA|ASIA|AIza|npm_|eyJ)` +
+	secretValue = lazyregexp.New(`\b(?:gh[pousr]_|github_pat_|sk-|[rs]k_live_|xox[abprs]-|glpat-|hf_|AKIA|ASIA|AIza|npm_|eyJ)` +
 		`[A-Za-z0-9_.\-]{8,}`)
 	// NAME=VALUE, "name": VALUE, {name:VALUE, name: VALUE, --name VALUE
 	assignment = lazyregexp.New(`(?i)((?:[\w.-]*(?:` + secretWord + `)[\w.-]*` +
@@ -43,6 +43,7 @@ var (
 	named    = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, userPassword}
 	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, userPassword} // what is named as one
 
+	privateKey = lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 	anyWord    = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
 )
@@ -136,6 +137,7 @@ func (f *Finder) Text(s string) string {
 	if object, ok := f.json(s); ok {
 		s = keep(object)
 	}
+	s = privateKey().ReplaceAllStringFunc(s, func(key string) string { return keep(f.hide(key, true)) })
 	s = anyAddress().ReplaceAllStringFunc(s, func(address string) string { return keep(f.address(address)) })
 	for _, p := range named {
 		s = f.second(p(), s)

@@ -439,3 +439,13 @@ func BenchmarkSent(b *testing.B) {
 		r.Sent("list_issues", arguments)
 	}
 }
+
+// TestPrivateKeys holds that a key is hidden as a whole: lines of it may look like paths.
+func TestPrivateKeys(t *testing.T) {
+	key := "-----BEGIN RSA PRIVATE KEY-----\nMIIE/a/b/c/d\nab/cd/ef/gh\nshort\n-----END RSA PRIVATE KEY-----"
+	for _, text := range []string{"v=" + key + " end", key + "\n", fmt.Sprintf(`{"v":%q}`, key), key[:60]} {
+		if got := (&Finder{}).Text(text); strings.Contains(got, "MIIE") || strings.Contains(got, "ab/cd") || strings.Contains(got, "short") {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}

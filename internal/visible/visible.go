@@ -174,6 +174,24 @@ var blank = map[rune]bool{
 // Blank reports whether a character is drawn as nothing, and is neither a space nor [Hidden].
 func Blank(r rune) bool { return blank[r] }
 
+// alike are signs that look like one of ASCII, and that no property of Unicode tells apart from others: hyphens, slashes,
+// a colon, a comma, quotes (confusables of Unicode TR 39).
+var alike = map[rune]bool{
+	'\u2010': true, '\u2011': true, '\u2012': true, '\u2043': true,
+	'\u2212': true, '\u2044': true, '\u2215': true, '\u29f8': true,
+	'\u2236': true, '\ua789': true, '\u201a': true, '\u2032': true, '\u2035': true, '\u2217': true, '\u223c': true,
+}
+
+// isASCII says whether a character is another form of ones of ASCII, such as a full width letter or a ligature. Those
+// that are raised or lowered, and signs such as that of a trade mark, look like none.
+func isASCII(r rune) bool {
+	if r < 0x100 || r >= 0x2070 && r < 0x20a0 || r >= 0x2116 && r <= 0x2122 {
+		return false
+	}
+	form := norm.NFKC.String(string(r))
+	return !strings.ContainsFunc(form, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
 // maxMarks is how many marks a letter may have. Tibetan stacks need four.
 const maxMarks = 4
 
@@ -184,7 +202,7 @@ func evident(r, letter rune, marks int) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r < 0x7f
-	case !unicode.IsPrint(r), r == utf8.RuneError, ignorable(r), blank[r]:
+	case !unicode.IsPrint(r), r == utf8.RuneError, ignorable(r), blank[r], alike[r], isASCII(r):
 		return false
 	case unicode.Is(unicode.M, r):
 		return marks < maxMarks && sameScript(letter, r)

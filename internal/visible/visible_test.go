@@ -146,29 +146,22 @@ func TestEvident(t *testing.T) {
 func TestNoTwoAlike(t *testing.T) {
 	for _, odd := range []string{
 		"\u212a", "\u037e", "\u1fef", "\u0387", "\uf900", "\U0002f804", "\u1100\u1161", "\uac00\u11a8", "e\u0301", "\u0928\u093c",
+		"\u2024", "\u2010", "\u2011", "\u2044", "\u2215", "\u2236", "\u201a", "\u2032", "\ufb01", "\uff21", "\U0001d400",
 	} {
-		same := norm.NFC.String(odd)
+		same := norm.NFKC.String(odd)
 		if shown, plain := Word(odd); plain || shown == odd {
 			t.Errorf("%+q is shown as it is, as %+q is", odd, same)
 		}
-		if shown := Value(mustJSON(t, odd), 100); !strings.Contains(shown, `\u`) {
+		sent, _ := json.Marshal(odd) // a text never fails
+		if shown := Value(sent, 100); !strings.Contains(shown, `\u`) {
 			t.Errorf("%+q is shown as %s", odd, shown)
 		}
 	}
-	for _, text := range []string{"K;`·", "豈", "가각", "é", "\u0e01\u0e49", "한국어", "हिन्दी"} {
+	for _, text := range []string{"K;`·", "豈", "a–b — “c” ’d’ é ½ ² № ™", "가각", "é", "\u0e01\u0e49", "한국어", "हिन्दी"} {
 		if shown, plain := Word(text); !plain {
 			t.Errorf("%q is shown as %s", text, shown)
 		}
 	}
-}
-
-func mustJSON(t *testing.T, v any) []byte {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // FuzzShowJSON holds that what is shown whole means what was sent, and holds nothing that is not seen; and that what is

@@ -174,8 +174,8 @@ var blank = map[rune]bool{
 // Blank reports whether a character is drawn as nothing, and is neither a space nor [Hidden].
 func Blank(r rune) bool { return blank[r] }
 
-// alike are signs that look like one of ASCII, and that no property of Unicode tells apart from others: hyphens, slashes,
-// a colon, a comma, quotes (confusables of Unicode TR 39).
+// alike are signs that look like one of ASCII, and that no property of Unicode tells apart from others: hyphens,
+// slashes, a colon, a comma, quotes (confusables of Unicode TR 39).
 var alike = map[rune]bool{
 	'\u2010': true, '\u2011': true, '\u2012': true, '\u2043': true,
 	'\u2212': true, '\u2044': true, '\u2215': true, '\u29f8': true,

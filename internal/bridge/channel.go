@@ -140,8 +140,8 @@ func (l *live) decode(size int) (done func()) {
 // estimate for their bytes.
 const countedText = 4 << 10
 
-// afterDecoding is how often that time counts: what becomes of such a message, at a server above all, takes as long again
-// and longer.
+// afterDecoding is how often that time counts: what becomes of such a message, at a server above all, takes as long
+// again and longer.
 const afterDecoding = 4
 
 // parse is decode for what the guest has sent: what it takes counts for its next messages, of a large one for the next

@@ -15,7 +15,7 @@ func TestAuditNames(t *testing.T) {
 		want   string
 	}{
 		{audit.Record{Event: audit.Called, Server: "fs", Tool: "read.file"}, "fs read.file"},
-		{audit.Record{Event: audit.Called, Server: "fs", Tool: "DELETE_\u212a"}, "fs \"DELETE_\u212a\""}, // the Kelvin sign
+		{audit.Record{Event: audit.Called, Server: "fs", Tool: "DELETE_\u212a"}, `fs "DELETE_\u212a"`}, // the sign of Kelvin
 		{audit.Record{Event: audit.Sending, Server: "dеl", Tool: ""}, `"dеl" ""`},
 		{audit.Record{Event: audit.Called}, " "},
 		{audit.Record{Event: audit.Asked, Server: "one, two", Tool: "packages/add"}, "one, two packages/add"},

@@ -123,6 +123,24 @@ func TestErrorsTellNoGuess(t *testing.T) {
 	}
 }
 
+// TestLogHidesSecrets holds that what is encoded in a server's log is masked, though its line is encoded once more.
+func TestLogHidesSecrets(t *testing.T) {
+	s := fake("stub")
+	s.Env = map[string]string{"TOKEN": "Tr0ub4dor-and-3"}
+	p := newPool(t, nil, s)
+	const line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"a":%q,"b":%q,"n":7}}}`
+	html, soft := "&#84;r0ub4dor-and-&#x33;", "Tr0ub4=\r\ndor-and-3"
+	lines := fmt.Sprintf(line, html, soft) + "\n" + `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`
+	args, _ := json.Marshal(map[string]any{"lines": []byte(strings.Join(strings.Split(lines, ""), "\x7f"))})
+	if _, err := p.Call(t.Context(), "stub", "lines", args); err != nil {
+		t.Fatal(err)
+	}
+	p.waitForLog("the server's log")
+	if log := p.log.String(); strings.Contains(log, "ub4") || !strings.Contains(log, `\"a\":\"***\",\"b\":\"***\",\"n\":7`) {
+		t.Errorf("the log has\n%s", log)
+	}
+}
+
 // TestLogOfRefusal holds that what a server says of its log, of which nobody waits for an answer, is masked in codemode's.
 func TestLogOfRefusal(t *testing.T) {
 	const token = "tok_0123456789abcdefghijklmnopqrstuvwxyz"

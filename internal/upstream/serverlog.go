@@ -58,8 +58,8 @@ func (sess *session) logMessage(ctx context.Context, req *mcp.LoggingMessageRequ
 	}
 	text, ok := p.Data.(string)
 	if !ok {
-		data, _ := json.Marshal(p.Data)
-		text = string(data)
+		data, _ := json.Marshal(p.Data) // whose escapes would part what is encoded otherwise
+		text = string(sess.secrets.redactor().JSON(data))
 	}
 	short := func(s string) string {
 		return sess.secrets.redactor().Head(s[:min(len(s), maxSkipped)], len(s) > maxSkipped)

@@ -231,10 +231,9 @@ func (m *merger) judge(e *Entry) {
 }
 
 // unsure says whether another entry may have a name before this one: in a file that is not known, or with a mistake.
-// What the user has given codemode itself comes first.
 func (m *merger) unsure(e *Entry) bool {
 	key, taken := m.unknown[e.Written]
-	return (e.unsure || taken && key != e.key) && (!isOwn(e.Client) || e.Scope == Project)
+	return e.unsure || taken && key != e.key
 }
 
 // call gives an entry the name it is asked for by.

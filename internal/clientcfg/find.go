@@ -49,6 +49,7 @@ func (f *finder) own() {
 	c := f.opts.Servers
 	for _, name := range c.Files {
 		f.read(&Client{ID: filesID, Key: mcpServers}, File{Scope: User}, nil, name, "")
+		f.count()
 	}
 	// By name, because a TOML table has no order.
 	byName := func(a, b config.Server) int { return cmp.Compare(a.Name, b.Name) }
@@ -95,6 +96,7 @@ func (f *finder) folder(dir string) {
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
 			f.read(&Client{ID: folderID, Key: mcpServers}, File{Scope: User}, nil, filepath.Join(dir, e.Name()), "")
+			f.count()
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -89,15 +90,19 @@ func TestOutputLeavesNoGarbage(t *testing.T) {
 			}
 		}
 		read()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		const count = 100
-		for range count {
-			read()
+		least := uint64(math.MaxUint64) // pools forget when garbage is collected, or another processor goes on
+		for range 5 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			const count = 100
+			for range count {
+				read()
+			}
+			runtime.ReadMemStats(&after)
+			least = min(least, (after.TotalAlloc-before.TotalAlloc)/count)
 		}
-		runtime.ReadMemStats(&after)
-		if each := (after.TotalAlloc - before.TotalAlloc) / count; each > 20_000 {
-			t.Errorf("%s of 60,000 bytes leave %d bytes of garbage", what, each)
+		if least > 20_000 {
+			t.Errorf("%s of 60,000 bytes leave %d bytes of garbage", what, least)
 		}
 	}
 }

@@ -152,15 +152,16 @@ func TestRoomAhead(t *testing.T) {
 	size := func() (all int64) {
 		entries, _ := os.ReadDir(s.dir)
 		for _, e := range entries {
-			if fi, err := os.Lstat(filepath.Join(s.dir, e.Name())); err == nil && !fi.IsDir() && !strings.HasSuffix(e.Name(), meta) {
+			fi, err := os.Lstat(filepath.Join(s.dir, e.Name()))
+			if err == nil && !fi.IsDir() && !strings.HasSuffix(e.Name(), meta) {
 				all += fi.Size()
 			}
 		}
 		return all
 	}
-	taken, before := 0, (*os.File)(nil)
+	taken, before, text := 0, (*os.File)(nil), strings.Repeat("x", 100)
 	for i := range 16 {
-		if _, err := saving.Put(t.Context(), fmt.Sprint(i), 100, strings.NewReader(strings.Repeat("x", 100))); err != nil {
+		if _, err := saving.Put(t.Context(), fmt.Sprint(i), 100, strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 		if saving.ahead != before {

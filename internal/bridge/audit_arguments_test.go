@@ -25,6 +25,11 @@ func TestShownArguments(t *testing.T) {
 		}
 	}
 	set := servers.NewSet(k.Servers().Configured().All, nil)
+	set.Others = []config.Server{{Name: "off", Env: map[string]string{"KEY": "offhush"}}}
+	k.Servers().Update(set)
+	if text, _ := k.shownArguments([]byte(`{"a":"offhush"}`)); text != `{"a":"***"}` {
+		t.Errorf("with a server that is switched off: %q", text)
+	}
 	set.Unread = "mcp.json"
 	k.Servers().Update(set)
 	want := `arguments are left out while "mcp.json" cannot be read as a whole, whose values are not known`

@@ -121,7 +121,7 @@ func (k *kit) inUse() resources {
 	}
 	var now, last resources
 	same := 0
-	k.eventually("what is in use settles", func() bool { // what was pushed out ends beside the runs, late on a busy machine
+	k.eventually("what is in use settles", func() bool { // what was pushed out ends beside the runs, at times late
 		<-time.After(200 * time.Millisecond)
 		last, now = now, resources{
 			goroutines:  runtime.NumGoroutine(),

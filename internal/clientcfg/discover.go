@@ -82,7 +82,7 @@ func (s Search) Judge() Found {
 	return found
 }
 
-// count is called after what is read of the user's, of which what is codemode's own is one.
+// count is called after each file of the user's: what is read behind one that is not known is unsure.
 func (f *finder) count() {
 	if f.unsure {
 		return

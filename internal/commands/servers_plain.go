@@ -39,7 +39,8 @@ func plainlySpelled(fields map[string]any) error {
 		}
 	}
 	if slices.ContainsFunc(started, func(text string) bool { return defaulted().MatchString(text) }) {
-		return errors.New("in what is started or reached a reference has no default: ask for that itself; nothing was written")
+		return errors.New("in what is started or reached a reference has no default: " +
+			"ask for that itself; nothing was written")
 	}
 	if address == "" {
 		return nil

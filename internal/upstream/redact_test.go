@@ -123,6 +123,27 @@ func TestErrorsTellNoGuess(t *testing.T) {
 	}
 }
 
+// TestRedactorKnows holds that what an entry's references mean is taken apart as what it says, and that entries of
+// servers that are not the pool's count as long as they are told.
+func TestRedactorKnows(t *testing.T) {
+	p := newPool(t, func(o *Options) {
+		o.Expand = func(c config.Server, _ func(string, string)) (config.Server, error) {
+			c.Headers = map[string]string{"Cookie": "sid=cookieword; theme=dark"}
+			return c, nil
+		}
+	}, config.Server{Name: "far", URL: "https://far.example", Headers: map[string]string{"Cookie": "${T}"}})
+	others := []config.Server{{Name: "off", Env: map[string]string{"TOKEN": "othersword"}}}
+	for _, c := range []struct {
+		others []config.Server
+		want   string
+	}{{nil, "*** othersword"}, {others, "*** ***"}, {nil, "*** othersword"}} {
+		p.KeepSecret(c.others)
+		if got := p.Redactor().Text("cookieword othersword"); got != c.want {
+			t.Errorf("with %d others it is %q, want %q", len(c.others), got, c.want)
+		}
+	}
+}
+
 // TestLogHidesSecrets holds that what is encoded in a server's log is masked, though its line is encoded once more.
 func TestLogHidesSecrets(t *testing.T) {
 	s := fake("stub")

@@ -234,7 +234,7 @@ func units(t *testing.T, s string) (units []uint16) {
 	return units
 }
 
-// TestValues holds that nothing in a decoded value is there and not seen, and that all else is what it was.
+// TestOddAddress holds that a host shows where it leads, or is refused.
 func TestOddAddress(t *testing.T) {
 	for host, odd := range map[string]bool{
 		"2130706433": true, "0x7f.1": true, "127.0.0.1": false, "127.1": true, "::1": false, "::ffff:127.0.0.1": true,
@@ -246,6 +246,7 @@ func TestOddAddress(t *testing.T) {
 	}
 }
 
+// TestValues holds that nothing in a decoded value is there and not seen, and that all else is what it was.
 func TestValues(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"a":[1,"plain",null,1e3]}`:        `{"a":[1,"plain",null,1e3]}`,

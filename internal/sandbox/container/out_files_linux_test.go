@@ -58,8 +58,8 @@ while time.monotonic() < until:
 	})
 }
 
-// TestOutFilesByName: a file whose path is too long is told of, and keeps no other from being saved. Nobody waits for what
-// comes behind the archive's end.
+// TestOutFilesByName: a file whose path is too long is told of, and keeps no other from being saved. Nobody waits for
+// what comes behind the archive's end.
 func TestOutFilesByName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		sb, ctx := leaving(t, r, `
@@ -75,7 +75,10 @@ import time
 time.sleep(60)
 `)
 		got := map[string]error{}
-		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error { got[strings.TrimRight(path.Base(f.Name), "bc")] = f.Err; return nil })
+		err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error {
+			got[strings.TrimRight(path.Base(f.Name), "bc")] = f.Err
+			return nil
+		})
 		want := map[string]error{"file": nil, "long": sandbox.ErrNotRegular, "folder": sandbox.ErrTooDeep}
 		if err != nil || !maps.Equal(got, want) {
 			t.Errorf("%v, %v", got, err)

@@ -204,8 +204,8 @@ func TestRunInspection(t *testing.T) {
 	})
 }
 
-// TestNotExecuted: where there is no sandbox to ask an environment in, which is so in reduced mode, nothing that lies in
-// its site-packages is executed.
+// TestNotExecuted: where there is no sandbox to ask an environment in, which is so in reduced mode, nothing that lies
+// in its site-packages is executed.
 func TestNotExecuted(t *testing.T) {
 	venv, mark := filepath.Join(t.TempDir(), "venv"), filepath.Join(t.TempDir(), "executed")
 	newVenv(t, venv)

@@ -19,8 +19,8 @@ _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")  # ASCII: no two names look ali
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-# Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows only those
-# that are built in.
+# Modules of the standard library: after `from tools import *` their names must mean what they did. Python 3.9 knows
+# only those that are built in.
 _MODULES = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
 # Names that a run finds in place: no saved tool may have one of them, and one that uses them lacks nothing.
 _GIVEN = {
@@ -308,7 +308,8 @@ def _uses(node):
                     modules[name.asname or name.name] = name.name
                 elif part.module.startswith("mcp.servers.") and name.name != "*":
                     uses[part.module[len("mcp.servers.") :], name.name] = True
-    spaces = {id(part.value) for part in parts if isinstance(part, _ast.Attribute) and part.attr not in ("raw", "start")}
+    members = [part for part in parts if isinstance(part, _ast.Attribute)]
+    spaces = {id(part.value) for part in members if part.attr not in ("raw", "start")}
     for part in parts:
         if isinstance(part, _ast.Attribute):
             server = _server(part.value, modules)

@@ -186,9 +186,7 @@ func (g *guest) settle() {
 			g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
 		}
 	}
-	if g.killed.Load() &&
-		(g.exit.Cause == sandbox.ExitEngine ||
-			g.exit.Cause == sandbox.ExitSelf && g.exit.Signal == int(syscall.SIGKILL)) {
+	if g.killed.Load() && g.killedByUs() {
 		// The error stays: who was killed because its channel had ended may have lost both to the engine.
 		g.exit.Code, g.exit.Signal, g.exit.Cause = 0, int(syscall.SIGKILL), sandbox.ExitKilled
 	}
@@ -199,6 +197,19 @@ func (g *guest) settle() {
 		c.end()
 	}
 	close(g.done)
+}
+
+// killedByUs tells whether an end that was reported after Kill is Kill's doing. In a pod the standard input whose end
+// has the init kill the guest is the guest's channel, too: the guest may have read that end first, and been done.
+func (g *guest) killedByUs() bool {
+	switch e := &g.exit; e.Cause {
+	case sandbox.ExitEngine:
+		return true
+	case sandbox.ExitSelf:
+		return e.Signal == int(syscall.SIGKILL) || g.engine.name == Kubernetes && e.Code == 0 && e.Signal == 0
+	default:
+		return false
+	}
 }
 
 // Kill closes the standard input of the engine's command, at whose end init.py kills the guest (its function watch). If

@@ -454,3 +454,25 @@ func TestReport(t *testing.T) {
 		t.Errorf("a forged report is %+v", forged.exit)
 	}
 }
+
+// TestEndedAsItWasKilled: in a pod the end by which Kill reaches the init is one that the guest reads as well, and may
+// be done at. What it says by a code, or a signal, stays its own.
+func TestEndedAsItWasKilled(t *testing.T) {
+	for _, c := range []struct {
+		engine string
+		exit   sandbox.Exit
+		want   sandbox.ExitCause
+	}{
+		{Kubernetes, sandbox.Exit{}, sandbox.ExitKilled},
+		{Kubernetes, sandbox.Exit{Code: 3}, sandbox.ExitSelf},
+		{Kubernetes, sandbox.Exit{Signal: int(syscall.SIGSEGV)}, sandbox.ExitSelf},
+		{Podman, sandbox.Exit{}, sandbox.ExitSelf},
+		{Podman, sandbox.Exit{Signal: int(syscall.SIGKILL)}, sandbox.ExitKilled},
+	} {
+		g := &guest{engine: &engine{name: c.engine}, done: make(chan struct{}), said: report{parsed: true, exit: c.exit}}
+		g.killed.Store(true)
+		if g.settle(); g.exit.Cause != c.want {
+			t.Errorf("%s, %+v: the cause is %d, want %d", c.engine, c.exit, g.exit.Cause, c.want)
+		}
+	}
+}

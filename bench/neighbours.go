@@ -72,6 +72,8 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"prints of two bytes by 100 processes", fmt.Sprintf(eachMs, "os.write(1, b\"\\xff\\n\"); "), oneCall, ""},
 	{"nothing, the same 100 each millisecond", fmt.Sprintf(eachMs, ""), oneCall, ""},
 	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
+	{"small notifications of output", frames(`{"jsonrpc":"2.0","method":"output",` +
+		`"params":{"run":1,"stream":"stdout","text":"x\n"}}`), oneCall, ""},
 	{
 		"searches, whose answers nobody reads",
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"search","params":{"query":"` + strings.Repeat("echo ", 800) + `"}}`),

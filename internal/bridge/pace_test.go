@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"codemode/internal/bridge/bridgetest"
 	"codemode/internal/guest"
+	"codemode/internal/sandbox"
 )
 
 // TestPace holds that a guest has no more done than its part of the processors, after half a second.
@@ -105,11 +107,16 @@ func TestOwnAnswersArePaced(t *testing.T) {
 func TestSavingIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := scriptedBridge(t, func(g *bridgetest.Guest) { g.Run() })
-		l := &live{bridge: b, session: "one", ctx: t.Context()}
+		l := &live{
+			bridge: b, session: "one", ctx: t.Context(), box: oneFile{}, leaves: true, known: map[string]string{},
+		}
 		keep := func(took time.Duration) (waited time.Duration) {
 			began := time.Now()
-			if err := l.paced(t.Context(), func() error { <-time.After(took); return nil }); err != nil {
-				t.Fatal(err)
+			l.news = true
+			slow := Request{OutFiles: func(sandbox.OutFile) error { <-time.After(took); return nil }}
+			var out Outcome
+			if l.saveOutFiles(t.Context(), &out, &run{req: slow}); len(out.Notes) > 0 {
+				t.Fatal(out.Notes)
 			}
 			return time.Since(began) - took
 		}
@@ -136,6 +143,13 @@ func TestSavingIsPaced(t *testing.T) {
 			t.Errorf("30 starts took %v, want %v", took, want)
 		}
 	})
+}
+
+// oneFile is a sandbox whose guest has left one file.
+type oneFile struct{ sandbox.Sandbox }
+
+func (oneFile) OutFiles(_ context.Context, _ map[string]string, take func(sandbox.OutFile) error) error {
+	return take(sandbox.OutFile{Name: "one"})
 }
 
 // TestDecodingIsPaced holds that the time counts, and what follows it, that decoding a guest's message takes.

@@ -15,6 +15,9 @@ var deviceText = lazyregexp.New(
 	`(?i)^(con|prn|aux|nul|conin\$|conout\$|com[0-9\x{b9}\x{b2}\x{b3}]|lpt[0-9\x{b9}\x{b2}\x{b3}])[ ]*([.].*)?$`,
 )
 
+// shortName is one that Windows may have given to a file with a longer name: GIT~1 is .git. The file system decides.
+var shortName = lazyregexp.New(`^([^.]{1,6})~([0-9]{1,6}(?:\.[^.]{0,3})?)$`)
+
 // SafeName is a program's name for a file as it is saved: nothing that a terminal obeys, that shells and programs read
 // by themselves, or that Windows takes for something else. A folder with a file HEAD may be a repository to git, whose
 // config then names programs that a mere git status starts (gitrepository-layout(5)).
@@ -33,6 +36,7 @@ func SafeName(name string) string {
 		if deviceText().MatchString(part) || !filepath.IsLocal(part) || strings.EqualFold(part, "HEAD") {
 			part = "_" + part
 		}
+		part = shortName().ReplaceAllString(part, "${1}_${2}")
 		if end := part[len(part)-1]; end == '.' || end == ' ' { // which Windows leaves out
 			part = part[:len(part)-1] + "_"
 		}

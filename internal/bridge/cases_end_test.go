@@ -89,6 +89,8 @@ func TestEndCases(t *testing.T) {
 	for _, c := range []struct{ name, code, want string }{
 		{"case 16 exit", "import sys; sys.exit()", "success"},
 		{"case 16 exit 3", "import sys; sys.exit(3)", "status: error\nexit: 3"},
+		{"case 16 exit as far as C goes", "import sys; sys.exit(2**63 - 1)", "status: error\nexit: 255"},
+		{"case 16 exit further", "import sys; sys.exit(2**70)", "status: error\nexit: 255"},
 		{"case 16 exit why", "import sys; sys.exit('why')", "status: error\nexit: 1\nerror: why"},
 		{
 			"case 16 _exit", "import os\nprint('out')\nos._exit(4)",

@@ -167,6 +167,19 @@ func TestGuestThatDoesNotStop(t *testing.T) {
 	}
 }
 
+// TestRefusalIsBounded: what a guest says where it refuses a run goes into codemode's log.
+func TestRefusalIsBounded(t *testing.T) {
+	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {
+		if run, _, ok := g.Run(); ok {
+			g.Send(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":%q}}`, run, "no\n"+strings.Repeat("x", 1<<20))
+		}
+	})
+	out := b.Run(t.Context(), Request{Code: "x"})
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "refused the run: no") || len(out.Err.Error()) > 2*maxNote {
+		t.Errorf("%.100q, %d bytes", out.Err, len(out.compact()))
+	}
+}
+
 func TestCancelledRunSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b, _ := scriptedBridge(t, func(g *bridgetest.Guest) {

@@ -11,6 +11,7 @@ import (
 
 	"codemode/internal/guest"
 	"codemode/internal/sandbox"
+	"codemode/internal/visible"
 )
 
 // interrupt stops a run that has had its time: softly, and after the grace period for good.
@@ -63,7 +64,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 // finished turns the guest's own account of a run into an outcome.
 func (s *session) finished(l *live, m guest.Message) Outcome {
 	if m.Error != nil {
-		return NotRun(fmt.Errorf("the guest refused the run: %s", m.Error.Message))
+		return NotRun(fmt.Errorf("the guest refused the run: %s", visible.Line(visible.Clip(m.Error.Message, maxNote))))
 	}
 	var g guest.RunResult
 	done := l.decode(len(m.Result))

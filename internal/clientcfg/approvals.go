@@ -270,5 +270,5 @@ func (a *Approvals) write(list []approval) error {
 	if err := enc.Encode(approvalsFile{approvalsVersion, list}); err != nil {
 		return err
 	}
-	return atomicfile.Write(a.file, ".approvals-*", text.Bytes())
+	return atomicfile.WriteLocked(a.file, text.Bytes())
 }

@@ -55,6 +55,9 @@ func (t *tenancy) ownEntry(name, what string) (clientcfg.Entry, error) {
 	return e, nil
 }
 
+// editor changes files of codemode's own.
+func (t *tenancy) editor() *install.Installer { return &install.Installer{State: t.paths.State} }
+
 // switchCommand is enable or disable.
 func switchCommand(env Env, ui *ui, name, usage string, on bool) *cli.Command {
 	what := map[bool]string{true: "switched on", false: "switched off"}[on]
@@ -63,7 +66,7 @@ func switchCommand(env Env, ui *ui, name, usage string, on bool) *cli.Command {
 		Description: "It changes the entry in your own file of servers, and nothing else in that.",
 		Flags:       append(settingFlags("tenant"), configFlag()),
 		Metadata:    examples(`codemode servers ` + name + ` memory`),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
 				return &usageError{cmd.Name + " takes the names of servers", []string{"there are: codemode servers"}}
 			}
@@ -80,7 +83,7 @@ func switchCommand(env Env, ui *ui, name, usage string, on bool) *cli.Command {
 				chosen = append(chosen, e)
 			}
 			for _, e := range chosen {
-				if err := install.SwitchOwn(e.Server.Source, e.Written, on); err != nil {
+				if err := t.editor().SwitchOwn(ctx, e.Server.Source, e.Written, on); err != nil {
 					return fmt.Errorf("changing server %q in %q: %w; it is as it was", e.Written, e.Server.Source, err)
 				}
 				ui.note("servers", fmt.Sprintf("%s is %s in %s", quote(e.Written), what, quote(e.Server.Source)))
@@ -96,7 +99,7 @@ func renameServerCommand(env Env, ui *ui) *cli.Command {
 		Description: "Code finds it as mcp_NEW. Rules that name it must be changed, too.",
 		Flags:       append(settingFlags("tenant"), configFlag()),
 		Metadata:    examples(`codemode servers rename memory notes`),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() != 2 {
 				return &usageError{
 					"rename takes the server's name and its new one", []string{"there are: codemode servers"},
@@ -106,12 +109,12 @@ func renameServerCommand(env Env, ui *ui) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return renameServer(ui, t, cmd.Args().Get(0), cmd.Args().Get(1))
+			return renameServer(ctx, ui, t, cmd.Args().Get(0), cmd.Args().Get(1))
 		},
 	}
 }
 
-func renameServer(ui *ui, t *tenancy, name, as string) error {
+func renameServer(ctx context.Context, ui *ui, t *tenancy, name, as string) error {
 	if !serverFileName().MatchString(as) {
 		return &usageError{"server name " + quote(as) + " must be letters, digits, '.', '-' and '_'", nil}
 	}
@@ -128,7 +131,7 @@ func renameServer(ui *ui, t *tenancy, name, as string) error {
 	if file == filepath.Join(t.config.Servers.Dir, e.Written+".json") && t.inFile(file) == 1 {
 		file = filepath.Join(t.config.Servers.Dir, as+".json")
 	}
-	if err := install.RenameOwn(e.Server.Source, e.Written, as, file); err != nil {
+	if err := t.editor().RenameOwn(ctx, e.Server.Source, e.Written, as, file); err != nil {
 		return fmt.Errorf("renaming server %q in %q: %w; nothing was renamed", e.Written, e.Server.Source, err)
 	}
 	ui.note("servers", fmt.Sprintf("%s is now %s, in %s", quote(e.Written), quote(as), quote(file)))

@@ -162,7 +162,7 @@ func (r *Ring) create(ctx context.Context) (id string, key []byte, err error) {
 	case string(kept) != string(key):
 		return "", nil, &AbsentError{errors.New("it does not return what it was given")}
 	}
-	if err := atomicfile.Write(filepath.Join(r.Dir, idFile), ".new-*", []byte(id+"\n")); err != nil {
+	if err := atomicfile.WriteLocked(filepath.Join(r.Dir, idFile), []byte(id+"\n")); err != nil {
 		return "", nil, fmt.Errorf("keeping a key: %w", err)
 	}
 	return id, key, nil

@@ -39,9 +39,11 @@ var (
 	assignedVariable = lazyregexp.New(`(\b[A-Z_][A-Z0-9_]{2,}=)(` + quoted + `|` + bare + `)`)
 	authorization    = lazyregexp.New(`(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
 	userPassword     = lazyregexp.New(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
+	oraclePassword   = lazyregexp.New(`(?i)(:(?:thin|oci):[^/@\s"']+/)([^@\s"']+)@`) // jdbc:oracle:thin:user/password@…
 
-	named    = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, userPassword}
-	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, userPassword} // what is named as one
+	named    = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, oraclePassword, userPassword}
+	// What is named as one.
+	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, oraclePassword, userPassword}
 
 	privateKey = lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
@@ -219,10 +221,10 @@ func (f *Finder) address(s string) string {
 	s, fragment, hasFragment := strings.Cut(s, "#")
 	s, query, hasQuery := strings.Cut(s, "?")
 	segments := strings.Split(s, "/")
-	segments[0] = f.second(assignment(), segments[0]) // jdbc:sqlserver://host;password=…
-	for i, segment := range segments[1:] {
-		if looksRandom(segment) {
-			segments[i+1] = f.hideLooks(segment)
+	for i, segment := range segments {
+		segments[i] = f.second(assignment(), segment) // jdbc:sqlserver://host;password=…
+		if i > 0 && looksRandom(segment) {
+			segments[i] = f.hideLooks(segment)
 		}
 	}
 	s = scheme + "://" + strings.Join(segments, "/")

@@ -27,10 +27,11 @@ func (f *Finder) parts(value string, named bool) {
 	if plain := strings.Trim(value, `"'`); plain != value && isSecret(plain, named) {
 		f.hide(plain, named)
 	}
-	for _, address := range anyAddress().FindAllString(value, -1) {
+	value = anyAddress().ReplaceAllStringFunc(value, func(address string) string {
 		f.secretsOfAddress(address)
-	}
-	value = anyAddress().ReplaceAllString(value, "")
+		_, settings, _ := strings.Cut(address, ";")
+		return ";" + settings // sqlserver://host;password=…
+	})
 	for _, p := range assigned {
 		f.second(p(), value)
 	}

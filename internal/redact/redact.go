@@ -77,6 +77,9 @@ func (s *Secrets) AddNamed(name, value string) {
 		}
 	}
 	s.Add(parts(value, named)...)
+	if lines := strings.ReplaceAll(value, `\n`, "\n"); lines != value { // as a key stands in a variable
+		s.AddNamed(name, lines)
+	}
 }
 
 // AddIn adds what looks like a secret in a text, such as the password in a proxy's address.

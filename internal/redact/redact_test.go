@@ -267,7 +267,11 @@ func TestParts(t *testing.T) {
 		"SENTRY_DSN": "https://sentryKey8765@o1.ingest.io/1", "BASIC_AUTH": "bob:basicWord", "TOKEN": "'quotTok5566'",
 		"API_KEYS": "listKeyA1122,listKeyB; listKeyC", "GCP": `{"private_key":"gcpKey2468","x":1,"name":"plainly"}`,
 		"OPTS": "--password=optPw1357 --user=someone", "SCOPES_AUTH": "openid,profile",
-		"PATH":   "/usr/bin:/usr/local/bin",
+		"PATH":      "/usr/bin:/usr/local/bin",
+		"SQLSERVER": "jdbc:sqlserver://h:1433;user=sa;password=mssqlWord;encrypt=true",
+		"DB2":       "jdbc:db2://h:50000/d:user=u;password=db2Word;", "ORACLE": "jdbc:oracle:thin:u/oraWord@//h:1521/s",
+		"BUS":    "Endpoint=sb://n.example/;SharedAccessKeyName=Root;SharedAccessKey=busWord=",
+		"RSA":    `-----BEGIN PRIVATE KEY-----\nMIIEkeyLine/of+it\nsecondLine9/ab\n-----END PRIVATE KEY-----\n`,
 		"Cookie": "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
 	} {
 		s.AddNamed(name, value)
@@ -277,6 +281,7 @@ func TestParts(t *testing.T) {
 		"pw112233", "other88", "my%2FsqlPw12", "my/sqlPw12", "redis", "ghs9",
 		"sentryKey8765", "basicWord", "quotTok5566",
 		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357", "cookieword", "xoxd-slack",
+		"mssqlWord", "db2Word", "oraWord", "busWord=", "MIIEkeyLine/of+it", "secondLine9/ab",
 	} {
 		if got := r.Text("is " + secret + "."); got != "is ***." {
 			t.Errorf("%q became %q", secret, got)

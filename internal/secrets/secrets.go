@@ -297,7 +297,7 @@ func (s *Store) change(ctx context.Context, change func(map[string]value) error)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(s.File, ".new-*", append(data, '\n')); err != nil {
+	if err := atomicfile.WriteLocked(s.File, append(data, '\n')); err != nil {
 		return fmt.Errorf("keeping a secret: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"codemode/internal/catalog"
 	"codemode/internal/config"
 	"codemode/internal/guest"
+	"codemode/internal/visible"
 )
 
 // Set is the servers as they are configured at one time. It never changes.
@@ -90,9 +91,11 @@ func (set *Set) Names() []string {
 	return names
 }
 
-// entry is a server as the guest sees it before its tools are known.
+// entry is a server as the guest sees it before its tools are known. Its description is shown as help, to a terminal.
 func (set *Set) entry(c config.Server) guest.Server {
-	return guest.Server{Name: c.Name, Alias: set.Alias[c.Name], Description: c.Description, Cwd: c.Cwd}
+	return guest.Server{
+		Name: c.Name, Alias: set.Alias[c.Name], Description: visible.Text(c.Description), Cwd: c.Cwd,
+	}
 }
 
 // Changes names the servers that an update has touched.

@@ -45,3 +45,13 @@ func TestOwnNamesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestDescriptionIsVisible: what code gets of an entry's description, it prints as help.
+func TestDescriptionIsVisible(t *testing.T) {
+	odd := entryOf("odd")
+	odd.Description = "first\nsecond \x1b[2J\u202e"
+	set := NewSet([]config.Server{odd}, nil)
+	if got := set.entry(odd).Description; got != "first\nsecond \\x1b[2J\\u202e" {
+		t.Errorf("it is %q", got)
+	}
+}

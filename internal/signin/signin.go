@@ -226,7 +226,7 @@ func (s *Store) keep(g Grant) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(s.file(g.Server), ".new-*", append(data, '\n')); err != nil {
+	if err := atomicfile.WriteLocked(s.file(g.Server), append(data, '\n')); err != nil {
 		return fmt.Errorf("keeping the sign-in: %w", err)
 	}
 	s.Want(g.Server, nil)

@@ -67,13 +67,14 @@ func (i *Installer) temp(
 	return name, fileerr.Cause(errors.Join(err, f.Close()))
 }
 
-// put writes a file of codemode's own in place of an older one.
+// put writes a file of codemode's own in place of an older one. The caller holds the lock.
 func (i *Installer) put(path string, data []byte) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fileerr.Cause(err)
 	}
 	defer dir.Close()
+	sweep(dir, filepath.Base(path))
 	tmp, err := i.temp(dir, filepath.Base(path), data, private, nil)
 	if err != nil {
 		return err

@@ -236,13 +236,17 @@ func (i *Installer) backup(l *ledger, client string, f file) (string, error) {
 	return name, nil
 }
 
-// prune removes all but the newest backups of a file, and those that a record needs.
+// prune removes all but the newest backups of a file, and those that a record needs, and what a killed codemode has
+// left of one.
 func (i *Installer) prune(l *ledger, dir, prefix, newest string) {
 	entries, _ := os.ReadDir(dir) // in the order of their names, which is that of time
 	var old []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
+		switch {
+		case strings.HasPrefix(e.Name(), prefix):
 			old = append(old, filepath.Join(dir, e.Name()))
+		case strings.HasPrefix(e.Name(), "."+prefix):
+			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 	for len(old) > keptBackups {

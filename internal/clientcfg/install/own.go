@@ -1,36 +1,42 @@
 package install
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
-	"codemode/internal/plainfile"
 )
 
 // SwitchOwn switches a server on or off in a file of codemode's own, of whose other bytes none changes.
-func SwitchOwn(path, name string, on bool) error {
-	return changeOwn(path, name, func(doc *splice.Document, key []string) ([]byte, error) {
+func (i *Installer) SwitchOwn(ctx context.Context, path, name string, on bool) error {
+	return i.changeOwn(ctx, path, name, func(doc *splice.Document, key []string) ([]byte, error) {
 		if on {
 			return doc.Drop(key, "disabled", "enabled")
 		}
 		return doc.Set(key, []splice.Member{{Key: "disabled", Value: true}})
-	})
+	}, nil)
 }
 
 // RenameOwn gives a server of such a file another name, and the file, too, where to is another path. What is there
 // already is not written over.
-func RenameOwn(path, name, as, to string) error {
-	if to != path {
-		if _, err := os.Lstat(to); err == nil {
-			return fmt.Errorf("%q is there already", to)
-		}
+func (i *Installer) RenameOwn(ctx context.Context, path, name, as, to string) error {
+	move := func() error { return fileerr.Cause(os.Rename(path, to)) }
+	if to == path {
+		move = nil
 	}
-	err := changeOwn(path, name, func(doc *splice.Document, key []string) ([]byte, error) {
-		raw, _ := doc.Raw(key)
+	return i.changeOwn(ctx, path, name, func(doc *splice.Document, key []string) ([]byte, error) {
 		table := key[:len(key)-1]
+		renamed := append(table[:len(table):len(table)], as)
+		if _, ok := doc.Raw(renamed); ok {
+			return nil, fmt.Errorf("it has a server %q already", as)
+		}
+		if _, err := os.Lstat(to); to != path && err == nil {
+			return nil, fmt.Errorf("%q is there already", to)
+		}
+		raw, _ := doc.Raw(key)
 		without, err := doc.Remove(key, false)
 		if err != nil {
 			return nil, err
@@ -38,38 +44,52 @@ func RenameOwn(path, name, as, to string) error {
 		if doc, err = splice.Parse(without, splice.JSONC); err != nil {
 			return nil, err
 		}
-		return doc.SetRaw(append(table[:len(table):len(table)], as), raw)
-	})
-	if err != nil || to == path {
-		return err
-	}
-	return fileerr.Cause(os.Rename(path, to))
+		return doc.SetRaw(renamed, raw)
+	}, move)
 }
 
-// changeOwn edits the entry of a server in the file's table of servers.
-func changeOwn(path, name string, edit func(doc *splice.Document, key []string) ([]byte, error)) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return fileerr.Cause(err)
-	}
-	data, err := plainfile.Read(path, splice.MaxSize)
-	if err != nil {
-		return fileerr.Cause(err)
-	}
-	doc, err := splice.Parse(data, splice.JSONC)
+// changeOwn edits the entry of a server in the file's table of servers: under the lock, from what the file is at that
+// moment, and again where another program wrote in between. Then, under the lock still, comes what is to come after it.
+func (i *Installer) changeOwn(
+	ctx context.Context, path, name string, edit func(doc *splice.Document, key []string) ([]byte, error),
+	after func() error,
+) error {
+	lock, err := i.lock(ctx)
 	if err != nil {
 		return err
 	}
-	for _, table := range [][]string{{"mcpServers"}, {"servers"}, {}} {
-		key := append(table[:len(table):len(table)], name)
-		if _, ok := doc.Raw(key); !ok {
-			continue
-		}
-		out, err := edit(doc, key)
+	defer lock.Close()
+	for range attempts {
+		f, err := open(path)
 		if err != nil {
 			return err
 		}
-		return (&Installer{}).put(path, out)
+		data, err := editOwn(f.data, name, edit)
+		if err != nil {
+			return err
+		}
+		switch err := i.replace(f, data, private); {
+		case errors.Is(err, errChanged):
+			continue
+		case err != nil || after == nil:
+			return err
+		}
+		return after()
 	}
-	return fmt.Errorf("it has no server %q", name)
+	return errBusy
+}
+
+// editOwn edits the entry of a server, in whichever table of servers the text has it.
+func editOwn(data []byte, name string, edit func(*splice.Document, []string) ([]byte, error)) ([]byte, error) {
+	doc, err := splice.Parse(data, splice.JSONC)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range [][]string{{"mcpServers"}, {"servers"}, {}} {
+		key := append(table[:len(table):len(table)], name)
+		if _, ok := doc.Raw(key); ok {
+			return edit(doc, key)
+		}
+	}
+	return nil, fmt.Errorf("it has no server %q", name)
 }

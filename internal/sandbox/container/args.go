@@ -65,7 +65,7 @@ func (e *engine) args(o order) []string {
 	if o.profile != "" {
 		a = append(a, "--security-opt", "seccomp="+o.profile)
 	}
-	a = append(a, e.labels(o.name, o.spec)...)
+	a = append(a, e.labels(o.spec)...)
 	a = append(a, e.limits(o)...)
 	a = append(a, e.mounts(o)...)
 	for _, v := range environment {
@@ -77,6 +77,8 @@ func (e *engine) args(o order) []string {
 			"--sdnotify", "ignore", "--pid", "private", "--cgroups", "enabled", // whatever containers.conf has
 			"--passwd=false") // its entry for the user would be a file of the engine's storage
 	case Docker:
+		// It would copy what this machine's file says. It warns of 127.0.0.1, which this means as well.
+		a = append(a, "--dns", "0.0.0.0", "--dns-search", ".", "--dns-option", "ndots:1")
 		for _, v := range proxies { // which docker's own configuration may set
 			a = append(a, "--env", v+"=", "--env", strings.ToLower(v)+"=")
 		}

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"strings"
@@ -55,7 +56,7 @@ func keepsBeside(t *testing.T, r *Runtime, gaps ...string) {
 // TestBeside: what an engine starts beside a guest is of the image, whatever the image's variables say.
 func TestBeside(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
-		e, image := r.engine(), "localhost/codemode-test:beside-"+newName()
+		e, image := r.engine(), "localhost/codemode-test:beside-"+strings.ToLower(rand.Text())
 		do := func(args ...string) string {
 			t.Helper()
 			out, err := e.ask(t.Context(), args...)

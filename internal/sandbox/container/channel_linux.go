@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -102,8 +101,7 @@ func sweep(base string, self owner) {
 		if err != nil || !fi.IsDir() {
 			continue
 		}
-		name := strings.TrimPrefix(filepath.Base(dir), socketPrefix)
-		o, ok := parseOwner(name[:max(0, strings.LastIndexByte(name, '.'))])
+		o, ok := ownerIn(filepath.Base(dir), socketPrefix)
 		if left := ok && o.gone(self) || time.Since(fi.ModTime()) > abandoned; !left {
 			continue
 		}

@@ -157,7 +157,8 @@ held.wait(), gone.wait()
 // withUnreadable makes an image that has a Python which may be executed, and not read.
 func withUnreadable(t *testing.T, r *Runtime) string {
 	t.Helper()
-	e, name := r.engine(), newName()
+	e := r.engine()
+	name := e.newName()
 	image := "localhost/" + name
 	run := func(args ...string) {
 		t.Helper()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // endForgotten ends what is left of a container that podman has removed without knowing that it was begun: one whose
@@ -37,6 +39,29 @@ func (e *engine) endForgotten(ctx context.Context, container string) {
 
 // monitors are the processes of conmon beside the container of a name or an ID.
 func monitors(container string) (pids []int) {
+	for pid, names := range conmons() {
+		if slices.Contains(names, container) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// monitored are the names of containers that have a conmon, whether podman knows of them or not.
+func (e *engine) monitored() (names []string) {
+	if e.name != Podman || !e.local {
+		return nil
+	}
+	for _, of := range conmons() {
+		names = append(names, of...)
+	}
+	return names
+}
+
+// conmons are this user's processes of conmon, each with the name and the ID of its container. A process may say
+// anything of itself, so that those of others are not believed.
+func conmons() map[int][]string {
+	found := map[int][]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
@@ -44,14 +69,18 @@ func monitors(container string) (pids []int) {
 		if filepath.Base(args[0]) != "conmon" {
 			continue
 		}
+		var st unix.Stat_t
+		if unix.Stat(file, &st) != nil || int(st.Uid) != os.Geteuid() {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		for _, option := range []string{"-n", "-c"} {
-			if i := slices.Index(args, option); i >= 0 && i+1 < len(args) && args[i+1] == container {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-				pids = append(pids, pid)
+			if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
+				found[pid] = append(found[pid], args[i+1])
 			}
 		}
 	}
-	return pids
+	return found
 }
 
 func childrenOf(pid int) (children []int) {

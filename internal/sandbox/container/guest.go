@@ -50,7 +50,7 @@ type guest struct {
 
 func newGuest(r *Runtime, e *engine, means sandbox.Enforcement, stdin *os.File) *guest {
 	g := &guest{
-		runtime: r, engine: e, name: newName(), means: means,
+		runtime: r, engine: e, name: e.newName(), means: means,
 		told: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	if stdin != nil {

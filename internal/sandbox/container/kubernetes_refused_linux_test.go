@@ -1,6 +1,7 @@
 package container
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func apply(t *testing.T, namespace, objects string) {
 // newNamespace makes one that ends with the test.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	name := "codemode-test-" + strings.TrimPrefix(newName(), "codemode-")
+	name := "codemode-test-" + strings.ToLower(rand.Text())
 	ask(t, "create", "namespace", name)
 	t.Cleanup(func() { ask(t, "delete", "namespace", name, "--wait=false") })
 	return name

@@ -14,13 +14,15 @@ import (
 
 const hostIsLinux = true
 
-// thisProcess is codemode as an owner. Process numbers mean something in one pid namespace only, so that it
-// is part of the host; and since the last boot only, so that it is part of the start.
+// thisProcess is codemode as an owner. Process numbers mean something in one pid namespace only, and starts in one time
+// namespace, by whose offset they are told: both are part of the host. Numbers mean something since the last boot only,
+// so that it is part of the start.
 func thisProcess() owner {
 	id, _ := os.ReadFile("/etc/machine-id") // a container may have none; its host name is its own then
 	name, _ := os.Hostname()
-	namespace, _ := os.Readlink("/proc/self/ns/pid")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(string(id)) + "\n" + name + "\n" + namespace))
+	pids, _ := os.Readlink("/proc/self/ns/pid")
+	times, _ := os.Readlink("/proc/self/ns/time") // kernels before 5.6 have none
+	sum := sha256.Sum256([]byte(strings.Join([]string{strings.TrimSpace(string(id)), name, pids, times}, "\n")))
 	return owner{hex.EncodeToString(sum[:6]), os.Getpid(), processStart(os.Getpid())}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +16,9 @@ import (
 // labelPrefix begins codemode's own labels, which nobody else sets.
 const labelPrefix = "codemode."
 
-// Labels of a container. The first two are for codemode, the others for people.
+// Labels of a container. The first is for codemode, which removes pods by it; the others are for people.
 const (
 	labelOwner   = "codemode.owner"
-	labelName    = "codemode.name" // what it is called itself: an image that is made of it has its labels, too
 	labelSession = "codemode.session"
 	labelTenant  = "codemode.tenant"
 	labelPID     = "codemode.pid"
@@ -44,6 +44,13 @@ func parseOwner(s string) (o owner, ok bool) {
 	return owner{f[0], pid, f[2]}, err == nil && pid > 0
 }
 
+// ownerIn finds the owner in what begins with prefix, and has a dot and something else behind the owner.
+func ownerIn(name, prefix string) (owner, bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	o, is := parseOwner(rest[:max(0, strings.LastIndexByte(rest, '.'))])
+	return o, ok && is
+}
+
 // gone tells for certain that an owner has ended. One of another host is not ours to judge.
 func (o owner) gone(self owner) bool {
 	return o.host == self.host && !o.running()
@@ -57,10 +64,9 @@ func (o owner) sameBoot(self owner) bool {
 	return ok && boot != "" && o.host == self.host && boot == its
 }
 
-func (e *engine) labels(name string, spec sandbox.Spec) []string {
+func (e *engine) labels(spec sandbox.Spec) []string {
 	return []string{
 		"--label", labelOwner + "=" + e.owner.String(),
-		"--label", labelName + "=" + name,
 		"--label", labelPID + "=" + strconv.Itoa(e.owner.pid),
 		"--label", labelSession + "=" + printable(spec.Session),
 		"--label", labelTenant + "=" + printable(spec.Tenant),
@@ -80,11 +86,17 @@ func printable(s string) string {
 
 const namePrefix = "codemode-"
 
-// newName names a container before there is one, so that it can be removed whatever becomes of its start.
-func newName() string {
+// newName names a container before there is one, so that it can be removed whatever becomes of its start: by the next
+// codemode, too, which finds the owner in it. A container of which only the storage is there has no labels. Names of
+// pods have few dots; their labels tell of them.
+func (e *engine) newName() string {
 	b := make([]byte, 10)
 	_, _ = rand.Read(b) // never fails (crypto/rand)
-	return namePrefix + hex.EncodeToString(b)
+	name := hex.EncodeToString(b)
+	if e.name != Kubernetes {
+		name = e.owner.String() + "." + name
+	}
+	return namePrefix + name
 }
 
 // removeTime bounds a removal; an engine that is busy takes a second or two.
@@ -111,30 +123,24 @@ func (r *Runtime) removeLater(e *engine, container string) {
 }
 
 // reap removes containers of a codemode on this host that has ended without doing so. A container of somebody else's
-// may have the labels of one, from an image that was made of it (`podman commit`), but never its name.
+// may have the labels of one, from an image that was made of it (`podman commit`), but never its name. One whose
+// `podman run` was killed may be no more than its storage, or than its processes.
 func (r *Runtime) reap(ctx context.Context, e *engine) {
-	label := `{{.Label "%s"}}`
+	args := []string{"ps", "--all", "--filter", "name=^" + namePrefix, "--format", "{{.Names}}"}
 	if e.name == Podman {
-		label = `{{index .Labels "%s"}}`
+		args = append(args, "--external")
 	}
-	text, err := e.ask(
-		ctx, "ps", "--all", "--no-trunc", "--filter", "label="+labelOwner, "--filter", "label="+labelName,
-		"--format", fmt.Sprintf("{{.ID}} {{.Names}} "+label+" "+label, labelName, labelOwner),
-	)
+	text, err := e.ask(ctx, args...)
 	if err != nil {
 		r.log.Debug("looking for containers that were left", "error", err)
-		return
 	}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) != 4 || f[1] != f[2] || !strings.HasPrefix(f[1], namePrefix) {
-			continue
-		}
-		id := f[0]
-		if o, ok := parseOwner(f[3]); ok && o.gone(e.owner) {
-			r.log.Info("removing a container whose codemode has ended", "container", id, "pid", o.pid)
-			if err := e.remove(ctx, id); err != nil {
-				r.log.Warn("removing a container whose codemode has ended", "container", id, "error", err)
+	names := append(strings.Fields(text), e.monitored()...)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if o, ok := ownerIn(name, namePrefix); ok && o.gone(e.owner) {
+			r.log.Info("removing a container whose codemode has ended", "container", name, "pid", o.pid)
+			if err := e.remove(ctx, name); err != nil {
+				r.log.Warn("removing a container whose codemode has ended", "container", name, "error", err)
 			}
 		}
 	}

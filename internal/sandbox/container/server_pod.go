@@ -61,7 +61,7 @@ func (r *Runtime) Server(image string, memory int64) proc.Starter {
 		}
 		own := *e
 		own.cluster.warmPool = "" // whose pods are guests'
-		p := &serverPod{runtime: r, engine: &own, name: newName(), memory: memory}
+		p := &serverPod{runtime: r, engine: &own, name: own.newName(), memory: memory}
 		if p.memory <= 0 {
 			p.memory = sandbox.DefaultProgramMemory
 		}

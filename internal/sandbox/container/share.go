@@ -205,7 +205,7 @@ func (r *Runtime) throwaway(ctx context.Context, e *engine, code string, binds .
 		policy, e.report(r.opts.Image),
 	) // a limit that is missing does not matter: the code is ours
 	o := order{
-		name: newName(), image: r.opts.Image, user: r.opts.User, profile: e.profile, means: means,
+		name: e.newName(), image: r.opts.Image, user: r.opts.User, profile: e.profile, means: means,
 		spec: sandbox.Spec{Session: "share", Policy: policy}, binds: binds, volumes: volumes,
 		python: []string{"-I", "-S", "-X", "utf8", "-c", code},
 	}

@@ -220,7 +220,8 @@ def _exit(code):
     if code is None:
         return {"code": 0}
     if isinstance(code, int):
-        return {"code": int(code) & 0xFF}
+        number = int(code)
+        return {"code": number & 0xFF if -(2**63) <= number < 2**63 else 255}  # what is no long of C is -1
     try:
         message = str(code)
     except Exception:

@@ -12,6 +12,10 @@ import (
 	"codemode/internal/picture"
 )
 
+// imageGarbage is how much memory the decoding of an image leaves to be collected, for each of its bytes. A drawing's
+// text takes the most: five of 4 MB had 200 MB of codemode's.
+const imageGarbage = 10
+
 // maxDecoding is what a run's images may take of codemode's time, but for one whose images are not collected.
 const maxDecoding = 10 * time.Second
 
@@ -27,6 +31,7 @@ func (l *live) display(params json.RawMessage) error {
 	}
 	p, took, err := l.bridge.pictures.clean(l.ctx, l.session, d.MIME, d.Data)
 	l.pace.count(took, l.bridge.readings.runs.Users())
+	l.bridge.readings.discard(imageGarbage * len(d.Data))
 	if l.ctx.Err() == nil {
 		r.show(d.MIME, p, err, took)
 	}

@@ -2,7 +2,9 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,6 +145,27 @@ func TestSavingIsPaced(t *testing.T) {
 			t.Errorf("30 starts took %v, want %v", took, want)
 		}
 	})
+}
+
+// TestDrawingsAreGivenBack: what drawing took of memory does not stay codemode's.
+func TestDrawingsAreGivenBack(t *testing.T) {
+	b := New(Options{Config: testConfig()})
+	defer b.Close()
+	l := &live{bridge: b, session: "one", ctx: t.Context(), run: &run{n: 1}}
+	drawing := `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">` + strings.Repeat("<g/>", 1_000_000) + "</svg>"
+	shown, err := json.Marshal(guest.Display{Run: 1, MIME: "image/svg+xml", Data: []byte(drawing)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.display(shown); err != nil {
+		t.Fatal(err)
+	}
+	if b.readings.freed < maxMessage/2 {
+		t.Errorf("%d bytes count as freed: no memory is given back for them", b.readings.freed)
+	}
+	if b.readings.tidy(); b.readings.freed != 0 {
+		t.Errorf("%d bytes are still to be given back", b.readings.freed)
+	}
 }
 
 // oneFile is a sandbox whose guest has left one file.

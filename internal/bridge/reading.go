@@ -39,7 +39,7 @@ type readings struct {
 
 	mu    sync.Mutex
 	rests map[string]time.Time // until when nothing large of a session's is read
-	freed int                  // bytes of messages that have gone since memory was given back
+	freed int                  // bytes of messages and images that have gone since memory was given back
 }
 
 func newReadings() *readings {
@@ -96,11 +96,15 @@ func (m *largeMessage) leave() {
 	if m == nil {
 		return
 	}
-	r := m.readings
-	r.mu.Lock()
-	r.freed += cmp.Or(m.size, maxMessage)
-	r.mu.Unlock()
+	m.readings.discard(cmp.Or(m.size, maxMessage))
 	m.share.Leave()
+}
+
+// discard notes that nothing holds so many bytes any more.
+func (r *readings) discard(size int) {
+	r.mu.Lock()
+	r.freed += size
+	r.mu.Unlock()
 }
 
 // tidy gives memory back to the system, where much has been freed: the collector would leave it for minutes.

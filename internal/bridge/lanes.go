@@ -51,17 +51,19 @@ type lanes struct {
 	large  *fair.Queue // before the other
 	policy *fair.Queue // policy.concurrency; nil where there is none
 
-	mu    sync.Mutex
-	rests map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
-	own   map[string]time.Time     // until when a session sends no large call
-	users map[*answers]use         // that its questions may be about
+	mu        sync.Mutex
+	rests     map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
+	own       map[string]time.Time     // until when a session sends no large call
+	users     map[*answers]use         // that its questions may be about
+	sent      int                      // calls so far
+	cancelled map[string]*cancelledCalls
 }
 
 func newLanes(concurrency int) *lanes {
 	l := &lanes{
 		calls: fair.New(callsUnderWay, callsBeside), large: fair.New(1, 0),
 		rests: map[*time.Timer]struct{}{}, own: map[string]time.Time{},
-		users: map[*answers]use{},
+		users: map[*answers]use{}, cancelled: map[string]*cancelledCalls{},
 	}
 	if concurrency > 0 {
 		l.policy = fair.New(concurrency, 0)
@@ -71,6 +73,26 @@ func newLanes(concurrency int) *lanes {
 
 // enter waits until the server may be given a call of a session. The caller calls leave when it returned no error.
 func (l *lanes) enter(ctx context.Context, session string, size int) (leave func(), err error) {
+	backlog, err := l.enterBacklog(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	room, err := l.enterRoom(ctx, session, size)
+	if err != nil {
+		if backlog != nil {
+			backlog()
+		}
+		return nil, err
+	}
+	sent := l.number()
+	return func() {
+		room()
+		l.ended(session, sent, ctx.Err() != nil, backlog)
+	}, nil
+}
+
+// enterRoom is enter for one more call of that size, whatever became of those before it.
+func (l *lanes) enterRoom(ctx context.Context, session string, size int) (leave func(), err error) {
 	large, policy := func() {}, func() {}
 	began := time.Now()
 	if size >= largeCall {

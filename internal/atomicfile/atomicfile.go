@@ -1,6 +1,6 @@
 // Package atomicfile replaces a file so that it is the old one or the new one, whenever the process or the machine
-// stops. It makes no folder and takes no lock; what a killed process has left of a file on its way to its name, the next
-// write beside it removes.
+// stops. It makes no folder and takes no lock; what a killed process has left of a file on its way to its name, the
+// next write beside it removes.
 package atomicfile
 
 import (
@@ -22,8 +22,8 @@ func Write(path, temp string, data []byte) error {
 	return write(path, temp, data)
 }
 
-// WriteLocked is Write for a file that is written under a lock alone, which the caller holds: who else was writing it is
-// dead.
+// WriteLocked is Write for a file that is written under a lock alone, which the caller holds: who else was writing it
+// is dead.
 func WriteLocked(path string, data []byte) error {
 	before := "." + filepath.Base(path) + ".new-"
 	sweep(filepath.Dir(path), before, "", 0)

@@ -48,7 +48,8 @@ func (l *lanes) number() int {
 	return l.sent
 }
 
-// ended notes that a call was answered or cancelled. After one that was sent alone and cancelled, the next is sent later.
+// ended notes that a call was answered or cancelled. After one that was sent alone and cancelled, the next is sent
+// later.
 func (l *lanes) ended(session string, sent int, cancelled bool, backlog func()) {
 	rest := time.Duration(0)
 	if cancelled {

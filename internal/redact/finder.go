@@ -41,7 +41,9 @@ var (
 	userPassword     = lazyregexp.New(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
 	oraclePassword   = lazyregexp.New(`(?i)(:(?:thin|oci):[^/@\s"']+/)([^@\s"']+)@`) // jdbc:oracle:thin:user/password@…
 
-	named    = []func() *regexp.Regexp{assignment, assignedQuoted, assignedVariable, authorization, oraclePassword, userPassword}
+	named = []func() *regexp.Regexp{
+		assignment, assignedQuoted, assignedVariable, authorization, oraclePassword, userPassword,
+	}
 	// What is named as one.
 	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, oraclePassword, userPassword}
 

@@ -177,16 +177,23 @@ func writeNew(name, text, instead string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fileerr.Cause(err)
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return &isThereError{instead}
-	case err != nil:
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".codemode-*") // with mode 0600
+	if err != nil {
 		return fileerr.Cause(err)
 	}
+	defer os.Remove(f.Name())
 	_, err = io.WriteString(f, text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
+		return fileerr.Cause(err)
+	}
+	if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		if _, there := os.Lstat(name); there != nil {
+			return fileerr.Cause(os.Rename(f.Name(), name))
+		}
+		err = fs.ErrExist
+	}
+	if err != nil {
+		return &isThereError{instead}
 	}
 	return nil
 }

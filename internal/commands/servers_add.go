@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -341,17 +340,17 @@ func removeServerCommand(env Env, ui *ui) *cli.Command {
 			"to edit.",
 		Flags:    append(settingFlags("tenant"), configFlag()),
 		Metadata: examples(`codemode servers remove memory`),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			name, t, err := openNamed(env, cmd)
 			if err != nil {
 				return err
 			}
-			return removeServer(ui, t, name)
+			return removeServer(ctx, ui, t, name)
 		},
 	}
 }
 
-func removeServer(ui *ui, t *tenancy, name string) error {
+func removeServer(ctx context.Context, ui *ui, t *tenancy, name string) error {
 	entries, err := t.named(name)
 	if err != nil {
 		return err
@@ -364,8 +363,8 @@ func removeServer(ui *ui, t *tenancy, name string) error {
 			e.Server.Source,
 		)
 	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing server %q: %w", name, err)
+	if err := t.editor().RemoveOwn(ctx, file, e.Written); err != nil {
+		return fmt.Errorf("removing server %q, in %q: %w; nothing was removed", name, file, err)
 	}
 	ui.note("servers", fmt.Sprintf("%s is removed", quote(name)))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"codemode/internal/clientcfg/splice"
@@ -46,6 +47,36 @@ func (i *Installer) RenameOwn(ctx context.Context, path, name, as, to string) er
 		}
 		return doc.SetRaw(renamed, raw)
 	}, move)
+}
+
+// RemoveOwn removes a file of codemode's own that holds one server, of that name.
+func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
+	lock, err := i.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	f, err := open(path)
+	if err != nil {
+		return err
+	}
+	_, err = editOwn(f.data, name, func(doc *splice.Document, key []string) ([]byte, error) {
+		value, _ := doc.Get(key[:len(key)-1])
+		table, _ := value.(map[string]any)
+		for other, entry := range table {
+			if _, server := entry.(map[string]any); server && other != name {
+				return nil, fmt.Errorf("it holds %q, too", other)
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fileerr.Cause(os.Remove(path)) // the link is what is in the folder of servers
+	}
+	return remove(f)
 }
 
 // changeOwn edits the entry of a server in the file's table of servers: under the lock, from what the file is at that

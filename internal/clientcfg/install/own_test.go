@@ -82,6 +82,24 @@ func TestRenamedAtOnce(t *testing.T) {
 	}
 }
 
+// TestRemovedWithAnother: a file is not removed that by now holds another server; else nothing of it is left.
+func TestRemovedWithAnother(t *testing.T) {
+	i, path := serversFile(t, `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)
+	if err := i.RemoveOwn(t.Context(), path, "a"); err == nil || !strings.Contains(err.Error(), `it holds "b", too`) {
+		t.Errorf("it ended as %v", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	i, path = serversFile(t, `{"$schema": "x", "a": {"command": "x"}}`)
+	if err := i.RemoveOwn(t.Context(), path, "a"); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*own*")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+}
+
 // TestOwnReadOnly: a file that its user has closed to writing is not written.
 func TestOwnReadOnly(t *testing.T) {
 	i, path := serversFile(t, `{"mcpServers": {"a": {"command": "x"}}}`)

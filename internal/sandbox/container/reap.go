@@ -124,7 +124,8 @@ func (r *Runtime) removeLater(e *engine, container string) {
 
 // reap removes containers of a codemode on this host that has ended without doing so. A container of somebody else's
 // may have the labels of one, from an image that was made of it (`podman commit`), but never its name. One whose
-// `podman run` was killed may be no more than its storage, or than its processes.
+// `podman run` was killed may be no more than its storage, or than its processes. What was found is removed also by a
+// codemode that ends at once, in the time of one removal.
 func (r *Runtime) reap(ctx context.Context, e *engine) {
 	args := []string{"ps", "--all", "--filter", "name=^" + namePrefix, "--format", "{{.Names}}"}
 	if e.name == Podman {
@@ -136,11 +137,15 @@ func (r *Runtime) reap(ctx context.Context, e *engine) {
 	}
 	names := append(strings.Fields(text), e.monitored()...)
 	slices.Sort(names)
+	removing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(removeTime, cancel) })()
 	for _, name := range slices.Compact(names) {
-		if o, ok := ownerIn(name, namePrefix); ok && o.gone(e.owner) {
+		if o, ok := ownerIn(name, namePrefix); ok && o.gone(e.owner) && removing.Err() == nil {
 			r.log.Info("removing a container whose codemode has ended", "container", name, "pid", o.pid)
-			if err := e.remove(ctx, name); err != nil {
+			if err := e.remove(removing, name); err != nil {
 				r.log.Warn("removing a container whose codemode has ended", "container", name, "error", err)
+				r.removeLater(e, name)
 			}
 		}
 	}

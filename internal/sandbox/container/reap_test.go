@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // owners are some whose containers the next codemode meets, and whether it removes them.
@@ -110,4 +111,26 @@ func TestReapStorage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReapAgain: podman may fail to remove one at first, whose files it finds in use.
+func TestReapAgain(t *testing.T) {
+	name := nameFor(&engine{name: Podman}, owner{thisProcess().host, os.Getpid(), "long-ago"})
+	opts := fakeEngine(t, Podman, podmanVersion+`ps) echo `+name+` ;;
+rm) mkdir "${0%/*}/tried" 2>/dev/null && { echo 'unlinkat shm: device or resource busy' >&2; exit 125; } ;;
+esac
+exit 0`)
+	r := New(opts)
+	if _, err := r.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); strings.Count(calls(t, opts), "rm") < 2; {
+		if time.Now().After(deadline) {
+			t.Fatalf("podman was called for %q", calls(t, opts))
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"codemode/internal/config"
 )
@@ -241,13 +242,16 @@ func (m *merger) call(e *Entry) {
 	first, taken := m.names[e.Written]
 	name := e.Written
 	unsure := m.unsure(e)
-	if taken || unsure {
+	reserved := isGiven(e.Written)
+	if taken || unsure || reserved {
 		name = e.Written + "@" + e.Client
 		for n := 2; m.names[name] != nil; n++ {
 			name = fmt.Sprintf("%s@%s-%d", e.Written, e.Client, n)
 		}
 	}
 	switch {
+	case reserved:
+		note(e, "it is called %q here, since %q is how codemode calls a server of another file", name, e.Written)
 	case taken:
 		note(e, "it is called %q here, since %q is the one in %s", name, e.Written, first.Place())
 	case unsure:
@@ -257,6 +261,17 @@ func (m *merger) call(e *Entry) {
 	}
 	e.Server.Name = name
 	m.names[name] = e
+}
+
+// isGiven says whether a name has the form of those that codemode gives, NAME@CLIENT: what policy says of it is about
+// another file's server, which need not be there now.
+func isGiven(name string) bool {
+	at := strings.LastIndexByte(name, '@')
+	if at < 0 {
+		return false
+	}
+	id := strings.TrimRight(name[at+1:], "-0123456789")
+	return isOwn(id) || slices.ContainsFunc(Clients(), func(c Client) bool { return strings.EqualFold(c.ID, id) })
 }
 
 func (m *merger) shadow(e, first *Entry) {
@@ -307,7 +322,7 @@ func (m *merger) otherNames() map[string][]string {
 }
 
 func (m *merger) otherName(e Entry) string {
-	if other, taken := m.names[e.Written]; taken && other.key != e.key {
+	if other, taken := m.names[e.Written]; taken && other.key != e.key || isGiven(e.Written) {
 		return e.Written + "@" + e.Client
 	}
 	return e.Written

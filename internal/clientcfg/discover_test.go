@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,6 +205,22 @@ func TestNamed(t *testing.T) {
 		if got := strings.Join(commands, " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestGivenNames: no entry is called as codemode calls those of other files, whether or not there is one now.
+func TestGivenNames(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".claude.json"), `{"mcpServers": {"x@mcps": {"command": "a"},
+		"x@Cursor-2": {"command": "b"}, "x@home": {"command": "c"}, "@scope": {"command": "d"}}}`)
+	found := Discover(Options{Env: Env{OS: "linux", Home: home}})
+	var names []string
+	for _, s := range found.Servers {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "@scope x@Cursor-2@claude-code x@home x@mcps@claude-code" {
+		t.Errorf("they are called %q", got)
 	}
 }
 

@@ -32,7 +32,7 @@ var (
 		`AKIA|ASIA|AIza|npm_|eyJ)[A-Za-z0-9_.\-]{8,}`)
 	// NAME=VALUE, "name": VALUE, {name:VALUE, name: VALUE, --name VALUE
 	assignment = lazyregexp.New(`(?i)((?:[\w.-]*(?:` + secretWord + `)[\w.-]*` +
-		`(?:\\*["']?\s*=\s*|\\*["']\s*:\s*|\s*:\s+)|` +
+		`(?:\\*["']?\s*=>?\s*|\\*["']\s*:\s*|\s*:\s+)|` +
 		`[{,]\s*[\w.-]*(?:` + secretWord + `)[\w.-]*\s*:|` +
 		`(?:^|\s)--?[\w-]*(?:` + secretWord + `)[\w-]*\s+))(` + quoted + `|` + bare + `)`)
 	assignedQuoted   = lazyregexp.New(`(?i)([\w.-]*(?:` + secretWord + `)[\w.-]*:)(` + quoted + `)`)
@@ -41,11 +41,18 @@ var (
 	userPassword     = lazyregexp.New(`((?:^|[\s"'=(])[^\s:@/"'=({]*:)([^\s@"']+)@[\w\[(.-]`)
 	oraclePassword   = lazyregexp.New(`(?i)(:(?:thin|oci):[^/@\s"']+/)([^@\s"']+)@`) // jdbc:oracle:thin:user/password@…
 
-	named = []func() *regexp.Regexp{
-		assignment, assignedQuoted, assignedVariable, authorization, oraclePassword, userPassword,
+	// Authorization: SCHEME VALUE, <password>VALUE</password>, PWD={VALUE}, and netrc(5).
+	headerLine   = lazyregexp.New(`(?i)(\b(?:authorization|cookie)\\*["']?\s*:\s*)([^\r\n"'\\]+)`)
+	element      = lazyregexp.New(`(?i)(<[\w.:-]*(?:` + secretWord + `)[\w.:-]*>)([^<>]+)<`)
+	inBraces     = lazyregexp.New(`(?i)(\b(?:pwd|password)\s*=\s*\{)([^{}]+)\}`)
+	netrcMachine = lazyregexp.New(`(?i)(\blogin\s+\S+\s+password\s+)(\S+)`)
+
+	// What is named as one, and what stands behind a variable of any name.
+	assigned = []func() *regexp.Regexp{
+		headerLine, element, inBraces, netrcMachine, assignment, assignedQuoted, authorization, oraclePassword,
+		userPassword,
 	}
-	// What is named as one.
-	assigned = []func() *regexp.Regexp{assignment, assignedQuoted, authorization, oraclePassword, userPassword}
+	named = append(assigned[:len(assigned):len(assigned)], assignedVariable)
 
 	privateKey = lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)

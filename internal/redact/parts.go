@@ -1,6 +1,14 @@
 package redact
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// fewWords are as many as a value may have whose words are keys, or a scheme and its key. More are a sentence.
+const fewWords = 3
 
 // parts are the parts of a variable's or a header's value that a server may tell alone: a password in an address, what
 // a list or an object has, what stands in quotes, behind NAME= or behind a user. Words of other kinds are none: they
@@ -22,7 +30,13 @@ func (f *Finder) parts(value string, named bool) {
 			f.parts(t.Text, secret)
 			return t.Text
 		})
+		for _, p := range assigned { // it may be none of JSON
+			f.second(p(), value)
+		}
 		return
+	}
+	if decoded, err := base64.StdEncoding.DecodeString(value); named && err == nil && isText(decoded) {
+		f.parts(string(decoded), true)
 	}
 	if plain := strings.Trim(value, `"'`); plain != value && isSecret(plain, named) {
 		f.hide(plain, named)
@@ -41,6 +55,7 @@ func (f *Finder) parts(value string, named bool) {
 	if _, password, ok := strings.Cut(value, ":"); ok && !strings.ContainsAny(value, " \t") && !isShort(password) {
 		f.hide(password, true)
 	}
+	f.words(value)
 	for _, part := range strings.FieldsFunc(value, isBetween) {
 		part = strings.TrimSpace(part)
 		if _, cookie, ok := strings.Cut(part, "="); ok && !isShort(cookie) {
@@ -50,6 +65,25 @@ func (f *Finder) parts(value string, named bool) {
 			f.hide(part, true)
 		}
 	}
+}
+
+// words notes those of a value that are keys: behind a scheme of whatever name, or several in a row. The first, which may
+// be the scheme, and those of a sentence are none unless they look odd.
+func (f *Finder) words(value string) {
+	words := strings.Fields(value)
+	for i, word := range words {
+		odd := countDigits(word) > 0 || i > 0 && mixed(word, 0)
+		if len(words) > 1 && !isShort(word) && (odd || i > 0 && len(words) <= fewWords) {
+			f.hide(word, true)
+		}
+	}
+}
+
+// isText says whether what was decoded can be a user and a password, or an object.
+func isText(decoded []byte) bool {
+	s := string(decoded)
+	return utf8.ValidString(s) && strings.Contains(s, ":") &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) })
 }
 
 // isBetween says whether a character is between the entries of a list: a blank is between a scheme and its token.
@@ -66,8 +100,7 @@ func (f *Finder) secretsOfAddress(s string) {
 		}
 		f.secretPart(password, true)
 	}
-	_, query, _ := strings.Cut(s, "?")
-	for pair := range strings.SplitSeq(query, "&") {
+	for _, pair := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("?&#", r) }) {
 		if name, value, ok := strings.Cut(pair, "="); ok && Named(name) {
 			f.secretPart(value, true)
 		}

@@ -1,0 +1,88 @@
+package redact
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestParts holds that what a server may tell of a value alone is as secret as the value.
+func TestParts(t *testing.T) {
+	s := &Secrets{}
+	for name, value := range map[string]string{
+		"DATABASE_URL": "postgres://bob:pw112233@db.host/app?sslmode=require&sslpassword=other88",
+		"MYSQL":        "mysql://root:my%2FsqlPw12@h/d", "REDIS": "redis://:redis@h",
+		"GIT":        "https://x-access-token:ghs9@host/o",
+		"SENTRY_DSN": "https://sentryKey8765@o1.ingest.io/1", "BASIC_AUTH": "bob:basicWord", "TOKEN": "'quotTok5566'",
+		"API_KEYS": "listKeyA1122,listKeyB; listKeyC", "GCP": `{"private_key":"gcpKey2468","x":1,"name":"plainly"}`,
+		"OPTS": "--password=optPw1357 --user=someone", "SCOPES_AUTH": "openid,profile",
+		"PATH":      "/usr/bin:/usr/local/bin",
+		"SQLSERVER": "jdbc:sqlserver://h:1433;user=sa;password=mssqlWord;encrypt=true",
+		"DB2":       "jdbc:db2://h:50000/d:user=u;password=db2Word;", "ORACLE": "jdbc:oracle:thin:u/oraWord@//h:1521/s",
+		"BUS":           "Endpoint=sb://n.example/;SharedAccessKeyName=Root;SharedAccessKey=busWord=",
+		"RSA":           `-----BEGIN PRIVATE KEY-----\nMIIEkeyLine/of+it\nsecondLine9/ab\n-----END PRIVATE KEY-----\n`,
+		"Authorization": "ApiKey correct-horse-battery", "X-Keys": "alpha-word1 beta-words",
+		"API_KEYS_ROW": "gamma-key-77 delta-key-11 epsilon-key-22 zeta-key-33",
+		"PAGE_URL":     "https://h/x#access_token=fragmentWord", "NETRC": "machine h login u password netrcWord",
+		"INI": "aws_secret_access_key = iniWord", "ODBC": "DSN=d;PWD={odbc;Word}", "LOOSE": "{'token': 'looseWord'}",
+		"PAIR_KEY": base64.StdEncoding.EncodeToString([]byte("u:pairWord")),
+		"CREDS":    base64.StdEncoding.EncodeToString([]byte(`{"client_secret":"deepWord"}`)),
+		"XML":      "<a><password>xmlWord</password></a>", "GREETING_HEADER": "please come in by that green door",
+		"Cookie": "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
+	} {
+		s.AddNamed(name, value)
+	}
+	r := s.Redactor()
+	for _, secret := range []string{
+		"pw112233", "other88", "my%2FsqlPw12", "my/sqlPw12", "redis", "ghs9",
+		"sentryKey8765", "basicWord", "quotTok5566",
+		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357", "cookieword", "xoxd-slack",
+		"mssqlWord", "db2Word", "oraWord", "busWord=", "MIIEkeyLine/of+it", "secondLine9/ab",
+		"correct-horse-battery", "alpha-word1", "beta-words", "gamma-key-77", "zeta-key-33", "fragmentWord", "netrcWord",
+		"iniWord", "odbc;Word", "looseWord", "pairWord", "deepWord", "xmlWord",
+	} {
+		if got := r.Text("is " + secret + "."); got != "is ***." {
+			t.Errorf("%q became %q", secret, got)
+		}
+	}
+	for _, text := range []string{
+		"postgres", "require", "bob", "db.host", "plainly", "someone", "profile", "/usr/local/bin", "app",
+		"machine", "please", "green",
+	} {
+		if got := r.Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestPrivateKeys holds that a key is hidden as a whole: lines of it may look like paths.
+func TestPrivateKeys(t *testing.T) {
+	key := "-----BEGIN RSA PRIVATE KEY-----\nMIIE/a/b/c/d\nab/cd/ef/gh\nshort\n-----END RSA PRIVATE KEY-----"
+	for _, text := range []string{"v=" + key + " end", key + "\n", fmt.Sprintf(`{"v":%q}`, key), key[:60]} {
+		got := (&Finder{}).Text(text)
+		for _, line := range []string{"MIIE", "ab/cd", "short"} {
+			if strings.Contains(got, line) {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+}
+
+// TestNamedInText: what a text has behind a name of a secret is hidden, and what tells whose it is stays.
+func TestNamedInText(t *testing.T) {
+	for text, want := range map[string]string{
+		"Authorization: ApiKey plainpw-1234567":              "Authorization: ***",
+		"curl -H 'Authorization: Bot plainpw-1234567' h":     "curl -H 'Authorization: ***' h",
+		`{"a":"Authorization: Key plainpw-1234567","b":"c"}`: `{"a":"Authorization: ***","b":"c"}`,
+		"token => plainpw-1234567":                           "token => ***",
+		"Cookie: a=b; sid=plainpw-1234567":                   "Cookie: ***",
+		"<password>plainpw-1234567</password>":               "<password>***</password>",
+		"machine h login u password plainpw-1234567":         "machine h login u password ***",
+		"the author: ApiKey is a word":                       "the author: ApiKey is a word",
+	} {
+		if got := (&Finder{}).Text(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

@@ -67,8 +67,8 @@ func (f *Finder) parts(value string, named bool) {
 	}
 }
 
-// words notes those of a value that are keys: behind a scheme of whatever name, or several in a row. The first, which may
-// be the scheme, and those of a sentence are none unless they look odd.
+// words notes those of a value that are keys: behind a scheme of whatever name, or several in a row. The first, which
+// may be the scheme, and those of a sentence are none unless they look odd.
 func (f *Finder) words(value string) {
 	words := strings.Fields(value)
 	for i, word := range words {

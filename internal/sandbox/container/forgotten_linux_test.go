@@ -44,7 +44,7 @@ func TestReapForgotten(t *testing.T) {
 		e := r.engine()
 		closed, end := context.WithCancel(t.Context())
 		end()
-		for o, gone := range owners(t, e.owner) {
+		for o, gone := range owners(t, e) {
 			name := nameFor(e, o)
 			for tries := 0; len(monitors(name)) == 0; tries++ {
 				if tries == 20 {

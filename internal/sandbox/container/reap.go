@@ -41,7 +41,7 @@ func parseOwner(s string) (o owner, ok bool) {
 		return o, false
 	}
 	pid, err := strconv.Atoi(f[1])
-	return owner{f[0], pid, f[2]}, err == nil && pid > 0
+	return owner{f[0], pid, f[2]}, err == nil && pid > 0 && f[2] != ""
 }
 
 // ownerIn finds the owner in what begins with prefix, and has a dot and something else behind the owner.
@@ -54,6 +54,13 @@ func ownerIn(name, prefix string) (owner, bool) {
 // gone tells for certain that an owner has ended. One of another host is not ours to judge.
 func (o owner) gone(self owner) bool {
 	return o.host == self.host && !o.running()
+}
+
+// abandoned tells for certain that nobody of this machine has a container any more. An engine elsewhere may serve
+// copies of it as well, with the same name and machine-id; after a new boot docker removes what was left by itself.
+func (e *engine) abandoned(o owner) bool {
+	here := e.name == Podman && e.local || !hostIsLinux
+	return o.gone(e.owner) && (here || o.sameBoot(e.owner))
 }
 
 // sameBoot tells for certain that two owners are of one boot of one machine. Machines made of one image have the same
@@ -141,7 +148,7 @@ func (r *Runtime) reap(ctx context.Context, e *engine) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(removeTime, cancel) })()
 	for _, name := range slices.Compact(names) {
-		if o, ok := ownerIn(name, namePrefix); ok && o.gone(e.owner) && removing.Err() == nil {
+		if o, ok := ownerIn(name, namePrefix); ok && e.abandoned(o) && removing.Err() == nil {
 			r.log.Info("removing a container whose codemode has ended", "container", name, "pid", o.pid)
 			if err := e.remove(removing, name); err != nil {
 				r.log.Warn("removing a container whose codemode has ended", "container", name, "error", err)

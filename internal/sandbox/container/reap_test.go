@@ -14,17 +14,22 @@ import (
 )
 
 // owners are some whose containers the next codemode meets, and whether it removes them.
-func owners(t *testing.T, self owner) map[owner]bool {
+func owners(t *testing.T, e *engine) map[owner]bool {
 	t.Helper()
+	self := e.owner
+	here := e.name == Podman && e.local
+	boot, ticks, _ := strings.Cut(self.start, "-")
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
 	return map[owner]bool{
-		{self.host, dead.Process.Pid, self.start}: true,
-		{self.host, os.Getpid(), "long-ago"}:      true, // whose number is another's now
-		self:                                      false,
-		{"ffffffffffff", dead.Process.Pid, "1"}:   false,
+		{self.host, dead.Process.Pid, self.start}:     true,
+		{self.host, os.Getpid(), boot + "-1" + ticks}: true, // whose number is another's now
+		{self.host, os.Getpid(), "long-ago"}:          here, // or it is one of a copy of this machine
+		{self.host, os.Getpid(), ""}:                  false,
+		self:                                          false,
+		{"ffffffffffff", dead.Process.Pid, "1"}:       false,
 	}
 }
 
@@ -68,7 +73,7 @@ func left(t *testing.T, e *engine, name string) string {
 func TestReap(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		e, removed := r.engine(), map[string]bool{}
-		for o, gone := range owners(t, e.owner) {
+		for o, gone := range owners(t, e) {
 			for name, gone := range map[string]bool{nameFor(e, o): gone, "test-of-" + nameFor(e, o): false} {
 				create(t, e, r.opts.Image, name, o)
 				removed[name] = gone
@@ -96,7 +101,7 @@ func TestReapStorage(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, removed := r.engine(), map[string]bool{}
-		for o, gone := range owners(t, e.owner) {
+		for o, gone := range owners(t, e) {
 			name := nameFor(e, o)
 			create(t, e, r.opts.Image, name, o, "CONTAINERS_CONF="+conf)
 			if l := left(t, e, name); l != name+" Storage" {
@@ -115,7 +120,9 @@ func TestReapStorage(t *testing.T) {
 
 // TestReapAgain: podman may fail to remove one at first, whose files it finds in use.
 func TestReapAgain(t *testing.T) {
-	name := nameFor(&engine{name: Podman}, owner{thisProcess().host, os.Getpid(), "long-ago"})
+	gone := thisProcess()
+	gone.start += "1" // its number is another's now
+	name := nameFor(&engine{name: Podman}, gone)
 	opts := fakeEngine(t, Podman, podmanVersion+`ps) echo `+name+` ;;
 rm) mkdir "${0%/*}/tried" 2>/dev/null && { echo 'unlinkat shm: device or resource busy' >&2; exit 125; } ;;
 esac

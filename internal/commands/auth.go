@@ -17,6 +17,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
+	"codemode/internal/redact"
 	"codemode/internal/signin"
 	"codemode/internal/visible"
 
@@ -135,7 +136,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	g, err := login.Run(ctx)
 	ui.waiting(s.Name, "")
 	if err != nil {
-		return fmt.Errorf("signing in to %q: %w", s.Name, err)
+		return fmt.Errorf("signing in to %q: %w", s.Name, withoutSecrets(err, s, entry))
 	}
 	ui.note(
 		"auth",
@@ -224,9 +225,23 @@ func (t *tenancy) signInForRun(
 	}
 	g, err := login.Run(ctx)
 	if err != nil {
-		return "", err
+		return "", withoutSecrets(err, s, o)
 	}
 	return fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)), nil
+}
+
+// withoutSecrets is an error in which a server has told what its entry sends it: in its documents it says what it likes.
+func withoutSecrets(err error, s config.Server, o config.OAuth) error {
+	secrets := &redact.Secrets{}
+	for name, value := range s.Headers {
+		secrets.AddNamed(name, value)
+	}
+	secrets.AddNamed("client_secret", o.Secret)
+	secrets.AddIn(s.URL)
+	if text := secrets.Redactor().Text(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // nobodySignsIn refuses to wait for an answer that nobody could give.

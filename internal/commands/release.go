@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/hint"
+	"codemode/internal/redact"
 	"codemode/internal/visible"
 
 	"golang.org/x/mod/semver"
@@ -82,13 +83,12 @@ func newestRelease(ctx context.Context, address, running string, bound time.Dura
 // canonical is a version as package semver has them.
 func canonical(version string) string { return "v" + strings.TrimPrefix(version, "v") }
 
-// redacted is an address without its password.
+// redacted is an address without its secrets.
 func redacted(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
+	if _, err := url.Parse(address); err != nil {
 		return "an address that cannot be read"
 	}
-	return u.Redacted()
+	return (&redact.Finder{}).Text(address)
 }
 
 // withoutURL is the reason of an error that names the address, which may have a password in it.

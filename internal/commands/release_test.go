@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"codemode/internal/config"
 	"codemode/internal/hint"
 )
 
@@ -95,5 +97,31 @@ func TestVersionAsksOnlyWhenTold(t *testing.T) {
 	if out := run("version", "--check"); asked.Load() != 1 ||
 		!strings.Contains(out, "  newest    99.0.0, newer than this\n") {
 		t.Errorf("asked %d times: %s", asked.Load(), out)
+	}
+}
+
+// TestRedactedAddress holds that no address is shown with what gives access to it.
+func TestRedactedAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://user:s3cretWord@h/r":                    "https://***@h/r",
+		"https://ghp_abcdefghijklmnopqrstuvwxyz0123@h/r": "https://***@h/r",
+		"https://h/r?access_token=TokenWord99&page=2":    "https://h/r?access_token=***&page=2",
+		"https://api.example.com/repos/o/r":              "https://api.example.com/repos/o/r",
+	} {
+		if got := redacted(address); got != want {
+			t.Errorf("%q is shown as %q, want %q", address, got, want)
+		}
+	}
+}
+
+// TestSignInWithoutSecrets holds that what a server's documents repeat of its entry is not in the error of a sign-in.
+func TestSignInWithoutSecrets(t *testing.T) {
+	s := config.Server{URL: "https://h/mcp", Headers: map[string]string{"X-Key": "header-word"}}
+	err := withoutSecrets(errors.New("no /as/header-word for client-word"), s, config.OAuth{Secret: "client-word"})
+	if got := err.Error(); got != "no /as/*** for ***" {
+		t.Errorf("it says %q", got)
+	}
+	if err := hint.New("plain", "do this"); withoutSecrets(err, s, config.OAuth{}) != err {
+		t.Error("an error without one is another")
 	}
 }

@@ -56,7 +56,10 @@ var (
 
 	privateKey = lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
-	anyWord    = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
+	// The second of a list.
+	nextAddress = lazyregexp.New(`[,;|]\s*([A-Za-z][A-Za-z0-9+.-]*://)`)
+
+	anyWord = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)
 )
 
 // A Finder finds secrets in the texts of an entry, by what they are called and by what they look like. In doubt a text

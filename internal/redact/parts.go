@@ -41,6 +41,8 @@ func (f *Finder) parts(value string, named bool) {
 	if plain := strings.Trim(value, `"'`); plain != value && isSecret(plain, named) {
 		f.hide(plain, named)
 	}
+	value = nextAddress().ReplaceAllString(value, " $1")
+	f.pairs(value)
 	value = anyAddress().ReplaceAllStringFunc(value, func(address string) string {
 		f.secretsOfAddress(address)
 		_, settings, _ := strings.Cut(address, ";")
@@ -100,6 +102,11 @@ func (f *Finder) secretsOfAddress(s string) {
 		}
 		f.secretPart(password, true)
 	}
+	f.pairs(s)
+}
+
+// pairs notes what a query or a form has by the name of a secret.
+func (f *Finder) pairs(s string) {
 	for _, pair := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("?&#", r) }) {
 		if name, value, ok := strings.Cut(pair, "="); ok && Named(name) {
 			f.secretPart(value, true)

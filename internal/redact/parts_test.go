@@ -20,8 +20,9 @@ func TestParts(t *testing.T) {
 		"PATH":      "/usr/bin:/usr/local/bin",
 		"SQLSERVER": "jdbc:sqlserver://h:1433;user=sa;password=mssqlWord;encrypt=true",
 		"DB2":       "jdbc:db2://h:50000/d:user=u;password=db2Word;", "ORACLE": "jdbc:oracle:thin:u/oraWord@//h:1521/s",
-		"BUS":           "Endpoint=sb://n.example/;SharedAccessKeyName=Root;SharedAccessKey=busWord=",
-		"RSA":           `-----BEGIN PRIVATE KEY-----\nMIIEkeyLine/of+it\nsecondLine9/ab\n-----END PRIVATE KEY-----\n`,
+		"BUS":  "Endpoint=sb://n.example/;SharedAccessKeyName=Root;SharedAccessKey=busWord=",
+		"RSA":  `-----BEGIN PRIVATE KEY-----\nMIIEkeyLine/of+it\nsecondLine9/ab\n-----END PRIVATE KEY-----\n`,
+		"FORM": "user=1&secret=formWord&b=2", "MIRRORS": "https://u:firstWord@a.host,https://u:nextWord@b.host",
 		"Authorization": "ApiKey correct-horse-battery", "X-Keys": "alpha-word1 beta-words",
 		"API_KEYS_ROW": "gamma-key-77 delta-key-11 epsilon-key-22 zeta-key-33",
 		"PAGE_URL":     "https://h/x#access_token=fragmentWord", "NETRC": "machine h login u password netrcWord",
@@ -41,6 +42,7 @@ func TestParts(t *testing.T) {
 		"mssqlWord", "db2Word", "oraWord", "busWord=", "MIIEkeyLine/of+it", "secondLine9/ab",
 		"correct-horse-battery", "alpha-word1", "beta-words", "gamma-key-77", "zeta-key-33", "fragmentWord", "netrcWord",
 		"iniWord", "odbc;Word", "looseWord", "pairWord", "deepWord", "xmlWord",
+		"formWord", "firstWord", "nextWord",
 	} {
 		if got := r.Text("is " + secret + "."); got != "is ***." {
 			t.Errorf("%q became %q", secret, got)

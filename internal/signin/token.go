@@ -249,7 +249,7 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 	wire := &oauthError{}
 	_ = json.Unmarshal(body, wire)                                              // which need not be one
 	if wire.status = resp.StatusCode; wire.status/100 != 2 || wire.Code != "" { // GitHub's errors are a 200
-		wire.mask(c.Secret)
+		wire.mask(c.Secret, url.QueryEscape(c.Secret)) // the second is how Basic has it
 		for _, name := range given {
 			wire.mask(form.Get(name))
 		}

@@ -144,7 +144,7 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 	case http.StatusForbidden:
 		r.denied.Store(e)
 		e.hint = "who asks may not do this"
-		if scope := wantedScope(resp); scope != "" && r.headers.Get("Authorization") == "" {
+		if scope := r.head(wantedScope(resp), maxScope); scope != "" && r.headers.Get("Authorization") == "" {
 			r.wants(resp)
 			e.signIn = true
 			e.hint = fmt.Sprintf("codemode auth login %s --scope %s", hint.Word(r.name), hint.Word(scope))
@@ -162,11 +162,15 @@ func (r *remote) statusError(resp *http.Response, body []byte) *refusedError {
 // wants tells of a sign-in that the server wants.
 func (r *remote) wants(resp *http.Response) {
 	challenges := resp.Header.Values("WWW-Authenticate")
-	if challenges == nil {
-		challenges = []string{}
+	masked := make([]string, len(challenges))
+	for i, c := range challenges { // they are kept for the sign-in
+		masked[i] = r.forCode().Text(c)
 	}
-	r.wanted(challenges)
+	r.wanted(masked)
 }
+
+// maxScope is how much of a scope is told, in bytes.
+const maxScope = 1 << 10
 
 // wantedScope is what a sign-in lacks, by the server's words.
 func wantedScope(resp *http.Response) string {

@@ -3,6 +3,8 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,5 +81,25 @@ func TestRemoteToken(t *testing.T) {
 	}
 	if is, _ := wanted.Load(site.URL); is != true {
 		t.Errorf("a sign-in is wanted: %v", is)
+	}
+}
+
+// TestChallengeIsMasked: where a server wants another scope, it tells what it was sent as well as any scope.
+func TestChallengeIsMasked(t *testing.T) {
+	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="read `+r.Header.Get("X-Key")+`"`)
+		w.WriteHeader(http.StatusForbidden)
+	})).at("/mcp")
+	s.Headers = map[string]string{"X-Key": "header-word"}
+	var kept sync.Map
+	f := newPool(t, func(o *Options) {
+		o.SignInWanted = func(s config.Server, challenges []string) { kept.Store(s.URL, strings.Join(challenges, "\n")) }
+	}, s)
+	_, err := f.Tools(t.Context(), "far")
+	told := strings.Join(append(hint.Of(err), err.Error()), "\n")
+	wanted, _ := kept.Load(s.URL)
+	if all := told + fmt.Sprint(wanted); strings.Contains(all, "header-word") || !strings.Contains(told, "read ***") ||
+		!strings.Contains(fmt.Sprint(wanted), `scope="read ***"`) {
+		t.Errorf("it tells %q, and keeps %q", told, wanted)
 	}
 }

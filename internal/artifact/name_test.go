@@ -14,7 +14,8 @@ func TestSafeName(t *testing.T) {
 		"NUL": "_NUL", "sub/con.tar.gz": "sub/_con.tar.gz", "Com1 .txt": "_Com1 .txt", "lpt\u00b9": "_lpt\u00b9",
 		"CONIN$": "_CONIN$", "console.txt": "console.txt", "com10": "com10", "auxiliary": "auxiliary", "a.": "a_", "b ": "b_",
 		"HEAD": "_HEAD", "sub/head": "sub/_head", "headers": "headers",
-		"GIT~1/hooks/x": "GIT_1/hooks/x", "sub/git~12.tx": "sub/git_12.tx", "a~b": "a~b", "longer-name~1": "longer-name~1",
+		"GIT~1/hooks/x": "GIT_1/hooks/x", "sub/git~12.tx": "sub/git_12.tx", "a~b": "a~b",
+		"longer-name~1": "longer-name~1",
 	} {
 		if got := SafeName(name); got != want || !filepath.IsLocal(got) {
 			t.Errorf("%q is saved as %q, want %q", name, got, want)

@@ -152,7 +152,8 @@ func TestDrawingsAreGivenBack(t *testing.T) {
 	b := New(Options{Config: testConfig()})
 	defer b.Close()
 	l := &live{bridge: b, session: "one", ctx: t.Context(), run: &run{n: 1}}
-	drawing := `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">` + strings.Repeat("<g/>", 1_000_000) + "</svg>"
+	shapes := strings.Repeat("<g/>", 1_000_000)
+	drawing := `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">` + shapes + "</svg>"
 	shown, err := json.Marshal(guest.Display{Run: 1, MIME: "image/svg+xml", Data: []byte(drawing)})
 	if err != nil {
 		t.Fatal(err)

@@ -230,7 +230,7 @@ func (t *tenancy) signInForRun(
 	return fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)), nil
 }
 
-// withoutSecrets is an error in which a server has told what its entry sends it: in its documents it says what it likes.
+// withoutSecrets is an error without what a server's entry sends it: in its documents the server says what it likes.
 func withoutSecrets(err error, s config.Server, o config.OAuth) error {
 	secrets := &redact.Secrets{}
 	for name, value := range s.Headers {

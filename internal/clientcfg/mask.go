@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"errors"
 	"strings"
 
 	"codemode/internal/config"
@@ -53,4 +54,22 @@ func finderOf(d config.Dialect) *redact.Finder {
 			return replace(redact.Reference{Text: ref.Text, Inner: inner})
 		})
 	}}
+}
+
+// MaskText is a text, such as an address, without what looks like a secret in it.
+func MaskText(text string) string { return (&redact.Finder{}).Text(text) }
+
+// Hide is an error without what a server is sent by its entry, and by its sign-in as this client: the server may say
+// it, and in its documents says what it likes.
+func Hide(err error, s config.Server, client config.OAuth) error {
+	secrets := &redact.Secrets{}
+	for name, value := range s.Headers {
+		secrets.AddNamed(name, value)
+	}
+	secrets.AddNamed("client_secret", client.Secret)
+	secrets.AddIn(s.URL)
+	if text := secrets.Redactor().Text(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }

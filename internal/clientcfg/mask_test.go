@@ -1,6 +1,7 @@
 package clientcfg
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"codemode/internal/config"
+	"codemode/internal/hint"
 )
 
 func TestMasked(t *testing.T) {
@@ -201,5 +203,17 @@ func TestSecrets(t *testing.T) {
 		if !strings.Contains("\n"+strings.Join(got, "\n")+"\n", "\n"+want+"\n") {
 			t.Errorf("%q is not among %q", want, got)
 		}
+	}
+}
+
+// TestHide holds that what a server's documents repeat of its entry is not in the error of a sign-in.
+func TestHide(t *testing.T) {
+	s := config.Server{URL: "https://h/mcp", Headers: map[string]string{"X-Key": "header-word"}}
+	err := Hide(errors.New("no /as/header-word for client-word"), s, config.OAuth{Secret: "client-word"})
+	if got := err.Error(); got != "no /as/*** for ***" {
+		t.Errorf("it says %q", got)
+	}
+	if err := hint.New("plain", "do this"); Hide(err, s, config.OAuth{}) != err {
+		t.Error("an error without one is another")
 	}
 }

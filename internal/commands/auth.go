@@ -17,7 +17,6 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
-	"codemode/internal/redact"
 	"codemode/internal/signin"
 	"codemode/internal/visible"
 
@@ -136,7 +135,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	g, err := login.Run(ctx)
 	ui.waiting(s.Name, "")
 	if err != nil {
-		return fmt.Errorf("signing in to %q: %w", s.Name, withoutSecrets(err, s, entry))
+		return fmt.Errorf("signing in to %q: %w", s.Name, clientcfg.Hide(err, s, entry))
 	}
 	ui.note(
 		"auth",
@@ -225,23 +224,9 @@ func (t *tenancy) signInForRun(
 	}
 	g, err := login.Run(ctx)
 	if err != nil {
-		return "", withoutSecrets(err, s, o)
+		return "", clientcfg.Hide(err, s, o)
 	}
 	return fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)), nil
-}
-
-// withoutSecrets is an error without what a server's entry sends it: in its documents the server says what it likes.
-func withoutSecrets(err error, s config.Server, o config.OAuth) error {
-	secrets := &redact.Secrets{}
-	for name, value := range s.Headers {
-		secrets.AddNamed(name, value)
-	}
-	secrets.AddNamed("client_secret", o.Secret)
-	secrets.AddIn(s.URL)
-	if text := secrets.Redactor().Text(err.Error()); text != err.Error() {
-		return errors.New(text)
-	}
-	return err
 }
 
 // nobodySignsIn refuses to wait for an answer that nobody could give.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"codemode/internal/hint"
-	"codemode/internal/redact"
+	"codemode/internal/clientcfg"
 	"codemode/internal/visible"
 
 	"golang.org/x/mod/semver"
@@ -88,7 +88,7 @@ func redacted(address string) string {
 	if _, err := url.Parse(address); err != nil {
 		return "an address that cannot be read"
 	}
-	return (&redact.Finder{}).Text(address)
+	return clientcfg.MaskText(address)
 }
 
 // withoutURL is the reason of an error that names the address, which may have a password in it.

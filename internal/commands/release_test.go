@@ -3,7 +3,6 @@ package commands
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"codemode/internal/config"
 	"codemode/internal/hint"
 )
 
@@ -111,17 +109,5 @@ func TestRedactedAddress(t *testing.T) {
 		if got := redacted(address); got != want {
 			t.Errorf("%q is shown as %q, want %q", address, got, want)
 		}
-	}
-}
-
-// TestSignInWithoutSecrets holds that what a server's documents repeat of its entry is not in the error of a sign-in.
-func TestSignInWithoutSecrets(t *testing.T) {
-	s := config.Server{URL: "https://h/mcp", Headers: map[string]string{"X-Key": "header-word"}}
-	err := withoutSecrets(errors.New("no /as/header-word for client-word"), s, config.OAuth{Secret: "client-word"})
-	if got := err.Error(); got != "no /as/*** for ***" {
-		t.Errorf("it says %q", got)
-	}
-	if err := hint.New("plain", "do this"); withoutSecrets(err, s, config.OAuth{}) != err {
-		t.Error("an error without one is another")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"codemode/internal/hint"
 	"codemode/internal/clientcfg"
+	"codemode/internal/hint"
 	"codemode/internal/visible"
 
 	"golang.org/x/mod/semver"

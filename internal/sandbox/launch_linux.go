@@ -107,9 +107,10 @@ func (l *launch) prepare() error {
 		Limits:     guestLimits(l.policy, l.enforced),
 		Landlock:   v.landlock(),
 		SmallPages: l.enforced.Memory == meansWatchdog,
+		TimerSlack: uintptr(TimerSlack),
 	}
 	if v.program {
-		l.config.Limits = programLimits(l.policy, l.enforced)
+		l.config.Limits, l.config.TimerSlack = programLimits(l.policy, l.enforced), 0
 	}
 	switch l.enforced.Method {
 	case methodUserns:

@@ -100,7 +100,7 @@ func advicesTo(watched bool) []uint32 {
 // prctls are the harmless options. PR_SET_PDEATHSIG must not be among them: without it a sandbox would outlive a
 // codemode that is killed. Nor PR_SET_DUMPABLE (but see Options.Init), which hides a process's memory from the
 // watchdog, nor PR_SET_THP_DISABLE, since that counts a page for each page fault, nor PR_SET_VMA, by which a mapping
-// has a name that nobody counts.
+// has a name that nobody counts, nor PR_SET_TIMERSLACK (see sandbox.TimerSlack).
 var prctls = []uint32{
 	2,  // PR_GET_PDEATHSIG
 	3,  // PR_GET_DUMPABLE
@@ -109,7 +109,6 @@ var prctls = []uint32{
 	21, // PR_GET_SECCOMP
 	23, // PR_CAPBSET_READ
 	27, // PR_GET_SECUREBITS
-	29, // PR_SET_TIMERSLACK
 	30, // PR_GET_TIMERSLACK
 	36, // PR_SET_CHILD_SUBREAPER
 	37, // PR_GET_CHILD_SUBREAPER
@@ -137,8 +136,8 @@ var programCalls = []string{
 	"memfd_create", "mknod", "mknodat", "sendmsg", "sendmmsg",
 }
 
-// initPrctls are those of Options.Init: PR_SET_DUMPABLE and PR_SET_SECCOMP.
-var initPrctls = []uint32{4, 22}
+// initPrctls are those of Options.Init: PR_SET_DUMPABLE, PR_SET_SECCOMP and PR_SET_TIMERSLACK.
+var initPrctls = []uint32{4, 22, 29}
 
 func prctlsFor(opts Options) []uint32 {
 	if opts.Init {
@@ -177,6 +176,7 @@ func futexes(refused ...uint32) (body []Insn) {
 var programPrctls = []uint32{
 	1,          // PR_SET_PDEATHSIG
 	4,          // PR_SET_DUMPABLE
+	29,         // PR_SET_TIMERSLACK
 	38,         // PR_SET_NO_NEW_PRIVS
 	0x53564d41, // PR_SET_VMA
 }

@@ -45,6 +45,9 @@ type Config struct {
 	// SmallPages has a page fault take no more than one page, for whom a watchdog counts.
 	SmallPages bool
 
+	// TimerSlack, in nanoseconds, is handed down; 0 leaves it as it is.
+	TimerSlack uintptr
+
 	Filter []byte // seccomp program
 
 	// AskThreads is a seccomp program that has the parent be asked about each new thread, by the listener that it is

@@ -87,6 +87,11 @@ func run() error {
 		// It is handed down, and a kernel without huge pages has nothing to be told.
 		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
 	}
+	if c.TimerSlack > 0 {
+		if err := step(unix.Prctl(unix.PR_SET_TIMERSLACK, c.TimerSlack, 0, 0, 0), "setting the timer slack"); err != nil {
+			return err
+		}
+	}
 	if err := setLimits([]Limit{coreLimit}); err != nil {
 		return err
 	}

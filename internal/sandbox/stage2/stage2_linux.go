@@ -83,14 +83,8 @@ func run() error {
 	); err != nil {
 		return err
 	}
-	if c.SmallPages {
-		// It is handed down, and a kernel without huge pages has nothing to be told.
-		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
-	}
-	if c.TimerSlack > 0 {
-		if err := step(unix.Prctl(unix.PR_SET_TIMERSLACK, c.TimerSlack, 0, 0, 0), "setting the timer slack"); err != nil {
-			return err
-		}
+	if err := c.handDown(); err != nil {
+		return err
 	}
 	if err := setLimits([]Limit{coreLimit}); err != nil {
 		return err
@@ -223,4 +217,15 @@ func report(err error) {
 // done while the host's /proc is still there, and its failure costs the guest nothing.
 func yieldMemory() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+}
+
+// handDown sets what programs that are executed, and all processes that they make, have from this one.
+func (c *Config) handDown() error {
+	if c.SmallPages {
+		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // a kernel without huge pages has nothing to be told
+	}
+	if c.TimerSlack == 0 {
+		return nil
+	}
+	return step(unix.Prctl(unix.PR_SET_TIMERSLACK, c.TimerSlack, 0, 0, 0), "setting the timer slack")
 }

@@ -110,7 +110,7 @@ func (l *launch) prepare() error {
 		TimerSlack: uintptr(TimerSlack),
 	}
 	if v.program {
-		l.config.Limits, l.config.TimerSlack = programLimits(l.policy, l.enforced), 0
+		l.config.Limits = programLimits(l.policy, l.enforced)
 	}
 	switch l.enforced.Method {
 	case methodUserns:

@@ -176,7 +176,6 @@ func futexes(refused ...uint32) (body []Insn) {
 var programPrctls = []uint32{
 	1,          // PR_SET_PDEATHSIG
 	4,          // PR_SET_DUMPABLE
-	29,         // PR_SET_TIMERSLACK
 	38,         // PR_SET_NO_NEW_PRIVS
 	0x53564d41, // PR_SET_VMA
 }

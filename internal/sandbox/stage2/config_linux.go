@@ -45,7 +45,7 @@ type Config struct {
 	// SmallPages has a page fault take no more than one page, for whom a watchdog counts.
 	SmallPages bool
 
-	// TimerSlack, in nanoseconds, is handed down; 0 leaves it as it is.
+	// TimerSlack, in nanoseconds, is handed down.
 	TimerSlack uintptr
 
 	Filter []byte // seccomp program

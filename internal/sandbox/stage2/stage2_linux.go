@@ -224,8 +224,5 @@ func (c *Config) handDown() error {
 	if c.SmallPages {
 		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // a kernel without huge pages has nothing to be told
 	}
-	if c.TimerSlack == 0 {
-		return nil
-	}
 	return step(unix.Prctl(unix.PR_SET_TIMERSLACK, c.TimerSlack, 0, 0, 0), "setting the timer slack")
 }

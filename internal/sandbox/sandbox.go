@@ -248,8 +248,8 @@ const MaxPipes = 256
 const MaxWatches = 16384
 
 // TimerSlack is how much later than asked for the timers of a guest, and of a server in a sandbox, may fire (prctl(2),
-// PR_SET_TIMERSLACK): those that fall into that time fire at once. Of a hundred processes that slept a millisecond each, again and again, all others
-// noticed each wake-up.
+// PR_SET_TIMERSLACK): those that fall into that time fire at once. Of a hundred processes that slept a millisecond
+// each, again and again, all others noticed each wake-up.
 const TimerSlack = 5 * time.Millisecond
 
 // MaxLocks is how many locks on parts of files (fcntl) a guest may hold: 3 MB of the kernel's memory. Nothing else

@@ -2,6 +2,7 @@ package clientcfg
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -87,7 +88,15 @@ func (f *finder) folder(dir string) {
 		return
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !fileerr.IsMissing(err) {
+	if err != nil && fileerr.IsMissing(err) {
+		err = nil
+		if link := DanglingLink(dir); link != "" {
+			err = fmt.Errorf("%q is a link to nothing", link)
+		} else if _, there := os.Lstat(dir); there == nil {
+			err = errors.New("it is no folder")
+		}
+	}
+	if err != nil {
 		f.problems = append(
 			f.problems,
 			Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true},

@@ -121,4 +121,14 @@ func TestNothingThere(t *testing.T) {
 	if i < 0 || found.Problems[i].File != filepath.Join(home, ".cursor", "mcp.json") {
 		t.Errorf("problems are %v", found.Problems)
 	}
+	for _, dir := range []string{filepath.Join(home, ".cursor"), filepath.Join(home, ".claude.json")} {
+		found := Discover(Options{Env: Env{OS: "linux"}, Servers: config.Servers{Dir: dir}})
+		if len(found.Problems) != 1 || !found.Problems[0].Unread || !found.Problems[0].Restricts {
+			t.Errorf("of the folder %q problems are %v", dir, found.Problems)
+		}
+	}
+	none := config.Servers{Dir: filepath.Join(home, "none")}
+	if found := Discover(Options{Env: Env{OS: "linux"}, Servers: none}); len(found.Problems) > 0 {
+		t.Errorf("of a folder that is not there problems are %v", found.Problems)
+	}
 }

@@ -5,6 +5,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,23 @@ func WriteLocked(path string, data []byte) error {
 	return write(path, before+"*", data)
 }
 
+// Create writes a file as Write does, by the same kind of temp, unless there is one of that name: then it returns
+// [fs.ErrExist].
+func Create(path, temp string, data []byte) error {
+	name, err := writeTemp(path, temp, data)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(name)
+	if err = os.Link(name, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil { // on a file system without links
+		return fs.ErrExist
+	}
+	return os.Rename(name, path)
+}
+
 // sweep removes what was left of the names that os.CreateTemp makes, of that age. What cannot be removed stays for the
 // next time.
 func sweep(dir, before, after string, age time.Duration) {
@@ -47,19 +65,28 @@ func sweep(dir, before, after string, age time.Duration) {
 }
 
 func write(path, temp string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), temp) // with mode 0600
+	name, err := writeTemp(path, temp, data)
 	if err != nil {
 		return err
+	}
+	if err = os.Rename(name, path); err != nil {
+		_ = os.Remove(name)
+	}
+	return err
+}
+
+// writeTemp writes a file beside another, whole and on the disk.
+func writeTemp(path, temp string, data []byte) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), temp) // with mode 0600
+	if err != nil {
+		return "", err
 	}
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(f.Name())
 	}
-	return err
+	return f.Name(), err
 }

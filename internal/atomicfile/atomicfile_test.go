@@ -1,9 +1,13 @@
 package atomicfile
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -54,5 +58,30 @@ func TestLeftByAKilled(t *testing.T) {
 		if slices.Sort(want); !slices.Equal(left, want) {
 			t.Errorf("%s: there are %q, want %q", c.what, left, want)
 		}
+	}
+}
+
+// TestCreate: of many who create a file at once, one does, and what is there is all of its; nothing else is left.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new")
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for n := range errs {
+		wg.Go(func() { errs[n] = Create(path, ".new-*", bytes.Repeat([]byte{byte('0' + n)}, 1<<16)) })
+	}
+	wg.Wait()
+	made := slices.Index(errs, nil)
+	data, err := os.ReadFile(path)
+	if err != nil || made < 0 || !bytes.Equal(data, bytes.Repeat([]byte{byte('0' + made)}, 1<<16)) {
+		t.Errorf("they ended as %v, and there is %.10q, %v", errs, data, err)
+	}
+	for n, err := range errs {
+		if n != made && !errors.Is(err, fs.ErrExist) {
+			t.Errorf("another ended as %v", err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%v are left", entries)
 	}
 }

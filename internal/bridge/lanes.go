@@ -52,11 +52,11 @@ type lanes struct {
 	policy *fair.Queue // policy.concurrency; nil where there is none
 
 	mu        sync.Mutex
-	rests     map[*time.Timer]struct{} // turns that last longer than their calls; nil once it is closed
-	own       map[string]time.Time     // until when a session sends no large call
-	users     map[*answers]use         // that its questions may be about
-	sent      int                      // calls so far
-	cancelled map[string]*cancelledCalls
+	rests     map[*time.Timer]struct{}   // turns that last longer than their calls; nil once it is closed
+	own       map[string]time.Time       // until when a session sends no large call
+	users     map[*answers]use           // that its questions may be about
+	sent      int                        // calls so far
+	cancelled map[string]*cancelledCalls // of each session that has some
 }
 
 func newLanes(concurrency int) *lanes {
@@ -73,21 +73,21 @@ func newLanes(concurrency int) *lanes {
 
 // enter waits until the server may be given a call of a session. The caller calls leave when it returned no error.
 func (l *lanes) enter(ctx context.Context, session string, size int) (leave func(), err error) {
-	backlog, err := l.enterBacklog(ctx, session)
+	leaveProbe, err := l.enterProbe(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	room, err := l.enterRoom(ctx, session, size)
+	leaveRoom, err := l.enterRoom(ctx, session, size)
 	if err != nil {
-		if backlog != nil {
-			backlog()
+		if leaveProbe != nil {
+			leaveProbe()
 		}
 		return nil, err
 	}
 	sent := l.number()
 	return func() {
-		room()
-		l.ended(session, sent, ctx.Err() != nil, backlog)
+		leaveRoom()
+		l.ended(session, sent, ctx.Err() != nil, leaveProbe)
 	}, nil
 }
 

@@ -41,9 +41,9 @@ func TestCancelledConcurrency(t *testing.T) {
 	})
 }
 
-// TestBacklogIsBounded holds that a session whose many calls were cancelled gives the server one at a time, ever more
+// TestProbes holds that a session whose many calls were cancelled gives the server one at a time, ever more
 // rarely, until one is answered that was sent after them: by then the server is done with them, or never did them.
-func TestBacklogIsBounded(t *testing.T) {
+func TestProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(0)
 		defer l.close()

@@ -242,15 +242,15 @@ func (m *merger) call(e *Entry) {
 	first, taken := m.names[e.Written]
 	name := e.Written
 	unsure := m.unsure(e)
-	reserved := isGiven(e.Written)
-	if taken || unsure || reserved {
+	qualified := isQualified(e.Written)
+	if taken || unsure || qualified {
 		name = e.Written + "@" + e.Client
 		for n := 2; m.names[name] != nil; n++ {
 			name = fmt.Sprintf("%s@%s-%d", e.Written, e.Client, n)
 		}
 	}
 	switch {
-	case reserved:
+	case qualified:
 		note(e, "it is called %q here, since %q is how codemode calls a server of another file", name, e.Written)
 	case taken:
 		note(e, "it is called %q here, since %q is the one in %s", name, e.Written, first.Place())
@@ -263,9 +263,9 @@ func (m *merger) call(e *Entry) {
 	m.names[name] = e
 }
 
-// isGiven says whether a name has the form of those that codemode gives, NAME@CLIENT: what policy says of it is about
-// another file's server, which need not be there now.
-func isGiven(name string) bool {
+// isQualified says whether a name has the form NAME@CLIENT, by which codemode tells servers of one name apart: what
+// policy says of it is about that client's server, which need not be there now.
+func isQualified(name string) bool {
 	at := strings.LastIndexByte(name, '@')
 	if at < 0 {
 		return false
@@ -322,7 +322,7 @@ func (m *merger) otherNames() map[string][]string {
 }
 
 func (m *merger) otherName(e Entry) string {
-	if other, taken := m.names[e.Written]; taken && other.key != e.key || isGiven(e.Written) {
+	if other, taken := m.names[e.Written]; taken && other.key != e.key || isQualified(e.Written) {
 		return e.Written + "@" + e.Client
 	}
 	return e.Written

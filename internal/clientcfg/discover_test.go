@@ -208,8 +208,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestGivenNames: no entry is called as codemode calls those of other files, whether or not there is one now.
-func TestGivenNames(t *testing.T) {
+// TestQualifiedNames: no entry is called as codemode calls those of other files, whether or not there is one now.
+func TestQualifiedNames(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".claude.json"), `{"mcpServers": {"x@mcps": {"command": "a"},
 		"x@Cursor-2": {"command": "b"}, "x@home": {"command": "c"}, "@scope": {"command": "d"}}}`)

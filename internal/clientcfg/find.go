@@ -89,18 +89,14 @@ func (f *finder) folder(dir string) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && fileerr.IsMissing(err) {
-		err = nil
-		if link := DanglingLink(dir); link != "" {
-			err = fmt.Errorf("%q is a link to nothing", link)
-		} else if _, there := os.Lstat(dir); there == nil {
-			err = errors.New("it is no folder")
-		}
+		err = lost(dir)
 	}
 	if err != nil {
 		f.problems = append(
 			f.problems,
 			Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true},
 		)
+		f.count()
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
@@ -284,11 +280,9 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	}
 	data, err := load(root, name, named)
 	if err != nil && fileerr.IsMissing(err) && !named {
-		link := DanglingLink(full)
-		if root != nil || link == "" {
+		if err = lost(full); root != nil || err == nil {
 			return false
 		}
-		err = fmt.Errorf("%q is a link to nothing", link)
 	}
 	f.seen[mark] = true
 	if err != nil {
@@ -317,6 +311,17 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		f.off[c.ID] = append(f.off[c.ID], r.off...)
 	}
 	return true
+}
+
+// lost is why a file or folder that is not found may have been there; nil where nothing says so.
+func lost(path string) error {
+	if link := DanglingLink(path); link != "" {
+		return fmt.Errorf("%q is a link to nothing", link)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return errors.New("it is no folder")
+	}
+	return nil
 }
 
 // DanglingLink is the link on the way to a file that leads to nothing; empty is none.

@@ -59,9 +59,9 @@ func finderOf(d config.Dialect) *redact.Finder {
 // MaskText is a text, such as an address, without what looks like a secret in it.
 func MaskText(text string) string { return (&redact.Finder{}).Text(text) }
 
-// Hide is an error without what a server is sent by its entry, and by its sign-in as this client: the server may say
-// it, and in its documents says what it likes.
-func Hide(err error, s config.Server, client config.OAuth) error {
+// HideSecrets is an error without what a server is sent by its entry, and by its sign-in as this client: the server may
+// say it, and in its documents says what it likes.
+func HideSecrets(err error, s config.Server, client config.OAuth) error {
 	secrets := &redact.Secrets{}
 	for name, value := range s.Headers {
 		secrets.AddNamed(name, value)

@@ -206,14 +206,14 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestHide holds that what a server's documents repeat of its entry is not in the error of a sign-in.
-func TestHide(t *testing.T) {
+// TestHideSecrets holds that what a server's documents repeat of its entry is not in the error of a sign-in.
+func TestHideSecrets(t *testing.T) {
 	s := config.Server{URL: "https://h/mcp", Headers: map[string]string{"X-Key": "header-word"}}
-	err := Hide(errors.New("no /as/header-word for client-word"), s, config.OAuth{Secret: "client-word"})
+	err := HideSecrets(errors.New("no /as/header-word for client-word"), s, config.OAuth{Secret: "client-word"})
 	if got := err.Error(); got != "no /as/*** for ***" {
 		t.Errorf("it says %q", got)
 	}
-	if err := hint.New("plain", "do this"); Hide(err, s, config.OAuth{}) != err {
+	if err := hint.New("plain", "do this"); HideSecrets(err, s, config.OAuth{}) != err {
 		t.Error("an error without one is another")
 	}
 }

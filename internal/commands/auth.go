@@ -135,7 +135,7 @@ func (t *tenancy) signIn(ctx context.Context, ui *ui, cmd *cli.Command, s config
 	g, err := login.Run(ctx)
 	ui.waiting(s.Name, "")
 	if err != nil {
-		return fmt.Errorf("signing in to %q: %w", s.Name, clientcfg.Hide(err, s, entry))
+		return fmt.Errorf("signing in to %q: %w", s.Name, clientcfg.HideSecrets(err, s, entry))
 	}
 	ui.note(
 		"auth",
@@ -224,7 +224,7 @@ func (t *tenancy) signInForRun(
 	}
 	g, err := login.Run(ctx)
 	if err != nil {
-		return "", clientcfg.Hide(err, s, o)
+		return "", clientcfg.HideSecrets(err, s, o)
 	}
 	return fmt.Sprintf("signed in to %q by %s; the token is %s", s.Name, host(g.Issuer), where(g.Sealed != nil)), nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"codemode/internal/atomicfile"
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
@@ -177,25 +178,11 @@ func writeNew(name, text, instead string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fileerr.Cause(err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".codemode-*") // with mode 0600
-	if err != nil {
-		return fileerr.Cause(err)
-	}
-	defer os.Remove(f.Name())
-	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fileerr.Cause(err)
-	}
-	if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
-		if _, there := os.Lstat(name); there != nil {
-			return fileerr.Cause(os.Rename(f.Name(), name))
-		}
-		err = fs.ErrExist
-	}
-	if err != nil {
+	err = atomicfile.Create(name, "."+filepath.Base(name)+".codemode-*", []byte(text))
+	if errors.Is(err, fs.ErrExist) {
 		return &isThereError{instead}
 	}
-	return nil
+	return fileerr.Cause(err)
 }
 
 // checkConfig tells everything that is wrong, of every tenant.

@@ -31,7 +31,7 @@ func (t *tenancy) unread() (list []mount.Start) {
 	for _, file := range t.found.Blank {
 		add(file, "it is empty; write it, or remove it")
 	}
-	for _, file := range append(clientcfg.UserFiles(t.machine()), t.config.Servers.Dir) {
+	for _, file := range clientcfg.UserFiles(t.machine()) {
 		if link := clientcfg.DanglingLink(file); link != "" {
 			add(file, fmt.Sprintf("%q is a link to nothing", link))
 		}

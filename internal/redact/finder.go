@@ -56,7 +56,7 @@ var (
 
 	privateKey = lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	anyAddress = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
-	// The second of a list.
+	// Where an address begins behind another one, in a list without blanks.
 	nextAddress = lazyregexp.New(`[,;|]\s*([A-Za-z][A-Za-z0-9+.-]*://)`)
 
 	anyWord = lazyregexp.New(`[A-Za-z0-9_\-+=%~:/.@\\]{10,}`)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"codemode/internal/require"
 )
 
 // TestSameStart: who does not know the boot takes nobody's process for one of an earlier boot, nor is taken for that.
@@ -59,7 +61,7 @@ func TestTimeNamespace(t *testing.T) {
 		shift = append(shift, "--map-root-user")
 	}
 	if out, err := exec.Command("unshare", append(shift, "true")...).CombinedOutput(); err != nil {
-		t.Skipf("time namespaces: %v: %s", err, out)
+		require.Lacking(t, "native", "time namespaces: %v: %s", err, out)
 	}
 	cmd := exec.Command("unshare", append(shift, os.Args[0], "-test.run=^TestTimeNamespace$", "-test.v")...)
 	cmd.Env = append(os.Environ(), ownerVariable+"="+thisProcess().String())

@@ -83,7 +83,7 @@ func run() error {
 	); err != nil {
 		return err
 	}
-	if err := c.handDown(); err != nil {
+	if err := c.setInherited(); err != nil {
 		return err
 	}
 	if err := setLimits([]Limit{coreLimit}); err != nil {
@@ -219,8 +219,8 @@ func yieldMemory() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 }
 
-// handDown sets what programs that are executed, and all processes that they make, have from this one.
-func (c *Config) handDown() error {
+// setInherited makes the settings that outlast execve and pass to every child.
+func (c *Config) setInherited() error {
 	if c.SmallPages {
 		_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // a kernel without huge pages has nothing to be told
 	}

@@ -7,7 +7,7 @@ import (
 	"codemode/internal/fair"
 )
 
-// longestProbe is how far apart calls are sent at most to a server that answers none.
+// longestProbe is how far apart probes are at most: single calls to a server that may have many cancelled ones to do.
 const longestProbe = 30 * time.Second
 
 // cancelledCalls are those of a session that a server may still be busy with: one that does not heed cancellations does
@@ -18,9 +18,9 @@ type cancelledCalls struct {
 	turn  *fair.Queue // for one call at a time, where there are many
 }
 
-// enterBacklog waits where a server may have many cancelled calls of the session's still to do: then its calls go one
-// at a time, until one is answered. The caller calls leave, where there is one, when it returned no error.
-func (l *lanes) enterBacklog(ctx context.Context, session string) (leave func(), err error) {
+// enterProbe waits where a server may have many cancelled calls of the session's still to do: then its calls go one at a
+// time, as probes, until one is answered. The caller calls leave, where there is one, when it returned no error.
+func (l *lanes) enterProbe(ctx context.Context, session string) (leave func(), err error) {
 	l.mu.Lock()
 	c := l.cancelled[session]
 	many := c != nil && c.count > callsBeside
@@ -48,9 +48,8 @@ func (l *lanes) number() int {
 	return l.sent
 }
 
-// ended notes that a call was answered or cancelled. After one that was sent alone and cancelled, the next is sent
-// later.
-func (l *lanes) ended(session string, sent int, cancelled bool, backlog func()) {
+// ended notes that a call was answered or cancelled. After a probe that was cancelled, the next is sent later.
+func (l *lanes) ended(session string, sent int, cancelled bool, leaveProbe func()) {
 	rest := time.Duration(0)
 	if cancelled {
 		rest = l.cancel(session, sent)
@@ -58,11 +57,11 @@ func (l *lanes) ended(session string, sent int, cancelled bool, backlog func()) 
 		l.answer(sent)
 	}
 	switch {
-	case backlog == nil:
+	case leaveProbe == nil:
 	case rest > 0:
-		l.later(rest, backlog)
+		l.later(rest, leaveProbe)
 	default:
-		backlog()
+		leaveProbe()
 	}
 }
 

@@ -31,7 +31,8 @@ func TestLeftByAKilled(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		others := []string{
-			".new-1", ".new-2", ".kept.json.new-1", ".kept.json.new-2", ".kept.json.new-a", ".other.json.new-1", "new-1",
+			".new-1", ".new-2", ".kept.json.new-1", ".kept.json.new-2", ".kept.json.new-a",
+			".other.json.new-1", "new-1",
 		}
 		for _, name := range others {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {

@@ -109,7 +109,8 @@ func TestEndCases(t *testing.T) {
 			"status: error\nexit: 137\nerror: out of memory (limit 96 MB)" + lost,
 		},
 		{
-			"case 16 memory of children", "import os\nfor _ in range(6):\n    if os.fork() == 0:\n        x = bytearray(40 << 20)\n        while True: pass\nos.wait()",
+			"case 16 memory of children", "import os\nfor _ in range(6):\n    if os.fork() == 0:\n" +
+				"        x = bytearray(40 << 20)\n        while True: pass\nos.wait()",
 			"status: error\nexit: 137\nerror: out of memory (limit 96 MB)" + lost,
 		},
 	} {
@@ -155,11 +156,17 @@ func TestLongExit(t *testing.T) {
 func TestLeftoverCases(t *testing.T) {
 	k := newKit(t, nil)
 	for _, c := range []struct{ name, code, note string }{
-		{"case 17 task", "async def ticker():\n    while True:\n        await asyncio.sleep(0.001)\n        print('stale')\n" +
+		{"case 17 task", "async def ticker():\n    while True:\n        await asyncio.sleep(0.001)\n" +
+			"        print('stale')\n" +
 			"task = asyncio.create_task(ticker())\nawait asyncio.sleep(0)", "task ticker"},
-		{"case 17 thread", "import threading, time\ndef work():\n    while True:\n        time.sleep(0.001)\n        print('stale')\n" +
+		{"case 17 thread", "import threading, time\ndef work():\n    while True:\n        time.sleep(0.001)\n" +
+			"        print('stale')\n" +
 			"threading.Thread(target=work, name='worker').start()", "thread worker"},
-		{"case 17 child process", "import subprocess\nchild = subprocess.Popen(['sh', '-c', 'while :; do sleep 0.01; echo stale; done'])", "child process sh"},
+		{
+			"case 17 child process",
+			"import subprocess\nchild = subprocess.Popen(['sh', '-c', 'while :; do sleep 0.01; echo stale; done'])",
+			"child process sh",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := k.run(Request{Session: t.Name(), Code: c.code})
@@ -185,8 +192,16 @@ func TestReceiptNamesTheSandbox(t *testing.T) {
 		want   string
 	}{
 		{"full", sandbox.Enforcement{}, `"runtime":"scripted"`},
-		{"reduced", sandbox.Enforcement{Isolation: sandbox.IsolationReduced}, `"runtime":"scripted","isolation":"reduced"`},
-		{"with a gap", sandbox.Enforcement{Gaps: []sandbox.Gap{{Name: "memory"}}}, `"runtime":"scripted","gaps":["memory"]`},
+		{
+			"reduced",
+			sandbox.Enforcement{Isolation: sandbox.IsolationReduced},
+			`"runtime":"scripted","isolation":"reduced"`,
+		},
+		{
+			"with a gap",
+			sandbox.Enforcement{Gaps: []sandbox.Gap{{Name: "memory"}}},
+			`"runtime":"scripted","gaps":["memory"]`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, rt := scriptedBridge(t, obedient)

@@ -21,8 +21,14 @@ func TestHostileGuest(t *testing.T) {
 		says   string
 	}{
 		{"hangs up", func(*bridgetest.Guest, int) {}, StatusError, "ended before the code was done"},
-		{"not JSON", func(g *bridgetest.Guest, _ int) { g.Send("hello"); g.Drain() }, StatusError, "broke codemode's channel"},
-		{"not an object", func(g *bridgetest.Guest, _ int) { g.Send("[1,2]"); g.Drain() }, StatusError, "broke codemode's channel"},
+		{
+			"not JSON", func(g *bridgetest.Guest, _ int) { g.Send("hello"); g.Drain() }, StatusError,
+			"broke codemode's channel",
+		},
+		{
+			"not an object", func(g *bridgetest.Guest, _ int) { g.Send("[1,2]"); g.Drain() }, StatusError,
+			"broke codemode's channel",
+		},
 		{"an answer nobody asked for", func(g *bridgetest.Guest, _ int) {
 			g.Send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
 			g.Drain()
@@ -59,9 +65,11 @@ func TestHostileGuest(t *testing.T) {
 			g.Drain()
 		}, StatusError, "broke codemode's channel"},
 		{"a call for a server that is not there", func(g *bridgetest.Guest, run int) {
-			g.Send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"server":"nope","tool":"x","arguments":{}}}`)
+			g.Send(`{"jsonrpc":"2.0","id":5,"method":"tools/call",` +
+				`"params":{"server":"nope","tool":"x","arguments":{}}}`)
 			answer := g.Next()
-			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`, run, answer["error"].(map[string]any)["message"])
+			g.Send(`{"jsonrpc":"2.0","id":%d,"result":{"status":"ok","value":{"repr":%q}}}`,
+				run, answer["error"].(map[string]any)["message"])
 			g.Drain()
 		}, StatusSuccess, "Server 'nope' is not available"},
 		{"an answer of the wrong shape", func(g *bridgetest.Guest, run int) {

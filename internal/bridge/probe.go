@@ -18,8 +18,8 @@ type cancelledCalls struct {
 	turn  *fair.Queue // for one call at a time, where there are many
 }
 
-// enterProbe waits where a server may have many cancelled calls of the session's still to do: then its calls go one at a
-// time, as probes, until one is answered. The caller calls leave, where there is one, when it returned no error.
+// enterProbe waits where a server may have many cancelled calls of the session's still to do: then its calls go one at
+// a time, as probes, until one is answered. The caller calls leave, where there is one, when it returned no error.
 func (l *lanes) enterProbe(ctx context.Context, session string) (leave func(), err error) {
 	l.mu.Lock()
 	c := l.cancelled[session]

@@ -127,9 +127,18 @@ func TestMaskedShort(t *testing.T) {
 func TestMaskedArguments(t *testing.T) {
 	const secret = "s3cr3tOfMine99"
 	for _, c := range []struct{ args, want string }{
-		{`--config|{"url":"https://x/mcp","apiKey":"SECRET","n":[1,true,null]}`, `--config|{"url":"https://x/mcp","apiKey":"***","n":[1,true,null]}`},
-		{`--config={"auth":{"user":"me","list":["SECRET"]},"port":8080}`, `--config={"auth":{"user":"me","list":["***"]},"port":8080}`},
-		{`{"a":"postgres://me:SECRET@db/x","b":"{\"token\":\"SECRET\"}"}`, `{"a":"postgres://***@db/x","b":"{\"token\":\"***\"}"}`},
+		{
+			`--config|{"url":"https://x/mcp","apiKey":"SECRET","n":[1,true,null]}`,
+			`--config|{"url":"https://x/mcp","apiKey":"***","n":[1,true,null]}`,
+		},
+		{
+			`--config={"auth":{"user":"me","list":["SECRET"]},"port":8080}`,
+			`--config={"auth":{"user":"me","list":["***"]},"port":8080}`,
+		},
+		{
+			`{"a":"postgres://me:SECRET@db/x","b":"{\"token\":\"SECRET\"}"}`,
+			`{"a":"postgres://***@db/x","b":"{\"token\":\"***\"}"}`,
+		},
 		{`{"token":"${TOKEN}","pin":12345678,"key":12345678}`, `{"token":"${TOKEN}","pin":12345678,"key":"***"}`},
 		{`{apiKey:SECRET, other: 1}`, `{apiKey:*** other: 1}`},
 		{`{'apiKey': 'SECRET', broken`, `{'apiKey': '***', broken`},
@@ -144,7 +153,10 @@ func TestMaskedArguments(t *testing.T) {
 		{`--dsn|me:SECRET@tcp(db:3306)/x`, `--dsn|***`},
 		{`--token|-SECRET|--token|--verbose`, `--token|***|--token|--verbose`},
 		{`me:SECRET@tcp(db:3306)/x`, `me:***@tcp(db:3306)/x`},
-		{`--store|Server=db;User Id=me;Password=SECRET;Encrypt=true`, `--store|Server=db;User Id=me;Password=***;Encrypt=true`},
+		{
+			`--store|Server=db;User Id=me;Password=SECRET;Encrypt=true`,
+			`--store|Server=db;User Id=me;Password=***;Encrypt=true`,
+		},
 		{`host=db user=me password='SECRET x' port=5432`, `host=db user=me password='***' port=5432`},
 		{`jdbc:sqlserver://db:1433;user=me;password=SECRET`, `jdbc:sqlserver://db:1433;user=me;password=***`},
 		{`jdbc:mysql://db/x?user=me&password=SECRET`, `jdbc:mysql://db/x?user=me&password=***`},
@@ -198,7 +210,8 @@ func TestSecrets(t *testing.T) {
 	}
 	got := Secrets(s)
 	for _, want := range []string{
-		"of-shell", "of-inner", "of-command", "of json", "p%40ssword", "p@ssword", "of-flag", "-environment", "of-header", "of-folder", "of-query",
+		"of-shell", "of-inner", "of-command", "of json", "p%40ssword", "p@ssword", "of-flag", "-environment",
+		"of-header", "of-folder", "of-query",
 	} {
 		if !strings.Contains("\n"+strings.Join(got, "\n")+"\n", "\n"+want+"\n") {
 			t.Errorf("%q is not among %q", want, got)

@@ -127,6 +127,13 @@ func TestNothingThere(t *testing.T) {
 			t.Errorf("of the folder %q problems are %v", dir, found.Problems)
 		}
 	}
+	usual := t.TempDir()
+	write(t, filepath.Join(usual, "a.json"), `{"mcpServers": {"a": {"command": "x"}}}`)
+	folders := config.Servers{Dir: filepath.Join(home, ".cursor"), Usual: usual}
+	behind := Discover(Options{Env: Env{OS: "linux"}, Servers: folders})
+	if len(behind.Entries) != 1 || behind.Entries[0].Server.Doubted["a"] == "" {
+		t.Errorf("a name behind such a folder is certain: %+v", behind.Entries)
+	}
 	none := config.Servers{Dir: filepath.Join(home, "none")}
 	if found := Discover(Options{Env: Env{OS: "linux"}, Servers: none}); len(found.Problems) > 0 {
 		t.Errorf("of a folder that is not there problems are %v", found.Problems)

@@ -17,11 +17,17 @@ import (
 func TestNewestRelease(t *testing.T) {
 	const page = "https://github.com/example/codemode/releases/tag/v1.10.0"
 	for _, tt := range []struct{ name, running, status, body, want, err string }{
-		{"newer", "1.9.0", "200", `{"tag_name": "v1.10.0", "html_url": "` + page + `"}`, "1.10.0, newer than this " + page, ""},
+		{
+			"newer", "1.9.0", "200", `{"tag_name": "v1.10.0", "html_url": "` + page + `"}`,
+			"1.10.0, newer than this " + page, "",
+		},
 		{"the same", "1.10.0", "200", `{"tag_name": "v1.10.0"}`, "1.10.0, no newer than this", ""},
 		{"from source", "devel", "200", `{"tag_name": "v0.1.0"}`, "0.1.0, newer than this", ""},
 		{"before a release", "1.10.0-rc.1", "200", `{"tag_name": "1.10.0"}`, "1.10.0, newer than this", ""},
-		{"forged", "1.0.0", "200", `{"tag_name": "v1.1.0", "html_url": "x\u001b[2K"}`, `1.1.0, newer than this x\x1b[2K`, ""},
+		{
+			"forged", "1.0.0", "200", `{"tag_name": "v1.1.0", "html_url": "x\u001b[2K"}`,
+			`1.1.0, newer than this x\x1b[2K`, "",
+		},
 		{"none", "1.0.0", "404", `{"message": "Not Found"}`, "", `it answered "404 Not Found"`},
 		{"no version", "1.0.0", "200", `{"tag_name": "nightly"}`, "", "its answer names no version"},
 		{"a page", "1.0.0", "200", `<html>`, "", "its answer names no version"},

@@ -40,7 +40,8 @@ func TestParts(t *testing.T) {
 		"sentryKey8765", "basicWord", "quotTok5566",
 		"listKeyA1122", "listKeyB", "listKeyC", "gcpKey2468", "optPw1357", "cookieword", "xoxd-slack",
 		"mssqlWord", "db2Word", "oraWord", "busWord=", "MIIEkeyLine/of+it", "secondLine9/ab",
-		"correct-horse-battery", "alpha-word1", "beta-words", "gamma-key-77", "zeta-key-33", "fragmentWord", "netrcWord",
+		"correct-horse-battery", "alpha-word1", "beta-words", "gamma-key-77", "zeta-key-33", "fragmentWord",
+		"netrcWord",
 		"iniWord", "odbc;Word", "looseWord", "pairWord", "deepWord", "xmlWord",
 		"formWord", "firstWord", "nextWord",
 	} {

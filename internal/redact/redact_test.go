@@ -373,7 +373,8 @@ var hostile = map[string]string{
 	"hex with colons": "6b:33:", "base64": "QUJDREVGR0hJSktMTU5P", "almost": "sk-ant-api03-",
 	"lines of base64":       strings.Repeat("QUJDREVGR0hJSktMTU5P", 3) + "\n",
 	"short lines of base64": "QUJDREVGR0hJSktMTU5P\n",
-	"found":                 fmt.Sprintf("sk-ant-api03-%032x-%d ", 0, 0), "found as percent": "%73%6B%2D" + strings.Repeat("%30", 40),
+	"found":                 fmt.Sprintf("sk-ant-api03-%032x-%d ", 0, 0),
+	"found as percent":      "%73%6B%2D" + strings.Repeat("%30", 40),
 }
 
 // TestWork holds that the time is linear, by the bytes that are looked at.

@@ -93,7 +93,7 @@ func TestChallengeIsMasked(t *testing.T) {
 	s.Headers = map[string]string{"X-Key": "header-word"}
 	var kept sync.Map
 	f := newPool(t, func(o *Options) {
-		o.SignInWanted = func(s config.Server, challenges []string) { kept.Store(s.URL, strings.Join(challenges, "\n")) }
+		o.SignInWanted = func(s config.Server, list []string) { kept.Store(s.URL, strings.Join(list, "\n")) }
 	}, s)
 	_, err := f.Tools(t.Context(), "far")
 	told := strings.Join(append(hint.Of(err), err.Error()), "\n")

@@ -122,8 +122,8 @@ for thread in threads:
 	})
 }
 
-// TestUnreadable: a guest is ended in which a process keeps its descriptors from the init, for it executes a program that
-// it may not read. One whose processes come and go, and may be looked at as they end, goes on.
+// TestUnreadable: a guest is ended in which a process keeps its descriptors from the init, for it executes a program
+// that it may not read. One whose processes come and go, and may be looked at as they end, goes on.
 func TestUnreadable(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		r.opts.Image = withUnreadable(t, r)
@@ -180,8 +180,8 @@ os.chmod("/usr/bin/unreadable", 0o711)
 	return image
 }
 
-// TestQuotaUsedUp: who uses up the user's quota of pipes for a moment, and is ended for that, takes nobody along that has
-// some. Where several guests have it used up for good, though none has too many, it is for one of them to end.
+// TestQuotaUsedUp: who uses up the user's quota of pipes for a moment, and is ended for that, takes nobody along that
+// has some. Where several guests have it used up for good, though none has too many, it is for one of them to end.
 func TestQuotaUsedUp(t *testing.T) {
 	const few = `
 import time

@@ -185,7 +185,8 @@ def fence():
     attr = (ctypes.c_uint64 * len(fields))(*fields)
     rules = libc.syscall(create, attr, ctypes.c_size_t(8 * len(fields) if version >= 4 else 8), 0)
     memory = ["/tmp", "/workspace", "/dev/shm"]
-    allowed = [(path, write | change) for path in memory] + [("/dev/" + name, write) for name in ("null", "zero", "full")]
+    allowed = [(path, write | change) for path in memory]
+    allowed += [("/dev/" + name, write) for name in ("null", "zero", "full")]
     others = {"tmp", "workspace", "dev", "proc", "sys", ROOT[1:]}
     allowed += [("/" + name, execute) for name in posix.listdir("/") if name not in others]
     for path, rights in allowed:

@@ -40,7 +40,8 @@ func actAs(t *testing.T, namespace, verbs, resources string) {
 	ask(t, "--namespace", namespace, "create", "serviceaccount", "tester")
 	if verbs != "" {
 		ask(t, "--namespace", namespace, "create", "role", "tester", "--verb="+verbs, "--resource="+resources)
-		ask(t, "--namespace", namespace, "create", "rolebinding", "tester", "--role=tester", "--serviceaccount="+namespace+":tester")
+		ask(t, "--namespace", namespace, "create", "rolebinding", "tester", "--role=tester",
+			"--serviceaccount="+namespace+":tester")
 	}
 	token := ask(t, "--namespace", namespace, "create", "token", "tester")
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -83,7 +84,10 @@ func TestPodRefused(t *testing.T) {
 		prepare      func(t *testing.T, o *Options)
 		code, remedy string
 	}{
-		{"no permission", func(t *testing.T, o *Options) { actAs(t, o.Kubernetes.Namespace, "", "") }, codePermission, "create role"},
+		{
+			"no permission", func(t *testing.T, o *Options) { actAs(t, o.Kubernetes.Namespace, "", "") },
+			codePermission, "create role",
+		},
 		{"no permission for pods/exec", func(t *testing.T, o *Options) {
 			actAs(t, o.Kubernetes.Namespace, roleVerbs, strings.Replace(roleResources, "pods/exec,", "", 1))
 		}, codePermission, "pods/exec"},
@@ -91,36 +95,67 @@ func TestPodRefused(t *testing.T) {
 			actAs(t, o.Kubernetes.Namespace, roleVerbs, roleResources)
 			ask(t, "config", "set-credentials", "tester", "--token=no.such.token")
 		}, "credentials", "Sign in"},
-		{"quota", in(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none"},"spec":{"hard":{"pods":"0"}}}`), "quota", "describe quota"},
-		{"limits", in(`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"small"},"spec":{"limits":[{"type":"Container","max":{"memory":"64Mi"}}]}}`), "quota", "describe limits"},
-		{"image missing", func(_ *testing.T, o *Options) { o.Image = "127.0.0.1:9/none:none" }, "image-missing", "sandbox.image"},
+		{
+			"quota",
+			in(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none"},"spec":{"hard":{"pods":"0"}}}`),
+			"quota", "describe quota",
+		},
+		{
+			"limits",
+			in(`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"small"},` +
+				`"spec":{"limits":[{"type":"Container","max":{"memory":"64Mi"}}]}}`),
+			"quota", "describe limits",
+		},
+		{
+			"image missing", func(_ *testing.T, o *Options) { o.Image = "127.0.0.1:9/none:none" }, "image-missing",
+			"sandbox.image",
+		},
 		{"image that nobody may pull", func(t *testing.T, o *Options) {
 			o.Image = "localhost/none:none"
 			template("spec: {containers: [{imagePullPolicy: Never}]}")(t, o)
 		}, "image-missing", "sandbox.image"},
-		{"image with a bad name", func(_ *testing.T, o *Options) { o.Image = "NONE" }, "image-missing", "sandbox.image"},
+		{
+			"image with a bad name", func(_ *testing.T, o *Options) { o.Image = "NONE" }, "image-missing",
+			"sandbox.image",
+		},
 		{"no node", template("spec: {nodeSelector: {disk: none}}"), "unschedulable", "nodes"},
-		{"no node so large", template("spec: {containers: [{resources: {requests: {cpu: 1000}, limits: {cpu: 1000}}}]}"), "unschedulable", "resources.requests"},
+		{
+			"no node so large",
+			template("spec: {containers: [{resources: {requests: {cpu: 1000}, limits: {cpu: 1000}}}]}"),
+			"unschedulable", "resources.requests",
+		},
 		{"no service account", template("spec: {serviceAccountName: none}"), "admission", "serviceAccountName"},
 		{"no priority class", template("spec: {priorityClassName: none}"), "admission", "priorityClassName"},
-		{"no runtime class", func(_ *testing.T, o *Options) { o.Kubernetes.RuntimeClass = "none" }, "runtime-class", "runtimeclasses"},
+		{
+			"no runtime class", func(_ *testing.T, o *Options) { o.Kubernetes.RuntimeClass = "none" },
+			"runtime-class", "runtimeclasses",
+		},
 		{"admission", refuses, "admission", "labels"},
-		{"no such namespace", func(_ *testing.T, o *Options) { o.Kubernetes.Namespace = "codemode-none" }, "namespace", "create namespace"},
+		{
+			"no such namespace", func(_ *testing.T, o *Options) { o.Kubernetes.Namespace = "codemode-none" },
+			"namespace", "create namespace",
+		},
 		{"a namespace that is going", func(t *testing.T, o *Options) {
-			in(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"stays","finalizers":["codemode.test/stays"]}}`)(t, o)
+			in(`{"apiVersion":"v1","kind":"ConfigMap",`+
+				`"metadata":{"name":"stays","finalizers":["codemode.test/stays"]}}`)(t, o)
 			ask(t, "delete", "namespace", o.Kubernetes.Namespace, "--wait=false")
 			t.Cleanup(func() {
-				ask(t, "--namespace", o.Kubernetes.Namespace, "patch", "configmap", "stays", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
+				ask(t, "--namespace", o.Kubernetes.Namespace, "patch", "configmap", "stays", "--type=merge",
+					`--patch={"metadata":{"finalizers":null}}`)
 			})
 		}, "namespace", "anew"},
-		{"no such context", func(_ *testing.T, o *Options) { o.Kubernetes.Context = "none" }, "context", "get-contexts"},
+		{
+			"no such context", func(_ *testing.T, o *Options) { o.Kubernetes.Context = "none" }, "context",
+			"get-contexts",
+		},
 		{"no cluster", func(t *testing.T, _ *Options) {
 			t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 		}, "context", "KUBECONFIG"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opts := Options{
-				Engine: Kubernetes, Image: sandboxtest.PodImage(), CacheDir: t.TempDir(), Lookup: os.LookupEnv, Log: testLog(t),
+				Engine: Kubernetes, Image: sandboxtest.PodImage(), CacheDir: t.TempDir(),
+				Lookup: os.LookupEnv, Log: testLog(t),
 				Kubernetes: KubernetesOptions{Namespace: newNamespace(t)},
 			}
 			c.prepare(t, &opts)
@@ -148,15 +183,19 @@ func refuses(t *testing.T, o *Options) {
 	name := o.Kubernetes.Namespace
 	apply(t, name, fmt.Sprintf(`{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":%q},"spec":{
- "matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]},
+ "matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],
+  "operations":["CREATE"],"resources":["pods"]}]},
  "validations":[{"expression":"false","message":"pods need a label"}]}},
-{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":%q},"spec":{
+{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+ "metadata":{"name":%q},"spec":{
  "policyName":%q,"validationActions":["Deny"],
- "matchResources":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":%q}}}}}]}`, name, name, name, name))
+ "matchResources":{"namespaceSelector":{"matchLabels":
+  {"kubernetes.io/metadata.name":%q}}}}}]}`, name, name, name, name))
 	t.Cleanup(func() {
 		ask(t, "delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", name)
 	})
-	trial := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"trial"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	trial := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"trial"},` +
+		`"spec":{"containers":[{"name":"c","image":"i"}]}}`
 	waitUntil(t, "the policy does not come into force", func() bool {
 		cmd := exec.Command(kubectl, "--namespace", name, "create", "--dry-run=server", "--filename=-")
 		cmd.Stdin = strings.NewReader(trial)
@@ -186,7 +225,9 @@ func TestPodRole(t *testing.T) {
 	ask(t, "--kubeconfig", administrator, "--namespace", namespace, "delete", "serviceaccount", "tester")
 	var unavailable *sandbox.UnavailableError
 	waitUntil(t, "the token still counts", func() bool {
-		other, err := r.Start(t.Context(), sandbox.Spec{Files: script("pass"), Boot: "boot.py", Policy: sandbox.DefaultPolicy()})
+		other, err := r.Start(t.Context(), sandbox.Spec{
+			Files: script("pass"), Boot: "boot.py", Policy: sandbox.DefaultPolicy(),
+		})
 		if err == nil {
 			other.Close()
 		}

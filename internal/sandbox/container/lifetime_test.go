@@ -469,7 +469,8 @@ func TestEndedAsItWasKilled(t *testing.T) {
 		{Podman, sandbox.Exit{}, sandbox.ExitSelf},
 		{Podman, sandbox.Exit{Signal: int(syscall.SIGKILL)}, sandbox.ExitKilled},
 	} {
-		g := &guest{engine: &engine{name: c.engine}, done: make(chan struct{}), said: report{parsed: true, exit: c.exit}}
+		g := &guest{engine: &engine{name: c.engine}, done: make(chan struct{})}
+		g.said = report{parsed: true, exit: c.exit}
 		g.killed.Store(true)
 		if g.settle(); g.exit.Cause != c.want {
 			t.Errorf("%s, %+v: the cause is %d, want %d", c.engine, c.exit, g.exit.Cause, c.want)

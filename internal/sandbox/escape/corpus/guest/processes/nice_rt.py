@@ -12,6 +12,7 @@ for name, attempt in (("nice", lambda: os.nice(-5)), ("fifo", lambda: os.sched_s
         got.append(name)
     except OSError:
         pass
-if syscall("prctl", SET_TIMER_SLACK, 1, 0, 0, 0)[0] == 0 or syscall("prctl", GET_TIMER_SLACK, 0, 0, 0, 0)[0] < 5_000_000:
+exact = syscall("prctl", SET_TIMER_SLACK, 1, 0, 0, 0)[0] == 0
+if exact or syscall("prctl", GET_TIMER_SLACK, 0, 0, 0, 0)[0] < 5_000_000:
     got.append("timers that wake it at once")
 (escaped if got else held)(got)

@@ -118,8 +118,9 @@ for _ in range(300):
 	})
 }
 
-// TestLongCalls: who takes much memory by one system call, of which no signal reaches it, is not waited for until it stands
-// still. What it holds is seen from outside.
+// TestLongCalls: who takes much memory by one system call, of which no signal reaches it, is not waited for until it
+// stands still. What it holds is seen from outside: 1.9 to 3.7 times the limit, by how busy the machine is, and 20
+// times if it is waited for (2026-11-29).
 func TestLongCalls(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		report, err := r.Probe(t.Context())
@@ -152,7 +153,7 @@ time.sleep(20)
 		for {
 			select {
 			case <-sb.Done():
-				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory || most < limit/4 || most > 3*limit {
+				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory || most < limit/4 || most > 7*limit {
 					t.Errorf("it had %d MB and ended as %+v", most>>20, exit)
 				}
 				t.Logf("it had %d MB of %d", most>>20, limit>>20)

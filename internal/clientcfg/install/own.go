@@ -118,9 +118,13 @@ func editOwn(data []byte, name string, edit func(*splice.Document, []string) ([]
 	}
 	for _, table := range [][]string{{"mcpServers"}, {"servers"}, {}} {
 		key := append(table[:len(table):len(table)], name)
-		if _, ok := doc.Raw(key); ok {
-			return edit(doc, key)
+		if _, ok := doc.Raw(key); !ok {
+			continue
 		}
+		if _, err := doc.Entries(key); err != nil { // of two of a name one would be lost
+			return nil, err
+		}
+		return edit(doc, key)
 	}
 	return nil, fmt.Errorf("it has no server %q", name)
 }

@@ -100,6 +100,23 @@ func TestRemovedWithAnother(t *testing.T) {
 	}
 }
 
+// TestOwnThereTwice: where a file has two servers of a name, neither is lost.
+func TestOwnThereTwice(t *testing.T) {
+	const text = `{"mcpServers": {"a": {"command": "x"}, "\u0061": {"command": "y"}}}`
+	i, path := serversFile(t, text)
+	for _, err := range []error{
+		i.SwitchOwn(t.Context(), path, "a", false), i.RenameOwn(t.Context(), path, "a", "z", path),
+		i.RemoveOwn(t.Context(), path, "a"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), `"a" is there twice; remove one by hand`) {
+			t.Errorf("it ended as %v", err)
+		}
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != text {
+		t.Errorf("it has %s now, %v", data, err)
+	}
+}
+
 // TestOwnReadOnly: a file that its user has closed to writing is not written.
 func TestOwnReadOnly(t *testing.T) {
 	i, path := serversFile(t, `{"mcpServers": {"a": {"command": "x"}}}`)

@@ -27,7 +27,7 @@ var (
 	secretName = lazyregexp.New(`(?i)` + secretWord + `|^-H$`)
 	// A setting about secrets, whose value is none: MAX_TOKENS, SESSION_TIMEOUT.
 	aboutSecrets = lazyregexp.New(`(?i)^\W*(?:max|min|num|use|enable|require)[-_]|` +
-		`(?:timeout|limit|count|enabled|required|port|ttl|size|length|expiry|type|mode)\W*$`)
+		`(?:timeout|limit|count|enabled|required|port|ttl|size|length|expiry|type|mode|scopes?)\W*$`)
 	secretValue = lazyregexp.New(`\b(?:gh[pousr]_|github_pat_|sk-|[rs]k_live_|xox[abprs]-|glpat-|hf_|` +
 		`AKIA|ASIA|AIza|npm_|eyJ)[A-Za-z0-9_.\-]{8,}`)
 	// NAME=VALUE, "name": VALUE, {name:VALUE, name: VALUE, --name VALUE

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,11 +64,35 @@ func (f *Finder) parts(value string, named bool) {
 		if _, cookie, ok := strings.Cut(part, "="); ok && !isShort(cookie) {
 			f.hide(cookie, true)
 		}
-		if odd := countDigits(part) > 0 || mixed(part, 0); odd && part != value && !isShort(part) {
+		if isOdd(part) && part != value && !isShort(part) {
 			f.hide(part, true)
+		}
+		for _, word := range strings.Fields(strings.ReplaceAll(part, ": ", ":")) {
+			f.entry(word)
 		}
 	}
 }
+
+// entry notes what an entry of a list has beside a name: alice:KEY, alice->KEY, KEY:alice, alice/KEY.
+func (f *Finder) entry(s string) {
+	fields := strings.Split(strings.NewReplacer("->", ":", "=>", ":").Replace(s), ":")
+	odd := slices.ContainsFunc(fields, isOdd)
+	switch {
+	case len(fields) > 1:
+	case strings.Count(s, "/") == 1:
+		fields, odd = strings.Split(s, "/"), true
+	default:
+		return
+	}
+	for i, field := range fields {
+		if !isShort(field) && (isOdd(field) || !odd && i > 0) {
+			f.hide(field, true)
+		}
+	}
+}
+
+// isOdd says whether a word has what names seldom have.
+func isOdd(s string) bool { return countDigits(s) > 0 || mixed(s, 0) }
 
 // words notes those of a value that are keys: behind a scheme of whatever name, or several in a row. The first, which
 // may be the scheme, and those of a sentence are none unless they look odd.

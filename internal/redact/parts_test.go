@@ -30,6 +30,9 @@ func TestParts(t *testing.T) {
 		"PAIR_KEY": base64.StdEncoding.EncodeToString([]byte("u:pairWord")),
 		"CREDS":    base64.StdEncoding.EncodeToString([]byte(`{"client_secret":"deepWord"}`)),
 		"XML":      "<a><password>xmlWord</password></a>", "GREETING_HEADER": "please come in by that green door",
+		"USERS_KEY": "alice:firstKey1,bob:nextKey2;carol:role:thirdKey3|dave->fourthKey4",
+		"SOME_KEYS": "fifthKey5:eve,x/sixthKey6",
+		"MORE_KEYS": "al: seventhKey7, bo: eighthKey8\ncy:ninth-key dy:tenth-key", "AUTH_SCOPES": "repo:status,user:email",
 		"Cookie": "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
 	} {
 		s.AddNamed(name, value)
@@ -44,6 +47,8 @@ func TestParts(t *testing.T) {
 		"netrcWord",
 		"iniWord", "odbc;Word", "looseWord", "pairWord", "deepWord", "xmlWord",
 		"formWord", "firstWord", "nextWord",
+		"firstKey1", "nextKey2", "thirdKey3", "fourthKey4", "fifthKey5", "sixthKey6", "seventhKey7", "eighthKey8",
+		"ninth-key", "tenth-key",
 	} {
 		if got := r.Text("is " + secret + "."); got != "is ***." {
 			t.Errorf("%q became %q", secret, got)
@@ -51,7 +56,7 @@ func TestParts(t *testing.T) {
 	}
 	for _, text := range []string{
 		"postgres", "require", "bob", "db.host", "plainly", "someone", "profile", "/usr/local/bin", "app",
-		"machine", "please", "green",
+		"machine", "please", "green", "carol", "status", "email",
 	} {
 		if got := r.Text(text); got != text {
 			t.Errorf("%q became %q", text, got)

@@ -173,9 +173,12 @@ func (e *engine) remedy() string {
 	return fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name)
 }
 
-// ended explains a container that has gone before its init could say why.
-func (e *engine) ended(said []byte) error {
+// ended explains a container that has gone before its init could say why; code is its exit status.
+func (e *engine) ended(said []byte, code int) error {
 	err := errors.New("it was ended from outside")
+	if code == exitKilled {
+		err = errors.New("its first process was killed: from outside, or because the code left no memory")
+	}
 	if words := lastLines(string(said)); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}

@@ -183,7 +183,7 @@ func (g *guest) settle() {
 			g.exit.Code, g.exit.Signal = 0, int(syscall.SIGKILL)
 			g.exit.Cause, g.exit.Err = g.engine.whyEnded(g.pod, g.said.chatter)
 		} else {
-			g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter)
+			g.exit.Cause, g.exit.Err = sandbox.ExitEngine, g.engine.ended(g.said.chatter, g.cmd.ProcessState.ExitCode())
 		}
 	}
 	if g.killed.Load() && g.killedByUs() {

@@ -26,6 +26,13 @@ var errGuestEnded = errors.New("the container that they were in has ended with i
 // archiveTime bounds how long the other Python may be silent: a guest can stop it.
 const archiveTime = 15 * time.Second
 
+// exitKilled is how an engine reports a process that was killed (SIGKILL).
+const exitKilled = 128 + 9
+
+var errArchiverKilled = errors.New(
+	"the Python that archives it in the container was killed: it has what memory the code leaves it",
+)
+
 var errSilent = fmt.Errorf("the Python that archives it in the container has said nothing for %v", archiveTime)
 
 // OutFiles has the engine run another Python in the container: wherever that is, what it writes arrives here. The
@@ -65,13 +72,14 @@ func (g *guest) OutFiles(
 	}
 	silent.Reset(archiveTime) // nor may it go on behind the archive's end
 	err = cmd.Wait()
-	switch {
+	switch code := cmd.ProcessState.ExitCode(); {
 	case !stop():
 		return context.Cause(ctx)
 	case errors.As(read, new(*takeError)):
 		return errors.Unwrap(read)
-	case err != nil:
-		code := cmd.ProcessState.ExitCode()
+	case code == exitKilled:
+		return errArchiverKilled
+	case code > 0 || err != nil && read == nil:
 		return &commandError{command: e.program() + " exec", stderr: stderr.kept.String(), code: code}
 	}
 	return read

@@ -3,6 +3,12 @@
 A folder stands for what is in it where that is too deep. What standard input names, with the stamp it has, is left out. The archive's times are in nanoseconds, of the last change.
 """
 
+try:  # to be ended where the code leaves no memory for it, and not the container's first process
+    with open("/proc/self/oom_score_adj", "w") as adjustment:
+        adjustment.write("1000")
+except OSError:
+    pass
+
 import base64
 import json
 import os

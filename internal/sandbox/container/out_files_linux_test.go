@@ -58,6 +58,43 @@ while time.monotonic() < until:
 	})
 }
 
+// TestArchiverKilled: the Python that makes the archive is what the kernel ends first of two that are not the guest's,
+// the other of which is the container's first process; and who reads of its end is told why that may be.
+func TestArchiverKilled(t *testing.T) {
+	eachEngine(t, func(t *testing.T, r *Runtime) {
+		sb := start(t, r, `
+with open("/workspace/out/file", "wb") as file:
+    file.write(bytes(1 << 20))
+tell(ready=True)
+import time
+until = time.monotonic() + 30
+while time.monotonic() < until:
+    for pid in os.listdir("/proc"):
+        try:
+            if pid.isdigit() and int(pid) not in (1, os.getpid()):
+                with open("/proc/%s/oom_score_adj" % pid) as file:
+                    if file.read() == "1000\n":
+                        os.kill(int(pid), 9)
+                        tell(killed=True)
+        except OSError:
+            pass
+`, func(s *sandbox.Spec) { s.Out = true })
+		lines := bufio.NewReader(sb.Channel())
+		if line, err := lines.ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error {
+			_, err := lines.ReadString('\n') // the archive is longer than what is read ahead of it
+			return err
+		})
+		if !errors.Is(err, errArchiverKilled) {
+			t.Errorf("it ended as %v", err)
+		}
+	})
+}
+
 // TestOutFilesByName: a file whose path is too long is told of, and keeps no other from being saved. Nobody waits for
 // what comes behind the archive's end.
 func TestOutFilesByName(t *testing.T) {

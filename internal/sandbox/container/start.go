@@ -365,9 +365,9 @@ func (g *guest) noGreeting(err error) error {
 		}
 	}
 	code := g.cmd.ProcessState.ExitCode()
-	if code == -1 || code == 128+int(syscall.SIGKILL) ||
+	if code == -1 || code == exitKilled ||
 		code == 128+int(syscall.SIGTERM) { // the command, or the container
-		return g.engine.ended(g.said.chatter)
+		return g.engine.ended(g.said.chatter, code)
 	}
 	failed := &commandError{command: g.engine.name + " run", code: code, stderr: said}
 	if code != 125 && code != 126 && code != 127 && code != 0 {

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,16 +75,15 @@ func (f *Finder) parts(value string, named bool) {
 // entry notes what an entry of a list has beside a name: alice:KEY, alice->KEY, KEY:alice, alice/KEY.
 func (f *Finder) entry(s string) {
 	fields := strings.Split(strings.NewReplacer("->", ":", "=>", ":").Replace(s), ":")
-	odd := slices.ContainsFunc(fields, isOdd)
-	switch {
-	case len(fields) > 1:
-	case strings.Count(s, "/") == 1:
-		fields, odd = strings.Split(s, "/"), true
-	default:
-		return
+	last := len(fields) - 1
+	if last == 0 {
+		if strings.Count(s, "/") != 1 {
+			return
+		}
+		fields = strings.Split(s, "/")
 	}
 	for i, field := range fields {
-		if !isShort(field) && (isOdd(field) || !odd && i > 0) {
+		if !isShort(field) && (isOdd(field) || i > 0 && i == last) {
 			f.hide(field, true)
 		}
 	}

@@ -32,7 +32,7 @@ func TestParts(t *testing.T) {
 		"XML":      "<a><password>xmlWord</password></a>", "GREETING_HEADER": "please come in by that green door",
 		"USERS_KEY": "alice:firstKey1,bob:nextKey2;carol:role:thirdKey3|dave->fourthKey4",
 		"SOME_KEYS": "fifthKey5:eve,x/sixthKey6",
-		"MORE_KEYS": "al: seventhKey7, bo: eighthKey8\ncy:ninth-key dy:tenth-key", "AUTH_SCOPES": "repo:status,user:email",
+		"MORE_KEYS": "al: seventhKey7, bo: eighthKey8\ncy:ninth-key eve99:tenth-key", "AUTH_SCOPES": "repo:status,user:email",
 		"Cookie": "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
 	} {
 		s.AddNamed(name, value)

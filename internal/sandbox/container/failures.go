@@ -173,10 +173,13 @@ func (e *engine) remedy() string {
 	return fmt.Sprintf("Run `%s info` to see whether the engine works.", e.name)
 }
 
+// killedCode is the exit status of what was killed (SIGKILL), as engines report it.
+const killedCode = 128 + 9
+
 // ended explains a container that has gone before its init could say why; code is its exit status.
 func (e *engine) ended(said []byte, code int) error {
 	err := errors.New("it was ended from outside")
-	if code == exitKilled {
+	if code == killedCode {
 		err = errors.New("its first process was killed: from outside, or because the code left no memory")
 	}
 	if words := lastLines(string(said)); words != "" {

@@ -414,3 +414,13 @@ touch "${0%/*}/tried"; echo 'Error: container state improper' >&2; exit 125 ;; e
 	}
 	timeout.Stop()
 }
+
+// TestEndedUnreported: of a container that ended before its init could say why, it is told whether it was killed.
+func TestEndedUnreported(t *testing.T) {
+	e := &engine{name: Podman}
+	for code, want := range map[int]string{killedCode: "its first process was killed", 143: "ended from outside"} {
+		if err := e.ended(nil, code); !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}

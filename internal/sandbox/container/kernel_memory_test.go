@@ -247,14 +247,20 @@ def hold(name, count=1, of=child):
 			code string
 			want sandbox.ExitCause
 		}{
-			"mem":      {`hold("mem")`, sandbox.ExitKernelFiles},
-			"task":     {`hold("task/%d/mem" % child)`, sandbox.ExitKernelFiles},
-			"pagemap":  {`hold("pagemap")`, sandbox.ExitKernelFiles},
-			"environ":  {`hold("environ", 17)`, sandbox.ExitKernelFiles},
-			"together": {`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`, sandbox.ExitKernelFiles},
-			"folders":  {`[os.open("/proc", os.O_RDONLY), os.open("/", os.O_RDONLY), hold("")]`, sandbox.ExitSelf},
-			"few":      {`hold("environ", 8), hold("cmdline", 8)`, sandbox.ExitSelf},
-			"own":      {`hold("mem", 1, parent), hold("pagemap", 1, "thread-self"), hold("environ", 17, "self")`, sandbox.ExitSelf},
+			"mem":     {`hold("mem")`, sandbox.ExitKernelFiles},
+			"task":    {`hold("task/%d/mem" % child)`, sandbox.ExitKernelFiles},
+			"pagemap": {`hold("pagemap")`, sandbox.ExitKernelFiles},
+			"environ": {`hold("environ", 17)`, sandbox.ExitKernelFiles},
+			"together": {
+				`hold("cmdline", 5), hold("auxv", 5), hold("smaps_rollup", 4), hold("maps", 3, parent)`,
+				sandbox.ExitKernelFiles,
+			},
+			"folders": {`[os.open("/proc", os.O_RDONLY), os.open("/", os.O_RDONLY), hold("")]`, sandbox.ExitSelf},
+			"few":     {`hold("environ", 8), hold("cmdline", 8)`, sandbox.ExitSelf},
+			"own": {
+				`hold("mem", 1, parent), hold("pagemap", 1, "thread-self"), hold("environ", 17, "self")`,
+				sandbox.ExitSelf,
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				exit := endOf(t, start(t, r, open+"kept = "+test.code+"\ntime.sleep(5)"))

@@ -40,7 +40,8 @@ const templateVariable = "CODEMODE_TEST_HOST_TEMPLATE"
 func script(code string) fstest.MapFS { return fstest.MapFS{"boot.py": {Data: []byte(code)}} }
 
 // channelCode gives a script its channel.
-const channelCode = "import os, sys, json\ngiven = [int(n) for n in sys.argv[1].split(':')[1:]]\nsource, channel = given[0], given[-3]\n" +
+const channelCode = "import os, sys, json\ngiven = [int(n) for n in sys.argv[1].split(':')[1:]]\n" +
+	"source, channel = given[0], given[-3]\n" +
 	"def tell(**a): os.write(channel, json.dumps(a).encode() + b'\\n')\n"
 
 // stubborn does not notice the end of its channel, and has children that ignore signals.
@@ -356,10 +357,14 @@ func TestImageVolumes(t *testing.T) {
 		})
 		for _, args := range [][]string{
 			{
-				"run", "--name", name, "--pull", "never", "--network", "none", "--ulimit", "nproc=1000:1000", "--ulimit", "nofile=1000:1000",
+				"run", "--name", name, "--pull", "never", "--network", "none",
+				"--ulimit", "nproc=1000:1000", "--ulimit", "nofile=1000:1000",
 				first.opts.Image, "python3", "-c", "import os; os.umask(0); os.makedirs('/open/inner')",
 			},
-			{"commit", "--change", "VOLUME /tmp", "--change", "VOLUME /open/inner", "--change", "VOLUME /open", name, image},
+			{
+				"commit", "--change", "VOLUME /tmp", "--change", "VOLUME /open/inner", "--change", "VOLUME /open",
+				name, image,
+			},
 		} {
 			if _, err := e.run(t.Context(), nil, append(slices.Clone(e.global), args...)...); err != nil {
 				t.Fatal(err)
@@ -378,7 +383,8 @@ def attempt(dir):
         return 0
     space = os.statvfs(dir)
     return space.f_blocks * space.f_frsize
-tell(tmp=attempt("/tmp"), open=attempt("/open"), inner=attempt("/open/inner"), sys=[d for d in ("block", "class", "devices", "module") if os.listdir("/sys/" + d)])
+tell(tmp=attempt("/tmp"), open=attempt("/open"), inner=attempt("/open/inner"),
+    sys=[d for d in ("block", "class", "devices", "module") if os.listdir("/sys/" + d)])
 `)
 		var got struct {
 			Tmp, Open, Inner int64 // bytes that can be written

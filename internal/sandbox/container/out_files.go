@@ -26,14 +26,12 @@ var errGuestEnded = errors.New("the container that they were in has ended with i
 // archiveTime bounds how long the other Python may be silent: a guest can stop it.
 const archiveTime = 15 * time.Second
 
-// exitKilled is how an engine reports a process that was killed (SIGKILL).
-const exitKilled = 128 + 9
-
-var errArchiverKilled = errors.New(
-	"the Python that archives it in the container was killed: it has what memory the code leaves it",
+var (
+	errSilent         = fmt.Errorf("the Python that archives it in the container has said nothing for %v", archiveTime)
+	errArchiverKilled = errors.New(
+		"the Python that archives it in the container was killed: it has what memory the code leaves it",
+	)
 )
-
-var errSilent = fmt.Errorf("the Python that archives it in the container has said nothing for %v", archiveTime)
 
 // OutFiles has the engine run another Python in the container: wherever that is, what it writes arrives here. The
 // guest may disturb it, and gains nothing by that: it could have left any file anyway. It must not become it, though,
@@ -77,7 +75,7 @@ func (g *guest) OutFiles(
 		return context.Cause(ctx)
 	case errors.As(read, new(*takeError)):
 		return errors.Unwrap(read)
-	case code == exitKilled:
+	case code == killedCode:
 		return errArchiverKilled
 	case code > 0 || err != nil && read == nil:
 		return &commandError{command: e.program() + " exec", stderr: stderr.kept.String(), code: code}

@@ -1,6 +1,7 @@
 """Writes a tar of what is in /workspace/out to standard output: no link is followed, and nothing is waited for.
 
-A folder stands for what is in it where that is too deep. What standard input names, with the stamp it has, is left out. The archive's times are in nanoseconds, of the last change.
+A folder stands for what is in it where that is too deep. What standard input names, with the stamp it has, is left
+out. The archive's times are in nanoseconds, of the last change.
 """
 
 try:  # to be ended where the code leaves no memory for it, and not the container's first process

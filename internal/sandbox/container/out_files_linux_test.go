@@ -1,13 +1,16 @@
 package container
 
 import (
+	"archive/tar"
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,41 +61,59 @@ while time.monotonic() < until:
 	})
 }
 
-// TestArchiverKilled: the Python that makes the archive is what the kernel ends first of two that are not the guest's,
-// the other of which is the container's first process; and who reads of its end is told why that may be.
-func TestArchiverKilled(t *testing.T) {
+// TestArchiverDisturbed: where memory ends, the kernel is to choose the Python that makes the archive, and not the
+// container's first process (oom_score_adj). That it was killed is told, and that a guest has written into the archive.
+func TestArchiverDisturbed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, r *Runtime) {
-		sb := start(t, r, `
+		disturbArchiver(t, r, `os.kill(int(pid), 9)`, errArchiverKilled)
+		disturbArchiver(t, r, `os.write(os.open("/proc/%s/fd/1" % pid, os.O_WRONLY), b"x" * 512)`, tar.ErrHeader)
+	})
+}
+
+// disturbArchiver has a guest do something to the process pid while it makes the archive.
+func disturbArchiver(t *testing.T, r *Runtime, does string, want error) {
+	t.Helper()
+	sb := start(t, r, `
 with open("/workspace/out/file", "wb") as file:
-    file.write(bytes(1 << 20))
+    file.write(b"x" * (1 << 20))
 tell(ready=True)
 import time
-until = time.monotonic() + 30
-while time.monotonic() < until:
-    for pid in os.listdir("/proc"):
-        try:
-            if pid.isdigit() and int(pid) not in (1, os.getpid()):
-                with open("/proc/%s/oom_score_adj" % pid) as file:
-                    if file.read() == "1000\n":
-                        os.kill(int(pid), 9)
-                        tell(killed=True)
-        except OSError:
-            pass
+def disturb():
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        for pid in os.listdir("/proc"):
+            try:
+                if pid.isdigit() and int(pid) not in (1, os.getpid()):
+                    with open("/proc/%s/oom_score_adj" % pid) as file:
+                        if file.read() == "1000\n":
+                            tell(begins=True)
+                            `+does+`
+                            return
+            except OSError:
+                pass
+disturb()
+time.sleep(30)
 `, func(s *sandbox.Spec) { s.Out = true })
-		lines := bufio.NewReader(sb.Channel())
-		if line, err := lines.ReadString('\n'); err != nil {
-			t.Fatalf("%q, %v", line, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		err := sb.OutFiles(ctx, nil, func(sandbox.OutFile) error {
-			_, err := lines.ReadString('\n') // the archive is longer than what is read ahead of it
-			return err
-		})
-		if !errors.Is(err, errArchiverKilled) {
-			t.Errorf("it ended as %v", err)
-		}
+	lines := bufio.NewReader(sb.Channel())
+	if line, err := lines.ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	begins := sync.OnceValue(func() error { // the archive is longer than what is read ahead of it
+		_, err := lines.ReadString('\n')
+		return err
 	})
+	err := sb.OutFiles(ctx, nil, func(f sandbox.OutFile) error {
+		if err := begins(); err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, f.Content) // the next header says that it is no archive any more
+		return nil
+	})
+	if !errors.Is(err, want) {
+		t.Errorf("it ended as %v, want %v", err, want)
+	}
 }
 
 // TestOutFilesByName: a file whose path is too long is told of, and keeps no other from being saved. Nobody waits for

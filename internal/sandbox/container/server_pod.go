@@ -189,8 +189,6 @@ func (p *serverPod) Wait() error {
 	return exit
 }
 
-const killedCode = 128 + 9
-
 // why says what the exit code does not.
 func (p *serverPod) why(code int) string {
 	text, err := p.engine.ask(context.Background(), "get", "pod", p.name, "--output=json")

@@ -365,8 +365,7 @@ func (g *guest) noGreeting(err error) error {
 		}
 	}
 	code := g.cmd.ProcessState.ExitCode()
-	if code == -1 || code == exitKilled ||
-		code == 128+int(syscall.SIGTERM) { // the command, or the container
+	if code == -1 || code == killedCode || code == 128+int(syscall.SIGTERM) { // the command, or the container
 		return g.engine.ended(g.said.chatter, code)
 	}
 	failed := &commandError{command: g.engine.name + " run", code: code, stderr: said}

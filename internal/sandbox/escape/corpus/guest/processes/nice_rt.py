@@ -6,7 +6,8 @@ from attempt import escaped, held, syscall
 
 SET_TIMER_SLACK, GET_TIMER_SLACK = 29, 30  # linux/prctl.h
 got = []
-for name, attempt in (("nice", lambda: os.nice(-5)), ("fifo", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))):
+attempts = {"nice": lambda: os.nice(-5), "fifo": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))}
+for name, attempt in attempts.items():
     try:
         attempt()
         got.append(name)

@@ -105,6 +105,11 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"a server's news that its tools are others, without end", `await mcp_noisy.unasked(what="tools")`, oneCall, ""},
 }
 
+// rareAttacks hold up others for a moment, once in seconds.
+var rareAttacks = []attack{
+	{"such news of 8,000 tools, each half second", `await mcp_huge.unasked(what="tools", every=500)`, oneCall, ""},
+}
+
 const (
 	drawMany = `class Drawing:
   def _repr_svg_(self):
@@ -124,32 +129,40 @@ await asyncio.sleep(100)`
 // rounds is how often the neighbours are measured alone and attacked, by turns: the machine may be slower for a while.
 const rounds = 5
 
-// window is how long neighbours are measured at least, each time: what an attacker may do rarely falls into it as often
-// as it does at any other time.
-const window = time.Second
+// A watch is how long neighbours are measured at least, each time, and how long they do nothing before each run.
+type watch struct{ window, apart time.Duration }
+
+// What an attacker may do rarely falls into the window as often as it does at any other time. Neighbours that never do
+// nothing would have most of their runs while nothing is in their way.
+var (
+	usual   = watch{window: time.Second}
+	forRare = watch{window: 5 * time.Second, apart: 10 * time.Millisecond}
+)
 
 // neighbours measures what a session beside the attacker's, and another tenant, notice.
 func (b *bench) neighbours(ctx context.Context) error {
-	for _, a := range attacks {
+	for i, a := range slices.Concat(attacks, rareAttacks) {
 		if !strings.Contains(a.what, b.match) {
 			continue
 		}
-		if err := b.beside(ctx, a); err != nil {
+		how := usual
+		if i >= len(attacks) {
+			how = forRare
+		}
+		if err := b.beside(ctx, a, how); err != nil {
 			return fmt.Errorf("%s: %w", a.what, err)
 		}
 	}
 	return nil
 }
 
-func (b *bench) beside(ctx context.Context, a attack) error {
+func (b *bench) beside(ctx context.Context, a attack, how watch) error {
 	servers := "MCP_SERVERS_CONFIG=" + b.servers("peer", map[string]any{
 		"peer": b.fake(), "noisy": b.fake(),
 		"wide": b.self("fakemcp", "-tools", "500", "-resources"),
+		"huge": b.self("fakemcp", "-tools", "8000"),
 	})
-	env := []string{servers, "CODEMODE_TOOLS_SAVE=true"}
-	if a.env != "" {
-		env = append(env, a.env)
-	}
+	env := append(strings.Fields(a.env), servers, "CODEMODE_TOOLS_SAVE=true")
 	host, _, err := b.connect(ctx, env...)
 	if err != nil {
 		return err
@@ -167,8 +180,9 @@ func (b *bench) beside(ctx context.Context, a attack) error {
 	var alone, attacked [2][]time.Duration
 	measure := func(into *[2][]time.Duration) error {
 		since := time.Now()
-		for n := 0; n < max(20, b.n) || time.Since(since) < window; n++ {
+		for n := 0; n < max(20, b.n) || time.Since(since) < how.window; n++ {
 			for i, n := range neighbours {
+				<-time.After(how.apart)
 				began := time.Now()
 				if _, err := pythonIn(ctx, n.cs, "victim", a.victim); err != nil {
 					return err

@@ -77,17 +77,24 @@ var notices = map[string]string{
 	"ping":     `"ping","id":"x"`,
 }
 
-// unasked says the same without end, as fast as it can, until a call is cancelled.
+// unasked says the same without end, until a call is cancelled: as fast as it can, or once in so many milliseconds.
 func (p *peer) unasked(c rawCall) {
-	var a struct{ What string }
+	var a struct {
+		What  string
+		Every time.Duration // in milliseconds
+	}
 	_ = json.Unmarshal(c.args, &a)
 	notice := `{"jsonrpc":"2.0","method":` + strings.Replace(notices[a.What], "%s", c.progressToken(), 1) + "}\n"
 	notice = strings.Replace(notice, "%lists", strings.Repeat("[],", 200_000), 1)
 	many := strings.TrimSuffix(strings.Repeat(notice, max(1, 50_000/len(notice))), "\n")
+	if a.Every > 0 {
+		many = strings.TrimSuffix(notice, "\n")
+	}
 	p.quiet.Store(false)
 	go func() {
 		for !p.quiet.Load() {
 			p.line(many)
+			<-time.After(a.Every * time.Millisecond)
 		}
 	}()
 }

@@ -261,52 +261,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestListChanged(t *testing.T) {
-	t.Parallel()
-	f := newPool(t, nil, fake("stub"))
-	before := f.names("stub")
-	name := f.text("stub", "grow", `{}`)
-	if got := <-f.changed; got != "stub" {
-		t.Errorf("%q has changed", got)
-	}
-	after := f.names("stub")
-	if len(after) != len(before)+1 || !slices.Contains(after, name) {
-		t.Errorf("after %d tools there are %d: %q", len(before), len(after), after)
-	}
-	if got := f.text("stub", name, `{}`); got != name {
-		t.Errorf("the new tool says %q", got)
-	}
-	// A restart loses the new tool: those who know it must hear of that.
-	_, _ = f.Call(f.ctx(), "stub", "crash", nil)
-	if got := f.names("stub"); !slices.Equal(got, before) {
-		t.Errorf("after the restart the tools are %q", got)
-	}
-	if got := <-f.changed; got != "stub" {
-		t.Errorf("%q has changed", got)
-	}
-}
-
-// TestListChangedOften: guests take tools in anew each time that they are told, and a server may say so without end.
-func TestListChangedOften(t *testing.T) {
-	t.Parallel()
-	f := newPool(t, nil, fake("stub"))
-	f.text("stub", "grow", `{}`)
-	<-f.changed
-	began := time.Now()
-	f.text("stub", "grow", `{}`)
-	<-f.changed
-	if took := time.Since(began); took < changePause/2 {
-		t.Errorf("the second change was told %v after the first", took)
-	}
-}
-
-func TestListChangedAtStart(t *testing.T) {
-	f := newPool(t, nil, fake("stub", "-list-changed", "-pages", "1"))
-	if n := len(f.names("stub")); n < 10 {
-		t.Errorf("it has %d tools", n)
-	}
-}
-
 func TestManyServers(t *testing.T) {
 	const n = 25
 	servers := make([]config.Server, n)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/fair"
 	"codemode/internal/redact"
 )
 
@@ -36,6 +37,8 @@ type server struct {
 	// reached says that the server at a URL has answered: where a connection is refused after that, it starts again.
 	reached atomic.Bool
 
+	changes fair.Pace // of the listings that the server has made necessary
+
 	mu    sync.Mutex
 	state serverState // only in update
 }
@@ -48,8 +51,10 @@ type serverState struct {
 	failures failures
 
 	tools   []json.RawMessage // what the last listing brought
-	stale   bool              // the server said that they have changed
+	stale   bool              // they may be others by now
+	changed bool              // because the server said so
 	listing *future[[]json.RawMessage]
+	asked   bool // of the listing: the server has been asked
 
 	notify    bool // OnToolsChanged has still to be called
 	notifying bool // its goroutine runs
@@ -185,7 +190,7 @@ func (s *server) start() (*session, *StartError) {
 	defer cancel()
 	s.pool.opts.Progress(s.config.Name, s.doing())
 	defer s.pool.opts.Progress(s.config.Name, "")
-	s.update(func(st *serverState) { st.stale = false })
+	s.update(func(st *serverState) { st.stale, st.changed = false, false })
 	if s.isRemote() {
 		return s.startRemote(ctx)
 	}
@@ -216,111 +221,6 @@ func (s *server) startRemote(ctx context.Context) (*session, *StartError) {
 		}
 	}
 	return sess, err
-}
-
-// tools returns the tools of the live session, as they are now or later.
-func (s *server) tools(ctx context.Context) ([]json.RawMessage, error) {
-	tools, current, err := s.toolsSince(ctx)
-	if err == nil && !current {
-		tools, _, err = s.toolsSince(ctx) // of a listing that began after the change
-	}
-	return tools, err
-}
-
-// toolsSince is tools, but for a listing that had begun before the last change; current is false then.
-func (s *server) toolsSince(ctx context.Context) (tools []json.RawMessage, current bool, err error) {
-	sess, err := s.acquire(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	var listing *future[[]json.RawMessage]
-	current = true
-	s.update(func(st *serverState) {
-		switch {
-		case st.listing != nil:
-			listing, current = st.listing, !st.stale
-		case st.live != sess: // it has ended since; what it had is still the best answer
-			tools = sess.tools
-		case !st.stale || st.retired != nil:
-			tools = st.tools
-		default:
-			st.stale = false // a change from now on makes it so again
-			st.listing = newFuture[[]json.RawMessage]()
-			listing = st.listing
-			s.pool.work.Go(func() { s.list(sess, listing) })
-		}
-	})
-	if listing != nil {
-		tools, err = listing.wait(ctx)
-	}
-	return tools, current, err
-}
-
-// list lists the tools of a live session again.
-func (s *server) list(sess *session, listing *future[[]json.RawMessage]) {
-	ctx, cancel := withLimit(s.ctx, "tools/list", s.pool.opts.StartTimeout)
-	defer cancel()
-	tools, err := sess.listTools(ctx)
-	if err != nil {
-		if sess.calls.isLost() {
-			<-sess.ended // run sees to it
-			err = fmt.Errorf("the server ended: %w", sess.end)
-		}
-		err = sess.startError(ctx, "tools/list", err)
-	}
-	s.update(func(st *serverState) {
-		st.listing = nil
-		switch {
-		case err != nil:
-			st.stale = true
-		case st.live == sess:
-			st.tools = tools
-		}
-	})
-	listing.resolve(tools, err)
-}
-
-// toolsChanged is called when the server says that its tools have changed.
-func (s *server) toolsChanged() {
-	s.update(func(st *serverState) {
-		st.stale = true
-		if st.live != nil { // nobody has seen the tools of one that still starts
-			s.announce(st)
-		}
-	})
-}
-
-// changePause is between two calls of OnToolsChanged: the guest of every session takes the tools in anew.
-const changePause = 2 * time.Second
-
-// announce has OnToolsChanged called; of a server that floods us with changes, now and then. It is called in update.
-func (s *server) announce(st *serverState) {
-	if s.pool.opts.OnToolsChanged == nil || st.retired != nil {
-		return
-	}
-	st.notify = true
-	if !st.notifying {
-		st.notifying = true
-		s.pool.work.Go(s.notifyAll)
-	}
-}
-
-func (s *server) notifyAll() {
-	for {
-		var more bool
-		s.update(func(st *serverState) {
-			more = st.notify
-			st.notify, st.notifying = false, more
-		})
-		if !more {
-			return
-		}
-		s.pool.opts.OnToolsChanged(s.config.Name)
-		select {
-		case <-time.After(changePause):
-		case <-s.ctx.Done():
-		}
-	}
 }
 
 // call calls a tool in the live session. A call that may have had an effect is never repeated, unless the server says

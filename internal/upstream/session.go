@@ -125,7 +125,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 	}
 	if err == nil {
 		step = "tools/list"
-		sess.tools, err = sess.listTools(ctx)
+		sess.tools, _, err = sess.listTools(ctx)
 	}
 	if err == nil && sess.isSelf() && !s.pool.opts.AllowSelf && !s.pool.opts.AsClient {
 		err = errSelf
@@ -263,16 +263,17 @@ const (
 	maxDefinitions = 8 << 20
 )
 
-// listTools returns the definitions of all pages as the server sent them.
-func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
-	tools := []json.RawMessage{}
+// listTools returns the definitions of all pages as the server sent them, and the size of those pages.
+func (sess *session) listTools(ctx context.Context) (tools []json.RawMessage, read int, err error) {
+	tools = []json.RawMessage{}
 	size, large := 0, ""
 	var seen *mcp.ListToolsResult
 	fresh := time.Duration(math.MaxInt64)
-	err := everyPage("tools", func(cursor string) (page json.RawMessage, err error) {
+	err = everyPage("tools", func(cursor string) (page json.RawMessage, err error) {
 		slot := &slot{}
 		seen, err = sess.client.ListTools(withSlot(ctx, slot), &mcp.ListToolsParams{Cursor: cursor})
 		page, refusal := sess.calls.take(slot)
+		read += len(page)
 		if ms := gjson.GetBytes(page, "ttlMs").Float(); ms >= 1 && ms < float64(fresh/time.Millisecond) {
 			fresh = time.Duration(ms) * time.Millisecond
 		}
@@ -288,19 +289,19 @@ func (sess *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	})
 	switch {
 	case isMethodNotFound(err):
-		return tools, nil // a server without tools
+		return tools, read, nil // a server without tools
 	case err == nil && large != "":
 		err = fmt.Errorf("the definition of its tool %.100q has more than %d bytes", large, maxDefinition)
 	case err == nil && size > maxDefinitions:
 		err = fmt.Errorf("the definitions of its tools have %d bytes, more than %d", size, maxDefinitions)
 	}
 	if err != nil {
-		return nil, err
+		return nil, read, err
 	}
 	if sess.fresh.Store(0); fresh < math.MaxInt64 && sess.speaksNewest() {
 		sess.fresh.Store(int64(fresh))
 	}
-	return tools, nil
+	return tools, read, nil
 }
 
 // callable says whether a tool can be called: the SDK leaves out those whose arguments cannot be made headers of, as it

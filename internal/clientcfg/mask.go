@@ -20,7 +20,7 @@ func Secrets(s config.Server) []string {
 }
 
 func mask(f *redact.Finder, s config.Server) config.Server {
-	s.Command = f.Text(s.Command)
+	s.Description, s.Command = f.Text(s.Description), f.Text(s.Command)
 	s.Args = f.Args(s.Args)
 	s.Env, s.Headers = f.Table(s.Env), f.Table(s.Headers)
 	s.Cwd, s.EnvFile = f.Text(s.Cwd), f.Text(s.EnvFile)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
@@ -67,6 +68,7 @@ type entryDetail struct {
 	File    string            `json:"file,omitempty"`
 	Line    int               `json:"line,omitempty"`
 	AlsoIn  []string          `json:"also_in,omitempty"`
+	About   string            `json:"description,omitempty"`
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
@@ -83,7 +85,14 @@ type entryDetail struct {
 
 	OAuth   *config.OAuth        `json:"oauth,omitempty"`
 	Sandbox *config.Restrictions `json:"sandbox,omitempty"`
-	Notes   []string             `json:"notes,omitempty"`
+
+	Transport string   `json:"transport,omitempty"` // where it is the older one
+	Include   []string `json:"include_tools,omitzero"`
+	Exclude   []string `json:"exclude_tools,omitempty"`
+	StartTime string   `json:"start_timeout,omitempty"`
+	CallTime  string   `json:"call_timeout,omitempty"`
+
+	Notes []string `json:"notes,omitempty"`
 }
 
 func detail(e clientcfg.Entry) entryDetail {
@@ -91,9 +100,27 @@ func detail(e clientcfg.Entry) entryDetail {
 	s := shown(e)
 	return entryDetail{
 		e.Server.Name, e.Status, e.Reason, e.Client, e.Scope, s.Source, e.Line, e.AlsoIn,
-		s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers,
-		s.EnvPass, s.EnvUnset, s.HeadersFrom, s.BearerFrom, s.OAuth, s.Sandbox, e.Notes,
+		s.Description, s.Command, s.Args, s.Env, s.EnvFile, s.Cwd, s.URL, s.Headers,
+		s.EnvPass, s.EnvUnset, s.HeadersFrom, s.BearerFrom, s.OAuth, s.Sandbox,
+		unless(s.Transport, config.Stdio, config.HTTP), s.ToolsAllow, s.ToolsDeny,
+		period(s.StartTime), period(s.CallTime), e.Notes,
 	}
+}
+
+// unless is a text that is none of the usual ones.
+func unless(text string, usual ...string) string {
+	if slices.Contains(usual, text) {
+		return ""
+	}
+	return text
+}
+
+// period is how long something may take, if the entry says it.
+func period(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
 }
 
 // shown is an entry as people see it: their own without its secrets, a project's whole. That is a stranger's text, and
@@ -142,6 +169,8 @@ func (d entryDetail) write(b *strings.Builder) {
 	}
 	row("from", fmt.Sprintf("%s (%s) %s", d.Source, d.Scope, place))
 	row("also in", strings.Join(d.AlsoIn, ", "))
+	row("described", shownWord(d.About))
+	row("transport", d.Transport)
 	row("command", commandLine(append([]string{d.Command}, d.Args...)))
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		row("env", shownName(name)+"="+shownWord(d.Env[name]))
@@ -172,12 +201,28 @@ func (d entryDetail) write(b *strings.Builder) {
 			row("port", strconv.Itoa(d.OAuth.CallbackPort))
 		}
 	}
-	if d.Sandbox != nil {
-		row("sandbox", restricted(d.Sandbox))
-	}
+	d.limits(row)
 	for _, note := range d.Notes {
 		row("note", note)
 	}
+}
+
+// limits are what the server, and code that calls it, is kept to.
+func (d entryDetail) limits(row func(name, value string)) {
+	if d.Sandbox != nil {
+		row("sandbox", restricted(d.Sandbox))
+	}
+	switch {
+	case len(d.Include) > 0:
+		row("tools", "only "+commandLine(d.Include))
+	case d.Include != nil:
+		row("tools", "none")
+	}
+	if len(d.Exclude) > 0 {
+		row("tools", "without "+commandLine(d.Exclude))
+	}
+	row("starts in", d.StartTime)
+	row("calls in", d.CallTime)
 }
 
 // commandLine shows where an argument begins and ends.

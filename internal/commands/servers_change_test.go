@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
@@ -70,12 +71,12 @@ func TestApprovedIsShown(t *testing.T) {
 	}
 }
 
-// TestEntryIsShownWhole: each member of a project's entry by which something is started, sent or read is in what show
-// and approve say, in the text and in JSON.
+// TestEntryIsShownWhole: each member of a project's entry that decides anything, be it what code may call or is told, is
+// in what show and approve say, in the text and in JSON.
 func TestEntryIsShownWhole(t *testing.T) {
 	decideNothing := []string{ // or are shown by other members of the entry
-		"Name", "Description", "Transport", "Disabled", "ToolsAllow", "ToolsDeny", "StartTime", "CallTime", "Sandbox",
-		"NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread", "Doubted",
+		"Name", "Disabled", "Sandbox", "NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread",
+		"Doubted",
 	}
 	text := func(s config.Server) string {
 		d := detail(clientcfg.Entry{Server: s, Scope: clientcfg.Project})
@@ -94,9 +95,13 @@ func TestEntryIsShownWhole(t *testing.T) {
 			continue
 		}
 		var s config.Server
+		mark := "M4RK"
 		switch field := reflect.ValueOf(&s).Elem().Field(i); field.Interface().(type) {
 		case string:
 			field.SetString("M4RK")
+		case time.Duration:
+			field.SetInt(int64(1234 * time.Hour))
+			mark = "1234h0m0s"
 		case []string:
 			field.Set(reflect.ValueOf([]string{"M4RK"}))
 		case map[string]string:
@@ -106,7 +111,7 @@ func TestEntryIsShownWhole(t *testing.T) {
 		default:
 			t.Errorf("%s: a type that this test does not know", name)
 		}
-		if shown := text(s); strings.Count(shown, "M4RK") != 2 {
+		if shown := text(s); strings.Count(shown, mark) != 2 {
 			t.Errorf("%s is not shown:\n%s", name, shown)
 		}
 	}

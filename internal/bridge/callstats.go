@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"codemode/internal/upstream"
 	"codemode/internal/visible"
 )
@@ -211,7 +209,7 @@ func (l *callStats) ending(e *entry, result json.RawMessage, err error) ending {
 	defer l.mu.Unlock()
 	var call *upstream.CallError
 	switch how := e.unfinished(); {
-	case err == nil && gjson.GetBytes(result, "isError").Bool():
+	case err == nil && upstream.IsError(result):
 		return callFailed
 	case err == nil:
 		return callOK

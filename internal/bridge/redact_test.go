@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,7 +17,12 @@ func TestFailedResultsHideSecrets(t *testing.T) {
 	s := fake("fake")
 	s.Env["API_KEY"], s.Env["TOKEN"] = "k3y", "Tr0ub4dor-and-3"
 	b := newKit(t, nil, s)
+	odd := "import base64, json\nanswer = '{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"isError\":%s,\"content\":" +
+		"[{\"type\":\"text\",\"text\":\"the key is \x7fTr\x7f0ub4dor-and-3\"}]}}'\n" +
+		"await mcp_fake.lines(lines=base64.b64encode(answer.encode()).decode())"
 	for _, c := range []struct{ code, want string }{
+		{fmt.Sprintf(odd, `"no"`), "the key is ***"},
+		{fmt.Sprintf(odd, `{}`), "the key is ***"},
 		{
 			`await mcp_fake.fail(message='\x7f'.join('denied: user:k3y, 3-dna-rod4bu0rT, dXNlcjprM3k='))`,
 			"denied: user:***, ***, dXNlcj***=",

@@ -457,3 +457,32 @@ func TestLargeMessagesRest(t *testing.T) {
 		}
 	})
 }
+
+// TestLargeErrorsAreRare: whose calls are answered with large errors waits, if others have runs; a large result or a
+// small error costs nothing of the kind.
+func TestLargeErrorsAreRare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Config: testConfig()})
+		defer b.Close()
+		l := &live{bridge: b, session: "flood", ctx: t.Context()}
+		of := context.WithValue(t.Context(), activeCallKey{}, &activeCall{live: l})
+		waits := func(when string, want time.Duration) {
+			began := time.Now()
+			if _ = l.pace.Wait(t.Context(), 0); time.Since(began).Round(time.Second) != want {
+				t.Errorf("%s: %v, want %v", when, time.Since(began), want)
+			}
+		}
+		b.readings.runs.Join("flood", 1)
+		const size = 5 << 20
+		wire{}.Failure(of, size)()
+		waits("alone", 0)
+		b.readings.runs.Join("victim", 1)
+		wire{}.Turn(of, size)()
+		wire{}.Failure(of, longText)()
+		waits("no large error", 0)
+		wire{}.Failure(of, size)()
+		waits("beside another", (failureRests * size * costOfByte).Round(time.Second))
+		wire{}.Failure(of, 100*size)()
+		waits("the largest", longestReadingRest)
+	})
+}

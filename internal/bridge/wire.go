@@ -62,6 +62,30 @@ func (wire) Turn(ctx context.Context, bytes int) (done func()) {
 	return func() {}
 }
 
+// failureRests is how many times as long as it takes a session is left alone after a large answer that is an error,
+// while others have runs: it is dealt with in one piece, and of what others do, little is to meet one.
+const failureRests = 60
+
+// Failure is [upstream.Wire]'s.
+func (wire) Failure(ctx context.Context, bytes int) (done func()) {
+	u := callIn(ctx)
+	if u == nil {
+		return func() {}
+	}
+	masked := u.live.mask(bytes)
+	if bytes <= longText {
+		return masked
+	}
+	began := time.Now()
+	return func() {
+		took := time.Since(began) + costOfByte*time.Duration(bytes)
+		masked()
+		if u.live.bridge.readings.runs.Users() > 1 {
+			u.live.pace.Count(min(failureRests*took, longestReadingRest))
+		}
+	}
+}
+
 // mask is decode for who looks for secrets. How long that takes depends on the text, and is counted when it is known.
 func (l *live) mask(bytes int) (done func()) {
 	decoded := l.decode(costOfMasking * bytes)

@@ -16,6 +16,7 @@ import (
 	"codemode/internal/catalog/store"
 	"codemode/internal/config"
 	"codemode/internal/quota"
+	"codemode/internal/upstream"
 )
 
 // Lists is what servers said of their tools, and what their results have looked like, kept from one process to the
@@ -162,10 +163,10 @@ func (l *Lists) forget(server string) {
 
 // valueIn is the part of a result that code gets as its value, where that is JSON.
 func valueIn(result json.RawMessage) []byte {
-	r := gjson.ParseBytes(result)
-	if r.Get("isError").Bool() {
+	if upstream.IsError(result) {
 		return nil
 	}
+	r := gjson.ParseBytes(result)
 	if v := r.Get("structuredContent"); v.IsObject() {
 		return []byte(v.Raw)
 	}

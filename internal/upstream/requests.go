@@ -126,7 +126,7 @@ func (r Request) send(ctx context.Context, c *mcp.ClientSession, cursor string, 
 func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, error) {
 	m, name := methods[r.method], sess.server.config.Name
 	if !sess.offers(m.offer) {
-		return nil, sess.callError(r.method, fmt.Errorf("server %q offers no %s", name, m.offer))
+		return nil, sess.callError(ctx, r.method, fmt.Errorf("server %q offers no %s", name, m.offer))
 	}
 	params := r.Params()
 	done := sess.server.pool.opts.Wire.Turn(ctx, len(params))
@@ -139,7 +139,7 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 			return r.send(ctx, sess.client, cursor, meta, g)
 		})
 		if refused == nil && gjson.GetBytes(answer, "resultType").String() == "task" {
-			refused = sess.callError(r.method, errors.New("the server answered with a task, as calls of tools alone can be"))
+			refused = sess.callError(ctx, r.method, errors.New("the server answered with a task, as calls of tools alone can be"))
 		}
 		return answer, refused
 	}
@@ -155,7 +155,7 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 	case refused != nil:
 		return nil, refused
 	}
-	return nil, sess.callError(r.method, fmt.Errorf("%s of server %q: %w", r.method, name, err))
+	return nil, sess.callError(ctx, r.method, fmt.Errorf("%s of server %q: %w", r.method, name, err))
 }
 
 // offers says whether the server has said that it has something.

@@ -341,8 +341,8 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 		return nil, err
 	}
 	answer, err = sess.settled(ctx, tool, what, answer)
-	if err == nil && gjson.GetBytes(answer, "isError").Bool() {
-		defer sess.server.pool.opts.Wire.Turn(ctx, len(answer))()
+	if err == nil && IsError(answer) {
+		defer sess.server.pool.opts.Wire.Failure(ctx, len(answer))()
 		answer = sess.secrets.forCode().JSON(answer) // it says more than a result of what a server was started with
 	}
 	return answer, err
@@ -362,7 +362,7 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		})
 		switch {
 		case round > 0 && errors.Is(err, errNotSent):
-			return nil, sess.callError(name, errors.New("the server ended after it had asked something"))
+			return nil, sess.callError(ctx, name, errors.New("the server ended after it had asked something"))
 		case wantsURL(err):
 			wire := sess.server.pool.opts.Wire
 			wire.Refused(ctx)
@@ -378,15 +378,15 @@ func (sess *session) ask(ctx context.Context, name, what string, send sending) (
 		}
 		over()
 		if over, err = sess.calls.waits(len(result)); err != nil { // its state goes back with the answers
-			return nil, sess.callError(name, err)
+			return nil, sess.callError(ctx, name, err)
 		}
 		if g, err = sess.input(ctx, result, nil); err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		} else if err != nil {
-			return nil, sess.callError(name, err)
+			return nil, sess.callError(ctx, name, err)
 		}
 	}
-	return nil, sess.callError(name, fmt.Errorf("the server answered %d times with a question", maxRounds))
+	return nil, sess.callError(ctx, name, fmt.Errorf("the server answered %d times with a question", maxRounds))
 }
 
 // round sends a request once.
@@ -414,16 +414,16 @@ func (sess *session) round(
 	case ctx.Err() != nil: // of which the server may have been told already, and say so
 		return nil, context.Cause(ctx)
 	case refusal != nil:
-		return nil, sess.callError(name, refusal)
+		return nil, sess.callError(ctx, name, refusal)
 	case isMalformed(err):
-		return nil, sess.callError(name, errors.New("the arguments are not valid JSON"))
+		return nil, sess.callError(ctx, name, errors.New("the arguments are not valid JSON"))
 	case err == nil || !sess.over(err):
 		if sess.isRemote() && slot.sent && !isAnswer(err) {
-			e := sess.callError(name, withWay(fmt.Errorf("no answer came: %w", brokenOff(err))))
+			e := sess.callError(ctx, name, withWay(fmt.Errorf("no answer came: %w", brokenOff(err))))
 			e.Crashed = true
 			return nil, e
 		}
-		return nil, sess.callError(name, withWay(plainly(err)))
+		return nil, sess.callError(ctx, name, withWay(plainly(err)))
 	}
 	select {
 	case <-sess.ended:
@@ -437,7 +437,7 @@ func (sess *session) round(
 	if sess.isRemote() {
 		during = "no answer came: %w"
 	}
-	e := sess.callError(name, fmt.Errorf(during, sess.end))
+	e := sess.callError(ctx, name, fmt.Errorf(during, sess.end))
 	e.Crashed, e.Stderr = true, sess.stderr()
 	return nil, e
 }
@@ -474,15 +474,18 @@ func isMalformed(err error) bool {
 }
 
 // callError is the error of a call, without secrets.
-func (sess *session) callError(tool string, err error) *CallError {
+func (sess *session) callError(ctx context.Context, tool string, err error) *CallError {
 	if err == nil {
 		err = errors.New("no answer")
 	}
-	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.forCode().Error(err)}
 	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		defer sess.server.pool.opts.Wire.Failure(ctx, len(wire.Message)+len(wire.Data))()
+	}
+	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.forCode().Error(err)}
 	var refused *refusedError
 	switch {
-	case errors.As(err, &wire):
+	case wire != nil:
 		if code := strconv.FormatInt(wire.Code, 10); sess.secrets.forCode().Text(code) == code {
 			e.Code = wire.Code
 		}

@@ -151,7 +151,7 @@ func (sess *session) subscribe(ctx context.Context, uri string) (*Subscription, 
 	name := sess.server.config.Name
 	if init := sess.client.InitializeResult(); init == nil || init.Capabilities == nil ||
 		init.Capabilities.Resources == nil || !init.Capabilities.Resources.Subscribe {
-		return nil, sess.callError(MethodSubscribe, fmt.Errorf(
+		return nil, sess.callError(ctx, MethodSubscribe, fmt.Errorf(
 			"server %q does not tell of changes of its resources: read them again instead", name))
 	}
 	for {
@@ -271,16 +271,16 @@ func (sess *session) startTelling(ctx context.Context, t *topic) error {
 	ctx, cancel := withLimit(ctx, what, limit)
 	defer cancel()
 	if err := sess.client.Subscribe(ctx, params); err != nil {
-		return sess.callError(MethodSubscribe, plainly(err))
+		return sess.callError(ctx, MethodSubscribe, plainly(err))
 	}
 	select {
 	case err := <-t.listen:
 		if err != nil {
-			return sess.callError(MethodSubscribe, err)
+			return sess.callError(ctx, MethodSubscribe, err)
 		}
 		return nil
 	case <-t.cut:
-		return sess.callError(MethodSubscribe, errCut)
+		return sess.callError(ctx, MethodSubscribe, errCut)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -67,11 +67,11 @@ func (sess *session) settled(
 ) (json.RawMessage, error) {
 	switch kind := gjson.GetBytes(answer, "resultType").String(); {
 	case kind == "task" && !sess.speaksNewest():
-		return nil, sess.callError(tool, errors.New("the server answered with a task, which it was not asked for"))
+		return nil, sess.callError(ctx, tool, errors.New("the server answered with a task, which it was not asked for"))
 	case kind == "task":
 		return sess.finishTask(ctx, tool, what, answer)
 	case kind != "" && kind != "complete" && sess.speaksNewest():
-		return nil, sess.callError(tool, fmt.Errorf("the server answered with a result of the unknown type %.40q", kind))
+		return nil, sess.callError(ctx, tool, fmt.Errorf("the server answered with a result of the unknown type %.40q", kind))
 	}
 	return answer, nil
 }
@@ -82,10 +82,10 @@ func (sess *session) finishTask(
 ) (result json.RawMessage, err error) {
 	t := &task{session: sess, tool: tool, what: what, answered: map[string]bool{}}
 	if t.id = gjson.GetBytes(answer, "taskId").String(); t.id == "" {
-		return nil, sess.callError(tool, errors.New("the server answered with a task that has no ID"))
+		return nil, sess.callError(ctx, tool, errors.New("the server answered with a task that has no ID"))
 	}
 	if len(t.id) > maxID {
-		return nil, sess.callError(tool, fmt.Errorf("the ID of the server's task has more than %d bytes", maxID))
+		return nil, sess.callError(ctx, tool, fmt.Errorf("the ID of the server's task has more than %d bytes", maxID))
 	}
 	if t.limit = cmp.Or(sess.server.config.CallTime, sess.server.pool.opts.CallTimeout); t.limit > 0 {
 		t.last = time.Now().Add(maxExtension * t.limit)
@@ -109,18 +109,18 @@ func (sess *session) finishTask(
 				return json.RawMessage(result.Raw), nil
 			}
 			if polled { // what begins a task has no result
-				return nil, t.callError(tool, errors.New("the server says that its task is done, and has no result of it"))
+				return nil, t.callError(ctx, tool, errors.New("the server says that its task is done, and has no result of it"))
 			}
 		case "failed":
 			failure := cmp.Or(now.Get("error").Raw, `{"code":-32603,"message":"its task failed"}`)
-			return nil, t.callError(tool, wireError(json.RawMessage(failure)))
+			return nil, t.callError(ctx, tool, wireError(json.RawMessage(failure)))
 		case "cancelled":
-			e := t.callError(tool, fmt.Errorf("the server has cancelled its task: %s",
+			e := t.callError(ctx, tool, fmt.Errorf("the server has cancelled its task: %s",
 				cmp.Or(now.Get("statusMessage").String(), "it does not say why")))
 			e.Unclear = false
 			return nil, e
 		default:
-			err = t.callError(tool, fmt.Errorf("the server's task is %.40q, which no task can be", status))
+			err = t.callError(ctx, tool, fmt.Errorf("the server's task is %.40q, which no task can be", status))
 			return nil, t.leave(ctx, err)
 		}
 		if err = t.wait(ctx, now.Get("pollIntervalMs")); err == nil {
@@ -182,7 +182,7 @@ func (t *task) send(ctx context.Context, method string, responses mcp.InputRespo
 		return err
 	})
 	if err == nil && method == "tasks/get" && gjson.GetBytes(answer, "taskId").String() != t.id {
-		return nil, t.callError(t.tool, errors.New("the server answered with another task than it was asked for"))
+		return nil, t.callError(ctx, t.tool, errors.New("the server answered with another task than it was asked for"))
 	}
 	return answer, err
 }
@@ -192,7 +192,7 @@ func (t *task) input(ctx context.Context, answer json.RawMessage) error {
 	over, err := t.calls.waits(len(answer))
 	defer over()
 	if err != nil {
-		return t.callError(t.tool, err)
+		return t.callError(ctx, t.tool, err)
 	}
 	began := time.Now()
 	g, err := t.session.input(ctx, answer, t.answered)
@@ -200,13 +200,13 @@ func (t *task) input(ctx context.Context, answer json.RawMessage) error {
 	t.last = later(t.last, took)
 	t.ends = later(t.ends, took)
 	if err != nil && ctx.Err() == nil {
-		return t.callError(t.tool, err)
+		return t.callError(ctx, t.tool, err)
 	}
 	if err != nil || len(g.responses) == 0 { // they were answered, which the server has not seen yet
 		return err
 	}
 	if t.rounds++; t.rounds > maxRounds {
-		return t.callError(t.tool, fmt.Errorf("the server's task has asked %d times", maxRounds))
+		return t.callError(ctx, t.tool, fmt.Errorf("the server's task has asked %d times", maxRounds))
 	}
 	for _, key := range slices.Collect(maps.Keys(g.responses)) {
 		t.answered[key] = true
@@ -226,7 +226,7 @@ func later(t time.Time, by time.Duration) time.Time {
 // nothing was sent is true of what was sent last, and not of the call.
 func (t *task) leave(ctx context.Context, err error) error {
 	if errors.Is(err, errNotSent) {
-		e := t.callError(t.tool, errors.New("the server ended while its task was under way"))
+		e := t.callError(ctx, t.tool, errors.New("the server ended while its task was under way"))
 		e.Crashed = true
 		return e
 	}

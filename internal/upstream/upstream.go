@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"codemode/internal/config"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
@@ -134,3 +136,10 @@ type CallError struct {
 func (e *CallError) Error() string { return e.Err.Error() }
 
 func (e *CallError) Unwrap() error { return e.Err }
+
+// IsError says whether a result is an error by its isError. That is to be a boolean: anything else but null counts as
+// true, here and in the guest.
+func IsError(result []byte) bool {
+	is := gjson.GetBytes(result, "isError")
+	return is.Type != gjson.Null && is.Type != gjson.False // Null is none, too
+}

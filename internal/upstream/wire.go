@@ -17,6 +17,8 @@ type Wire interface {
 	// Turn waits until secrets may be looked for in so many bytes of the call, which takes a processor up to a
 	// microsecond for each, and is left by done.
 	Turn(ctx context.Context, bytes int) (done func())
+	// Failure is Turn for an answer that is an error.
+	Failure(ctx context.Context, bytes int) (done func())
 }
 
 // untold is the Wire of nobody.
@@ -27,3 +29,5 @@ func (untold) Unsent(context.Context)           {}
 func (untold) Refused(context.Context)          {}
 func (untold) Again(context.Context) error      { return nil }
 func (untold) Turn(context.Context, int) func() { return func() {} }
+
+func (untold) Failure(context.Context, int) func() { return func() {} }

@@ -46,15 +46,23 @@ func (w *wireLog) Again(context.Context) error {
 
 func (w *wireLog) Turn(context.Context, int) (done func()) { return func() {} }
 
+func (w *wireLog) Failure(context.Context, int) (done func()) { return func() {} }
+
 // turnLog is a Wire that notes who has a turn.
 type turnLog struct {
 	untold
 	asked, left []int // bytes
+	failures    int
 }
 
 func (l *turnLog) Turn(_ context.Context, bytes int) (done func()) {
 	l.asked = append(l.asked, bytes)
 	return func() { l.left = append(l.left, bytes) }
+}
+
+func (l *turnLog) Failure(_ context.Context, bytes int) (done func()) {
+	l.failures++
+	return l.Turn(context.Background(), bytes)
 }
 
 // TestMaskingTakesTurns holds that secrets are looked for in what a call sends, and in an error that answers it, within
@@ -63,12 +71,14 @@ func TestMaskingTakesTurns(t *testing.T) {
 	var log turnLog
 	f := newPool(t, func(o *Options) { o.Wire = &log }, fake("far"))
 	const arguments = `{"message": "hello"}`
-	for tool, want := range map[string][]int{"echo": {len(arguments)}, "fail": {len(arguments), 1}} {
+	for tool, want := range map[string][]int{
+		"echo": {len(arguments)}, "fail": {len(arguments), 1}, "none": {len(arguments), 1},
+	} {
 		log = turnLog{}
-		if _, err := f.Call(t.Context(), "far", tool, json.RawMessage(arguments)); err != nil {
+		if _, err := f.Call(t.Context(), "far", tool, json.RawMessage(arguments)); (err != nil) != (tool == "none") {
 			t.Errorf("%s: %v", tool, err)
 		}
-		if len(log.asked) != len(want) || log.asked[0] != want[0] || !slices.Equal(log.asked, log.left) {
+		if log.failures != len(want)-1 || len(log.asked) != len(want) || log.asked[0] != want[0] || !slices.Equal(log.asked, log.left) {
 			t.Errorf("%s: turns for %d bytes, left for %d, want %d", tool, log.asked, log.left, want)
 		}
 	}

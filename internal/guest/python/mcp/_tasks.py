@@ -1,7 +1,7 @@
 """Calls that code has started and goes on beside: `task = mcp_x.tool.start(…)`."""
 
 from ._errors import MCPError, from_remote
-from ._values import value_of
+from ._values import is_error, value_of
 
 _CANCELLED = -32002  # of docs/protocol.md
 _CUT = 200  # characters of what a failed task says in a note
@@ -33,7 +33,7 @@ class Task:
         if error is not None:
             return "cancelled" if error.get("code") == _CANCELLED else "failed"
         result = self._pending.answer.get("result")
-        return "failed" if isinstance(result, dict) and result.get("isError") is True else "completed"
+        return "failed" if isinstance(result, dict) and is_error(result) else "completed"
 
     @property
     def progress(self):

@@ -72,6 +72,11 @@ def wrap(value):
     return top[0]
 
 
+def is_error(result):
+    """Say whether a result is an error by its isError: codemode takes all but false and null for true, too."""
+    return result.get("isError") is not None and result["isError"] is not False
+
+
 def value_of(result, server, tool, arguments):
     """Return what a tool call returns; raise ToolError where the result says that it failed.
 
@@ -80,7 +85,7 @@ def value_of(result, server, tool, arguments):
     content = result.get("content") or []
     if not isinstance(content, list):
         content = [content]
-    if result.get("isError"):
+    if is_error(result):
         message = "\n".join(filter(None, map(_text_of, content)))
         message = message or f"{server}.{tool.name} failed and did not say why"
         message = with_signature(message, tool.signature)

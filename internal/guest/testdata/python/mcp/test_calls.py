@@ -364,6 +364,11 @@ class Failing(unittest.IsolatedAsyncioTestCase):
         answer = fake.RemoteError(-32000, "bad", {"code": -32602})
         self.assertEqual(str(await self.failure(answer, mcp.ToolError)), f"bad; it is {self.SIGNATURE}")
 
+    async def test_is_error_that_is_no_boolean(self):
+        for odd in ("no", "", 0, 1, [], {}):
+            error = await self.failure({**fake.text("no"), "isError": odd}, mcp.ToolError)
+            self.assertEqual(str(error), "no")
+
     async def test_is_error_without_a_word(self):
         error = await self.failure({"isError": True}, mcp.ToolError)
         self.assertEqual(str(error), "github.create_issue failed and did not say why")

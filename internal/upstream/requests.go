@@ -139,7 +139,8 @@ func (sess *session) request(ctx context.Context, r Request) (json.RawMessage, e
 			return r.send(ctx, sess.client, cursor, meta, g)
 		})
 		if refused == nil && gjson.GetBytes(answer, "resultType").String() == "task" {
-			refused = sess.callError(ctx, r.method, errors.New("the server answered with a task, as calls of tools alone can be"))
+			task := errors.New("the server answered with a task, as calls of tools alone can be")
+			refused = sess.callError(ctx, r.method, task)
 		}
 		return answer, refused
 	}

@@ -71,7 +71,8 @@ func (sess *session) settled(
 	case kind == "task":
 		return sess.finishTask(ctx, tool, what, answer)
 	case kind != "" && kind != "complete" && sess.speaksNewest():
-		return nil, sess.callError(ctx, tool, fmt.Errorf("the server answered with a result of the unknown type %.40q", kind))
+		unknown := fmt.Errorf("the server answered with a result of the unknown type %.40q", kind)
+		return nil, sess.callError(ctx, tool, unknown)
 	}
 	return answer, nil
 }
@@ -109,7 +110,8 @@ func (sess *session) finishTask(
 				return json.RawMessage(result.Raw), nil
 			}
 			if polled { // what begins a task has no result
-				return nil, t.callError(ctx, tool, errors.New("the server says that its task is done, and has no result of it"))
+				err := errors.New("the server says that its task is done, and has no result of it")
+				return nil, t.callError(ctx, tool, err)
 			}
 		case "failed":
 			failure := cmp.Or(now.Get("error").Raw, `{"code":-32603,"message":"its task failed"}`)

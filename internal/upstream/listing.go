@@ -90,8 +90,8 @@ func (s *server) toolsChanged() {
 }
 
 // The guest of every session takes a server's tools in anew each time that OnToolsChanged is called, and for the time
-// that codemode has work with a long list, others wait. So there is a pause between two calls, and another one for each
-// byte of the list: a hundred times as long as the work takes, so that of what others do, little meets it. Whoever
+// that codemode has work with a long list, others wait. So there is a pause between two calls, or a longer one for a
+// list of many bytes: a hundred times as long as the work takes, so that of what others do, little meets it. Whoever
 // needs the tools of a server that has said meanwhile that they have changed waits for it, too.
 const (
 	changePause   = 2 * time.Second

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
@@ -105,22 +104,6 @@ func detail(e clientcfg.Entry) entryDetail {
 		unless(s.Transport, config.Stdio, config.HTTP), s.ToolsAllow, s.ToolsDeny,
 		period(s.StartTime), period(s.CallTime), e.Notes,
 	}
-}
-
-// unless is a text that is none of the usual ones.
-func unless(text string, usual ...string) string {
-	if slices.Contains(usual, text) {
-		return ""
-	}
-	return text
-}
-
-// period is how long something may take, if the entry says it.
-func period(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
 }
 
 // shown is an entry as people see it: their own without its secrets, a project's whole. That is a stranger's text, and
@@ -221,8 +204,12 @@ func (d entryDetail) limits(row func(name, value string)) {
 	if len(d.Exclude) > 0 {
 		row("tools", "without "+commandLine(d.Exclude))
 	}
-	row("starts in", d.StartTime)
-	row("calls in", d.CallTime)
+	if d.StartTime != "" {
+		row("start", d.StartTime+" at most")
+	}
+	if d.CallTime != "" {
+		row("call", d.CallTime+" at most")
+	}
 }
 
 // commandLine shows where an argument begins and ends.

@@ -71,8 +71,8 @@ func TestApprovedIsShown(t *testing.T) {
 	}
 }
 
-// TestEntryIsShownWhole: each member of a project's entry that decides anything, be it what code may call or is told, is
-// in what show and approve say, in the text and in JSON.
+// TestEntryIsShownWhole: each member of a project's entry that decides anything, be it what code may call or is told,
+// is in what show and approve say, in the text and in JSON.
 func TestEntryIsShownWhole(t *testing.T) {
 	decideNothing := []string{ // or are shown by other members of the entry
 		"Name", "Disabled", "Sandbox", "NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread",

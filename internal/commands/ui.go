@@ -143,6 +143,22 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(visible.Text(strings.TrimSuffix(text, "\n")), "\n", `\n`)
 }
 
+// unless is a text that is none of the usual ones.
+func unless(text string, usual ...string) string {
+	if slices.Contains(usual, text) {
+		return ""
+	}
+	return text
+}
+
+// period is how long something may take, if the entry says it.
+func period(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
 // raw writes text that is Python's, not ours.
 func (u *ui) raw(text string) {
 	u.mu.Lock()

@@ -100,16 +100,45 @@ func TestDoesNotStart(t *testing.T) {
 		texts  []string
 		stderr []string
 	}{
-		{fake("exits", "-exit-at-start", "3", "-say", "I need a key"), "initialize", []string{"exit status 3"}, []string{"I need a key", "cannot start"}},
+		{
+			fake("exits", "-exit-at-start", "3", "-say", "I need a key"), "initialize",
+			[]string{"exit status 3"},
+			[]string{"I need a key", "cannot start"},
+		},
 		{fake("quits", "-exit-at-start", "0"), "initialize", []string{"exit status 0"}, nil},
 		{withEnv, "initialize", []string{"exit status 1"}, []string{"my token is ***, my key ***"}},
-		{config.Server{Name: "missing", Command: "no-such-command-here"}, "starting", []string{`"no-such-command-here"`, "PATH"}, nil},
-		{config.Server{Name: "gone", Command: filepath.Join(dir, "gone")}, "starting", []string{"gone", "does not exist"}, nil},
+		{
+			config.Server{Name: "missing", Command: "no-such-command-here"},
+			"starting",
+			[]string{`"no-such-command-here"`, "PATH"},
+			nil,
+		},
+		{
+			config.Server{Name: "gone", Command: filepath.Join(dir, "gone")},
+			"starting",
+			[]string{"gone", "does not exist"},
+			nil,
+		},
 		{config.Server{Name: "folder", Command: dir}, "starting", []string{"is a directory"}, nil},
-		{config.Server{Name: "badcwd", Command: fakePath, Cwd: filepath.Join(dir, "nowhere")}, "starting", []string{"nowhere", "no such file or directory"}, nil},
+		{
+			config.Server{Name: "badcwd", Command: fakePath, Cwd: filepath.Join(dir, "nowhere")},
+			"starting",
+			[]string{"nowhere", "no such file or directory"},
+			nil,
+		},
 		{config.Server{Name: "empty"}, "starting", []string{"neither a command nor a URL"}, nil},
-		{config.Server{Name: "unset", Command: fakePath, Args: []string{"${NO_SUCH_VARIABLE}"}}, "starting", []string{"NO_SUCH_VARIABLE is not set"}, nil},
-		{config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}}, "starting", []string{"${input:api-key} can only be found out by"}, nil},
+		{
+			config.Server{Name: "unset", Command: fakePath, Args: []string{"${NO_SUCH_VARIABLE}"}},
+			"starting",
+			[]string{"NO_SUCH_VARIABLE is not set"},
+			nil,
+		},
+		{
+			config.Server{Name: "input", Command: fakePath, Env: map[string]string{"KEY": "${input:api-key}"}},
+			"starting",
+			[]string{"${input:api-key} can only be found out by"},
+			nil,
+		},
 		{fake("hangs", "-hang", "initialize"), "initialize", []string{"took longer than 700ms"}, nil},
 		{fake("lists", "-hang", "tools/list"), "tools/list", []string{"took longer than 3s"}, nil},
 		{fake("floods", "-flood"), "initialize", []string{"more than 1048576 bytes without a line end"}, nil},

@@ -78,7 +78,8 @@ func TestMaskingTakesTurns(t *testing.T) {
 		if _, err := f.Call(t.Context(), "far", tool, json.RawMessage(arguments)); (err != nil) != (tool == "none") {
 			t.Errorf("%s: %v", tool, err)
 		}
-		if log.failures != len(want)-1 || len(log.asked) != len(want) || log.asked[0] != want[0] || !slices.Equal(log.asked, log.left) {
+		if log.failures != len(want)-1 || len(log.asked) != len(want) || log.asked[0] != want[0] ||
+			!slices.Equal(log.asked, log.left) {
 			t.Errorf("%s: turns for %d bytes, left for %d, want %d", tool, log.asked, log.left, want)
 		}
 	}

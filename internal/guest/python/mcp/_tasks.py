@@ -11,7 +11,8 @@ class Task:
     """A call under way. `await task` returns its value, task.raw() the untouched result; both raise as the call would.
 
     status: working, input_required (its server waits for the user), completed, failed or cancelled. progress, total,
-    message: what the server has said last. To stop waiting stops no task; task.cancel() does, and so does the run's end.
+    message: what the server has said last. To stop waiting stops no task; task.cancel() does, and so does the end of
+    the run.
     """
 
     __module__ = "mcp"

@@ -71,6 +71,16 @@ while True: await mcp_peer.arguments(x=x)`, oneCall, ""},
 	{"prints of 60 kB of control characters", `while True: print("\x1b\x07" * 30000)`, oneCall, ""},
 	{"prints of two bytes by 100 processes", fmt.Sprintf(eachMs, "os.write(1, b\"\\xff\\n\"); "), oneCall, ""},
 	{"nothing, the same 100 each millisecond", fmt.Sprintf(eachMs, ""), oneCall, ""},
+	{
+		"timers of 55 processes, each millisecond",
+		`import os, signal
+for _ in range(55):
+  if os.fork() == 0:
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    while True: signal.pause()
+` + hold, oneCall, "",
+	},
 	{"small notifications", frames(`{"jsonrpc":"2.0","method":"none","params":{}}`), oneCall, ""},
 	{"small notifications of output", frames(`{"jsonrpc":"2.0","method":"output",` +
 		`"params":{"run":1,"stream":"stdout","text":"x\n"}}`), oneCall, ""},

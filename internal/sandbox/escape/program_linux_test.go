@@ -166,6 +166,7 @@ var programsMay = map[string]string{
 	"memory_of_the_dead":    "an ordinary program may read another's memory, as debuggers do",
 	"descriptors_in_flight": "an ordinary program may pass descriptors",
 	"sessions_many":         "an ordinary program may make sessions, as a daemon does",
+	"timers_exact":          "an ordinary program may have timers",
 	"sync_disks":            "an ordinary program may have disks written out",
 	"inotify_exhaust":       watches,
 	"inotify_usr":           watches,

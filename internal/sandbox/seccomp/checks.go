@@ -293,59 +293,12 @@ func programChecks(p *program) {
 	p.rule("socketpair", append([]Insn{arg(0), jeq(afUnix, 1, 0), ret(errno(eacces))}, unix...)...)
 }
 
-// moves has a thread of the kernel, which goes before all others, take who makes it to another processor: 60 processes
-// that went to and fro held up the machine for seconds. To a guest it says that it has worked.
-const moves = "sched_setaffinity"
-
-// writesOut has the disk be given what others have written, too, and all of the machine wait for that. Who calls
-// sync(2) is told of no error.
-var writesOut = []string{"sync", "syncfs"}
-
-// writesFile has the disk be given one file, which need not be open to be written, and a part of what others have
-// written with it. For a guest that can write to no file of its user's they have nothing to do, and say so: what it
-// writes is in memory.
-var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
-
-// ofProcess refuses a priority that is not one process's, and falls through for all else.
-func ofProcess() []Insn { return []Insn{arg(0), jeq(prioProcess, 1, 0), ret(errno(eperm))} }
-
-// initPID is the process of Options.Init.
-const initPID = 1
-
-// neighbourChecks adds the rules of calls by which all of the machine waits, or who watches the guest.
-func neighbourChecks(p *program, opts Options) {
-	for _, name := range writesOut {
-		if opts.Program {
-			p.rule(name, ret(retAllow))
-		}
-		p.rule(name, ret(errno(eperm)))
-	}
-	for _, name := range writesFile {
-		if opts.Program || opts.Writes {
-			p.rule(name, ret(retAllow))
-		}
-		p.rule(name, ret(errno(0)))
-	}
-	if opts.Program {
-		p.rule(moves, ret(retAllow))
-	}
-	p.rule(moves, ret(errno(0)))
-	switch {
-	case opts.Program:
-		p.rule("setpriority", ret(retAllow))
-	case opts.Init:
-		p.rule("setpriority", append(ofProcess(), noneOf(1, eperm, initPID)...)...)
-	}
-	p.rule("setpriority", append(ofProcess(), ret(retAllow))...)
-}
-
 // memoryChecks adds the rules that keep a watchdog's figures of memory true.
 func memoryChecks(p *program, opts Options) {
 	if !opts.Watched || opts.Program {
 		// Pages that the machine has put aside for somebody else are in no limit of memory, a cgroup's neither.
 		p.rule("mmap", arg(3), jset(mapHuge, 0, 1), ret(errno(eperm)), ret(retAllow))
 		p.rule("madvise", oneOf(2, einval, advicesTo(false)...)...)
-		p.rule("timer_create", ret(retAllow))
 		return
 	}
 	// Shared memory stays when its pages are unmapped: it is then in no process's figures. And nobody who takes
@@ -355,9 +308,6 @@ func memoryChecks(p *program, opts Options) {
 		ret(errno(eperm)), ret(retAllow),
 	)
 	p.rule("madvise", oneOf(2, einval, advicesTo(true)...)...)
-	// Such a clock could send SIGCONT, with which a process that was stopped goes on while it is counted. The signal is
-	// behind a pointer, and everybody can do without these clocks.
-	p.rule("timer_create", ret(errno(enosys)))
 }
 
 // socketFilters are the options of SOL_SOCKET that take of the little room that the machine has for compiled filters:

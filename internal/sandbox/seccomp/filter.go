@@ -63,8 +63,7 @@ type Options struct {
 	// also does what namespaces would: one process, no sockets, no signals to others.
 	Alone uint32
 
-	// Watched refuses memory that a watchdog cannot see, and clocks with which a process goes on that it has stopped.
-	// It is for a guest whose memory no cgroup limits.
+	// Watched refuses memory that a watchdog cannot see. It is for a guest whose memory no cgroup limits.
 	Watched bool
 
 	// OneSession refuses setsid: the kernel shares out the processors by session (autogroup, sched(7)), so that one of

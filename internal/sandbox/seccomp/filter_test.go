@@ -367,22 +367,38 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestWatchedResumes holds that nobody who is watched has a clock that sends the signal to go on.
-func TestWatchedResumes(t *testing.T) {
+// TestTimers holds that a guest has no timer that fires to the microsecond, and sends a signal or is a descriptor.
+func TestTimers(t *testing.T) {
+	const which = 1 << 32 // the kernel looks at the low half alone
 	for goarch, a := range arches {
 		for opts, want := range map[Options]uint32{
-			{}:                             retAllow,
+			{}:                             aENOSYS,
 			{Watched: true}:                aENOSYS,
 			{Watched: true, Alone: 4711}:   aENOSYS,
+			{Init: true, Closed: true}:     aENOSYS,
+			{Program: true}:                retAllow,
 			{Watched: true, Program: true}: retAllow,
 		} {
 			prog, err := Filter(goarch, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			call := data{nr: number(t, goarch, "timer_create"), arch: a.audit}
-			if got, err := run(prog, call); got != want || err != nil {
-				t.Errorf("%s, %+v: timer_create: %#x, %v; want %#x", goarch, opts, got, err, want)
+			for _, timer := range []data{
+				{nr: number(t, goarch, "timer_create")},
+				{nr: number(t, goarch, "timerfd_create")},
+				{nr: number(t, goarch, "setitimer"), args: [6]uint64{0}},
+				{nr: number(t, goarch, "setitimer"), args: [6]uint64{which}},
+			} {
+				timer.arch = a.audit
+				if got, err := run(prog, timer); got != want || err != nil {
+					t.Errorf("%s, %+v: %+v: %#x, %v; want %#x", goarch, opts, timer, got, err, want)
+				}
+			}
+			for _, ofProcessor := range []uint64{1, 2} {
+				call := data{nr: number(t, goarch, "setitimer"), arch: a.audit, args: [6]uint64{ofProcessor}}
+				if got, err := run(prog, call); got != retAllow || err != nil {
+					t.Errorf("%s, %+v: setitimer(%d): %#x, %v", goarch, opts, ofProcessor, got, err)
+				}
 			}
 		}
 	}

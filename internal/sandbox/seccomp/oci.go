@@ -80,7 +80,7 @@ func OCI(opts Options) []byte {
 // ociChecks are the rules of checks.
 func ociChecks(opts Options) []ociRule {
 	rules := slices.Concat(
-		ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociPriority(opts),
+		ociThreads(), ociMemory(opts), ociDescriptors(), ociOptions(), ociLimits(), ociPriority(opts), ociTimers(),
 		ociIdentity(opts),
 	)
 	written := ociRule{Names: writesFile, Action: ociErrno, ErrnoRet: errnoRet(0)}
@@ -128,14 +128,29 @@ func ociMemory(opts Options) (rules []ociRule) {
 	if !opts.Watched {
 		return append(
 			rules, ociAllowed("mmap", ociArg{Index: 3, Value: mapHuge, Op: ociMasked}),
-			ociRule{Names: []string{"timer_create"}, Action: ociAllow},
 		)
 	}
 	// All but what is both shared and anonymous, or taken at once.
 	for _, bit := range []uint64{mapShared, mapAnonymous} {
 		rules = append(rules, ociAllowed("mmap", ociArg{Index: 3, Value: bit | mapAtOnce | mapHuge, Op: ociMasked}))
 	}
-	return append(rules, ociRule{Names: []string{"timer_create"}, Action: ociErrno, ErrnoRet: errnoRet(enosys)})
+	return rules
+}
+
+// ociTimers are the rules of timers.
+func ociTimers() []ociRule {
+	const real = 0 // ITIMER_REAL
+	rules := []ociRule{
+		{Names: timers, Action: ociErrno, ErrnoRet: errnoRet(enosys)},
+		{
+			Names: []string{"setitimer"}, Action: ociErrno, ErrnoRet: errnoRet(enosys),
+			Args: []ociArg{word(real).masked(0)},
+		},
+	}
+	for _, which := range cpuTimers {
+		rules = append(rules, ociAllowed("setitimer", word(which).masked(0)))
+	}
+	return rules
 }
 
 // ociDescriptors are the rules of fcntl and ioctl.

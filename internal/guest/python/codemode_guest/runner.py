@@ -2,11 +2,10 @@
 
 from .early import builtins as __builtins__
 
-import _signal
 import posix
 import sys
 
-from . import compiled, early, frames, leftovers
+from . import compiled, early, frames, leftovers, timers
 from .attempts import Attempts
 from .display import is_plot_part
 
@@ -64,7 +63,7 @@ class Runner:
     def _disarm(self):
         """Undo what the run may have done to the interpreter that would hit codemode's own code."""
         early.restore()
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        timers.stop()
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000))
 
     def _execute(self, params):

@@ -7,7 +7,7 @@ import sys
 from _queue import Empty, SimpleQueue
 from _thread import get_ident, start_new_thread
 
-from . import channel, frames, leftovers, streams
+from . import channel, frames, leftovers, streams, timers
 from .display import Displays
 from .hooks import Hooks
 from .interrupts import Interrupts
@@ -56,6 +56,7 @@ class Session:
 
     def serve(self):
         self._interrupts.install()
+        timers.install()
         self._outbox.start()
         self._channel.start()
         while True:

@@ -1,5 +1,5 @@
 # tries: to use the kernel's memory for timers
-# must: held: ENOSYS where a watchdog counts memory, else EAGAIN at the limit of pending signals
+# must: held: ENOSYS
 import ctypes
 
 from attempt import escaped, held, syscall

@@ -143,8 +143,12 @@ func (r *Runtime) chooseFilter(e *engine) (err error) {
 
 // report is what the engine can enforce.
 func (e *engine) report(image string) sandbox.Report {
+	landlock := 0
+	if e.local {
+		landlock = landlockHere()
+	}
 	return sandbox.Report{
-		Runtime: e.name, Version: e.version, Method: "container", Seccomp: e.seccomp, Proc: true,
+		Runtime: e.name, Version: e.version, Method: "container", Seccomp: e.seccomp, Proc: true, Landlock: landlock,
 		Memory: e.memory, Pids: e.pids, CPUs: e.cpus, Rootless: e.rootless, Python: "image " + image,
 	}
 }

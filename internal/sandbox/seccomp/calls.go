@@ -337,8 +337,11 @@ var calls = []call{
 	{"process_madvise", 440, 440, refuse},
 	{"epoll_pwait2", 441, 441, allow},
 	{"mount_setattr", 442, 442, refuse},
+	{"landlock_create_ruleset", 444, 444, check},
+	{"landlock_add_rule", 445, 445, check},
+	{"landlock_restrict_self", 446, 446, check},
 	{"memfd_secret", 447, 447, refuse},
 	{"process_mrelease", 448, 448, allow}, // of who has been killed
-	{"futex_waitv", 449, 449, allow},
+	{"futex_waitv", 449, 449, check},
 	{"fchmodat2", 452, 452, allow},
 }

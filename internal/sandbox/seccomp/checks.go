@@ -136,6 +136,10 @@ var programCalls = []string{
 	"memfd_create", "mknod", "mknodat", "sendmsg", "sendmmsg",
 }
 
+// restricting is Landlock, for Options.Init, which has it hold the guest. A guest's rules would be memory that nobody
+// counts.
+var restricting = []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
+
 // initPrctls are those of Options.Init: PR_SET_DUMPABLE, PR_SET_SECCOMP and PR_SET_TIMERSLACK.
 var initPrctls = []uint32{4, 22, 29}
 
@@ -147,8 +151,9 @@ func prctlsFor(opts Options) []uint32 {
 }
 
 // priorityInheritance are the futex operations by which threads inherit priorities: FUTEX_LOCK_PI, UNLOCK_PI,
-// TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI and LOCK_PI2. Of a number in memory they say whether a thread has it,
-// whoever's.
+// TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI and LOCK_PI2. A lock's wait with a limit is as exact as timers are. And
+// of a number in memory they say whether a thread has it, whoever's. C libraries need them for mutexes with that
+// protocol alone, which nothing of Python has.
 var priorityInheritance = []uint32{6, 7, 8, 11, 12, 13}
 
 // requeues are the futex operations FUTEX_REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI and CMP_REQUEUE_PI. They move who
@@ -156,19 +161,22 @@ var priorityInheritance = []uint32{6, 7, 8, 11, 12, 13}
 // wait there for good. C libraries use them within a process.
 var requeues = []uint32{3, 4, 11, 12}
 
-// futexes refuse some operations, and requeues that are not of a process alone.
-func futexes(refused ...uint32) (body []Insn) {
-	length := len(refused) + len(requeues) + 7
+// futexes have no operations of those that lack, and refuse requeues that are not of a process alone.
+func futexes(lacks ...uint32) (body []Insn) {
+	length := len(lacks) + len(requeues) + 8
+	to := func(beforeEnd int) uint8 { return uint8(length - beforeEnd - len(body) - 1) }
+	const allowed, refused, lacking = 3, 2, 1
 	body = append(body, arg(1), and(futexCommand))
-	refuse := func(operations []uint32) {
-		for _, k := range operations {
-			body = append(body, jeq(k, uint8(length-2-len(body)), 0))
-		}
+	for _, k := range lacks {
+		body = append(body, jeq(k, to(lacking), 0))
 	}
-	refuse(refused)
-	body = append(body, arg(1), jset(futexPrivate, uint8(len(requeues)+1), 0), and(futexCommand))
-	refuse(requeues)
-	return append(body, ret(retAllow), ret(errno(eperm)))
+	body = append(body, arg(1))
+	body = append(body, jset(futexPrivate, to(allowed), 0))
+	body = append(body, and(futexCommand))
+	for _, k := range requeues {
+		body = append(body, jeq(k, to(refused), 0))
+	}
+	return append(body, ret(retAllow), ret(errno(eperm)), ret(errno(enosys)))
 }
 
 // programPrctls are allowed to an ordinary program beyond prctls. It may ask for a death signal: its own end is in the
@@ -262,7 +270,16 @@ func checks(p *program, opts Options) {
 		and(ioctlCode), jeq(tiocsti, 8, 0), jeq(tioclinux, 7, 0), jeq(tioccons, 6, 0), jeq(tiocsetd, 5, 0),
 		jeq(tiocsptlck, 4, 0), jeq(tiocgptpeer, 3, 0),
 		and(ioctlType), jeq(terminals, 0, 2), ret(retAllow), ret(errno(eperm)), ret(errno(enotsup)))
-	p.rule("futex", futexes()...)
+	if opts.Program {
+		p.rule("futex", futexes()...)
+	}
+	p.rule("futex", futexes(priorityInheritance...)...)
+	for _, name := range restricting {
+		if opts.Init {
+			p.rule(name, ret(retAllow))
+		}
+		p.rule(name, ret(errno(enosys)))
+	}
 	// It takes as much memory at once as a file can have, before anybody can look. C libraries write instead.
 	p.rule("fallocate", ret(errno(enotsup)))
 	// It would leave a device in a folder of the user's.
@@ -407,7 +424,6 @@ func nothingOfOthers(p *program, pid uint32) {
 	}
 	// Of a thread, a C library asks it for where its stack is, and does without where there is no such call.
 	p.rule("sched_getaffinity", oneOf(0, enosys, 0, pid)...)
-	p.rule("futex", futexes(priorityInheritance...)...)
 	p.rule("getpriority", append(ofProcess(), oneOf(1, eperm, 0, pid)...)...)
 	p.rule("capget", ret(errno(eperm))) // the number is behind a pointer
 	// A clock below zero is of a process, but for those of a descriptor and those of threads, which are its own.

@@ -75,8 +75,8 @@ type Options struct {
 	Program bool
 
 	// Init is for a guest beside a process of codemode's with the same filter, process 1, whose priority nobody sets.
-	// It keeps itself from being read by the guest (PR_SET_DUMPABLE), and has that begin with one more filter, by which
-	// it may not ([Guest]).
+	// It keeps itself from being read by the guest (PR_SET_DUMPABLE), has Landlock hold that, and has it begin with one
+	// more filter, by which it may do neither ([Guest]).
 	Init bool
 
 	// Writes is for a guest that can write to files of its user's, and so can have the disk be given them.
@@ -154,6 +154,9 @@ func Guest(goarch string, opts Options) ([]Insn, error) {
 	insns := []Insn{load(offNr)}
 	if opts.OneSession {
 		insns = append(insns, jeq(uint32(numbers["setsid"]), 0, 1), ret(errno(eperm)))
+	}
+	for _, name := range restricting {
+		insns = append(insns, jeq(uint32(numbers[name]), 0, 1), ret(errno(enosys)))
 	}
 	insns = append(insns, jeq(uint32(numbers["prctl"]), 1, 0), ret(retAllow))
 	return append(insns, noneOf(0, eperm, initPrctls...)...), nil

@@ -13,12 +13,13 @@ var writesOut = []string{"sync", "syncfs"}
 // writes is in memory.
 var writesFile = []string{"fsync", "fdatasync", "sync_file_range", "msync"}
 
-// timers are made without an argument that tells how often one fires. They do so to the microsecond, whatever a guest's
-// timer slack (see sandbox.TimerSlack), so that those of 55 processes held up others for seconds. One of timer_create
-// could also send SIGCONT, with which a process that a watchdog has stopped goes on while it is counted. Programs do
-// without; that of setitimer in real time (the guest's Python has another, in codemode_guest/timers.py) is refused with
-// them. Where there is alarm(2), it counts seconds.
-var timers = []string{"timer_create", "timerfd_create"}
+// timers fire to the microsecond, whatever a guest's timer slack (see sandbox.TimerSlack), and no argument tells how
+// often: those of 55 processes held up others for seconds. So do waits with a limit by futex_waitv and by
+// priorityInheritance; all others go by the slack (Linux 6.18, 2026-11-29). A timer of timer_create could also send
+// SIGCONT, with which a process that a watchdog has stopped goes on while it is counted. Programs do without; that of
+// setitimer in real time (the guest's Python has another, in codemode_guest/timers.py) is refused with them. Where
+// there is alarm(2), it counts seconds.
+var timers = []string{"timer_create", "timerfd_create", "futex_waitv"}
 
 // cpuTimers are setitimer's of processor time: ITIMER_VIRTUAL and ITIMER_PROF.
 var cpuTimers = []uint32{1, 2}

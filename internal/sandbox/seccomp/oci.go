@@ -87,6 +87,9 @@ func ociChecks(opts Options) []ociRule {
 	if opts.Writes {
 		written = ociRule{Names: writesFile, Action: ociAllow}
 	}
+	if opts.Init {
+		rules = append(rules, ociRule{Names: restricting, Action: ociAllow})
+	}
 	rules = append(rules, written, ociRule{Names: []string{moves}, Action: ociErrno, ErrnoRet: errnoRet(0)})
 	if opts.Closed {
 		return append(rules, ociClosed()...)
@@ -113,8 +116,13 @@ func ociThreads() (rules []ociRule) {
 			rules, ociAllowed("clone", ociArg{Index: 0, Value: cloneJudged, ValueTwo: kind, Op: ociMasked}),
 		)
 	}
-	shared := block{0, futexPrivate}.without(futexPrivate|futexCommand, requeues...)
-	for _, block := range append(shared, block{futexPrivate, futexPrivate}) {
+	shared := block{0, futexPrivate}.without(futexPrivate|futexCommand, slices.Concat(requeues, priorityInheritance)...)
+	var own []uint32
+	for _, operation := range priorityInheritance {
+		own = append(own, futexPrivate|operation)
+	}
+	private := block{futexPrivate, futexPrivate}.without(futexPrivate|futexCommand, own...)
+	for _, block := range append(shared, private...) {
 		rules = append(rules, ociAllowed("futex", block.masked(1)))
 	}
 	return rules

@@ -17,6 +17,7 @@ from time import monotonic
 
 _APART = 0.005  # seconds between two signals of one setting, at least: each costs four times what a wait does
 _LONGEST = 3600.0  # seconds that the thread waits at once
+_MOST = 2**63 / 1e9  # seconds that Python can tell
 _kernel = {name: getattr(_signal, name) for name in ("setitimer", "getitimer", "alarm")}
 
 
@@ -32,8 +33,11 @@ class _Timer:
 
     def set(self, seconds, interval=0.0):
         """Have the signal sent in some seconds and then each interval; return what left returned before."""
-        if seconds < 0 or interval < 0:
-            raise _signal.ItimerError(errno.EINVAL, "Invalid argument")
+        for value in (seconds, interval):
+            if value < 0:
+                raise _signal.ItimerError(errno.EINVAL, "Invalid argument")
+            if not value < _MOST:
+                raise ValueError("a timer takes seconds that can be counted, not %r" % value)
         with self._lock:
             before = self.left()
             self._due = monotonic() + seconds if seconds else 0.0
@@ -85,18 +89,26 @@ def setitimer(which, seconds, interval=0.0, /):
     after the last time."""
     if which != _signal.ITIMER_REAL:
         return _kernel["setitimer"](which, seconds, interval)
-    return _timer.set(seconds + 0.0, interval + 0.0)
+    alarmed = _kernel["getitimer"](which)
+    before = _timer.set(seconds + 0.0, interval + 0.0)
+    _kernel["alarm"](0)
+    return before if before[0] else alarmed
 
 
 def getitimer(which, /):
     """Return the seconds until a timer fires, and its interval."""
-    return _timer.left() if which == _signal.ITIMER_REAL else _kernel["getitimer"](which)
+    left = _timer.left() if which == _signal.ITIMER_REAL else (0.0, 0.0)
+    return left if left[0] else _kernel["getitimer"](which)
 
 
 def alarm(seconds, /):
     """Have SIGALRM sent in some seconds, a whole number; 0 ends it. Return how many were left."""
-    left, _ = _timer.set(index(seconds))
-    return round(left) or int(left > 0)
+    seconds = index(seconds)
+    left, _ = _timer.set(0.0)
+    before = _kernel["alarm"](seconds)  # which goes on in a program that is executed
+    if seconds and not _kernel["getitimer"](_signal.ITIMER_REAL)[0]:  # where C libraries make it with setitimer
+        _timer.set(seconds + 0.0)
+    return before or round(left) or int(left > 0)
 
 
 def install():

@@ -73,8 +73,8 @@ class TestTimers(unittest.TestCase):
     def test_many_settings_are_one_thread(self):
         before = len(os.listdir("/proc/self/task"))
         for _ in range(2000):
-            timers.alarm(5)
-            timers.alarm(0)
+            timers.setitimer(signal.ITIMER_REAL, 5)
+            timers.setitimer(signal.ITIMER_REAL, 0)
         self.assertLessEqual(len(os.listdir("/proc/self/task")), before + 1)
 
     def test_alarm_counts_whole_seconds(self):
@@ -84,10 +84,42 @@ class TestTimers(unittest.TestCase):
         self.assertEqual(timers.alarm(0), 1)
         self.assertEqual(timers.alarm(0), 0)
 
+    def test_alarm_goes_on_in_a_program(self):
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            timers.setitimer(signal.ITIMER_REAL, 0.1)
+            timers.alarm(1)
+            os.execvp("sleep", ["sleep", "10"])
+        self.assertEqual(os.waitpid(child, 0)[1], signal.SIGALRM)
+
+    def test_alarm_where_the_kernel_has_none(self):
+        real = timers._kernel["alarm"]
+        self.addCleanup(timers._kernel.update, alarm=real)
+        timers._kernel["alarm"] = lambda seconds: 0
+        self.assertEqual(timers.alarm(1), 0)
+        self.wait(1)
+        timers.alarm(30)
+        self.assertEqual(timers.alarm(0), 30)
+
+    def test_one_timer(self):
+        timers.alarm(60)
+        left, _ = timers.getitimer(signal.ITIMER_REAL)
+        self.assertTrue(59 < left <= 60, left)
+        left, _ = timers.setitimer(signal.ITIMER_REAL, 0.2)
+        self.assertTrue(59 < left <= 60, left)
+        self.assertLess(timers.getitimer(signal.ITIMER_REAL)[0], 1)
+        self.assertEqual(timers.alarm(0), 1)
+        self.assertEqual(timers.getitimer(signal.ITIMER_REAL), (0.0, 0.0))
+
     def test_not_to_be_set(self):
         for values in ((signal.ITIMER_REAL, -1), (signal.ITIMER_REAL, 1, -1), (7, 1)):
             with self.assertRaises(signal.ItimerError, msg=values):
                 timers.setitimer(*values)
+        for value in (float("nan"), float("inf"), 1e10):
+            for values in ((value,), (1, value)):
+                with self.assertRaises(ValueError, msg=values):
+                    timers.setitimer(signal.ITIMER_REAL, *values)
         for values in (("x",), (1.5,)):
             with self.assertRaises(TypeError, msg=values):
                 timers.alarm(*values)

@@ -208,7 +208,7 @@ func (m *merger) judge(e *Entry) {
 	} else if !ok {
 		m.hidden[place] = e
 	}
-	if first, ok := m.keys[e.key]; ok && !isOwn(e.Client) {
+	if first, ok := m.keys[e.key]; ok && isOneWith(e, first) {
 		m.duplicate(e, first)
 		e.folded = true
 		if own := e.Scope != Project || first.Scope == Project; own && !isOwn(first.Client) && first.narrower == nil {
@@ -229,6 +229,13 @@ func (m *merger) judge(e *Entry) {
 	default:
 		e.Status, e.Reason, e.Ways = m.opts.unmet(e.Server)
 	}
+}
+
+// isOneWith says whether an entry is one with another that starts the same. In codemode's own files two are two, as
+// they were written; but a project's are not a second one of a server that its user has elsewhere, whose names would
+// not hold for it.
+func isOneWith(e, first *Entry) bool {
+	return !isOwn(e.Client) || e.Scope == Project && (first.Scope != Project || !isOwn(first.Client))
 }
 
 // unsure says whether another entry may have a name before this one: in a file that is not known, or with a mistake.

@@ -224,7 +224,7 @@ var keys = []key{
 		doc: "servers not to use, by name; it wins over include",
 	},
 	{
-		name: "mcp.sandbox", kind: globs, trust: extend,
+		name: "mcp.sandbox", kind: globs,
 		doc: "servers to run in a sandbox, by name; their own entries say more",
 	},
 	{

@@ -107,6 +107,7 @@ func TestProjectMayNot(t *testing.T) {
 		"mcp.dir":                 `"."`,
 		"mcp.include":             `["x"]`,
 		"mcp.exclude":             `["x"]`,
+		"mcp.sandbox":             `["x"]`, // what a server writes there is gone with it
 		"mcp.allow_self":          `true`,
 		"mcp.start_timeout":       `"9h"`,
 		"mcp.call_timeout":        `"9h"`,

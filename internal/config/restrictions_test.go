@@ -98,16 +98,17 @@ func TestFileRestrictionsProblems(t *testing.T) {
 	}
 }
 
-// TestProjectRestrictions holds that a project's file may ask for more sandboxes, and takes none away.
+// TestProjectRestrictions holds that a project's file takes no server into a sandbox, where what it writes would be gone
+// with it, and takes none out of one.
 func TestProjectRestrictions(t *testing.T) {
 	dir := writeProject(t, "[mcp]\nsandbox = ['b']\n")
 	c, err := Load(Source{File: writeFile(t, "[mcp]\nsandbox = ['a']\n"), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"a", "b"} {
-		if c.Servers.RestrictionsOf(Server{Name: name, Command: "x"}) == nil {
-			t.Errorf("server %q is in no sandbox: %q", name, c.Servers.Sandbox)
+	for name, want := range map[string]bool{"a": true, "b": false} {
+		if got := c.Servers.RestrictionsOf(Server{Name: name, Command: "x"}) != nil; got != want {
+			t.Errorf("server %q is in a sandbox: %t, want %t", name, got, want)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 		Self:   clientcfg.Self{Executable: env.Self},
 		State:  s.tenancy.paths.State,
 		Settle: settle,
-		Vault:  s.tenancy.vault(),
+		Vault:  s.tenancy.vault(s.tenancy.config.Tenant),
 	}
 	if s.request.Name == "" && cmd.Name == "install" {
 		s.request.Name = install.DefaultName

@@ -278,13 +278,17 @@ func (t *tenancy) signIns(s config.Server) *signin.Store {
 }
 
 // ring seals what the tenant keeps.
-func (t *tenancy) ring() *keyring.Ring {
-	return &keyring.Ring{Dir: t.paths.TenantState(t.config.Tenant), Store: t.config.Secrets.Store}
+func (t *tenancy) ring() *keyring.Ring { return t.ringOf(t.config.Tenant) }
+
+func (t *tenancy) ringOf(tenant string) *keyring.Ring {
+	return &keyring.Ring{Dir: t.paths.TenantState(tenant), Store: t.config.Secrets.Store}
 }
 
 // secretStore is what the tenant's entries refer to as ${secret:NAME}.
-func (t *tenancy) secretStore() *secrets.Store {
-	return &secrets.Store{File: join(t.paths.TenantState(t.config.Tenant), "secrets.json"), Ring: t.ring()}
+func (t *tenancy) secretStore() *secrets.Store { return t.secretsOf(t.config.Tenant) }
+
+func (t *tenancy) secretsOf(tenant string) *secrets.Store {
+	return &secrets.Store{File: join(t.paths.TenantState(tenant), "secrets.json"), Ring: t.ringOf(tenant)}
 }
 
 func (t *tenancy) secret(name string) (string, error) {

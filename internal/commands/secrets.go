@@ -255,10 +255,12 @@ func removeSecretsCommand(env Env, ui *ui) *cli.Command {
 	}
 }
 
-// vault is where the tokens of adopted servers go.
-func (t *tenancy) vault() *install.Vault {
-	store, ctx := t.secretStore(), context.Background() // a keyring and a lock are not waited for without an end
+// vault is where the tokens of servers go that a tenant adopts.
+func (t *tenancy) vault(tenant string) *install.Vault {
+	store, ctx := t.secretsOf(tenant), context.Background() // a keyring and a lock are not waited for without an end
 	return &install.Vault{
+		Tenant: tenant,
+		Of:     t.vault,
 		Names: func() (names []string, err error) {
 			list, err := store.List()
 			for _, s := range list {

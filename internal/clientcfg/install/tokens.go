@@ -14,6 +14,8 @@ import (
 // A Vault is where tokens go that stand in the entries of adopted servers: as secrets of codemode's, which the entries
 // then refer to by name.
 type Vault struct {
+	Tenant string                                     // whose secrets they are
+	Of     func(tenant string) *Vault                 // that of another tenant
 	Names  func() ([]string, error)                   // of all secrets that there are
 	Check  func(value string) error                   // says why a value cannot be one
 	Value  func(name string) (string, error)          // of a secret
@@ -25,6 +27,15 @@ type Vault struct {
 type Token struct {
 	Name   string `json:"name"` // of the variable or header
 	Secret string `json:"secret"`
+	Tenant string `json:"tenant,omitempty"` // whose; empty in records of before 2026-11-29
+}
+
+// of is the vault of a tenant: where that is not known, this one.
+func (v *Vault) of(tenant string) *Vault {
+	if v == nil || tenant == "" || tenant == v.Tenant {
+		return v
+	}
+	return v.Of(tenant)
 }
 
 // secret is one that is about to be.
@@ -76,7 +87,7 @@ func (i *Installer) takeTokens(
 			return taken, err
 		}
 		names, taken.secrets = append(names, s.name), append(taken.secrets, s)
-		m.Tokens = append(m.Tokens, Token{name, s.name})
+		m.Tokens = append(m.Tokens, Token{name, s.name, i.Vault.Tenant})
 	}
 	return taken, nil
 }
@@ -130,27 +141,33 @@ func (i *Installer) dropTokens(secrets []secret) {
 // client's file was changed since, and is nowhere else.
 func (i *Installer) forgetTokens(m Moved, restored []byte) (notes []string) {
 	for _, t := range m.Tokens {
-		if i.Vault != nil {
-			if names, err := i.Vault.Names(); err == nil && !slices.Contains(names, t.Secret) {
-				continue // somebody has removed it, or nobody lived to keep it
-			}
+		vault := i.Vault.of(t.Tenant)
+		if vault == nil {
+			notes = append(notes, fmt.Sprintf("the secret %q stays: codemode cannot say what it is", t.Secret))
+			continue
 		}
-		why := "codemode cannot say what it is"
-		if i.Vault != nil {
-			switch value, err := i.Vault.Value(t.Secret); {
-			case err != nil:
+		if names, err := vault.Names(); err == nil && !slices.Contains(names, t.Secret) {
+			continue // somebody has removed it, or nobody lived to keep it
+		}
+		why := ""
+		switch value, err := vault.Value(t.Secret); {
+		case err != nil:
+			why = err.Error()
+		case !bytes.Contains(restored, bytes.Trim(quoted(value), `"`)):
+			why = "it was changed since"
+		default:
+			if why, err = vault.Forget(t.Secret); err != nil {
 				why = err.Error()
-			case !bytes.Contains(restored, bytes.Trim(quoted(value), `"`)):
-				why = "it was changed since"
-			default:
-				if why, err = i.Vault.Forget(t.Secret); err != nil {
-					why = err.Error()
-				}
 			}
 		}
-		if why != "" {
-			notes = append(notes, fmt.Sprintf("the secret %q stays: %s", t.Secret, why))
+		if why == "" {
+			continue
 		}
+		whose := ""
+		if vault != i.Vault {
+			whose = fmt.Sprintf(" of tenant %q", vault.Tenant)
+		}
+		notes = append(notes, fmt.Sprintf("the secret %q%s stays: %s", t.Secret, whose, why))
 	}
 	return notes
 }

@@ -174,3 +174,23 @@ func TestToldTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestToldType: the type of a token is told if it is one, and else not what it is, which may be what was sent.
+func TestToldType(t *testing.T) {
+	for kind, want := range map[string]string{
+		"mac": `its token is of type "mac", and`, "DPoP": `its token is of type "DPoP", and`,
+		"cjpDbGlTZWNyZXQtbW5i": "its token is of another type, and", "": "its token is of another type, and",
+	} {
+		server := careless(t, func(path string, status int, body string) (int, string) {
+			if path == "/token" {
+				body = `{"access_token":"x","token_type":"` + kind + `"}`
+			}
+			return status, body
+		})
+		_, err := (&Login{Store: &Store{Dir: t.TempDir()}, Server: server, Show: browser(t)}).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || kind != "" && strings.Contains(want, "another") &&
+			strings.Contains(err.Error(), kind) {
+			t.Errorf("%q: %v, want %q", kind, err, want)
+		}
+	}
+}

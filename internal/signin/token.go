@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/lazyregexp"
 	"codemode/internal/redact"
 )
 
@@ -182,6 +183,10 @@ var given = []string{
 	"refresh_token", "code", "code_verifier", "device_code", "client_secret", "client_assertion", "token",
 }
 
+// knownType are the types of tokens that there are, but for bearer
+// (https://www.iana.org/assignments/oauth-parameters, read November 2026).
+var knownType = lazyregexp.New(`(?i)^(mac|pop|dpop|n_a)$`)
+
 // token asks a token endpoint.
 func (c Client) token(
 	ctx context.Context, client *http.Client, endpoint string, form url.Values,
@@ -197,8 +202,11 @@ func (c Client) token(
 	case a.AccessToken == "" || strings.ContainsFunc(a.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return a, errors.New("its answer has no access token")
 	case !strings.EqualFold(a.TokenType, "bearer"):
-		kind := masked(a.TokenType, a.AccessToken, a.RefreshToken, form.Get("refresh_token"), c.Secret)
-		return a, fmt.Errorf("its token is of type %.40q, and only bearer tokens can be used", kind)
+		kind := "another type"
+		if knownType().MatchString(a.TokenType) { // what else it may be is not told: it might have been sent a secret
+			kind = fmt.Sprintf("type %q", a.TokenType)
+		}
+		return a, fmt.Errorf("its token is of %s, and only bearer tokens can be used", kind)
 	}
 	return a, nil
 }

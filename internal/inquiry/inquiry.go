@@ -79,6 +79,9 @@ func Can(c *Capabilities, request Request) bool {
 	case *mcp.ElicitParams:
 		e := c.Elicitation
 		return e != nil && (isURL(p) && e.URL != nil || !isURL(p) && (e.Form != nil || e.URL == nil))
+	case *mcp.CreateMessageWithToolsParams:
+		tools := len(p.Tools) > 0 || p.ToolChoice != nil
+		return c.Sampling != nil && (c.Sampling.Tools != nil || !tools)
 	}
 	return c.Sampling != nil
 }

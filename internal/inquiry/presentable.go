@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling is deprecated since MCP 2026-07-28, and servers of today use it
+
 package inquiry
 
 import (
@@ -26,9 +28,14 @@ const (
 // Presentable is what a server asks, as a user may be shown it: it says which server asks, and has no characters that
 // are not seen or rearrange others. tool is empty where nobody knows which call it is.
 func Presentable(server, tool string, request Request) (Request, error) {
+	if sampling, ok := request.(*mcp.CreateMessageWithToolsParams); ok {
+		p := *sampling
+		p.IncludeContext = "" // "thisServer" would be codemode, with what code had from all others
+		return &p, nil        // by its protocol it is the client that shows what its model is asked
+	}
 	asked, ok := request.(*mcp.ElicitParams)
 	if !ok {
-		return request, nil // by its protocol it is the client that shows what its model is asked
+		return request, nil
 	}
 	p := *asked
 	call := "a call"

@@ -84,6 +84,7 @@ func examined(name string, used, alone bool, x exam) *Runtime {
 var (
 	held    = trial{python: "3.14.6", attempts: []attempt{{"memory", true, ""}, {"root", true, ""}}}
 	escaped = trial{attempts: []attempt{{"network", false, "reached"}}}
+	early   = trial{python: "3.14.6", attempts: held.attempts[:1], cutShort: "the guest ended"}
 	absent  = &sandbox.UnavailableError{
 		Runtime: "podman",
 		Code:    "no-engine",
@@ -121,6 +122,7 @@ func TestVerdicts(t *testing.T) {
 		{"escape", true, false, exam{trial: escaped}, OK, Failed, "report", false},
 		{"escape from one that is not used", false, false, exam{trial: escaped}, OK, Warning, "report", false},
 		{"image missing", true, true, exam{image: "i"}, OK, Skipped, "", false},
+		{"ended early", true, true, exam{trial: early}, OK, Warning, "again", true},
 		{"does not start", true, true, exam{trialErr: stopped}, OK, Failed, "Start it.", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -272,6 +272,10 @@ func (r *Runtime) limits(x *exam, gap func([]sandbox.Gap) string) Finding {
 		}
 	case len(x.accepted) > 0:
 		f.Verdict, f.Summary = Warning, "does without what the settings allow to be missing"
+	case x.trial.cutShort != "":
+		f.Verdict, f.Summary, f.Remedy = Warning, "not all was tried: "+x.trial.cutShort, []string{
+			"Try it again, when the machine has less to do: codemode doctor",
+		}
 	default:
 		f.Summary = holds(x.trial)
 	}

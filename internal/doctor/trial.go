@@ -34,7 +34,7 @@ var trialFiles = sync.OnceValue(func() fs.FS {
 const (
 	// trialMemory and trialProcesses are small, so that an attempt ends soon and does no harm where it succeeds. What
 	// enforces them is what enforces any other limit.
-	trialMemory    = 192 << 20
+	trialMemory    = 256 << 20
 	trialProcesses = 128
 
 	// trialTime bounds a trial on a busy machine; it takes a few tenths of a second.
@@ -64,6 +64,7 @@ type trial struct {
 	python   string // its version
 	enforced sandbox.Enforcement
 	attempts []attempt
+	cutShort string // why some were not made; empty if all were
 }
 
 // escaped are the attempts that succeeded.
@@ -106,13 +107,14 @@ func try(ctx context.Context, rt sandbox.Runtime, policy sandbox.Policy) (trial,
 	if ctx.Err() != nil {
 		return trial{}, context.Cause(ctx)
 	}
-	t.judge(sb.Exit(), host.reached.Load())
+	e := sb.Exit()
+	t.judge(e, host.reached.Load())
 	if t.python == "" {
-		e := sb.Exit()
 		return t, fmt.Errorf(
 			"the guest said nothing and ended with exit code %d, signal %d: %s", e.Code, e.Signal, lastLine(e.Stderr),
 		)
 	}
+	t.cut(e, tried(enforced))
 	return t, nil
 }
 
@@ -158,6 +160,19 @@ func (t *trial) judge(exit sandbox.Exit, reached int64) {
 		kept = append(kept, a)
 	}
 	t.attempts = kept
+}
+
+// cut notes that a guest which ended so has not made all of its attempts.
+func (t *trial) cut(exit sandbox.Exit, all int) {
+	missing := all - len(t.attempts)
+	if missing <= 0 {
+		return
+	}
+	t.cutShort = fmt.Sprintf("the guest ended with exit code %d, signal %d", exit.Code, exit.Signal)
+	if exit.Cause == sandbox.ExitMemory {
+		t.cutShort += ", at the limit of memory"
+	}
+	t.cutShort += fmt.Sprintf(", before %d of its %d attempts", missing, all)
 }
 
 func lastLine(b []byte) string {
@@ -232,6 +247,17 @@ func (b *bait) facts(p sandbox.Policy, e sandbox.Enforcement) string {
 		panic(err) // of strings and numbers
 	}
 	return string(text)
+}
+
+// tried is how many attempts a guest makes by these facts.
+func tried(e sandbox.Enforcement) int {
+	n := len(attempts)
+	for _, means := range []string{e.Pids, e.Memory} {
+		if means == "none" {
+			n--
+		}
+	}
+	return n
 }
 
 func (b *bait) close() {

@@ -107,6 +107,9 @@ func TestTrialSeesEscapes(t *testing.T) {
 	if x.trial.python == "" {
 		t.Error("the guest's Python has no version")
 	}
+	if x.trial.cutShort != "" {
+		t.Error(x.trial.cutShort)
+	}
 	escaped := x.trial.escaped()
 	for _, a := range attempts {
 		found := false
@@ -122,5 +125,32 @@ func TestTrialSeesEscapes(t *testing.T) {
 	}
 	if f := choice(t.Context(), []*Runtime{r}); f.Verdict != Failed {
 		t.Errorf("codemode would use it: %+v", f)
+	}
+}
+
+// TestTrialEndsEarly holds that what was not tried is not passed over.
+func TestTrialEndsEarly(t *testing.T) {
+	made := trial{attempts: []attempt{{"network", true, ""}, {"files", true, ""}, {"root", true, ""}}}
+	for _, tt := range []struct {
+		all  int
+		exit sandbox.Exit
+		want string
+	}{
+		{tried(sandbox.Enforcement{Memory: "none", Pids: "none"}), sandbox.Exit{}, ""},
+		{
+			tried(sandbox.Enforcement{Memory: "cgroup", Pids: "none"}),
+			sandbox.Exit{Code: 1},
+			"the guest ended with exit code 1, signal 0, before 1 of its 4 attempts",
+		},
+		{
+			tried(sandbox.Enforcement{Memory: "watchdog", Pids: "rlimit"}),
+			sandbox.Exit{Signal: 9, Cause: sandbox.ExitMemory},
+			"the guest ended with exit code 0, signal 9, at the limit of memory, before 2 of its 5 attempts",
+		},
+	} {
+		got := made
+		if got.cut(tt.exit, tt.all); got.cutShort != tt.want {
+			t.Errorf("%q, want %q", got.cutShort, tt.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,8 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
+	"codemode/internal/config"
 	"codemode/internal/fileerr"
+	"codemode/internal/hint"
 	"codemode/internal/keyring"
 )
 
@@ -18,6 +22,11 @@ import (
 func (s *installation) everything(ctx context.Context) error {
 	if s.cmd.Args().Present() {
 		return &usageError{"--everything is all clients, but there is " + quote(s.cmd.Args().First()), nil}
+	}
+	if s.request.Scope == clientcfg.Project {
+		return &usageError{"--everything is not of a project alone", []string{
+			"out of this project's files: codemode uninstall --all --scope project",
+		}}
 	}
 	var folders []string
 	for _, dir := range []string{s.tenancy.paths.Cache, s.tenancy.paths.State, s.tenancy.paths.Config} {
@@ -40,6 +49,10 @@ func (s *installation) everything(ctx context.Context) error {
 	if err := s.confirm(what); err != nil {
 		return err
 	}
+	_, tokens, err := s.in.Left()
+	if err != nil {
+		return err
+	}
 	interruptible, stop := interruptible(ctx)
 	defer stop()
 	var results []install.Result
@@ -55,6 +68,9 @@ func (s *installation) everything(ctx context.Context) error {
 		return err
 	}
 	if !s.request.DryRun {
+		if err := s.needed(tokens); err != nil {
+			return err
+		}
 		s.forgetKeys(interruptible)
 	}
 	for _, dir := range folders {
@@ -70,6 +86,36 @@ func (s *installation) everything(ctx context.Context) error {
 		s.ui.note("note", "the program itself is "+quote(exe))
 	}
 	return nil
+}
+
+// needed says what its folders are needed for yet: without them, what codemode has put into files of others could not be
+// taken out exactly, and tokens that it has taken from there would be nowhere.
+func (s *installation) needed(tokens []install.Token) error {
+	files, _, err := s.in.Left()
+	if err != nil {
+		return err
+	}
+	var hints []string
+	for _, file := range files {
+		s.ui.warn("codemode is in " + quote(s.tilde(file)) + " yet")
+		hints = []string{"in that project: codemode uninstall --all --scope project"}
+	}
+	for _, t := range tokens {
+		if !s.in.Has(t) {
+			continue
+		}
+		tenant := cmp.Or(t.Tenant, s.tenancy.config.Tenant)
+		s.ui.warn(fmt.Sprintf("%s, which an entry had, is a secret yet: %q of tenant %q", t.Name, t.Secret, tenant))
+		remove := "codemode secrets remove " + hint.Word(t.Secret)
+		if tenant != config.DefaultTenant {
+			remove += " --tenant " + tenant
+		}
+		hints = append(hints, "if nothing needs it: "+remove)
+	}
+	if len(hints) == 0 {
+		return nil
+	}
+	return hint.New("its folders stay: they are needed for that", hints...)
 }
 
 // removeFolder removes a folder, or the link in its place alone.

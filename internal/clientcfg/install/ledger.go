@@ -274,3 +274,37 @@ func (r record) original() ([]byte, bool) {
 	}
 	return data, true
 }
+
+// Left is what codemode has put into files of others, and not taken out yet: those of projects that are there and have
+// its entry, and the tokens of servers that it has adopted.
+func (i *Installer) Left() (files []string, tokens []Token, err error) {
+	l, err := i.readLedger()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range l.Records {
+		if r.Scope == clientcfg.Project && !slices.Contains(files, r.Path) && r.name() != noEntry && r.isThere() {
+			files = append(files, r.Path)
+		}
+		for _, m := range r.Adopted {
+			tokens = append(tokens, m.Tokens...)
+		}
+	}
+	return files, tokens, nil
+}
+
+// isThere says whether its file may have the entry yet: its name is not looked for any closer.
+func (r record) isThere() bool {
+	data, err := plainfile.Read(r.Path, splice.MaxSize)
+	return err == nil && bytes.Contains(data, []byte(r.name())) || err != nil && !fileerr.IsMissing(err)
+}
+
+// Has reports whether a token is a secret still.
+func (i *Installer) Has(t Token) bool {
+	vault := i.Vault.of(t.Tenant)
+	if vault == nil {
+		return false
+	}
+	names, err := vault.Names()
+	return err != nil || slices.Contains(names, t.Secret) // what cannot be read may have it
+}

@@ -331,6 +331,7 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{
 			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved, Choose: s.chooser(),
+			Loosens: s.tenancy.loosens,
 		}
 	} else {
 		s.ui.working("changing clients' files")

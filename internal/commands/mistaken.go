@@ -38,3 +38,22 @@ func (t *tenancy) mistaken(e clientcfg.Entry) string {
 func (t *tenancy) limitsBeside(names []string) []string {
 	return t.config.IdleLimits(names, slices.Collect(maps.Values(catalog.Aliases(names))))
 }
+
+// loosens is a limit of a tenant's that is about an entry in a client's file by a name that it has there, and would not
+// be about it as codemode would call it among its own; empty is none.
+func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
+	return t.loosened([]string{e.Written, e.Written + "@" + e.Client}, []string{as})
+}
+
+// loosened is a limit of a tenant's that is about a server by one of the first names, and by none of the others.
+func (t *tenancy) loosened(now, then []string) string {
+	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
+		beside := of.limitsBeside(now)
+		for _, limit := range of.limitsBeside(then) {
+			if !slices.Contains(beside, limit) {
+				return limit
+			}
+		}
+	}
+	return ""
+}

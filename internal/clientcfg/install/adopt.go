@@ -28,6 +28,9 @@ type Adopter struct {
 	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
 	Approved func(clientcfg.Entry) bool
 
+	// Loosens is a rule of the user's that holds for an entry, and would not under another name; nil is that there is none.
+	Loosens func(e clientcfg.Entry, as string) string
+
 	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
 	Choose func(clientcfg.Entry) bool
 }
@@ -82,6 +85,13 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			continue
 		}
 		m := i.place(e, own, files)
+		if i.Adopt.Loosens != nil {
+			if rule := i.Adopt.Loosens(e, m.As); rule != "" {
+				p.stayed = append(p.stayed, Stayed{e.Written, fmt.Sprintf("%s would not hold for %q, as it would be "+
+					"called: another of your servers has its name, or starts the same", rule, m.As)})
+				continue
+			}
+		}
 		m.Key, m.Vars = key, clientcfg.Variables(e.Server)
 		switch {
 		case e.Scope == clientcfg.Local:
@@ -243,23 +253,17 @@ type newFile struct {
 
 // place says what codemode will call a server, and in which file. One that it has already is not written again.
 func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newFile) Moved {
-	taken := func(name string) (other clientcfg.Entry, is bool) {
-		for _, o := range own {
-			if o.Written == name {
-				return o, true
-			}
-		}
-		return other, slices.ContainsFunc(files, func(n newFile) bool { return n.name == name })
+	taken := func(name string) bool {
+		return slices.ContainsFunc(own, func(o clientcfg.Entry) bool { return o.Written == name }) ||
+			slices.ContainsFunc(files, func(n newFile) bool { return n.name == name })
 	}
 	as := e.Written
-	for n := 1; ; n++ {
-		other, is := taken(as)
-		if !is {
-			break
+	for _, other := range own {
+		if i.same(other, e) {
+			return Moved{Name: e.Written, As: other.Written, File: other.Server.Source, Same: true}
 		}
-		if other.Written != "" && i.same(other, e) {
-			return Moved{Name: e.Written, As: as, File: other.Server.Source, Same: true}
-		}
+	}
+	for n := 1; taken(as); n++ {
 		if as = e.Written + "-" + e.Client; n > 1 {
 			as = fmt.Sprintf("%s-%s-%d", e.Written, e.Client, n)
 		}

@@ -321,11 +321,23 @@ func (m *merger) otherNames() map[string][]string {
 		if !e.folded {
 			continue
 		}
-		if name := m.otherName(e); !slices.Contains(also[e.key], name) {
-			also[e.key] = append(also[e.key], name)
+		for _, name := range append([]string{m.otherName(e)}, m.qualified(e)...) {
+			if !slices.Contains(also[e.key], name) {
+				also[e.key] = append(also[e.key], name)
+			}
 		}
 	}
 	return also
+}
+
+// qualified is the name of a client's server by which it can be told from all others, whether or not one of them has its
+// name here: a rule by it holds in each folder. Nobody else is called so.
+func (m *merger) qualified(e Entry) (names []string) {
+	name := e.Written + "@" + e.Client
+	if other := m.names[name]; isOwn(e.Client) || e.Scope == Project || other != nil && other.key != e.key {
+		return nil
+	}
+	return []string{name}
 }
 
 func (m *merger) otherName(e Entry) string {
@@ -385,7 +397,7 @@ func (m *merger) found() Found {
 		e := &m.entries[i]
 		if e.Counts() {
 			own := func(name string) bool { return name == e.Server.Name }
-			e.Server.Also = slices.DeleteFunc(slices.Clone(also[e.key]), own)
+			e.Server.Also = slices.DeleteFunc(slices.Concat(m.qualified(*e), also[e.key]), own)
 			if len(e.Server.Also) > 0 {
 				m.doubt(e)
 			}

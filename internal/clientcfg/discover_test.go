@@ -324,12 +324,41 @@ func TestOneServerByTwoNames(t *testing.T) {
 			continue
 		}
 		for command, want := range map[string]config.Server{
-			"x": {Name: "trk", Also: []string{"tracker"}}, "y": {Name: "other"},
-			"z": {Name: "zed", Also: []string{"taken@cursor"}},
+			"x": {Name: "trk", Also: []string{"trk@claude-code", "tracker", "tracker@cursor"}},
+			"y": {Name: "other", Also: []string{"other@claude-code", "other@cursor"}},
+			"z": {Name: "zed", Also: []string{"zed@claude-code", "taken@cursor"}},
 		} {
 			if s := got[command]; s.Name != want.Name || strings.Join(s.Also, " ") != strings.Join(want.Also, " ") {
 				t.Errorf("%s is %q, also %q", command, s.Name, s.Also)
 			}
+		}
+	}
+}
+
+// TestQualifiedHolds: a rule by the name that tells a client's server from another of its name goes on to hold where
+// there is no other. A project's server is not meant by it.
+func TestQualifiedHolds(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	for _, dir := range []string{home, project} {
+		if err := os.Mkdir(filepath.Join(dir, ".cursor"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"m": {"command": "x"}}}`)
+	write(t, filepath.Join(project, ".cursor", "mcp.json"), `{"mcpServers": {"p": {"command": "y"}}}`)
+	approvals := loadApprovals(t, filepath.Join(home, "approvals.json"))
+	opts := Options{Env: Env{OS: "linux", Home: home, WorkDir: project}, Approvals: approvals}
+	for _, e := range Discover(opts).Entries {
+		if e.Status == NeedsApproval {
+			if err := approvals.Approve(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rules := config.Servers{Exclude: []string{"m@cursor", "p@cursor"}}
+	for _, s := range Discover(opts).Servers {
+		if got, want := rules.Selects(s), s.Name == "p"; got != want {
+			t.Errorf("%s, also %q, is selected: %t, want %t", s.Name, s.Also, got, want)
 		}
 	}
 }

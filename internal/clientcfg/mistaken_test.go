@@ -39,7 +39,7 @@ func TestMistakenEntry(t *testing.T) {
 			write(t, file, `{"mcpServers": {"alias": `+entry+`}}`)
 			defer os.Remove(file)
 			for _, e := range Discover(opts).Entries {
-				if len(e.Server.Also) > 0 {
+				if slices.Contains(e.Server.Also, "alias") {
 					also += e.Written
 				}
 				if len(e.Perhaps) > 0 {

@@ -219,9 +219,9 @@ func (p *patient) entries() []clientcfg.Entry {
 
 // idlePatterns are those of the settings that fit no server there is, whatever becomes of it.
 func (p *patient) idlePatterns() []string {
-	names := make([]string, len(p.found.Entries))
-	for i, e := range p.found.Entries {
-		names[i] = e.Server.Name
+	var names []string
+	for _, e := range p.found.Entries {
+		names = append(names, e.Server.Names()...)
 	}
 	return p.config.IdlePatterns(names, slices.Collect(maps.Values(catalog.Aliases(names))))
 }

@@ -62,11 +62,16 @@ while time.monotonic() < until:
 }
 
 // TestArchiverDisturbed: where memory ends, the kernel is to choose the Python that makes the archive, and not the
-// container's first process (oom_score_adj). That it was killed is told, and that a guest has written into the archive.
+// container's first process (oom_score_adj). That it was killed is told, and that a guest has written into the archive,
+// where no Landlock keeps it from that.
 func TestArchiverDisturbed(t *testing.T) {
+	written := tar.ErrHeader
+	if landlockHere() > 0 {
+		written = nil
+	}
 	eachEngine(t, func(t *testing.T, r *Runtime) {
 		disturbArchiver(t, r, `os.kill(int(pid), 9)`, errArchiverKilled)
-		disturbArchiver(t, r, `os.write(os.open("/proc/%s/fd/1" % pid, os.O_WRONLY), b"x" * 512)`, tar.ErrHeader)
+		disturbArchiver(t, r, `os.write(os.open("/proc/%s/fd/1" % pid, os.O_WRONLY), b"x" * 512)`, written)
 	})
 }
 

@@ -330,8 +330,8 @@ func (m *merger) otherNames() map[string][]string {
 	return also
 }
 
-// qualified is the name of a client's server by which it can be told from all others, whether or not one of them has its
-// name here: a rule by it holds in each folder. Nobody else is called so.
+// qualified is the name of a client's server by which it can be told from all others, whether or not one of them has
+// its name here: a rule by it holds in each folder. Nobody else is called so.
 func (m *merger) qualified(e Entry) (names []string) {
 	name := e.Written + "@" + e.Client
 	if other := m.names[name]; isOwn(e.Client) || e.Scope == Project || other != nil && other.key != e.key {

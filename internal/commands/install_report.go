@@ -223,7 +223,9 @@ func (s *installation) tellMoved(r install.Result) {
 func (s *installation) warnLoosened(r install.Result, m install.Moved) {
 	rule := s.tenancy.loosened([]string{m.As}, []string{m.Name, m.Name + "@" + r.Client})
 	if rule != "" && !m.Original() {
-		s.ui.warn(fmt.Sprintf("%s held for it as %s, and does not for %s of %s", rule, quote(m.As), quote(m.Name), r.Client))
+		s.ui.warn(fmt.Sprintf(
+			"%s held for it as %s, and does not for %s of %s", rule, quote(m.As), quote(m.Name), r.Client,
+		))
 	}
 }
 

@@ -30,7 +30,7 @@ func showServerCommand(env Env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			entries, err := t.named(name)
+			entries, err := t.lookedAt(name)
 			if err != nil {
 				return err
 			}
@@ -407,9 +407,22 @@ func eachEntry(
 	return nil
 }
 
+// lookedAt are the entries of a name that somebody looks at: those that it means here, and those of a project that wait
+// to be approved, whoever has the name.
+func (t *tenancy) lookedAt(name string) ([]clientcfg.Entry, error) {
+	entries, err := t.named(name)
+	for _, e := range t.found.Entries {
+		waits := e.Written == name && e.Status == clientcfg.NeedsApproval
+		if err == nil && waits && !slices.ContainsFunc(entries, e.Same) {
+			entries = append(entries, e)
+		}
+	}
+	return entries, err
+}
+
 // oneEntry is the one that a name means here, of a project where there is one.
 func (t *tenancy) oneEntry(name string) ([]clientcfg.Entry, error) {
-	entries, err := t.named(name)
+	entries, err := t.lookedAt(name)
 	if err != nil {
 		return nil, err
 	}

@@ -20,20 +20,10 @@ import (
 // everything takes codemode out of all clients, and then removes what it keeps. Servers of the user's own in ~/MCPs
 // stay: they are no less theirs than a client's.
 func (s *installation) everything(ctx context.Context) error {
-	if s.cmd.Args().Present() {
-		return &usageError{"--everything is all clients, but there is " + quote(s.cmd.Args().First()), nil}
+	if err := s.checkEverything(); err != nil {
+		return err
 	}
-	if s.request.Scope == clientcfg.Project {
-		return &usageError{"--everything is not of a project alone", []string{
-			"out of this project's files: codemode uninstall --all --scope project",
-		}}
-	}
-	var folders []string
-	for _, dir := range []string{s.tenancy.paths.Cache, s.tenancy.paths.State, s.tenancy.paths.Config} {
-		if isFolder(dir) && !slices.Contains(folders, dir) {
-			folders = append(folders, dir)
-		}
-	}
+	folders := s.folders()
 	what := "take codemode out of all clients?"
 	if len(folders) > 0 {
 		what = fmt.Sprintf(
@@ -88,8 +78,30 @@ func (s *installation) everything(ctx context.Context) error {
 	return nil
 }
 
-// needed says what its folders are needed for yet: without them, what codemode has put into files of others could not be
-// taken out exactly, and tokens that it has taken from there would be nowhere.
+// folders are those that codemode has.
+func (s *installation) folders() (list []string) {
+	for _, dir := range []string{s.tenancy.paths.Cache, s.tenancy.paths.State, s.tenancy.paths.Config} {
+		if isFolder(dir) && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+func (s *installation) checkEverything() error {
+	if s.cmd.Args().Present() {
+		return &usageError{"--everything is all clients, but there is " + quote(s.cmd.Args().First()), nil}
+	}
+	if s.request.Scope == clientcfg.Project {
+		return &usageError{"--everything is not of a project alone", []string{
+			"out of this project's files: codemode uninstall --all --scope project",
+		}}
+	}
+	return nil
+}
+
+// needed says what its folders are needed for yet: without them, what codemode has put into files of others could not
+// be taken out exactly, and tokens that it has taken from there would be nowhere.
 func (s *installation) needed(tokens []install.Token) error {
 	files, _, err := s.in.Left()
 	if err != nil {

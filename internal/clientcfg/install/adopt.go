@@ -28,7 +28,8 @@ type Adopter struct {
 	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
 	Approved func(clientcfg.Entry) bool
 
-	// Loosens is a rule of the user's that holds for an entry, and would not under another name; nil is that there is none.
+	// Loosens is a rule of the user's that holds for an entry, and would not under another name; nil is that there is
+	// none.
 	Loosens func(e clientcfg.Entry, as string) string
 
 	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
@@ -85,12 +86,9 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			continue
 		}
 		m := i.place(e, own, files)
-		if i.Adopt.Loosens != nil {
-			if rule := i.Adopt.Loosens(e, m.As); rule != "" {
-				p.stayed = append(p.stayed, Stayed{e.Written, fmt.Sprintf("%s would not hold for %q, as it would be "+
-					"called: another of your servers has its name, or starts the same", rule, m.As)})
-				continue
-			}
+		if reason := i.loosening(e, m.As); reason != "" {
+			p.stayed = append(p.stayed, Stayed{e.Written, reason})
+			continue
 		}
 		m.Key, m.Vars = key, clientcfg.Variables(e.Server)
 		switch {
@@ -148,6 +146,19 @@ func (i *Installer) unchosen(req Request, t Target, e clientcfg.Entry) string {
 		return "you have chosen that"
 	}
 	return ""
+}
+
+// loosening says which rule would not hold for an entry that is called otherwise; empty is none.
+func (i *Installer) loosening(e clientcfg.Entry, as string) string {
+	if i.Adopt.Loosens == nil {
+		return ""
+	}
+	rule := i.Adopt.Loosens(e, as)
+	if rule == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s would not hold for %q, as it would be called: another of your servers has its name, or "+
+		"starts the same", rule, as)
 }
 
 // namesSecret says whether any text of an entry would refer to a secret among codemode's own entries. It means nothing

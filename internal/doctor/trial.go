@@ -34,7 +34,7 @@ var trialFiles = sync.OnceValue(func() fs.FS {
 const (
 	// trialMemory and trialProcesses are small, so that an attempt ends soon and does no harm where it succeeds. What
 	// enforces them is what enforces any other limit.
-	trialMemory    = 256 << 20
+	trialMemory    = 192 << 20
 	trialProcesses = 128
 
 	// trialTime bounds a trial on a busy machine; it takes a few tenths of a second.

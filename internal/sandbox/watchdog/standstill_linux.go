@@ -11,9 +11,8 @@ import (
 
 const (
 	// stopTime is how long a guest may take to stand still. A system call that no signal interrupts, such as one
-	// that reads a large file, takes some tenths of a second, and each of its processes has to get a processor once:
-	// where others keep these busy, 125 took more than a second (2026-11-29).
-	stopTime = 5 * time.Second
+	// that reads a large file, takes some tenths of a second.
+	stopTime = time.Second
 
 	// stillEvery is how often it is made sure, while a guest is counted, that nobody has gone on.
 	stillEvery = 10 * time.Millisecond

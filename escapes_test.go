@@ -19,12 +19,18 @@ var columns = []struct {
 }{
 	{"native-root", "native, root", sandbox.Report{Runtime: "native", Method: "userns", Landlock: 7, Proc: true}},
 	{"native-user", "native, user", sandbox.Report{Runtime: "native", Method: "userns", Landlock: 7, Proc: true}},
-	{"podman", "podman", sandbox.Report{Runtime: "podman", Method: "container", Landlock: 7, Proc: true, Memory: "cgroup"}},
+	{
+		"podman", "podman",
+		sandbox.Report{Runtime: "podman", Method: "container", Landlock: 7, Proc: true, Memory: "cgroup"},
+	},
 	{
 		"podman-rootless", "podman, rootless",
 		sandbox.Report{Runtime: "podman", Method: "container", Landlock: 7, Proc: true, Memory: "watchdog"},
 	},
-	{"docker", "docker", sandbox.Report{Runtime: "docker", Method: "container", Landlock: 7, Proc: true, Memory: "cgroup"}},
+	{
+		"docker", "docker",
+		sandbox.Report{Runtime: "docker", Method: "container", Landlock: 7, Proc: true, Memory: "cgroup"},
+	},
 	{
 		"kubernetes", "kubernetes",
 		sandbox.Report{Runtime: "kubernetes", Method: "container", Landlock: 7, Proc: true, Memory: "cgroup"},

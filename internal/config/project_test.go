@@ -182,9 +182,12 @@ func TestProjectWords(t *testing.T) {
 	c, err := Load(Source{Dir: dir})
 	file := filepath.Join(dir, projectFile)
 	want := []string{
-		`reading "` + file + `": line 1, column 9: "sandbox.memory" is not applied: a file that comes with a project may only lower it, and it is 512m`,
-		`reading "` + file + `": line 2, column 9: "sandbox.python" is not applied: a file that comes with a project may not set it`,
-		`reading "` + file + `": line 3, column 10: "tenants.work" is not applied: a file that comes with a project may not set it`,
+		`reading "` + file + `": line 1, column 9: "sandbox.memory" is not applied: a file that comes with a project ` +
+			`may only lower it, and it is 512m`,
+		`reading "` + file + `": line 2, column 9: "sandbox.python" is not applied: a file that comes with a ` +
+			`project may not set it`,
+		`reading "` + file + `": line 3, column 10: "tenants.work" is not applied: a file that comes with a ` +
+			`project may not set it`,
 		`reading "` + file + `": line 6, column 1: unknown key "run.timout"`,
 		file + `:7:1: run.grace "x" cannot be used: write 30, 30s or 2m`,
 	}
@@ -386,7 +389,8 @@ func FuzzProject(f *testing.F) {
 		if len(m.errs) > 0 {
 			t.Errorf("errors: %v", m.errs)
 		}
-		if c.Sandbox.Memory > want.Sandbox.Memory || c.Sandbox.Pids > want.Sandbox.Pids || c.Run.Timeout > want.Run.MaxTimeout ||
+		if c.Sandbox.Memory > want.Sandbox.Memory || c.Sandbox.Pids > want.Sandbox.Pids ||
+			c.Run.Timeout > want.Run.MaxTimeout ||
 			len(c.Policy.Allow) > 0 || c.Policy.MaxResult > want.Policy.MaxResult ||
 			c.Sandbox.Runtime != want.Sandbox.Runtime ||
 			c.Tenant != want.Tenant ||

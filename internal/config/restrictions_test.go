@@ -98,8 +98,8 @@ func TestFileRestrictionsProblems(t *testing.T) {
 	}
 }
 
-// TestProjectRestrictions holds that a project's file takes no server into a sandbox, where what it writes would be gone
-// with it, and takes none out of one.
+// TestProjectRestrictions holds that a project's file takes no server into a sandbox, where what it writes would be
+// gone with it, and takes none out of one.
 func TestProjectRestrictions(t *testing.T) {
 	dir := writeProject(t, "[mcp]\nsandbox = ['b']\n")
 	c, err := Load(Source{File: writeFile(t, "[mcp]\nsandbox = ['a']\n"), Dir: dir})

@@ -33,7 +33,8 @@ func TestSampling(t *testing.T) {
 		}
 	}
 	shown, err := Presentable("a", "b", plain)
-	if p, ok := shown.(*mcp.CreateMessageWithToolsParams); err != nil || !ok || p.IncludeContext != "" || p.MaxTokens != 5 {
+	p, ok := shown.(*mcp.CreateMessageWithToolsParams)
+	if err != nil || !ok || p.IncludeContext != "" || p.MaxTokens != 5 {
 		t.Errorf("shown is %+v, %v", shown, err)
 	}
 	if plain.IncludeContext == "" {

@@ -270,8 +270,8 @@ def be_first():
 
 
 def keep_settings():
-    """Have Landlock keep the guest from writing in /proc, where a process could change its timer slack. It needs no more
-    than what a container has, so that a kernel without it is none that guests are refused for."""
+    """Have Landlock keep the guest from writing in /proc, where a process could change its timer slack. On a kernel
+    without it the guest is started all the same."""
     create, add, restrict, write, refer = 444, 445, 446, 1 << 1, 1 << 13
     if libc("syscall", create, None, 0, 1) < 2:  # its version; in the first, no file goes to another folder
         return

@@ -112,7 +112,8 @@ func TestProgramEscapes(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {
 		policy := escape.Small(sandbox.DefaultPolicy())
 		p := &programs{Programs: sandbox.NewPrograms(sandbox.ProgramOptions{}), dir: t.TempDir(), limit: policy.Memory}
-		for r, err := range escape.Run(t.Context(), p, escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.AttemptedOnce}) {
+		opts := escape.Options{Policy: policy, AtOnce: sandboxtest.EscapesAtOnce, Only: sandboxtest.AttemptedOnce}
+		for r, err := range escape.Run(t.Context(), p, opts) {
 			if err == nil {
 				if r.Verdict == escape.Escaped || !slices.Contains(sometimes, r.Name) {
 					r.Known = programsMay[r.Name]

@@ -328,8 +328,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"unshare", "setns", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "ptrace", "process_vm_readv", "process_vm_writev",
-		"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "io_uring_setup", "kexec_load", "init_module", "finit_module",
+		"unshare", "setns", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "ptrace",
+		"process_vm_readv", "process_vm_writev",
+		"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "io_uring_setup", "kexec_load",
+		"init_module", "finit_module",
 		"reboot", "seccomp", "pidfd_getfd", "open_by_handle_at", "chroot", "capset", "shmget",
 	} {
 		if got, err := run(prog, data{nr: number(t, "amd64", name), arch: arches["amd64"].audit}); got != aEPERM ||
@@ -367,7 +369,8 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestClosed holds that a guest that sees folders of its user's connects to no socket in them, and leaves no set-id bits.
+// TestClosed holds that a guest that sees folders of its user's connects to no socket in them, and leaves no set-id
+// bits.
 func TestClosed(t *testing.T) {
 	type args = [6]uint64
 	for _, tt := range []struct {

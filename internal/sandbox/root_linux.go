@@ -33,7 +33,7 @@ type Bind struct {
 	Write        bool // it may be written to
 	Real         bool // Host leads through no link, and must not when it is mounted
 	Shift        bool // ID-mapped where codemode is root and gives that up: root's files appear as the sandbox user's
-	Hidden       bool // the guest should not learn where Host is, which is in the user's home
+	Overlay      bool // if it is a directory, an overlay of it, where the kernel can, with locks of its own
 	NoExec       bool // nothing in it can be executed
 	Cover        bool // it covers what is there of another bind, if that still is a file, or with Dir a folder
 	Dir          bool // with Cover
@@ -57,7 +57,8 @@ func look(paths []string) hostView {
 			continue
 		}
 		if fi.Mode()&os.ModeSymlink == 0 {
-			v.binds = append(v.binds, Bind{Host: p, Inside: p})
+			// An overlay takes some 0.1 ms to mount. What is shown of /etc are links and what programs only read.
+			v.binds = append(v.binds, Bind{Host: p, Inside: p, Overlay: !strings.HasPrefix(p, "/etc/")})
 			continue
 		}
 		// Merged /usr: the link is made anew, its target is one of the others.
@@ -70,10 +71,10 @@ func look(paths []string) hostView {
 
 // guestBinds are the host's paths, the interpreter's and the guest's files.
 func guestBinds(py *python.Interpreter, dir string) []Bind {
-	binds := append(slices.Clone(host().binds), Bind{Host: dir, Inside: GuestDir, Hidden: true})
+	binds := append(slices.Clone(host().binds), Bind{Host: dir, Inside: GuestDir, Overlay: true})
 	for _, b := range py.Binds {
 		// What is shown of an interpreter of the user's has been looked at: its paths lead through no link.
-		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Hidden: b.Hidden, Real: !py.Embedded && !b.Hidden})
+		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Overlay: true, Real: !py.Embedded && !b.Hidden})
 	}
 	return needed(binds)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"codemode/internal/sandbox/stage2"
@@ -78,7 +79,7 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 	var out []stage2.Bind
 	for _, b := range binds {
 		sb := stage2.Bind{
-			Host: stage2.Bytes(b.Host), Inside: stage2.Bytes(b.Inside), Write: b.Write, Real: b.Real, Hidden: b.Hidden,
+			Host: stage2.Bytes(b.Host), Inside: stage2.Bytes(b.Inside), Write: b.Write, Real: b.Real,
 			NoExec: b.NoExec, Cover: b.Cover, Dir: b.Dir,
 		}
 		if b.Cover {
@@ -87,6 +88,7 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 		}
 		fi, err := os.Stat(b.Host)
 		sb.Dir = err != nil || fi.IsDir()
+		sb.Overlay = b.Overlay && sb.Dir && !mountedBelow(b.Host)
 		if os.Geteuid() == 0 {
 			if fd, err := stage2.OpenTree(sb); err == nil {
 				tree := os.NewFile(uintptr(fd), b.Host)
@@ -101,6 +103,19 @@ func (l *launch) trees(binds []Bind) []stage2.Bind {
 	}
 	return out
 }
+
+// mountedBelow tells whether something is mounted below a folder, which an overlay of it would not show. It has looked
+// once: nothing is mounted in the system's folders while it runs.
+func mountedBelow(dir string) bool {
+	return slices.ContainsFunc(mounted(), func(at string) bool { return at != dir && holds(dir, at) })
+}
+
+var mounted = sync.OnceValue(func() (places []string) {
+	for at := range Mountpoints {
+		places = append(places, at)
+	}
+	return places
+})
 
 // ownersOf returns the user namespace for ID-mapped mounts: the process's own if it maps root, else that of a helper
 // process which is started for this alone and ended at once.

@@ -79,15 +79,15 @@ type Dir struct {
 
 // A Bind shows a host file or directory, read-only unless Write is set.
 type Bind struct {
-	Host   Bytes
-	Inside Bytes
-	Tree   int  // a detached mount of Host that the parent opened, by its place among the descriptors, or 0
-	Dir    bool // Host is a directory
-	Write  bool
-	Real   bool // Host must lead through no link
-	Hidden bool // the guest should not learn where Host is; for a directory that is only read
-	NoExec bool // nothing in it can be executed
-	Cover  bool // it covers a file or folder of another bind, if that is there
+	Host    Bytes
+	Inside  Bytes
+	Tree    int  // a detached mount of Host that the parent opened, by its place among the descriptors, or 0
+	Dir     bool // Host is a directory
+	Write   bool
+	Real    bool // Host must lead through no link
+	Overlay bool // shown by an overlay, where the kernel can; for a directory that is only read
+	NoExec  bool // nothing in it can be executed
+	Cover   bool // it covers a file or folder of another bind, if that is there
 }
 
 // A Mounted is a mount that somebody else has made.

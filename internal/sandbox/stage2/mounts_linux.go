@@ -15,9 +15,6 @@ const (
 	// hides is not needed.
 	scaffold = "/tmp"
 
-	// source is where in the new root a mount is for as long as another is made of it.
-	source = ".source"
-
 	rootSize, rootInodes = 1 << 20, 1024
 	shmInodes            = 256
 
@@ -42,11 +39,18 @@ func buildRoot(r *Root) error {
 		return err
 	}
 	devs := openDevices(r.Devices)
-	err = mountTmpfs(scaffold, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, rootSize, rootInodes, 0o755)
+	// What overlays are of is mounted below the new root, and detached with the old one.
+	lower, err := mountScaffold(0o700)
 	if err != nil {
 		return err
 	}
-	if err := step(os.Chdir(scaffold), "entering the new root"); err != nil {
+	defer unix.Close(lower)
+	root, err := mountScaffold(0o755)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	if err := step(unix.Fchdir(root), "entering the new root"); err != nil {
 		return err
 	}
 	// The directories in memory come first, so that a bind below one of them is seen.
@@ -54,11 +58,13 @@ func buildRoot(r *Root) error {
 		return err
 	}
 	for i, b := range r.Binds {
+		if b.Overlay && overlay(b, trees[i], lower, root) == nil {
+			continue
+		}
 		if err := attach(b, trees[i]); err != nil {
 			return err
 		}
 	}
-	_ = os.Remove(source) // there is none without hidden binds
 	if err := fillRoot(r); err != nil {
 		return err
 	}
@@ -71,6 +77,15 @@ func buildRoot(r *Root) error {
 		}
 	}
 	return enterRoot()
+}
+
+// mountScaffold mounts a directory in memory and opens it.
+func mountScaffold(mode os.FileMode) (int, error) {
+	if err := mountTmpfs(scaffold, guestMount, rootSize, rootInodes, mode); err != nil {
+		return -1, err
+	}
+	fd, err := unix.Open(scaffold, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return fd, step(err, "opening %q", scaffold)
 }
 
 // compare refuses mounts that are of something else than they should be: whoever may change a folder can have a path
@@ -154,9 +169,6 @@ func attach(b Bind, tree int) error {
 	if err := makePoint(rel, b.Dir); err != nil {
 		return step(err, "making mount point %q", b.Inside)
 	}
-	if b.Hidden && overlay(tree, rel) == nil {
-		return step(unix.Close(tree), "mounting %q", b.Inside)
-	}
 	for try := 0; ; try++ {
 		err := unix.MoveMount(tree, "", unix.AT_FDCWD, rel, unix.MOVE_MOUNT_F_EMPTY_PATH)
 		unix.Close(tree)
@@ -222,15 +234,22 @@ func closedDir() (int, error) {
 	return unix.Fsmount(fsys, unix.FSMOUNT_CLOEXEC, readOnlyMount|unix.MOUNT_ATTR_NOEXEC)
 }
 
-// overlay shows a tree at rel in the new root by an overlay of it and of the empty directory there. The file mountinfo
-// of a bind has the path of its source, and so the user's name; that of an overlay has its options, where a relative
-// path stays as it is written. It takes a source that is mounted here. Where the kernel or the source's file system
-// cannot do that (before Linux 5.11), the tree can still be mounted itself.
-func overlay(tree int, rel string) error {
-	if err := os.MkdirAll(source, 0o700); err != nil {
+// overlay shows a directory by an overlay of it and of the empty one where it is seen. An overlay's locks are its own:
+// those of a bind are the machine's, and of every sandbox that shows the file. Nor does the file mountinfo name where
+// the directory is, which may be in the user's home: of a bind it has the path of the source, of an overlay the
+// options, where a relative path stays as it is written.
+//
+// The kernel takes as a layer what is mounted here, as it is below lower then. Where it or the directory's file system
+// cannot do that (before Linux 5.11), the tree can still be attached itself.
+func overlay(b Bind, tree, lower, root int) error {
+	rel, layer := strings.TrimPrefix(string(b.Inside), "/"), strconv.Itoa(tree)
+	if err := makePoint(rel, true); err != nil {
 		return err
 	}
-	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, source, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	if err := unix.Mkdirat(lower, layer, 0o700); err != nil {
+		return err
+	}
+	if err := unix.MoveMount(tree, "", lower, layer, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return err
 	}
 	if err := unix.Fchdir(tree); err != nil {
@@ -238,10 +257,10 @@ func overlay(tree int, rel string) error {
 	}
 	point := path.Join(scaffold, rel)
 	err := unix.Mount("overlay", point, "overlay", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "lowerdir=.:"+point)
-	if err := errors.Join(err, unix.Chdir(scaffold)); err != nil {
+	if err := errors.Join(err, unix.Fchdir(root)); err != nil {
 		return err
 	}
-	return unix.Unmount(source, unix.MNT_DETACH)
+	return unix.Close(tree)
 }
 
 // makePoint makes what a mount can be attached to, unless it is there.

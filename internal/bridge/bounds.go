@@ -20,14 +20,14 @@ const (
 	maxTools      = 64       // counted by name in a receipt
 )
 
-// clipNotes shortens each note, and leaves out those that are too many.
+// clipNotes makes each note a short line, and leaves out those that are too many.
 func clipNotes(notes []string) []string {
 	var clipped []string
 	for i, n := range notes {
 		if i == maxNotes {
 			return append(clipped, fmt.Sprintf("… and %d more", len(notes)-i))
 		}
-		clipped = append(clipped, visible.Text(visible.Clip(n, maxNote)))
+		clipped = append(clipped, visible.Line(visible.Clip(n, maxNote)))
 	}
 	return clipped
 }

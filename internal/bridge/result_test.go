@@ -22,6 +22,12 @@ func TestCompact(t *testing.T) {
 			Outcome{Status: StatusSuccess, Stdout: text("\n  a\n\n()\n")},
 			"\n  a\n\n()", `{"stdout":["","  a","","()"]}`,
 		},
+		{
+			"a note of several lines",
+			Outcome{Status: StatusSuccess, Notes: []string{"thread x\nnote: y still running"}},
+			`note: thread x\nnote: y still running`,
+			`{"status":"success","summary":"success","notes":["thread x\\nnote: y still running"]}`,
+		},
 		{"no newline", Outcome{Status: StatusSuccess, Stdout: text("a")}, "a", `{"stdout":["a"]}`},
 		{
 			"value",

@@ -187,6 +187,7 @@ func (s *installation) tellMoved(r install.Result) {
 			)
 		case uninstalls && m.Kept:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
+			s.warnLoosened(r, m)
 		case uninstalls:
 			s.ui.note(r.Client, has+" "+quote(m.Name)+" back")
 			s.warnLoosened(r, m)
@@ -216,16 +217,6 @@ func (s *installation) tellMoved(r install.Result) {
 				)
 			}
 		}
-	}
-}
-
-// warnLoosened tells of a rule that was about a server as codemode called it, and is not as its client does.
-func (s *installation) warnLoosened(r install.Result, m install.Moved) {
-	rule := s.tenancy.loosened([]string{m.As}, []string{m.Name, m.Name + "@" + r.Client})
-	if rule != "" && !m.Original() {
-		s.ui.warn(fmt.Sprintf(
-			"%s held for it as %s, and does not for %s of %s", rule, quote(m.As), quote(m.Name), r.Client,
-		))
 	}
 }
 

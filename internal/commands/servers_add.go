@@ -364,7 +364,7 @@ func removeServer(ctx context.Context, ui *ui, t *tenancy, name string) error {
 		)
 	}
 	if err := t.editor().RemoveOwn(ctx, file, e.Written); err != nil {
-		return fmt.Errorf("removing server %q, in %q: %w; nothing was removed", name, file, err)
+		return fmt.Errorf("removing server %q, in %q: %w; nothing was removed: edit that file", name, file, err)
 	}
 	ui.note("servers", fmt.Sprintf("%s is removed", quote(name)))
 	return nil

@@ -27,6 +27,19 @@ type ledger struct {
 	state   string
 	Version int      `json:"version"`
 	Records []record `json:"installed"`
+	Tokens  []Token  `json:"tokens,omitempty"` // of servers whose records are gone, and which are secrets yet
+
+	had []Token // when it was read
+}
+
+// tokens are those of the servers that were adopted, and are not back with their clients.
+func (l *ledger) tokens() (list []Token) {
+	for _, r := range l.Records {
+		for _, m := range r.Adopted {
+			list = append(list, m.Tokens...)
+		}
+	}
+	return append(list, l.Tokens...)
 }
 
 // record is one entry in one file.
@@ -107,6 +120,7 @@ func (i *Installer) readLedger() (*ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %q: %w", i.ledgerFile(), fileerr.Cause(err))
 	}
+	l.had = l.tokens()
 	return l, nil
 }
 
@@ -198,8 +212,15 @@ func (l *ledger) drop(path string, key []string) {
 	l.Records = slices.DeleteFunc(l.Records, func(r record) bool { return r.Path == path && slices.Equal(r.Key, key) })
 }
 
-// save writes the ledger as a whole. The caller holds the lock.
+// save writes the ledger as a whole. The caller holds the lock. A token whose record has gone stays known for as long as
+// it is a secret: it may be nowhere else.
 func (i *Installer) save(l *ledger) error {
+	l.Tokens = slices.DeleteFunc(l.Tokens, func(t Token) bool { return !i.Has(t) })
+	for _, t := range l.had {
+		if !slices.Contains(l.tokens(), t) && i.Has(t) {
+			l.Tokens = append(l.Tokens, t)
+		}
+	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -286,11 +307,8 @@ func (i *Installer) Left() (files []string, tokens []Token, err error) {
 		if r.Scope == clientcfg.Project && !slices.Contains(files, r.Path) && r.name() != noEntry && r.isThere() {
 			files = append(files, r.Path)
 		}
-		for _, m := range r.Adopted {
-			tokens = append(tokens, m.Tokens...)
-		}
 	}
-	return files, tokens, nil
+	return files, l.tokens(), nil
 }
 
 // isThere says whether its file may have the entry yet: its name is not looked for any closer.

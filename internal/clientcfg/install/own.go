@@ -49,7 +49,7 @@ func (i *Installer) RenameOwn(ctx context.Context, path, name, as, to string) er
 	}, move)
 }
 
-// RemoveOwn removes a file of codemode's own that holds one server, of that name.
+// RemoveOwn removes a file of codemode's own that holds one server, of that name, and nothing else, not even a comment.
 func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
 	lock, err := i.lock(ctx)
 	if err != nil {
@@ -61,14 +61,18 @@ func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
 		return err
 	}
 	_, err = editOwn(f.data, name, func(doc *splice.Document, key []string) ([]byte, error) {
-		value, _ := doc.Get(key[:len(key)-1])
-		table, _ := value.(map[string]any)
-		for other, entry := range table {
-			if _, server := entry.(map[string]any); server && other != name {
-				return nil, fmt.Errorf("it holds %q, too", other)
-			}
+		without, err := doc.Remove(key, true)
+		if err != nil {
+			return nil, err
 		}
-		return nil, nil
+		rest, err := parse(without, splice.JSONC)
+		if err == nil {
+			err = rest.apply(rest.RemoveAll(nil, []string{"$schema", "description"}, false)) // they are about it, too
+		}
+		if err == nil && !hollow(rest) {
+			err = errors.New("it holds more than that server")
+		}
+		return nil, err
 	})
 	if err != nil {
 		return err

@@ -82,21 +82,33 @@ func TestRenamedAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemovedWithAnother: a file is not removed that by now holds another server; else nothing of it is left.
+// TestRemovedWithAnother: a file is not removed that holds anything else; else nothing of it is left.
 func TestRemovedWithAnother(t *testing.T) {
-	i, path := serversFile(t, `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)
-	if err := i.RemoveOwn(t.Context(), path, "a"); err == nil || !strings.Contains(err.Error(), `it holds "b", too`) {
-		t.Errorf("it ended as %v", err)
+	for _, text := range []string{
+		`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`,
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"b": {"command": "y"}}}`,
+		`{"mcpServers": {"a": {"command": "x"}}, "mine": {"kept": 1}}`,
+		`{"mcpServers": {"a": {"command": "x"} /* "b": {"command": "y"} */}}`,
+	} {
+		i, path := serversFile(t, text)
+		err := i.RemoveOwn(t.Context(), path, "a")
+		if err == nil || !strings.Contains(err.Error(), "it holds more than that server") {
+			t.Errorf("it ended as %v", err)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != text {
+			t.Errorf("it is %s now, %v", data, err)
+		}
 	}
-	if _, err := os.Stat(path); err != nil {
-		t.Fatal(err)
-	}
-	i, path = serversFile(t, `{"$schema": "x", "a": {"command": "x"}}`)
-	if err := i.RemoveOwn(t.Context(), path, "a"); err != nil {
-		t.Error(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*own*")); len(left) > 0 {
-		t.Errorf("%q is left", left)
+	for _, text := range []string{
+		`{"$schema": "x", "a": {"command": "x"}}`, `{"description": "x", "mcpServers": {"a": {"command": "x"}}}`,
+	} {
+		i, path := serversFile(t, text)
+		if err := i.RemoveOwn(t.Context(), path, "a"); err != nil {
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*own*")); len(left) > 0 {
+			t.Errorf("%q is left", left)
+		}
 	}
 }
 

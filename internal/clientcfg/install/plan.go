@@ -225,6 +225,9 @@ func newRecord(t Target, f file, key []string, old *record, there, newTable bool
 		r.File, r.Folders, r.Table, r.Adopted = old.File, old.Folders, old.Table, old.Adopted
 	case f.missing():
 		r.File, r.Folders, r.Table = true, f.above, newTable
+		if old != nil {
+			r.Adopted = old.Adopted
+		}
 	default:
 		r.Before, r.Table = sum(f.data), newTable
 		if old != nil {

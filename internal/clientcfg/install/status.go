@@ -104,7 +104,8 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 	shadows := i.shadows(req, t, doc)
 	record := l.find(f.path, key)
 	customised := record != nil && hashOf(doc, key) != record.Entry ||
-		record == nil && i.differs(t.Client, req.Name, entry, cmd)
+		record == nil && i.differs(t.Client, req.Name, entry, cmd) ||
+		record == nil && t.Scope == clientcfg.Project && cmd.program != i.command(req, t).program // one of its own
 	switch {
 	case !i.isOurs(entry):
 		s.State, s.Remark = Foreign, fmt.Sprintf("%q starts something else", req.Name)
@@ -115,7 +116,9 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 	case i.isStale(cmd):
 		s.State, s.Remark = StalePath, fmt.Sprintf("it starts %q", cmd.program)
 	case customised && t.Scope == clientcfg.Project:
-		s.State, s.Remark = Foreign, fmt.Sprintf("%q starts codemode, but not as you have installed it", req.Name)
+		s.State, s.Remark = Foreign, fmt.Sprintf(
+			"%q starts %q, but not as you have installed it", req.Name, cmd.program,
+		)
 	case customised:
 		s.State = Customised
 	default:

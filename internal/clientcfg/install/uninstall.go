@@ -84,14 +84,15 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 	for _, r := range l.Records {
 		if r.Path == f.path && (req.Name == "" || r.name() == req.Name || r.name() == noEntry) {
 			records = append(records, r)
-			p.forget = append(p.forget, r.Key)
+			// The file may come back, as a folder does that is moved away and back: with its servers then.
+			if !f.missing() || len(r.Adopted) == 0 {
+				p.forget = append(p.forget, r.Key)
+			}
 		}
 	}
 	slices.SortStableFunc(records, func(a, b record) int { return b.Written.Compare(a.Written) })
 	if f.missing() {
-		if len(records) > 0 {
-			p.notes = append(p.notes, "its file is gone")
-		}
+		p.notes = tellGone(records)
 		return p, nil
 	}
 	for _, r := range records {
@@ -112,6 +113,21 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 	}
 	i.giveBack(&p, l)
 	return p, nil
+}
+
+// tellGone says what there is to know of records whose file is gone.
+func tellGone(records []record) (notes []string) {
+	if len(records) > 0 {
+		notes = append(notes, "its file is gone")
+	}
+	for _, r := range records {
+		for _, m := range r.Adopted {
+			if !m.Original() {
+				notes = append(notes, fmt.Sprintf("%q stays codemode's: %q", m.As, m.File))
+			}
+		}
+	}
+	return notes
 }
 
 // takeOut undoes one record: exactly, where the file is as codemode wrote it.

@@ -458,8 +458,8 @@ func TestLargeMessagesRest(t *testing.T) {
 	})
 }
 
-// TestLargeErrorsAreRare: whose calls are answered with large errors waits, if others have runs; a large result or a
-// small error costs nothing of the kind.
+// TestLargeErrorsAreRare: whose calls are answered with large errors, or with the largest results, waits, if others have
+// runs; a smaller one costs nothing of the kind.
 func TestLargeErrorsAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Config: testConfig()})
@@ -475,6 +475,7 @@ func TestLargeErrorsAreRare(t *testing.T) {
 		b.readings.runs.Join("flood", 1)
 		const size = 5 << 20
 		wire{}.Failure(of, size)()
+		wire{}.Answered(of, 64<<20)
 		waits("alone", 0)
 		b.readings.runs.Join("victim", 1)
 		wire{}.Turn(of, size)()
@@ -484,5 +485,11 @@ func TestLargeErrorsAreRare(t *testing.T) {
 		waits("beside another", (failureRests * size * costOfByte).Round(time.Second))
 		wire{}.Failure(of, 100*size)()
 		waits("the largest", longestReadingRest)
+		wire{}.Answered(of, largeAnswer)
+		waits("no large answer", 0)
+		wire{}.Answered(of, largeAnswer+size)
+		waits("a large answer", (failureRests * size * costOfByte).Round(time.Second))
+		wire{}.Answered(of, 64<<20)
+		waits("the largest answer", longestReadingRest)
 	})
 }

@@ -86,6 +86,19 @@ func (wire) Failure(ctx context.Context, bytes int) (done func()) {
 	}
 }
 
+// largeAnswer is from how many bytes on an answer is large, whatever it says: the more it has beyond that, the longer its
+// session is left alone. Those below come one after the other, for that is ordinary use.
+const largeAnswer = 1 << 20
+
+// Answered is [upstream.Wire]'s.
+func (wire) Answered(ctx context.Context, bytes int) {
+	u, beyond := callIn(ctx), bytes-largeAnswer
+	if u == nil || beyond <= 0 || u.live.bridge.readings.runs.Users() < 2 {
+		return
+	}
+	u.live.pace.Count(min(failureRests*costOfByte*time.Duration(beyond), longestReadingRest))
+}
+
 // mask is decode for who looks for secrets. How long that takes depends on the text, and is counted when it is known.
 func (l *live) mask(bytes int) (done func()) {
 	decoded := l.decode(costOfMasking * bytes)

@@ -25,10 +25,14 @@ type lineReader struct {
 	room    *room
 
 	noLongNotices bool // each line is a message, and a long notification is passed over
+	events        bool // each line is a field of an event, and only its data may be an answer
 }
 
 // longest is that of a server which has spoken MCP: it may once have sent too much.
 const longest = 16
+
+// longestIdle is that of a comment, which says nothing.
+const longestIdle = 2
 
 func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), limit: limit, longest: longest, noLongNotices: true}
@@ -49,6 +53,19 @@ type longLineError struct {
 
 func (e *longLineError) Error() string {
 	return fmt.Sprintf("the server's message is longer than %d bytes", e.limit)
+}
+
+// passedOver is how much was read, at least, of an answer that was too long.
+func passedOver(err error) int {
+	var long *longLineError
+	var endless *endlessError
+	switch {
+	case errors.As(err, &long):
+		return long.limit
+	case errors.As(err, &endless):
+		return endless.bytes
+	}
+	return 0
 }
 
 // longNotice is a notification that is longer than [maxNotice]. It has been skipped.
@@ -126,12 +143,16 @@ func idAtEnd(end []byte) (id int64) {
 // skip reads to the end of a line, of which n bytes have been read, and returns what it is said to be.
 func (l *lineReader) skip(head []byte, n int, said func(head, end []byte, n int) error) error {
 	l.room.leave()
+	most := l.longest * l.limit
+	if l.events && !bytes.HasPrefix(head, []byte("data")) {
+		most = min(most, longestIdle*l.limit)
+	}
 	for {
 		part, err := l.r.ReadSlice('\n')
 		n += len(part)
 		switch {
-		case n > l.longest*l.limit:
-			return &endlessError{l.longest * l.limit}
+		case n > most:
+			return &endlessError{most}
 		case err == nil:
 			return said(head, part, n)
 		case !errors.Is(err, bufio.ErrBufferFull):

@@ -410,6 +410,7 @@ func (sess *session) round(
 	result, refusal := sess.calls.take(slot)
 	switch {
 	case result != nil:
+		slot.wire.Answered(ctx, len(result))
 		return result, nil
 	case ctx.Err() != nil: // of which the server may have been told already, and say so
 		return nil, context.Cause(ctx)
@@ -482,6 +483,7 @@ func (sess *session) callError(ctx context.Context, tool string, err error) *Cal
 	if errors.As(err, &wire) {
 		defer sess.server.pool.opts.Wire.Failure(ctx, len(wire.Message)+len(wire.Data))()
 	}
+	sess.server.pool.opts.Wire.Answered(ctx, passedOver(err))
 	e := &CallError{Server: sess.server.config.Name, Tool: tool, Err: sess.secrets.forCode().Error(err)}
 	var refused *refusedError
 	switch {

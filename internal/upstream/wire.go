@@ -19,6 +19,8 @@ type Wire interface {
 	Turn(ctx context.Context, bytes int) (done func())
 	// Failure is Turn for an answer that is an error.
 	Failure(ctx context.Context, bytes int) (done func())
+	// Answered says that so many bytes have been read of an answer, whether or not it can be used.
+	Answered(ctx context.Context, bytes int)
 }
 
 // untold is the Wire of nobody.
@@ -31,3 +33,5 @@ func (untold) Again(context.Context) error      { return nil }
 func (untold) Turn(context.Context, int) func() { return func() {} }
 
 func (untold) Failure(context.Context, int) func() { return func() {} }
+
+func (untold) Answered(context.Context, int) {}

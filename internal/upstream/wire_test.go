@@ -47,12 +47,20 @@ func (w *wireLog) Again(context.Context) error {
 func (w *wireLog) Turn(context.Context, int) (done func()) { return func() {} }
 
 func (w *wireLog) Failure(context.Context, int) (done func()) { return func() {} }
+func (w *wireLog) Answered(context.Context, int)              {}
 
 // turnLog is a Wire that notes who has a turn.
 type turnLog struct {
 	untold
 	asked, left []int // bytes
 	failures    int
+	read        []int // bytes of answers
+}
+
+func (l *turnLog) Answered(_ context.Context, bytes int) {
+	if bytes > 0 {
+		l.read = append(l.read, bytes)
+	}
 }
 
 func (l *turnLog) Turn(_ context.Context, bytes int) (done func()) {
@@ -82,6 +90,36 @@ func TestMaskingTakesTurns(t *testing.T) {
 			!slices.Equal(log.asked, log.left) {
 			t.Errorf("%s: turns for %d bytes, left for %d, want %d", tool, log.asked, log.left, want)
 		}
+	}
+}
+
+// TestLongAnswersAreTold: who paces calls knows how much was read of an answer, also of one that is not passed on.
+func TestLongAnswersAreTold(t *testing.T) {
+	const most = 100_000
+	text := func(n int) string { return `{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}` }
+	for name, c := range map[string]struct {
+		say  func(w http.ResponseWriter, id string)
+		want int
+	}{
+		"an answer":         {func(w http.ResponseWriter, id string) { answer(w, false, id, text(10)) }, len(text(10))},
+		"too long":          {func(w http.ResponseWriter, id string) { answer(w, false, id, text(2*most)) }, most},
+		"too long a stream": {func(w http.ResponseWriter, id string) { answer(w, true, id, text(2*most)) }, most},
+		"a comment without end": {func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, strings.Repeat(":", 4*most))
+		}, longestIdle * most},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log turnLog
+			site := newSite(t, scripted(c.say))
+			f := newPool(t, func(o *Options) { o.Wire, o.MaxMessage = &log, most }, site.at("/"))
+			if _, err := f.Call(t.Context(), "far", "any", nil); (err == nil) != (c.want == len(text(10))) {
+				t.Errorf("the call ended as %v", err)
+			}
+			if !slices.Equal(log.read, []int{c.want}) {
+				t.Errorf("%d bytes were read, want %d", log.read, c.want)
+			}
+		})
 	}
 }
 

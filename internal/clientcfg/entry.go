@@ -125,11 +125,11 @@ func (f *file) readKeys(e *Entry, r *fields) error {
 	}
 	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true)
 	s.OAuth = oauth(r)
-	s.ToolsAllow = r.list("includeTools", "enabled_tools", "available_tools", "tools")
+	s.ToolsAllow = r.list("include_tools", "includeTools", "enabled_tools", "available_tools", "tools")
 	if len(s.ToolsAllow) == 1 && s.ToolsAllow[0] == "*" {
 		s.ToolsAllow = nil
 	}
-	s.ToolsDeny = r.list("excludeTools", "disabled_tools", "disabledTools")
+	s.ToolsDeny = r.lists("exclude_tools", "excludeTools", "disabled_tools", "disabledTools")
 	f.timeouts(e, r)
 	if isOwn(f.client.ID) || f.asksForSandbox(e, r) {
 		f.sandbox(e, r)
@@ -196,7 +196,7 @@ func (f *file) environment(e *Entry, r *fields) {
 		note(e, "%q is no text and left out", field)
 	}, "env", "envs", "environment")
 	s.EnvPass = r.list("env_vars", "env_keys")
-	s.EnvFile = r.text("envFile")
+	s.EnvFile = r.text("envFile", "env_file")
 	e.envFile = s.EnvFile
 	if s.EnvFile != "" {
 		s.EnvFile = f.fromRoot(s.EnvFile, filepath.Dir(f.path))

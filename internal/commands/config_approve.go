@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
+	"codemode/internal/clientcfg"
 	"codemode/internal/config"
 	"codemode/internal/hint"
 
@@ -45,16 +47,30 @@ func configRevokeCommand(env Env, ui *ui) *cli.Command {
 		Metadata: examples("codemode config revoke"),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			t, r, err := requestHere(env, cmd)
-			if err != nil {
-				return err
+			switch {
+			case errors.Is(err, errNoRequest):
+				r, err = t.disagreeLapsed()
+			case err == nil:
+				err = t.approvals.Disagree(r)
 			}
-			if err := t.approvals.Disagree(r); err != nil {
-				return err
+			if err == nil {
+				ui.note("revoked", "code does not see "+quote(r.Folder))
 			}
-			ui.note("revoked", "code does not see "+quote(r.Folder))
-			return nil
+			return err
 		},
 	}
+}
+
+// disagreeLapsed takes back the approval of what a file of this project asked for that has gone, or asks no more: it may
+// come back, as that of another branch does.
+func (t *tenancy) disagreeLapsed() (r config.Request, err error) {
+	for _, dir := range config.ProjectFolders(t.env.Dir, t.paths.Home) {
+		r = config.Request{Folder: dir, File: filepath.Join(dir, ".codemode", "config.toml")}
+		if err := t.approvals.Disagree(r); !errors.Is(err, clientcfg.ErrNotApproved) {
+			return r, err
+		}
+	}
+	return r, errNoRequest
 }
 
 // requestHere is what the project's file asks for.
@@ -71,7 +87,7 @@ func requestHere(env Env, cmd *cli.Command) (*tenancy, config.Request, error) {
 	case len(t.problems) > 0:
 		return nil, config.Request{}, errors.Join(t.problems...) // what cannot be read is not written over
 	case t.config.Files.Request.File == "":
-		return nil, config.Request{}, errNoRequest
+		return t, config.Request{}, errNoRequest
 	}
 	return t, t.config.Files.Request, nil
 }

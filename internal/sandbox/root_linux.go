@@ -73,8 +73,10 @@ func look(paths []string) hostView {
 func guestBinds(py *python.Interpreter, dir string) []Bind {
 	binds := append(slices.Clone(host().binds), Bind{Host: dir, Inside: GuestDir, Overlay: true})
 	for _, b := range py.Binds {
-		// What is shown of an interpreter of the user's has been looked at: its paths lead through no link.
-		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Overlay: true, Real: !py.Embedded && !b.Hidden})
+		// What is shown of an interpreter of the user's has been looked at: its paths lead through no link. They change
+		// it while sessions go on, and of a name that was missed an overlay says on that there is none.
+		users := !py.Embedded && !b.Hidden
+		binds = append(binds, Bind{Host: b.Host, Inside: b.Inside, Overlay: !users, Real: users})
 	}
 	return needed(binds)
 }

@@ -12,7 +12,7 @@ import (
 // Text is one in a JSON value: a string, a name or a number.
 type Text struct {
 	Text   string
-	Name   string // of the member whose value it is, or is in the list of
+	Name   string // of the member whose value it is, or is in the list of, or what stands for that, see pair
 	Within bool   // the name of a member further out says that it is a secret
 	Kind   byte   // 'n' is a name, '"' a string, '0' a number
 }
@@ -25,7 +25,7 @@ func rewrite(data []byte, change func(Text) string) []byte {
 	}
 	w := rewriter{from: json.NewDecoder(bytes.NewReader(data)), change: change}
 	w.from.UseNumber()
-	if w.value(Text{}) != nil {
+	if _, err := w.value(Text{}); err != nil {
 		return nil
 	}
 	return w.to.Bytes()
@@ -37,18 +37,19 @@ type rewriter struct {
 	change func(Text) string
 }
 
-// value copies one; in is what is known of where it stands.
-func (w *rewriter) value(in Text) error {
+// value copies one; in is what is known of where it stands. Of a string it returns the text.
+func (w *rewriter) value(in Text) (text string, err error) {
 	token, err := w.from.Token()
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch v := token.(type) {
 	case json.Delim:
-		return w.members(v, in)
+		return "", w.members(v, in)
 	case string:
 		in.Text, in.Kind = v, '"'
 		w.text(w.change(in))
+		return v, nil
 	case json.Number:
 		in.Text, in.Kind = v.String(), '0'
 		if text := w.change(in); text != v.String() {
@@ -61,13 +62,14 @@ func (w *rewriter) value(in Text) error {
 	default:
 		w.to.WriteString("null")
 	}
-	return nil
+	return "", nil
 }
 
 // members copies those of an object or a list whose beginning has been read.
 func (w *rewriter) members(begin json.Delim, in Text) error {
 	w.to.WriteString(begin.String())
 	within := in.Within || in.Name != "" && secretName().MatchString(in.Name)
+	list, named := in, ""
 	for more := false; w.from.More(); more = true {
 		if more {
 			w.to.WriteByte(',')
@@ -80,14 +82,33 @@ func (w *rewriter) members(begin json.Delim, in Text) error {
 			in = Text{Name: fmt.Sprint(token), Within: within}
 			w.text(w.change(Text{Text: in.Name, Kind: 'n'}))
 			w.to.WriteByte(':')
+		} else {
+			in = list
 		}
-		if err := w.value(in); err != nil {
+		member := in.Name
+		if named != "" && (begin == '[' || strings.EqualFold(member, "value")) {
+			in.Name = named
+		}
+		text, err := w.value(in)
+		if err != nil {
 			return err
 		}
+		named = pair(begin, member, text, named)
 	}
 	end, err := w.from.Token()
 	fmt.Fprint(&w.to, end)
 	return err
+}
+
+// pair is what names a text further on: of a list the flag before it, of an object its "name", or "key", for its "value".
+func pair(begin json.Delim, member, text, before string) string {
+	switch {
+	case begin == '[' && (!strings.HasPrefix(text, "-") || strings.ContainsAny(text, "=:")):
+		return ""
+	case begin == '[' || strings.EqualFold(member, "name") || strings.EqualFold(member, "key"):
+		return text
+	}
+	return before
 }
 
 func (w *rewriter) text(s string) {

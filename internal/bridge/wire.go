@@ -86,8 +86,8 @@ func (wire) Failure(ctx context.Context, bytes int) (done func()) {
 	}
 }
 
-// largeAnswer is from how many bytes on an answer is large, whatever it says: the more it has beyond that, the longer its
-// session is left alone. Those below come one after the other, for that is ordinary use.
+// largeAnswer is from how many bytes on an answer is large, whatever it says: the more it has beyond that, the longer
+// its session is left alone. Those below come one after the other, for that is ordinary use.
 const largeAnswer = 1 << 20
 
 // Answered is [upstream.Wire]'s.

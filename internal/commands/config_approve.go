@@ -61,8 +61,8 @@ func configRevokeCommand(env Env, ui *ui) *cli.Command {
 	}
 }
 
-// disagreeLapsed takes back the approval of what a file of this project asked for that has gone, or asks no more: it may
-// come back, as that of another branch does.
+// disagreeLapsed takes back the approval of what a file of this project asked for that has gone, or asks no more: it
+// may come back, as that of another branch does.
 func (t *tenancy) disagreeLapsed() (r config.Request, err error) {
 	for _, dir := range config.ProjectFolders(t.env.Dir, t.paths.Home) {
 		r = config.Request{Folder: dir, File: filepath.Join(dir, ".codemode", "config.toml")}

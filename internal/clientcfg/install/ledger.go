@@ -212,8 +212,8 @@ func (l *ledger) drop(path string, key []string) {
 	l.Records = slices.DeleteFunc(l.Records, func(r record) bool { return r.Path == path && slices.Equal(r.Key, key) })
 }
 
-// save writes the ledger as a whole. The caller holds the lock. A token whose record has gone stays known for as long as
-// it is a secret: it may be nowhere else.
+// save writes the ledger as a whole. The caller holds the lock. A token whose record has gone stays known for as long
+// as it is a secret: it may be nowhere else.
 func (i *Installer) save(l *ledger) error {
 	l.Tokens = slices.DeleteFunc(l.Tokens, func(t Token) bool { return !i.Has(t) })
 	for _, t := range l.had {

@@ -100,7 +100,8 @@ func (w *rewriter) members(begin json.Delim, in Text) error {
 	return err
 }
 
-// pair is what names a text further on: of a list the flag before it, of an object its "name", or "key", for its "value".
+// pair is what names a text further on: of a list the flag before it, of an object its "name", or "key", for its
+// "value".
 func pair(begin json.Delim, member, text, before string) string {
 	switch {
 	case begin == '[' && (!strings.HasPrefix(text, "-") || strings.ContainsAny(text, "=:")):

@@ -223,11 +223,10 @@ func newRecord(t Target, f file, key []string, old *record, there, newTable bool
 		r.Folders, r.Table, r.Adopted = old.Folders, old.Table, old.Adopted
 	case old != nil && there: // but for its exact bytes
 		r.File, r.Folders, r.Table, r.Adopted = old.File, old.Folders, old.Table, old.Adopted
+	case f.missing() && old != nil && len(old.Adopted) > 0: // it had servers, which go back to it
+		r.Adopted = old.Adopted
 	case f.missing():
 		r.File, r.Folders, r.Table = true, f.above, newTable
-		if old != nil {
-			r.Adopted = old.Adopted
-		}
 	default:
 		r.Before, r.Table = sum(f.data), newTable
 		if old != nil {

@@ -47,15 +47,16 @@ func (s *Store) Token(ctx context.Context, server, refused string) (string, erro
 		return "", fmt.Errorf("the sign-in has ended: %w", ErrSignedOut)
 	}
 	fresh, err := g.renew(ctx, s.clientOf(ctx, &g))
+	secrets := redactor(g.AccessToken, g.RefreshToken)
 	var wire *oauthError
 	if errors.As(err, &wire) {
-		wire.mask(g.AccessToken, g.RefreshToken)
+		wire.mask(secrets)
 	}
 	if errors.As(err, &wire) && slices.Contains([]string{"invalid_grant", "invalid_client"}, wire.Code) {
 		return "", s.ended(g, wire)
 	}
 	if err != nil {
-		return "", fmt.Errorf("refreshing the sign-in at %q: %w", g.Issuer, err)
+		return "", fmt.Errorf("refreshing the sign-in at %q: %w", g.Issuer, secrets.Error(err))
 	}
 	g.update(fresh)
 	if g.Sealed != nil { // what stands in the file in the clear stays there until its user signs in again
@@ -168,14 +169,14 @@ func (e *oauthError) Error() string {
 }
 
 // mask hides what its text must not say, before that is cut.
-func (e *oauthError) mask(values ...string) {
-	e.Code, e.Description = masked(e.Code, values...), masked(e.Description, values...)
+func (e *oauthError) mask(secrets *redact.Redactor) {
+	e.Code, e.Description = secrets.Text(e.Code), secrets.Text(e.Description)
 }
 
-func masked(text string, values ...string) string {
+func redactor(values ...string) *redact.Redactor {
 	secrets := &redact.Secrets{}
 	secrets.Add(values...)
-	return secrets.Redactor().Text(text)
+	return secrets.Redactor()
 }
 
 // given are the fields of a form that nobody but its authorization server may read.
@@ -242,28 +243,35 @@ func (c Client) post(ctx context.Context, client *http.Client, endpoint string, 
 	if c.Method == "client_secret_basic" {
 		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret)) // RFC 6749 section 2.3.1
 	}
+	secrets := c.sends(form)
 	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoAnswer, plainly(err))
+	if err != nil { // which may quote a line of an answer, or a host that it leads to
+		return nil, fmt.Errorf("%w: %w", errNoAnswer, secrets.Error(plainly(err)))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, secrets.Error(err)
 	case len(body) > maxAnswer:
 		return nil, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
 	}
 	wire := &oauthError{}
 	_ = json.Unmarshal(body, wire)                                              // which need not be one
 	if wire.status = resp.StatusCode; wire.status/100 != 2 || wire.Code != "" { // GitHub's errors are a 200
-		wire.mask(c.Secret, url.QueryEscape(c.Secret)) // the second is how Basic has it
-		for _, name := range given {
-			wire.mask(form.Get(name))
-		}
+		wire.mask(secrets)
 		return nil, wire
 	}
 	return body, nil
+}
+
+// sends is what nobody else may read of a request, which an answer can repeat.
+func (c Client) sends(form url.Values) *redact.Redactor {
+	values := []string{c.Secret, url.QueryEscape(c.Secret)} // the second is how Basic has it
+	for _, name := range given {
+		values = append(values, form.Get(name))
+	}
+	return redactor(values...)
 }
 
 // plainly is an error without the address that was asked, which may have secrets in it.

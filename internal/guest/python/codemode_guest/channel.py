@@ -196,10 +196,12 @@ class Channel:
             self._handlers[method](message.get("params") or {})
 
     def _in_child(self):
-        try:
-            posix.close(self._fd)
-        except OSError:
-            pass  # the same descriptor as the outbox's
+        fd, self._fd = self._fd, None  # in a child of the child its number may be another file's
+        if fd is not None:
+            try:
+                posix.close(fd)
+            except OSError:
+                pass  # the same descriptor as the outbox's
         self._waiting.clear()
         self._told.clear()
 

@@ -13,7 +13,7 @@ def feed(channel):
     posix.close(read)
     ended = []
     # A child process that held the other end, too, would never see the end of its own input.
-    posix.register_at_fork(after_in_child=lambda: ended or posix.close(write))
+    posix.register_at_fork(after_in_child=lambda: _close(write, ended))
     start_new_thread(_fill, (channel, write, ended))
 
 
@@ -30,5 +30,11 @@ def _fill(channel, write, ended):
                 data = data[posix.write(write, data) :]
     except Exception:
         pass  # the host has gone, or nobody is left to read
-    ended.append(True)
-    posix.close(write)
+    _close(write, ended)
+
+
+def _close(write, ended):
+    """Close it once: in a child of a child its number may be another file's."""
+    if not ended:
+        ended.append(True)
+        posix.close(write)

@@ -18,6 +18,7 @@ BESIDE = 32  # threads more than a guest may have: an engine's programs for one 
 INODE = 1280  # bytes that the kernel keeps of a file in memory, beside what is in it
 PAGE = 4096  # bytes, at least
 MAPPING, LINK, ANCESTORS = 384, 64, 128  # what the kernel keeps of a mapping, as in package watchdog
+GROWN = 8  # the part of the limit that the kernel's memory has grown by before links to ended processes count
 COPIES = 2  # page tables count so often, as in package watchdog: what a fork copies is in no list yet
 TOLD = "State:", "Threads:", "VmSize:", "RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"  # of a process's status
 UNREAD = -1  # what is told of a process that does not let itself be read
@@ -103,8 +104,13 @@ def stop():
 
 
 def go_on():
-    if standing.pop("sent", False):
+    """Twice, the second time at the end of the next look: a process that was just being made was seen to stay stopped
+    (Linux 6.18, 2026-11)."""
+    sent = standing.pop("sent", False)
+    if sent or standing.pop("again", False):
         signal_all(CONTINUE)
+    if sent:
+        standing["again"] = True
 
 
 standing = {}
@@ -125,7 +131,7 @@ numbers = {}
 def holds_more(limit):
     """The quick sum counts shared memory more than once, so the exact one decides."""
     many = sockets()
-    beside = sum(map(used, memory())) + INODE * sum(made()) + SOCKET * many
+    beside = sum(map(used, memory())) + INODE * sum(made()) + SOCKET * many + inherited(limit)
     if many > SOCKETS or beside + quick() > limit and beside + exact_of(limit - beside) > limit:
         return True
     return max(made()) >= DEEP and hidden(guests())
@@ -344,6 +350,31 @@ def moves(pid, rests="TtZXD"):
 
 def mapping(pid):
     return MAPPING + LINK * min(int(pid), ANCESTORS)  # there is a lower number for each process that it descends from
+
+
+def inherited(limit):
+    """What mappings' links to processes that have ended take at most, which nothing tells: as in package watchdog, as
+    far as the machine's kernel has more memory, since there was a process of a number so high."""
+    pids = [pid for pid in guests() if int(pid) > ANCESTORS]
+    if not pids:
+        return 0
+    numbers["most"] = max(numbers.get("most", 0), *map(int, pids))  # they begin again one day
+    now = unreclaimable()
+    least = numbers["kernel"] = min(numbers.get("kernel", now), now)
+    if now - least < limit // GROWN:
+        return 0
+    total = 0
+    for pid in pids:
+        lines = look(pid, "maps", lambda lines: sum(1 for _ in lines))
+        total += lines * LINK * (numbers["most"] - ANCESTORS)
+        if total > now - least:
+            return now - least
+    return total
+
+
+def unreclaimable():
+    with open("/proc/meminfo") as lines:
+        return next((int(line.split()[1]) << 10 for line in lines if line.startswith("SUnreclaim:")), 0)
 
 
 def exact(pid, tables):

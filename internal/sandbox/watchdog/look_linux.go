@@ -47,6 +47,8 @@ type Watch struct {
 	priority *priority     // nil where it was not raised
 	counted  *count        // nil before it was first necessary
 	mapped   *mapped       // nil before it was first necessary
+	numbered int           // the highest number of a process in its own namespace that was seen
+	kernel   int64         // the least memory of the kernel's that was seen since the guest began, see inherited
 	held     int64         // by processes, when that was last found out
 	faults   int64         // of the machine until then; negative where they were not counted
 	tight    bool          // the next look is to be soon
@@ -60,7 +62,7 @@ type Watch struct {
 func Open(g Guest, due func() bool) *Watch {
 	w := &Watch{
 		guest: g, due: due, handles: map[int]*handle{}, listed: time.Now(), rest: longest, faults: -1,
-		maxMapCount: maxMapCount(),
+		maxMapCount: maxMapCount(), kernel: unreclaimable(),
 	}
 	for _, dir := range g.Dirs {
 		fd, err := unix.Open(procFile(g.PID, "root"+dir), unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -124,7 +126,7 @@ func (w *Watch) look() (over bool, next time.Duration) {
 		used = min(used, w.counted.atMost(list))
 	}
 	if used <= room {
-		used += w.mappings(list, room-used)
+		used += w.mappings(list, room-used) + w.inherited(list)
 	}
 	if used > room {
 		exact, how := w.exactly(room)

@@ -87,6 +87,7 @@ func (w *Watch) exactly(limit int64) (total int64, how int) {
 	list := w.list()
 	faults := pageFaults()
 	records := &mapped{at: time.Now()}
+	total = w.inherited(list)
 	for _, p := range distinct(list) {
 		total += p.exactly(w.guest.Shared) + p.copies
 		if left := limit - total - records.total; left >= 0 {

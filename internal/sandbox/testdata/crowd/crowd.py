@@ -131,6 +131,34 @@ def mapping():
     time.sleep(60)
 
 
+def ancestors():
+    """Mappings that are linked to hundreds of processes that have ended, in a few that live."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    generations, split, size = 400, 9000, mmap.PAGESIZE
+    rest = 2 * split + 2
+    start = libc.mmap(None, (rest + generations + 2) * size, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    ctypes.memset(start, 1, 1)
+    if os.fork():
+        while True:
+            os.waitpid(-1, 0)
+    for n in range(generations):
+        # Two mappings share what the next generation is linked to, which the kernel then does not use again.
+        libc.mprotect(start + (rest + generations - n) * size, size, 1 if n & 1 else 0)
+        if os.fork():
+            os._exit(0)
+    for _ in range(3):
+        if os.fork() == 0:
+            break
+    for n in range(split - 1, -1, -1):
+        libc.mprotect(start + (2 * n + 1) * size, size, mmap.PROT_READ)
+    time.sleep(60)
+
+
 def forking(share, program=None):
     """Page tables for pages of zeros, one in 2 MB, of which four processes have that share of the limit, and fork
     without end: what is copied is in no list before it is whole, nor after its process has ended."""
@@ -211,6 +239,7 @@ attacks = {
     "populating": populating,
     "mapping": mapping,
     "reading": reading,
+    "ancestors": ancestors,
     "forking": lambda: forking(0.85),
     "halves": lambda: forking(0.45),
     "executing": lambda: forking(0.85, "/bin/true"),

@@ -35,7 +35,7 @@ func (e *unusableError) Hint() []string {
 	case withheld:
 		return []string{"see what is wrong with the file: codemode doctor"}
 	case excluded:
-		return []string{"codemode config show mcp"}
+		return []string{"what leaves it out, and where: codemode config"}
 	case clientcfg.NeedsSignIn:
 		return []string{"codemode auth login " + name}
 	case clientcfg.Disabled:

@@ -69,16 +69,16 @@ libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-rest = 2 * 9000 + 2
-start = libc.mmap(None, (rest + 402) << 12, 3, 0x22, -1, 0)
+rest = 2 * 2500 + 2
+start = libc.mmap(None, (rest + 302) << 12, 3, 0x22, -1, 0)
 ctypes.memset(start, 1, 1)
 first = os.fork() > 0
 if not first:
-    for n in range(400):
-        libc.mprotect(start + ((rest + 400 - n) << 12), 4096, 1 if n & 1 else 0)
+    for n in range(300):
+        libc.mprotect(start + ((rest + 300 - n) << 12), 4096, 1 if n & 1 else 0)
         if os.fork():
             os._exit(0)
-    for n in range(8999, -1, -1):
+    for n in range(2499, -1, -1):
         libc.mprotect(start + ((2 * n + 1) << 12), 4096, 1)
 `,
 			"locks": `

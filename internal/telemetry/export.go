@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -82,7 +84,7 @@ func (c *collector) send(ctx context.Context, what any) error {
 		if errors.As(err, &outer) {
 			err = outer.Err // without the address, in which there may be a key
 		}
-		return fmt.Errorf("sending to the collector: %w", err)
+		return fmt.Errorf("sending to the collector: %w", c.plainly(err))
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection is used again
@@ -90,6 +92,19 @@ func (c *collector) send(ctx context.Context, what any) error {
 		return fmt.Errorf("the collector answered %q", res.Status)
 	}
 	return nil
+}
+
+// plainly is an error without the name of the collector's host, in which there may be a key, too.
+func (c *collector) plainly(err error) error {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return errors.New(dns.Err)
+	}
+	u, bad := url.Parse(c.target.url)
+	if text := err.Error(); bad == nil && net.ParseIP(u.Hostname()) == nil && u.Hostname() != "localhost" {
+		return errors.New(strings.ReplaceAll(text, u.Hostname(), "***"))
+	}
+	return err
 }
 
 type spanExporter struct{ sink sink }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -124,7 +125,24 @@ func (v variables) collector() (t target, err error) {
 			t.headers[strings.TrimSpace(name)] = value
 		}
 	}
+	if !sendable(t.headers) { // the error of sending one would quote it
+		return t, errors.New("OTEL_EXPORTER_OTLP_HEADERS has what no header can have, so nothing is exported: " +
+			"it is NAME=VALUE, with commas between")
+	}
 	return t, nil
+}
+
+// sendable says whether these can be headers of a request.
+func sendable(headers map[string]string) bool {
+	for name, value := range headers {
+		odd := func(r rune) bool {
+			return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
+		}
+		if name == "" || strings.ContainsFunc(name, odd) || strings.ContainsAny(value, "\r\n\x00") {
+			return false
+		}
+	}
+	return true
 }
 
 // address is a kind's own endpoint as it is, or its path below the common one.

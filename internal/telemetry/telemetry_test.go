@@ -217,6 +217,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestHeadersAreNotTold: what cannot be sent as a header may be a key that was written down wrongly.
+func TestHeadersAreNotTold(t *testing.T) {
+	for _, headers := range []string{
+		"Authorization: Basic dXNlcjpodXNoLWh1c2g=", "api key hush=1", "hush\"=1", "x=a%0Ahush: 1", "=hush",
+	} {
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS=", "OTEL_EXPORTER_OTLP_TRACES_HEADERS="} {
+			var warnings []string
+			tel := New(Options{
+				Lookup: env(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+newPosts(t, 200).URL, name+headers),
+				Warn:   func(text string) { warnings = append(warnings, text) },
+			})
+			use(t, tel)
+			tel.Close()
+			said := strings.Join(warnings, "; ")
+			if !strings.Contains(said, "HEADERS has what no header can have") || strings.Contains(said, "dXN") ||
+				strings.Contains(said, "hush") {
+				t.Errorf("%s%s: %s", name, headers, said)
+			}
+		}
+	}
+}
+
 // TestDeadCollectors holds that each costs one warning, without what the address has in it, and that the end waits for
 // none.
 func TestDeadCollectors(t *testing.T) {
@@ -233,6 +255,7 @@ func TestDeadCollectors(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://" + silent.Addr().String() + "/hush":   "did not take the last of it in time",
 		"http://" + refusing.Addr().String() + "/hush": "sending to the collector",
+		"http://hush.invalid/":                         "sending to the collector",
 		newPosts(t, 503).URL + "/hush":                 `the collector answered "503 Service Unavailable"`,
 	} {
 		var warnings []string

@@ -6,7 +6,8 @@ import (
 )
 
 // failures counts how often a server has failed in a row, and says when to try again: at once after the
-// first failure, then 1 s, 2 s, 4 s, up to maxPause after it.
+// first failure, then 1 s, 2 s, 4 s, up to maxPause after it; at once so late where it said more than is read before it
+// spoke MCP, for that takes codemode a processor, and others wait for it.
 type failures struct {
 	count int
 	next  time.Time
@@ -28,7 +29,10 @@ func (f *failures) add(err *StartError, now time.Time) {
 	f.count++
 	f.last = err
 	f.next = now
-	if f.count > 1 {
+	switch {
+	case err.Step == "initialize" && passedOver(err) > 0:
+		f.next = now.Add(maxPause)
+	case f.count > 1:
 		f.next = now.Add(min(time.Second<<min(f.count-2, 10), maxPause))
 	}
 }

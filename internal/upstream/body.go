@@ -76,6 +76,7 @@ func (r *remote) shown(text []byte, of outgoing) []byte {
 	if msg == nil || r.expectAnswer(msg) != nil {
 		return nil
 	}
+	r.spoken.Store(true)
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return nil

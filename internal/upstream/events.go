@@ -22,7 +22,8 @@ type eventBody struct {
 func newEventBody(body io.ReadCloser, room *room, r *remote, of outgoing) *eventBody {
 	// A buffer for one answer, which most often is small.
 	lines := &lineReader{
-		r: bufio.NewReaderSize(body, 2*maxField), limit: r.rooms.limit, longest: longest, room: room, events: true,
+		r: bufio.NewReaderSize(body, 2*maxField), limit: r.rooms.limit, longest: longest, room: room,
+		idle: func() bool { return !r.spoken.Load() },
 	}
 	return &eventBody{body: body, lines: lines, remote: r, of: of}
 }

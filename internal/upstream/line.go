@@ -25,13 +25,14 @@ type lineReader struct {
 	room    *room
 
 	noLongNotices bool // each line is a message, and a long notification is passed over
-	events        bool // each line is a field of an event, and only its data may be an answer
+
+	idle func() bool // nil, or each line is a field of an event, none of which is an answer yet
 }
 
 // longest is that of a server which has spoken MCP: it may once have sent too much.
 const longest = 16
 
-// longestIdle is that of a comment, which says nothing.
+// longestIdle is that of a comment, which says nothing, and of any field of a server by URL that has not spoken MCP.
 const longestIdle = 2
 
 func newLineReader(r io.Reader, limit int) *lineReader {
@@ -144,7 +145,7 @@ func idAtEnd(end []byte) (id int64) {
 func (l *lineReader) skip(head []byte, n int, said func(head, end []byte, n int) error) error {
 	l.room.leave()
 	most := l.longest * l.limit
-	if l.events && !bytes.HasPrefix(head, []byte("data")) {
+	if l.idle != nil && (l.idle() || !bytes.HasPrefix(head, []byte("data"))) {
 		most = min(most, longestIdle*l.limit)
 	}
 	for {

@@ -51,6 +51,7 @@ type remote struct {
 	posted  atomic.Int32       // messages that were sent and whose status has not come
 	expired atomic.Bool        // the server does not know the session any more
 	reached *atomic.Bool       // see server
+	spoken  atomic.Bool        // it has said something that is a message
 }
 
 // newRemote is the way to a server whose entry's references are replaced.

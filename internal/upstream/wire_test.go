@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"codemode/internal/config"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -120,6 +122,34 @@ func TestLongAnswersAreTold(t *testing.T) {
 				t.Errorf("%d bytes were read, want %d", log.read, c.want)
 			}
 		})
+	}
+}
+
+// TestTooMuchAtTheStart: a server that says more than is read before it has spoken MCP is not started again at once, and
+// little of it is read.
+func TestTooMuchAtTheStart(t *testing.T) {
+	var asked atomic.Int64
+	site := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		asked.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 4*100_000))
+	}))
+	for name, s := range map[string]config.Server{"far": site.at("/"), "floods": fake("floods", "-flood")} {
+		f := newPool(t, func(o *Options) { o.MaxMessage = 100_000 }, s)
+		if _, err := f.Tools(f.ctx(), name); err == nil || !strings.Contains(err.Error(), "00000 bytes without a line end") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+		before := asked.Load()
+		if _, err := f.Tools(f.ctx(), name); err == nil || !strings.Contains(err.Error(), "next try in") {
+			t.Errorf("%s: then it is %v", name, err)
+		}
+		if n := asked.Load(); n != before {
+			t.Errorf("%s: it was asked %d times more", name, n-before)
+		}
 	}
 }
 

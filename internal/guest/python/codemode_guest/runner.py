@@ -38,11 +38,16 @@ class Runner:
         frames.add_source(params["filename"], params["code"])
         self._outbox.begin(number)
 
+        script = params.get("script")
+        self._free = leftovers.free_descriptor() if script else None
         guard = self._interrupts.guard
         self._interrupts.begin(number)
         value, failure = guard(self._execute, params)
         self._disarm()
         if self._outbox.forked:
+            if script:
+                self._free = self._free and 3  # codemode's own are closed here
+                guard(self._end_program)
             self._leave_child(failure)
         # What follows calls the user's code, too: repr(value), str(exception), tasks that end.
         settled, late = guard(self._settle, params, value, failure)
@@ -92,7 +97,7 @@ class Runner:
         settled = {"tasks": self._loops.settle(), "failure": failure}
         if params.get("script"):
             settled["failure"] = self._program_failure(failure)
-            _exit_handlers()
+            self._end_program()
         described = self._value(value) if failure is None else None
         shown = self._displays.show_figures()
         settled["value"] = None if shown and is_plot_part(value) else described
@@ -102,6 +107,10 @@ class Runner:
 
             ctypes.CDLL(None).fflush(None)
         return settled
+
+    def _end_program(self):
+        _exit_handlers()
+        leftovers.write_files(self._free)
 
     def _value(self, value):
         if value is None or self._displays.try_show(value):

@@ -458,8 +458,8 @@ func TestLargeMessagesRest(t *testing.T) {
 	})
 }
 
-// TestLargeErrorsAreRare: whose calls are answered with large errors, or with the largest results, waits, if others have
-// runs; a smaller one costs nothing of the kind.
+// TestLargeErrorsAreRare: whose calls are answered with large errors, or with the largest results, waits, if others
+// have runs; a smaller one costs nothing of the kind.
 func TestLargeErrorsAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Config: testConfig()})

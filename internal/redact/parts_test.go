@@ -99,14 +99,14 @@ func TestNamedInText(t *testing.T) {
 func TestPairs(t *testing.T) {
 	const secret = "hunter22hunter22"
 	for in, want := range map[string]string{
-		`{"env":[{"name":"API_KEY","value":"` + secret + `"}]}`:      `{"env":[{"name":"API_KEY","value":"***"}]}`,
-		`[{"Name":"Authorization","Value":"` + secret + `","x":1}]`:  `[{"Name":"Authorization","Value":"***","x":1}]`,
-		`{"args":["--password","` + secret + `","--port","8080"]}`:   `{"args":["--password","***","--port","8080"]}`,
-		`["--api-key","` + secret + `","other"]`:                     `["--api-key","***","other"]`,
-		`["--api-key=` + secret + `","other"]`:                       `["--api-key=***","other"]`,
-		`{"name":"note","value":"good morning"}`:                     `{"name":"note","value":"good morning"}`,
-		`{"name":"API_KEY","other":"x","title":"good morning"}`:      `{"name":"API_KEY","other":"x","title":"good morning"}`,
-		`{"a":{"name":"password"},"value":"good morning","b":"day"}`: `{"a":{"name":"password"},"value":"good morning","b":"day"}`,
+		`{"env":[{"name":"API_KEY","value":"` + secret + `"}]}`:     `{"env":[{"name":"API_KEY","value":"***"}]}`,
+		`[{"Name":"Authorization","Value":"` + secret + `","x":1}]`: `[{"Name":"Authorization","Value":"***","x":1}]`,
+		`{"args":["--password","` + secret + `","--port","8080"]}`:  `{"args":["--password","***","--port","8080"]}`,
+		`["--api-key","` + secret + `","other"]`:                    `["--api-key","***","other"]`,
+		`["--api-key=` + secret + `","other"]`:                      `["--api-key=***","other"]`,
+		`{"name":"note","value":"good morning"}`:                    `{"name":"note","value":"good morning"}`,
+		`{"name":"API_KEY","other":"x","title":"good morning"}`:     `{"name":"API_KEY","other":"x","title":"good morning"}`,
+		`{"a":{"name":"password"},"value":"good day"}`:              `{"a":{"name":"password"},"value":"good day"}`,
 	} {
 		if got := (&Finder{}).Text(in); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)

@@ -26,7 +26,7 @@ type lineReader struct {
 
 	noLongNotices bool // each line is a message, and a long notification is passed over
 
-	idle func() bool // nil, or each line is a field of an event, none of which is an answer yet
+	idle func() bool // of server-sent events, whether the server has not spoken MCP yet; nil where a line is a message
 }
 
 // longest is that of a server which has spoken MCP: it may once have sent too much.

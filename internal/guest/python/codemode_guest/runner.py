@@ -46,8 +46,7 @@ class Runner:
         self._disarm()
         if self._outbox.forked:
             if script:
-                self._free = self._free and 3  # codemode's own are closed here
-                guard(self._end_program)
+                guard(self._end_program, 3)  # codemode's own descriptors are closed here
             self._leave_child(failure)
         # What follows calls the user's code, too: repr(value), str(exception), tasks that end.
         settled, late = guard(self._settle, params, value, failure)
@@ -97,7 +96,7 @@ class Runner:
         settled = {"tasks": self._loops.settle(), "failure": failure}
         if params.get("script"):
             settled["failure"] = self._program_failure(failure)
-            self._end_program()
+            self._end_program(self._free)
         described = self._value(value) if failure is None else None
         shown = self._displays.show_figures()
         settled["value"] = None if shown and is_plot_part(value) else described
@@ -108,9 +107,9 @@ class Runner:
             ctypes.CDLL(None).fflush(None)
         return settled
 
-    def _end_program(self):
+    def _end_program(self, first):
         _exit_handlers()
-        leftovers.write_files(self._free)
+        leftovers.write_files(first)
 
     def _value(self, value):
         if value is None or self._displays.try_show(value):

@@ -91,7 +91,7 @@ func (k *kit) soon(session string) time.Duration {
 	if out := k.run(Request{Session: session, Code: "None"}); out.Status != StatusSuccess {
 		k.t.Fatalf("%s", out.compact())
 	}
-	return max(time.Second, 20*time.Since(began)).Round(100 * time.Millisecond)
+	return max(2*time.Second, 20*time.Since(began)).Round(100 * time.Millisecond)
 }
 
 // text runs code in the default session and returns the result as a model sees it.

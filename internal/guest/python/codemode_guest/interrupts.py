@@ -16,6 +16,7 @@ class Interrupts:
     def __init__(self, main_thread):
         self._thread = main_thread
         self._run = None  # the run that has begun and not ended
+        self._script = False  # whether it is a program, whose handler of SIGINT is called
         self._guarded = False  # whether its code is being executed
         self._wanted = None  # the run that is to stop
         self.delivered = False
@@ -37,11 +38,12 @@ class Interrupts:
     def running(self):
         return self._run is not None
 
-    def begin(self, run):
+    def begin(self, run, script=False):
         """A run begins. It can be interrupted within guard."""
         if _signal.getsignal(SIGNAL) != self._on_signal:
             _signal.signal(SIGNAL, self._on_signal)
         self.delivered = False
+        self._script = script
         self._run = run
 
     def end(self):
@@ -82,7 +84,10 @@ class Interrupts:
     def _deliver(self, frame=None):
         self._wanted = None
         self.delivered = True
-        if not self.cancel(frame):
+        handler = _signal.getsignal(_signal.SIGINT)
+        if self._script and callable(handler) and handler != self._on_sigint:
+            _signal.raise_signal(_signal.SIGINT)  # as by a terminal; what goes on after it is killed
+        elif not self.cancel(frame):
             raise KeyboardInterrupt
 
     def _on_signal(self, signum, frame):

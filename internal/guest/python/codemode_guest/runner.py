@@ -41,7 +41,7 @@ class Runner:
         script = params.get("script")
         self._free = leftovers.free_descriptor() if script else None
         guard = self._interrupts.guard
-        self._interrupts.begin(number)
+        self._interrupts.begin(number, script)
         value, failure = guard(self._execute, params)
         self._disarm()
         if self._outbox.forked:

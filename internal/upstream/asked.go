@@ -123,7 +123,7 @@ func (c *calls) requested(
 		if c.expectAnswer(req) == nil {
 			c.asked(req, of, size)
 		}
-		return nil, costOfAsk
+		return nil, costOfAsk[req.Method]
 	case req.Method == "notifications/cancelled":
 		c.withdrawn(req.Params)
 	}

@@ -18,7 +18,6 @@ const (
 	costOfRead   = 10 * time.Microsecond  // of standard error
 	costOfNotice = 20 * time.Microsecond  // that goes no further than here
 	costForSDK   = 100 * time.Microsecond // which decodes it by way of a buffer of 32 KiB (v1.8.0)
-	costOfAsk    = 5 * time.Millisecond   // a form is judged, and a client is asked
 	costOfByte   = 10 * time.Nanosecond
 	costOfValue  = 200 * time.Nanosecond // in a message: it is looked at, decoded, and thrown away
 
@@ -29,6 +28,14 @@ const (
 	// of them each second, or 6,000 times a call's progress.
 	paceAhead = time.Second
 )
+
+// costOfAsk is that of what a server asks: a form is judged, a client is asked. Many a server asks for roots in each
+// call.
+var costOfAsk = map[string]time.Duration{
+	"elicitation/create":     5 * time.Millisecond,
+	"sampling/createMessage": time.Millisecond,
+	"roots/list":             500 * time.Microsecond,
+}
 
 // A pace is how much a server has said unasked, over one connection. A nil one is no limit.
 type pace struct {

@@ -40,6 +40,9 @@ func paced(others int64) *calls {
 // with, after a second of that, and that nothing else is held up.
 func TestServersArePaced(t *testing.T) {
 	each := func(line string) func(int) string { return func(int) string { return line } }
+	asking := func(method string) func(int) string {
+		return func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d","method":%q}`, n, method) }
+	}
 	for name, c := range map[string]struct {
 		line   func(n int) string
 		others int64
@@ -53,7 +56,10 @@ func TestServersArePaced(t *testing.T) {
 		"no messages":    {each("hello"), 0, 50_000, 0, time.Second},
 		"wrong answers":  {each(`{"jsonrpc":"2.0","id":7000000,"result":{}}`), 0, 10_000, 0, time.Second},
 		"long ones":      {each(strings.Repeat("x", 100_000)), 0, 1000, 0, 1020 * time.Millisecond},
-		"questions":      {func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d","method":"roots/list"}`, n) }, 0, 200, 0, time.Second},
+		"forms":          {asking("elicitation/create"), 0, 200, 0, time.Second},
+		"samples":        {asking("sampling/createMessage"), 0, 1000, 0, time.Second},
+		"folders":        {asking("roots/list"), 0, 1000, 0, time.Second / 2},
+		"a few folders":  {asking("roots/list"), 0, 200, 0, 0},
 		"many values":    {each(withValues("notifications/none", 20_000)), 0, 50, 0, 235 * time.Millisecond},
 		"and a torn end": {each(withValues("notifications/none", 20_000)[:60_000]), 0, 50, 0, 231 * time.Millisecond},
 		"a long log":     {each(withValues("notifications/message", 200_000)), 0, 200, 0, 1220 * time.Millisecond},

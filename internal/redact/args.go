@@ -83,6 +83,7 @@ func (f *Finder) arg(flag, arg string) string {
 		return f.value(arg, Named(flag))
 	case assigned && (secretName().MatchString(name) || capitals().MatchString(name) ||
 		slices.Contains(environment, flag)):
+		f.header(value)
 		if first, _, ok := strings.Cut(value, " "); ok && isSecret(first, Named(name)) {
 			f.hide(first, true) // a shell's: TOKEN=abc npx …
 		}
@@ -98,7 +99,8 @@ func (f *Finder) arg(flag, arg string) string {
 
 // header notes the value of what may be a header: "X-Key: abc".
 func (f *Finder) header(arg string) {
-	if name, value, ok := strings.Cut(arg, ": "); ok && Named(name) && isSecret(value, true) {
+	name, value, ok := strings.Cut(arg, ":")
+	if value = strings.TrimSpace(value); ok && Named(name) && isSecret(value, true) {
 		f.hide(value, true)
 	}
 }
@@ -130,5 +132,6 @@ func (f *Finder) value(value string, named bool) string {
 	case refs.Len() > 0 && (rest == "" || strings.EqualFold(rest, "bearer")):
 		return strings.TrimSpace(rest + " " + refs.String())
 	}
+	f.parts(rest, named)
 	return f.hide(rest, named) + refs.String()
 }

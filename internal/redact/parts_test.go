@@ -64,6 +64,30 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestPartsOfArgs holds the same of arguments.
+func TestPartsOfArgs(t *testing.T) {
+	basic := base64.StdEncoding.EncodeToString([]byte("u:basicWord"))
+	for args, secret := range map[string]string{
+		"-e DATABASE_URL=postgres://u:dockerWord@h/d": "dockerWord", "--dsn=mysql://u:mysqlWord@h/d": "mysqlWord",
+		"--connection-string=postgresql://u:pgWord@h": "pgWord", "--credentials=u:credWord": "credWord",
+		"--auth=u:authWord": "authWord", "--auth u:nextWord": "nextWord", "--cookie=sid=cookieWord;b=c": "cookieWord",
+		"--secrets=firstKey1,secondKey2": "secondKey2", "--keys thirdKey3,fourthKey4": "fourthKey4",
+		"--header=Authorization:Basic|" + basic: "basicWord", "-H X-Key:headerWord": "headerWord",
+	} {
+		f := &Finder{}
+		list := strings.Fields(args)
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], "|", " ")
+		}
+		shown := strings.Join(f.Args(list), " ")
+		s := &Secrets{}
+		s.Add(f.Found...)
+		if got := s.Redactor().Text("is " + secret + "."); got != "is ***." || strings.Contains(shown, secret) {
+			t.Errorf("%s: %q, and shown as %q", args, got, shown)
+		}
+	}
+}
+
 // TestPrivateKeys holds that a key is hidden as a whole: lines of it may look like paths.
 func TestPrivateKeys(t *testing.T) {
 	key := "-----BEGIN RSA PRIVATE KEY-----\nMIIE/a/b/c/d\nab/cd/ef/gh\nshort\n-----END RSA PRIVATE KEY-----"

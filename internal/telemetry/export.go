@@ -89,7 +89,7 @@ func (c *collector) send(ctx context.Context, what any) error {
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection is used again
 	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector answered %q", res.Status)
+		return fmt.Errorf("the collector answered \"%d %s\"", res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return nil
 }

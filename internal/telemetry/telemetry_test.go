@@ -252,10 +252,27 @@ func TestDeadCollectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusing.Close()
+	telling, err := net.Listen("tcp", "127.0.0.1:0") // says in its status line what it was sent
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer telling.Close()
+	go func() {
+		for {
+			c, err := telling.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 64<<10))
+			_, _ = io.WriteString(c, "HTTP/1.1 401 not hush\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			_ = c.Close()
+		}
+	}()
 	for address, want := range map[string]string{
 		"http://" + silent.Addr().String() + "/hush":   "did not take the last of it in time",
 		"http://" + refusing.Addr().String() + "/hush": "sending to the collector",
 		"http://hush.invalid/":                         "sending to the collector",
+		"http://" + telling.Addr().String():             `the collector answered "401 Unauthorized"`,
 		newPosts(t, 503).URL + "/hush":                 `the collector answered "503 Service Unavailable"`,
 	} {
 		var warnings []string

@@ -69,37 +69,40 @@ var aboutKept = map[string]string{
 
 // kept is what there is, the cache first. Locks keep nothing, and one that is removed while it is held is none.
 func kept(paths config.Paths) (list []keptThing) {
-	add := func(name, path, root string) {
+	add := func(name, path, root string, cache bool) {
 		if size, err := sizeOf(path); err == nil {
-			list = append(list, keptThing{name, path, size, root == paths.Cache, aboutKept[filepath.Base(name)], root})
+			list = append(list, keptThing{name, path, size, cache, aboutKept[filepath.Base(name)], root})
 		}
 	}
 	for _, path := range inside(paths.Cache) {
 		if slices.Contains(madeInCache, filepath.Base(path)) {
-			add(filepath.Base(path), path, paths.Cache)
+			add(filepath.Base(path), path, paths.Cache, true)
 		}
 	}
 	for _, tenant := range tenantFolders(join(paths.Cache, "tenants")) {
 		for _, path := range inside(tenant) {
 			if slices.Contains(madeInTenantCache, filepath.Base(path)) {
-				add(tenantName(tenant)+filepath.Base(path), path, paths.Cache)
+				add(tenantName(tenant)+filepath.Base(path), path, paths.Cache, true)
 			}
 		}
 	}
 	for _, tenant := range tenantFolders(paths.State) {
-		if strings.HasPrefix(filepath.Base(tenant), "installed.") {
-			continue // what uninstall needs
+		name := filepath.Base(tenant)
+		if strings.HasPrefix(name, "installed.") || paths.State == paths.Cache && ofCache(name) {
+			continue // what uninstall needs, and the cache, which may be in the same folder
 		}
 		for _, path := range inside(tenant) {
 			name := filepath.Base(path)
 			if name == "tools" {
 				name = "saved-tools"
 			}
-			add(tenantName(tenant)+name, path, paths.State)
+			add(tenantName(tenant)+name, path, paths.State, false)
 		}
 	}
 	return list
 }
+
+func ofCache(name string) bool { return name == "tenants" || slices.Contains(madeInCache, name) }
 
 // tenantName begins the names of a tenant's things; the default one's need none.
 func tenantName(dir string) string {

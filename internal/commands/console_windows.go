@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -36,6 +37,11 @@ type untilDone struct {
 }
 
 func (r untilDone) Read(p []byte) (int, error) { return r.in.Read(p) }
+
+const quietTime = 0
+
+// readable says that nothing is to be read: there is no telling what of it is a key.
+func readable(int, time.Duration) bool { return false }
 
 // typedLine waits for a line. Its end without one is io.EOF. No console can be told to give up a read: where nothing is
 // typed any more, the goroutine ends with the process.

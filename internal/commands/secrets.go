@@ -2,12 +2,9 @@ package commands
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
@@ -15,7 +12,6 @@ import (
 	"codemode/internal/secrets"
 
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 )
 
 func secretsCommand(env Env, ui *ui) *cli.Command {
@@ -128,31 +124,7 @@ func readSecret(ctx context.Context, env Env, name string) (string, error) {
 		value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 		return value, err
 	}
-	ctx, stop := interruptible(ctx) // which would leave the terminal as it is
-	defer stop()
-	fd := int(env.Stdin.Fd())
-	state, err := term.MakeRaw(fd)
-	if err != nil {
-		return "", fmt.Errorf("reading %s unseen: %w", quote(name), err)
-	}
-	defer func() { _ = term.Restore(fd, state) }()
-	from := &keys{Reader: untilDone{ctx, env.Stdin}}
-	value, err := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{from, env.Stderr}, "").ReadPassword("value of " + quote(name) + ", which is not shown: ")
-	if err != nil {
-		fmt.Fprint(env.Stderr, "\r\n")
-	}
-	switch {
-	case ctx.Err() != nil:
-		return "", interrupted(ctx)
-	case err != nil && from.interrupted: // in this mode, Ctrl-C is a key
-		return "", exit(exitSignal + int(syscall.SIGINT))
-	case errors.Is(err, io.EOF):
-		return "", &exitError{exitRefused, errors.New("nothing was typed, so nothing was kept")}
-	}
-	return strings.TrimSpace(value), err
+	return typedSecret(ctx, env, name)
 }
 
 // usersOf are the servers whose entries refer to a secret.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
 
 	"codemode/internal/audit"
@@ -16,7 +15,7 @@ var auditWidths = []int{19, 12, 16, 24, 10, 9, 0}
 // followAudit prints what the log has, as without --follow, and then each record that is wanted as it is written. It
 // ends with its reader, or when it is told to, which is how such a command ends well.
 func followAudit(ctx context.Context, env Env, ui *ui, dir string, q auditQuery) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer ignoreBrokenPipe()()
 	out := newSheet(env)

@@ -18,6 +18,7 @@ import (
 
 // Main runs the command that env.Args name and returns the process's exit code.
 func Main(ctx context.Context, env Env) int {
+	defer endQuietly()()
 	env.ahead = startAhead(env)
 	defer env.ahead.Close()
 	tuneGC(env)

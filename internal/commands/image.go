@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/signal"
 	"slices"
 
 	"codemode/internal/bridge"
@@ -157,7 +156,7 @@ func showImage(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 
 // pullImage fetches the image with every engine that works. It fails when none does.
 func pullImage(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	all, err := engines(env, ui, cmd)
 	if err != nil {

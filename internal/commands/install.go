@@ -273,7 +273,7 @@ func (s *installation) ask(ctx context.Context) error {
 		s.ui.hints([]string{"codemode install " + strings.Join(names, " ")})
 		return nil
 	}
-	if err := s.chooseClients(names); err != nil {
+	if err := s.chooseClients(ctx, names); err != nil {
 		return err
 	}
 	return s.installInto(ctx, s.clients)
@@ -285,7 +285,7 @@ func (s *installation) interactive() bool {
 }
 
 // confirm asks whether to do something to clients' files. Nobody there to ask is a no, unless that was said before.
-func (s *installation) confirm(question string) error {
+func (s *installation) confirm(ctx context.Context, question string) error {
 	switch {
 	case s.cmd.Bool("yes"), s.request.DryRun:
 		return nil
@@ -293,8 +293,11 @@ func (s *installation) confirm(question string) error {
 		return &exitError{
 			exitRefused, errors.New("there is nobody to ask, so nothing was written; with --yes it is done unasked"),
 		}
-	case s.ui.ask(s.env.Stdin, question):
+	case s.ui.ask(whileGoing(ctx, s.env.Stdin), question):
 		return nil
+	}
+	if err := interrupted(ctx); err != nil {
+		return err
 	}
 	s.ui.note("note", "nothing was written")
 	return exit(exitRefused)
@@ -314,7 +317,7 @@ func (s *installation) install(ctx context.Context) error {
 		for _, c := range clients {
 			names = append(names, c.ID)
 		}
-		if err := s.confirm(what + strings.Join(names, ", ") + "?"); err != nil {
+		if err := s.confirm(ctx, what+strings.Join(names, ", ")+"?"); err != nil {
 			return err
 		}
 	}
@@ -327,11 +330,11 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if err := s.executable(); err != nil {
 		return err
 	}
-	s.in.Replace = s.replacer()
+	s.in.Replace = s.replacer(ctx)
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{
-			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved, Choose: s.chooser(),
-			Loosens: s.tenancy.loosens,
+			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved,
+			Choose: s.chooser(ctx), Loosens: s.tenancy.loosens,
 		}
 	} else {
 		s.ui.working("changing clients' files")
@@ -340,6 +343,13 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	var results []install.Result
 	for _, c := range clients {
 		results = append(results, s.in.Install(ctx, s.of(c))...)
+	}
+	if signalled := interrupted(ctx); signalled != nil {
+		results = slices.DeleteFunc(results, func(r install.Result) bool { return !r.Done() })
+		if len(results) == 0 {
+			s.ui.note("note", "nothing was written")
+			return signalled
+		}
 	}
 	if err := s.in.Confirm(ctx, results); err != nil && interrupted(ctx) == nil {
 		return err
@@ -384,7 +394,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 	clients := s.clients
 	if s.cmd.Bool("all") {
 		clients = installable()
-		if err := s.confirm("take codemode out of all clients?"); err != nil {
+		if err := s.confirm(ctx, "take codemode out of all clients?"); err != nil {
 			return err
 		}
 	}

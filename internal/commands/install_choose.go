@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,15 +11,15 @@ import (
 )
 
 // chooseClients asks about each client.
-func (s *installation) chooseClients(names []string) error {
+func (s *installation) chooseClients(ctx context.Context, names []string) error {
 	if s.cmd.Bool("yes") || s.request.DryRun || len(names) == 1 {
-		return s.confirm("put codemode into " + strings.Join(names, ", ") + "?")
+		return s.confirm(ctx, "put codemode into "+strings.Join(names, ", ")+"?")
 	}
 	all := false
 	s.clients = slices.DeleteFunc(s.clients, func(c clientcfg.Client) bool {
 		yes := all
 		if !all {
-			yes, all = s.ui.askEach(s.env.Stdin, "put codemode into "+c.ID+"?")
+			yes, all = s.ui.askEach(whileGoing(ctx, s.env.Stdin), "put codemode into "+c.ID+"?")
 		}
 		return !yes
 	})
@@ -44,7 +45,7 @@ func (s *installation) tellNoClient() {
 }
 
 // replacer asks about each entry that starts the Python original. With nobody to ask, none is replaced.
-func (s *installation) replacer() func(clientcfg.Entry) bool {
+func (s *installation) replacer(ctx context.Context) func(clientcfg.Entry) bool {
 	switch {
 	case s.cmd.Bool("yes"), s.request.DryRun:
 		return func(clientcfg.Entry) bool { return true }
@@ -58,7 +59,7 @@ func (s *installation) replacer() func(clientcfg.Entry) bool {
 			where = ", which is for " + quote(e.Server.Project) + " alone"
 		}
 		return s.ui.ask(
-			s.env.Stdin,
+			whileGoing(ctx, s.env.Stdin),
 			fmt.Sprintf("put codemode in the place of %s of %s%s? It starts the Python original",
 				quote(e.Written), e.Client, where),
 		)
@@ -67,7 +68,7 @@ func (s *installation) replacer() func(clientcfg.Entry) bool {
 
 // chooser asks about each server that could be moved, and about those of one folder alone by themselves. Who has said
 // yes before is not asked.
-func (s *installation) chooser() func(clientcfg.Entry) bool {
+func (s *installation) chooser(ctx context.Context) func(clientcfg.Entry) bool {
 	if s.cmd.Bool("yes") || s.request.DryRun || !s.interactive() {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (s *installation) chooser() func(clientcfg.Entry) bool {
 		if e.Server.Disabled {
 			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
 		}
-		said[key], all[scope] = s.ui.askEach(s.env.Stdin, question)
+		said[key], all[scope] = s.ui.askEach(whileGoing(ctx, s.env.Stdin), question)
 		return said[key]
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"sync"
 	"time"
@@ -79,7 +78,7 @@ func openLogFile(env Env, name string) (*os.File, error) {
 
 func runServe(ctx context.Context, env Env, ui *ui, cmd *cli.Command) error {
 	collectAsUsual(env)
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer ignoreBrokenPipe()()
 	t, known, err := openServing(env, cmd)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -21,6 +22,24 @@ func ignoreBrokenPipe() (stop func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	return func() { signal.Stop(pipe) }
+}
+
+// watching counts who watches for signals.
+var watching atomic.Int32
+
+// endQuietly ends the program by a signal that Go would print its goroutines for, where nobody watches for it: at a
+// question.
+func endQuietly() (stop func()) {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		for range quit {
+			if watching.Load() == 0 {
+				os.Exit(exitSignal + int(syscall.SIGQUIT))
+			}
+		}
+	}()
+	return func() { signal.Stop(quit); close(quit) }
 }
 
 // signalled is why a run was cancelled.
@@ -48,6 +67,7 @@ func interrupted(ctx context.Context) error {
 func watchSignals(first func(*signalled), second func()) (stop func()) {
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, endSignals...)
+	watching.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -67,6 +87,7 @@ func watchSignals(first func(*signalled), second func()) (stop func()) {
 	})
 	return func() {
 		signal.Stop(received)
+		watching.Add(-1)
 		cancel()
 		work.Wait()
 	}

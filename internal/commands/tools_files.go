@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -103,7 +102,7 @@ func importToolsCommand(env Env, ui *ui) *cli.Command {
 			if cmd.Args().Len() != 1 {
 				return &usageError{"import takes one file or folder", []string{"see: codemode tools import --help"}}
 			}
-			ctx, stop := signal.NotifyContext(ctx, endSignals...)
+			ctx, stop := interruptible(ctx)
 			defer stop()
 			return runImport(ctx, env, ui, cmd, cmd.Args().First())
 		},

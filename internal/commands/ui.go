@@ -251,7 +251,11 @@ func (u *ui) put(from io.Reader, question string, answers ...string) string {
 		u.clear()
 		fmt.Fprint(u.out, folded(fmt.Sprintf("codemode: %s%s ", wrong, oneLine(question)), u.columns()))
 		u.mu.Unlock()
-		answer := strings.ToLower(strings.TrimSpace(typed(from)))
+		line, ended := typed(from)
+		if ended {
+			fmt.Fprintln(u.out) // the cursor is behind the question yet
+		}
+		answer := strings.ToLower(strings.TrimSpace(line))
 		if answer == "" || slices.Contains(answers, answer) {
 			return answer
 		}
@@ -269,7 +273,7 @@ func whileGoing(ctx context.Context, from io.Reader) io.Reader {
 }
 
 // typed reads a line, and nothing behind it, which is for the next question.
-func typed(from io.Reader) string {
+func typed(from io.Reader) (text string, ended bool) {
 	var line []byte
 	for b := make([]byte, 1); ; {
 		n, err := from.Read(b)
@@ -277,7 +281,7 @@ func typed(from io.Reader) string {
 			line = append(line, b[0])
 		}
 		if err != nil || n > 0 && b[0] == '\n' {
-			return string(line)
+			return string(line), err != nil
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (s *installation) everything(ctx context.Context) error {
 		}
 		what = strings.TrimSuffix(what, "?") + " (" + strings.Join(gone, ", ") + ")?"
 	}
-	if err := s.confirm(what); err != nil {
+	if err := s.confirm(ctx, what); err != nil {
 		return err
 	}
 	_, tokens, err := s.in.Left()

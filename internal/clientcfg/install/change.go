@@ -72,6 +72,9 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 			r.Diff = diff(f.data, p.data, t.Path, t.format)
 			return r
 		}
+		if ctx.Err() != nil { // what was planned asks, and nobody has answered
+			return fail(Refused, context.Cause(ctx))
+		}
 		switch err := i.write(ctx, &t, f, p, l, &r); {
 		case errors.Is(err, errChanged):
 			continue

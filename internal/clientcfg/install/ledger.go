@@ -120,8 +120,24 @@ func (i *Installer) readLedger() (*ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %q: %w", i.ledgerFile(), fileerr.Cause(err))
 	}
+	for n := range l.Records {
+		if r := &l.Records[n]; r.Root == "" {
+			r.Path = followed(r.Path)
+		}
+	}
 	l.had = l.tokens()
 	return l, nil
+}
+
+// followed is a path with the links followed that are in it by now: a folder may have become one since.
+func followed(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // noEntry is the name in records of files from which servers went, and which codemode itself was not put in.

@@ -143,6 +143,18 @@ func TestEndCases(t *testing.T) {
 	})
 }
 
+// TestNamelessExceptions holds that an exception that tells nothing of itself ends its run and not its session.
+func TestNamelessExceptions(t *testing.T) {
+	k := newKit(t, nil)
+	out := k.run(Request{Code: `x = 41
+class Kind(type):
+    def __getattribute__(self, name): 1 / 0
+class Nameless(Exception, metaclass=Kind): pass
+raise Nameless()`})
+	want(t, out.compact(), "status: error\nexit: 1\nerror: Nameless")
+	want(t, k.text("x"), "result: 41")
+}
+
 // TestLongExit holds that what a program ends with, however long, is its own end and not its session's.
 func TestLongExit(t *testing.T) {
 	k := newKit(t, nil)

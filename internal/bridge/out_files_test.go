@@ -117,6 +117,12 @@ open(b"out/" + b"\xff\n" * 127, "w").write("x")
 	if !strings.Contains(out.Error, "leads out of /workspace/out") {
 		t.Errorf("%s", out.Error)
 	}
+	out = k.run(Request{Session: "full", Code: `import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+artifact(b"x" * 100, name="half")`})
+	if len(out.Artifacts) != 0 || !strings.Contains(out.Error, "File too large") {
+		t.Errorf("%+v %s", out.Artifacts, out.Error)
+	}
 }
 
 // TestArtifactsWhereNobodyKeepsThem: a program is told, and a folder of the user's that has the name is left alone.

@@ -324,6 +324,9 @@ func (p *printer) image(mime string, data []byte) {
 
 // openImages is where images are shown or saved that code displays.
 func (t *tenancy) openImages(env Env, ui *ui, cmd *cli.Command) (*images, error) {
+	if cmd.IsSet("out") && cmd.String("out") == "" {
+		return nil, &usageError{"--out names no folder", []string{"see: codemode exec --help"}}
+	}
 	dir, err := t.saveTo(cmd.String("out"))
 	if err != nil {
 		return nil, err

@@ -208,7 +208,7 @@ func (r *repl) read(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer func() { _ = term.Restore(fd, before) }()
-	if width, height, err := term.GetSize(fd); err == nil {
+	if width, height, err := term.GetSize(fd); err == nil && width > 0 { // some have none
 		_ = r.lines.SetSize(width, height)
 	}
 	var lines []string

@@ -359,7 +359,7 @@ func removeServer(ctx context.Context, ui *ui, t *tenancy, name string) error {
 	e := entries[0]
 	if e.Server.Source != file || t.inFile(file) != 1 {
 		return fmt.Errorf(
-			"server %q is configured in %q, which holds more; nothing was removed: edit that file", name,
+			"server %q is configured in %q, which is not a file for it alone; nothing was removed: edit that file", name,
 			e.Server.Source,
 		)
 	}

@@ -272,7 +272,7 @@ func TestDeadCollectors(t *testing.T) {
 		"http://" + silent.Addr().String() + "/hush":   "did not take the last of it in time",
 		"http://" + refusing.Addr().String() + "/hush": "sending to the collector",
 		"http://hush.invalid/":                         "sending to the collector",
-		"http://" + telling.Addr().String():             `the collector answered "401 Unauthorized"`,
+		"http://" + telling.Addr().String():            `the collector answered "401 Unauthorized"`,
 		newPosts(t, 503).URL + "/hush":                 `the collector answered "503 Service Unavailable"`,
 	} {
 		var warnings []string

@@ -38,7 +38,12 @@ def artifact(path_or_bytes, name=None):
     to = _place(name)
     _clear(to)
     with open(to, "xb") as file:
-        file.write(path_or_bytes)
+        try:
+            file.write(path_or_bytes)
+            file.flush()
+        except OSError:
+            os.unlink(to)  # half of it is not to be kept
+            raise
     return to
 
 

@@ -252,7 +252,7 @@ def _exit_handlers():
 
 def _bare(error):
     """An error whose description failed, by its type alone."""
-    name = type(error).__name__
+    name = type.__getattribute__(type(error), "__name__")  # which its metaclass may refuse
     return {"type": name, "message": "", "traceback": name}
 
 

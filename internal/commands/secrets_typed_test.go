@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // TestTypedSecrets holds that what is kept is what was typed or pasted, all of it.
@@ -26,6 +27,13 @@ func TestTypedSecrets(t *testing.T) {
 		if err != nil || strings.TrimSpace(string(got)) != strings.TrimSpace(want) {
 			t.Errorf("%.40q was read as %.40q, %v", typed, got, err)
 		}
+	}
+	slow := unseen{ // of which each line comes by itself
+		in:   bufio.NewReader(iotest.OneByteReader(strings.NewReader(key + "\n"))),
+		more: func() bool { return false },
+	}
+	if got, err := slow.read(); err != nil || string(got) != key {
+		t.Errorf("%q, %v", got, err)
 	}
 	for typed, want := range map[string]error{"\x03": errCtrlC, "hu\xe4\x03": errCtrlC, "\x04": io.EOF, "hu": io.EOF} {
 		u := unseen{in: bufio.NewReader(strings.NewReader(typed)), more: func() bool { return false }}

@@ -83,7 +83,6 @@ func (f *Finder) arg(flag, arg string) string {
 		return f.value(arg, Named(flag))
 	case assigned && (secretName().MatchString(name) || capitals().MatchString(name) ||
 		slices.Contains(environment, flag)):
-		f.header(value)
 		if first, _, ok := strings.Cut(value, " "); ok && isSecret(first, Named(name)) {
 			f.hide(first, true) // a shell's: TOKEN=abc npx …
 		}

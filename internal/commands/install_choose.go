@@ -80,6 +80,9 @@ func (s *installation) chooser(ctx context.Context) func(clientcfg.Entry) bool {
 		if known || all[scope] {
 			return yes || all[scope]
 		}
+		if ctx.Err() != nil {
+			return false
+		}
 		question := fmt.Sprintf("move %s of %s?", quote(e.Written), e.Client)
 		switch e.Scope {
 		case clientcfg.Project:

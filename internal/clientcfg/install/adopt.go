@@ -25,6 +25,9 @@ type Adopter struct {
 	Dir string                   // codemode's own folder of servers
 	Own func() []clientcfg.Entry // what codemode is told itself, as things are now
 
+	// Named are the servers of all clients with the names that codemode calls them by; nil is that nobody calls them.
+	Named func() []clientcfg.Entry
+
 	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
 	Approved func(clientcfg.Entry) bool
 
@@ -68,6 +71,10 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		}
 	}
 	own := i.Adopt.Own()
+	var named []clientcfg.Entry
+	if i.Adopt.Named != nil {
+		named = i.Adopt.Named()
+	}
 	var files []newFile
 	var secrets []secret
 	for _, e := range entries {
@@ -85,7 +92,7 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			continue
 		}
-		m := i.place(e, own, files)
+		m := i.place(e, own, named, files)
 		if reason := i.loosening(e, m.As); reason != "" {
 			p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			continue
@@ -262,11 +269,16 @@ type newFile struct {
 	text       []byte
 }
 
-// place says what codemode will call a server, and in which file. One that it has already is not written again.
-func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newFile) Moved {
+// place says what codemode will call a server, and in which file. One that it has already is not written again. Another
+// client's server keeps its name: what is allowed by that would be allowed to this one.
+func (i *Installer) place(e clientcfg.Entry, own, named []clientcfg.Entry, files []newFile) Moved {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(own, func(o clientcfg.Entry) bool { return o.Written == name }) ||
-			slices.ContainsFunc(files, func(n newFile) bool { return n.name == name })
+			slices.ContainsFunc(files, func(n newFile) bool { return n.name == name }) ||
+			slices.ContainsFunc(named, func(o clientcfg.Entry) bool {
+				itself := o.Client == e.Client && o.Scope == e.Scope && o.Server.Project == e.Server.Project
+				return o.Server.Name == name && !itself && !clientcfg.SameServer(o, e)
+			})
 	}
 	as := e.Written
 	for _, other := range own {

@@ -39,6 +39,14 @@ type Adopter struct {
 	Choose func(clientcfg.Entry) bool
 }
 
+// isAnothers says whether another client's server is called by a name.
+func (a *Adopter) isAnothers(name string, e clientcfg.Entry) bool {
+	return a.Named != nil && slices.ContainsFunc(a.Named(), func(o clientcfg.Entry) bool {
+		itself := o.Client == e.Client && o.Scope == e.Scope && o.Server.Project == e.Server.Project
+		return o.Server.Name == name && !itself && !clientcfg.SameServer(o, e)
+	})
+}
+
 // localTable is where a client's file has the servers that an entry is among: those of one folder alone stand apart.
 func localTable(doc *splice.Document, table []string, e clientcfg.Entry) []string {
 	if e.Scope != clientcfg.Local {
@@ -71,10 +79,6 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		}
 	}
 	own := i.Adopt.Own()
-	var named []clientcfg.Entry
-	if i.Adopt.Named != nil {
-		named = i.Adopt.Named()
-	}
 	var files []newFile
 	var secrets []secret
 	for _, e := range entries {
@@ -92,7 +96,7 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 			p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			continue
 		}
-		m := i.place(e, own, named, files)
+		m := i.place(e, own, files)
 		if reason := i.loosening(e, m.As); reason != "" {
 			p.stayed = append(p.stayed, Stayed{e.Written, reason})
 			continue
@@ -271,14 +275,11 @@ type newFile struct {
 
 // place says what codemode will call a server, and in which file. One that it has already is not written again. Another
 // client's server keeps its name: what is allowed by that would be allowed to this one.
-func (i *Installer) place(e clientcfg.Entry, own, named []clientcfg.Entry, files []newFile) Moved {
+func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newFile) Moved {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(own, func(o clientcfg.Entry) bool { return o.Written == name }) ||
 			slices.ContainsFunc(files, func(n newFile) bool { return n.name == name }) ||
-			slices.ContainsFunc(named, func(o clientcfg.Entry) bool {
-				itself := o.Client == e.Client && o.Scope == e.Scope && o.Server.Project == e.Server.Project
-				return o.Server.Name == name && !itself && !clientcfg.SameServer(o, e)
-			})
+			i.Adopt.isAnothers(name, e)
 	}
 	as := e.Written
 	for _, other := range own {

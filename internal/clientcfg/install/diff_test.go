@@ -11,11 +11,11 @@ import (
 // TestSecretsAreMasked is sample 48: of what a dry run shows, no token can be read, in any format.
 func TestSecretsAreMasked(t *testing.T) {
 	for id, text := range map[string]string{
-		"cursor":      `{"mcpServers": {"gh": {"command": "x", "args": ["--token", "s3cret-a1b2c3"], "env": {"K": "s3cret \"quoted\""}}}}`,
-		"codex":       "[mcp_servers.a]\ncommand = 'x'\nargs = ['--api-key=s3cret-a1b2c3']\n\n[mcp_servers.a.env]\nK = 's3cret-value'\n",
+		"cursor": `{"mcpServers": {"gh": {"command": "x", "args": ["--token", "s3cret-a1b2c3"], "env": {"K": "s3cret \"quoted\""}}}}`,
+		"codex":  "[mcp_servers.a]\ncommand = 'x'\nargs = ['--api-key=s3cret-a1b2c3']\n\n[mcp_servers.a.env]\nK = 's3cret-value'\n",
 		"vscode": "{\n  \"servers\": {\n    \"a\": {\"command\": \"x\", \"env\": {\n      // \"TOKEN\": \"s3cret-commented\"\n" +
 			"      /* Authorization: Bearer s3cret-a1b2c3d4\n       password: s3cret-below */\n      \"TOKEN\": \"s3cret-value\"}}\n  }\n}\n",
-		"codex ": "# API_KEY=\"s3cret-commented\"\n[mcp_servers.a]\ncommand = 'x'\nenv = { K = 's3cret-value' }\n",
+		"codex ":      "# API_KEY=\"s3cret-commented\"\n[mcp_servers.a]\ncommand = 'x'\nenv = { K = 's3cret-value' }\n",
 		"goose":       "extensions:\n  a:\n    type: stdio\n    cmd: x\n    envs:\n      # GH_TOKEN: s3cret-commented\n      K: s3cret-value\n",
 		"claude-code": `{"oauthAccount": {"token": "s3cret-value"}, "mcpServers": {"a": {"type": "http", "url": "https://x/?key=s3cretvalue", "headers": {"Authorization": "Bearer s3cret-value"}}}}`,
 	} {

@@ -16,11 +16,13 @@ import (
 func TestFailedResultsHideSecrets(t *testing.T) {
 	s := fake("fake")
 	s.Env["API_KEY"], s.Env["TOKEN"] = "k3y", "Tr0ub4dor-and-3"
+	s.Env["FIELD"], s.Env["MODE"] = "content", "isError" // as members of the answer are called
 	b := newKit(t, nil, s)
 	odd := "import base64, json\nanswer = '{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"isError\":%s,\"content\":" +
 		"[{\"type\":\"text\",\"text\":\"the key is \x7fTr\x7f0ub4dor-and-3\"}]}}'\n" +
 		"await mcp_fake.lines(lines=base64.b64encode(answer.encode()).decode())"
 	for _, c := range []struct{ code, want string }{
+		{`await mcp_fake.fail(message='\x7f'.join('no isError, content'))`, "no ***, ***"},
 		{fmt.Sprintf(odd, `"no"`), "the key is ***"},
 		{fmt.Sprintf(odd, `{}`), "the key is ***"},
 		{

@@ -249,8 +249,8 @@ func (r *Redactor) outside(s string, at int) span {
 }
 
 // JSON is a value whose texts, names and numbers have no secret, however they are written; what is not JSON is taken
-// for a text. All else is as it was, byte for byte.
-func (r *Redactor) JSON(data []byte) []byte {
+// for a text. All else is as it was, byte for byte, and so are members of the names to spare.
+func (r *Redactor) JSON(data []byte, spare ...string) []byte {
 	if r.longest == 0 {
 		return data
 	}
@@ -261,6 +261,9 @@ func (r *Redactor) JSON(data []byte) []byte {
 	var out []byte
 	for from, to := range texts(data) {
 		meant := meaning(data[from:to])
+		if slices.Contains(spare, meant) && bytes.HasPrefix(bytes.TrimLeft(data[to:], " \t\r\n"), []byte(":")) {
+			continue
+		}
 		if text := over.text(meant); text != meant {
 			out = append(slices.Grow(out, len(data)-done), data[done:from]...)
 			out = appendText(out, text)

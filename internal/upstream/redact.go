@@ -143,6 +143,15 @@ func (s *sessionSecrets) all() *redact.Secrets {
 	return s.known
 }
 
+// protocolNames are members that a failure is known by, and what it has. An entry may have such a word as a setting.
+var protocolNames = []string{
+	"annotations", "content", "data", "description", "elicitationId", "elicitations", "isError", "message", "mimeType",
+	"resource", "structuredContent",
+}
+
+// failure is what a server says of one without secrets: more than a result does of what the server was started with.
+func (s *sessionSecrets) failure(data []byte) []byte { return s.forCode().JSON(data, protocolNames...) }
+
 func (s *sessionSecrets) redactor() *redact.Redactor {
 	s.mu.Lock()
 	defer s.mu.Unlock()

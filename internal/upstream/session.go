@@ -343,7 +343,7 @@ func (sess *session) call(ctx context.Context, tool string, args json.RawMessage
 	answer, err = sess.settled(ctx, tool, what, answer)
 	if err == nil && IsError(answer) {
 		defer sess.server.pool.opts.Wire.Failure(ctx, len(answer))()
-		answer = sess.secrets.forCode().JSON(answer) // it says more than a result of what a server was started with
+		answer = sess.secrets.failure(answer)
 	}
 	return answer, err
 }
@@ -491,7 +491,7 @@ func (sess *session) callError(ctx context.Context, tool string, err error) *Cal
 		if code := strconv.FormatInt(wire.Code, 10); sess.secrets.forCode().Text(code) == code {
 			e.Code = wire.Code
 		}
-		e.Data = sess.secrets.forCode().JSON(wire.Data)
+		e.Data = sess.secrets.failure(wire.Data)
 	case !errors.As(err, &refused):
 		e.Unclear = true
 	}

@@ -27,8 +27,8 @@ func ignoreBrokenPipe() (stop func()) {
 // watching counts who watches for signals.
 var watching atomic.Int32
 
-// endQuietly ends the program by a signal that Go would print its goroutines for, where nobody watches for it: at a
-// question.
+// endQuietly ends the program by a signal that Go would print its goroutines for, while nobody watches for it, as at
+// many a question.
 func endQuietly() (stop func()) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)

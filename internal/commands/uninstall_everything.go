@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
 	"codemode/internal/config"
-	"codemode/internal/fileerr"
 	"codemode/internal/hint"
 	"codemode/internal/keyring"
 )
@@ -27,7 +24,7 @@ func (s *installation) everything(ctx context.Context) error {
 	what := "take codemode out of all clients?"
 	if len(folders) > 0 {
 		what = fmt.Sprintf(
-			"take codemode out of all clients, and remove %s with all that is in there?", strings.Join(folders, ", "),
+			"take codemode out of all clients, and remove %s with all that codemode has there?", strings.Join(folders, ", "),
 		)
 	}
 	if gone := keptIn(s.tenancy.paths.State); len(gone) > 0 {
@@ -64,10 +61,6 @@ func (s *installation) everything(ctx context.Context) error {
 		s.forgetKeys(interruptible)
 	}
 	for _, dir := range folders {
-		if s.request.DryRun {
-			s.ui.note("dry run", "would be removed: "+quote(dir))
-			continue
-		}
 		if err := s.removeFolder(dir); err != nil {
 			return err
 		}
@@ -76,16 +69,6 @@ func (s *installation) everything(ctx context.Context) error {
 		s.ui.note("note", "the program itself is "+quote(exe))
 	}
 	return nil
-}
-
-// folders are those that codemode has.
-func (s *installation) folders() (list []string) {
-	for _, dir := range []string{s.tenancy.paths.Cache, s.tenancy.paths.State, s.tenancy.paths.Config} {
-		if isFolder(dir) && !slices.Contains(list, dir) {
-			list = append(list, dir)
-		}
-	}
-	return list
 }
 
 func (s *installation) checkEverything() error {
@@ -128,19 +111,6 @@ func (s *installation) needed(tokens []install.Token) error {
 		return nil
 	}
 	return hint.New("its folders stay: they are needed for that", hints...)
-}
-
-// removeFolder removes a folder, or the link in its place alone.
-func (s *installation) removeFolder(dir string) error {
-	to := leadsTo(dir)
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("removing %q: %w", dir, fileerr.Cause(err))
-	}
-	s.ui.note("removed", quote(dir))
-	if to != "" {
-		s.ui.note("note", "it was a link: what is in "+quote(to)+" stays")
-	}
-	return nil
 }
 
 // forgetKeys removes what codemode has in the system's keyring; without what it sealed it is good for nothing.

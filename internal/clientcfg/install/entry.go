@@ -229,7 +229,7 @@ func pass(
 	case !ok:
 		return nil, errNoPass
 	default:
-		for _, name := range names {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 			env = append(env, splice.Member{Key: name, Value: form[0] + name + form[1]})
 		}
 	}

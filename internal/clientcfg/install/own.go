@@ -67,7 +67,8 @@ func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
 		}
 		rest, err := parse(without, splice.JSONC)
 		if err == nil {
-			err = rest.apply(rest.RemoveAll(nil, []string{"$schema", "description"}, false)) // they are about it, too
+			about := []string{"$schema", "client", "description"} // it, too
+			err = rest.apply(rest.RemoveAll(nil, about, false))
 		}
 		if err == nil && !hollow(rest) {
 			err = errors.New("it holds more than that server")

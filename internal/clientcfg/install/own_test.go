@@ -101,6 +101,7 @@ func TestRemovedWithAnother(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"$schema": "x", "a": {"command": "x"}}`, `{"description": "x", "mcpServers": {"a": {"command": "x"}}}`,
+		`{"client": "cursor", "mcpServers": {"a": {"command": "x"}}}`, // as adopted
 	} {
 		i, path := serversFile(t, text)
 		if err := i.RemoveOwn(t.Context(), path, "a"); err != nil {

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Aliases returns the Python name of each server. A name never depends on the order the servers come in. Those of later
-// give way to those of names: what came with a project must not be called what its user's own server was.
+// Aliases returns the Python name of each server. A name never depends on the order the servers come in. Those of a
+// later list give way to those of the ones before: what came with a project must not be called what its user's own
+// server was.
 //
 // The server called "servers" cannot have its own name, because mcp_servers is all of them.
-func Aliases(names []string, later ...string) map[string]string {
-	aliases := unique(names, serverAlias)
-	taken := make(map[string]bool, len(aliases))
-	for _, alias := range aliases {
-		taken[alias] = true
-	}
-	wanted := unique(later, serverAlias)
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		alias := wanted[name]
-		for n := 2; taken[alias]; n++ {
-			alias = serverAlias(name) + "_" + strconv.Itoa(n)
-		}
-		if _, both := aliases[name]; !both {
+func Aliases(lists ...[]string) map[string]string {
+	aliases, taken := map[string]string{}, map[string]bool{}
+	for _, names := range lists {
+		wanted := unique(names, serverAlias)
+		for _, name := range slices.Sorted(maps.Keys(wanted)) {
+			if _, named := aliases[name]; named {
+				continue
+			}
+			alias := wanted[name]
+			for n := 2; taken[alias]; n++ {
+				alias = serverAlias(name) + "_" + strconv.Itoa(n)
+			}
 			aliases[name], taken[alias] = alias, true
 		}
 	}
@@ -56,19 +56,25 @@ func toolAliases(names []string) map[string]string { return unique(names, identi
 // parameterNames returns the Python name of each property. A key that is a Python name already stays as it is.
 func parameterNames(keys []string) map[string]string { return unique(keys, parameterName) }
 
-// unique gives every name an alias of its own: where several share one, all but the first in the order of
-// names get a number. A numbered alias never takes what another name has a right to.
+// unique gives every name an alias of its own: where several share one, the name that is the alias has it, or the first
+// in the order of names, and the others get a number. A numbered alias never takes what another name has a right to.
 func unique(names []string, alias func(string) string) map[string]string {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	taken := make(map[string]bool, len(names))
+	taken, bases := make(map[string]bool, len(names)), make(map[string]string, len(names))
 	for _, name := range names {
-		taken[alias(name)] = true
+		bases[name] = alias(name)
+		taken[bases[name]] = true
 	}
+	names = slices.SortedFunc(maps.Keys(bases), func(a, b string) int {
+		if is := bases[a] == a; is != (bases[b] == b) {
+			return map[bool]int{true: -1, false: 1}[is]
+		}
+		return strings.Compare(a, b)
+	})
 	aliases := make(map[string]string, len(names))
 	used := make(map[string]bool, len(names))
 	next := map[string]int{} // the number to try for a shared alias, so that many equal ones cost no search
 	for _, name := range names {
-		base := alias(name)
+		base := bases[name]
 		a := base
 		for n := max(next[base], 2); used[base] && taken[a]; n++ {
 			a = base + "_" + strconv.Itoa(n)

@@ -21,8 +21,8 @@ func TestAliases(t *testing.T) {
 			"servers": "servers_", "import": "import_", "runtime": "runtime", "mcp": "mcp",
 		}},
 		{"not Latin, and nothing", []string{"日本", ""}, map[string]string{"": "_", "日本": "__2"}},
-		{"equal ones, by real name", []string{"a_b", "a-b", "A.B"}, map[string]string{"A.B": "a_b", "a-b": "a_b_2", "a_b": "a_b_3"}},
-		{"a number is somebody's own", []string{"x", "X", "x_2"}, map[string]string{"X": "x", "x": "x_3", "x_2": "x_2"}},
+		{"equal ones, by real name", []string{"a_b", "a-b", "A.B"}, map[string]string{"a_b": "a_b", "A.B": "a_b_2", "a-b": "a_b_3"}},
+		{"a number is somebody's own", []string{"x", "X", "x_2"}, map[string]string{"x": "x", "X": "x_3", "x_2": "x_2"}},
 	} {
 		t.Run(test.title, func(t *testing.T) {
 			if got := Aliases(test.names); !maps.Equal(got, test.want) {
@@ -36,7 +36,7 @@ func TestToolAliases(t *testing.T) {
 	long := strings.Repeat("n", 300)
 	names := []string{"list_tools", "class", "a-b", "a_b", "x", "X", "日本", "", "__class__", "servers", "日", long}
 	want := map[string]string{
-		"list_tools": "list_tools", "class": "class_", "a-b": "a_b", "a_b": "a_b_2", "X": "x", "x": "x_2",
+		"list_tools": "list_tools", "class": "class_", "a_b": "a_b", "a-b": "a_b_2", "x": "x", "X": "x_2",
 		"": "_", "日": "__2", "日本": "__3", "__class__": "__class___", "servers": "servers", long: long,
 	}
 	if got := toolAliases(names); !maps.Equal(got, want) {
@@ -47,7 +47,7 @@ func TestToolAliases(t *testing.T) {
 func TestParameterNames(t *testing.T) {
 	got := parameterNames([]string{"perPage", "from", "per-page", "per_page", "None", "$filter", "2nd"})
 	want := map[string]string{
-		"perPage": "perPage", "from": "from_", "per-page": "per_page", "per_page": "per_page_2",
+		"perPage": "perPage", "from": "from_", "per_page": "per_page", "per-page": "per_page_2",
 		"None": "None_", "$filter": "_filter", "2nd": "_2nd",
 	}
 	if !maps.Equal(got, want) {
@@ -59,10 +59,10 @@ var legalName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // What comes later takes no name away, wherever it stands in the order of names.
 func TestAliasesGiveWay(t *testing.T) {
-	got := Aliases([]string{"memory", "x_2"}, "Memory", "MEMORY", "X", "x", "other", "memory")
+	got := Aliases([]string{"memory", "x_2"}, []string{"Memory", "MEMORY", "X", "x"}, []string{"Other", "memory"}, []string{"other"})
 	want := map[string]string{
-		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x", "x": "x_3",
-		"other": "other",
+		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x_3", "x": "x",
+		"Other": "other", "other": "other_2",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -123,6 +123,7 @@ func (m *merger) merge() {
 	var waiting []*Entry
 	for i := range m.entries {
 		e := &m.entries[i]
+		e.Server.Own = isOwn(e.Client) && e.Scope != Project
 		switch {
 		case e.Status == Invalid:
 			m.mistake(e)

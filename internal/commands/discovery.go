@@ -114,7 +114,7 @@ func (t *tenancy) selectUsable() {
 		t.usable[i].Line = 0 // an entry that has only moved is what it was
 		t.usable[i].Unread = unread
 	}
-	t.aliases = servers.Aliases(t.usable, t.ownNames()...)
+	t.aliases = servers.Aliases(t.usable, t.usersOwn()...)
 	t.ready = nil
 	for _, e := range t.found.Entries {
 		if _, usable := t.aliases[e.Server.Name]; usable && e.Status == clientcfg.Ready {
@@ -136,11 +136,11 @@ func (t *tenancy) noteDoubted(e *clientcfg.Entry) {
 	}
 }
 
-// ownNames are those of the user's own servers, whether they can be used or not.
-func (t *tenancy) ownNames() (list []string) {
+// usersOwn are the user's own servers, whether they can be used or not.
+func (t *tenancy) usersOwn() (list []config.Server) {
 	for _, e := range t.found.Entries {
 		if e.Server.Project == "" && e.Status != clientcfg.SelfReference {
-			list = append(list, e.Server.Name)
+			list = append(list, e.Server)
 		}
 	}
 	return list
@@ -198,7 +198,8 @@ func (t *tenancy) unusable() (list []servers.Unusable) {
 			if !known[name] {
 				known[name] = true
 				own := e.Server.Project == "" && name == e.Server.Name
-				list = append(list, servers.Unusable{Name: name, Err: &unusableError{t.chosen(e)}, Own: own})
+				err := &unusableError{t.chosen(e)}
+				list = append(list, servers.Unusable{Name: name, Err: err, Own: own, First: e.Server.Own})
 			}
 		}
 	}

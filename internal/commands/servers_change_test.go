@@ -76,7 +76,7 @@ func TestApprovedIsShown(t *testing.T) {
 func TestEntryIsShownWhole(t *testing.T) {
 	decideNothing := []string{ // or are shown by other members of the entry
 		"Name", "Disabled", "Sandbox", "NoSandbox", "Dialect", "Project", "EnvHash", "Stamp", "Line", "Also", "Unread",
-		"Doubted",
+		"Own", "Doubted",
 	}
 	text := func(s config.Server) string {
 		d := detail(clientcfg.Entry{Server: s, Scope: clientcfg.Project})

@@ -47,6 +47,7 @@ type Server struct {
 	// Of these and Name, those that may be another server's, each with the name that this would have then: what allows
 	// goes by that instead, what forbids by both.
 	Doubted map[string]string `json:"-"`
+	Own     bool              `json:"-"` // codemode itself is told of it: no other program's server takes its name
 	Unread  string            `json:"-"` // why it may have more of them, a clause; empty where all are known
 	Line    int               `json:"-"` // of Source, of a server in a config.toml; no part of what the server is
 }

@@ -23,10 +23,10 @@ type Set struct {
 }
 
 func newServerSet(all []config.Server, unusable []Unusable) *Set {
-	var kept []string
+	var kept []config.Server
 	for _, u := range unusable {
 		if u.Own {
-			kept = append(kept, u.Name)
+			kept = append(kept, config.Server{Name: u.Name, Own: u.First})
 		}
 	}
 	set := &Set{All: all, Alias: Aliases(all, kept...), byName: map[string]int{}, byAlias: map[string]int{}}
@@ -39,19 +39,26 @@ func newServerSet(all []config.Server, unusable []Unusable) *Set {
 // Always is the find of an inventory of servers that are known.
 func Always(all ...config.Server) func() *Set { return func() *Set { return NewSet(all, nil) } }
 
-// Aliases are the Python names of servers. Those of a project give way to its user's own, also to those kept for own
-// servers that are not among all: code that was written for one must not reach another while it cannot be used.
-func Aliases(all []config.Server, kept ...string) map[string]string {
-	own, projects, named := slices.Clone(kept), []string(nil), map[string]bool{}
-	for _, c := range all {
-		named[c.Name] = true
-		if c.Project == "" {
-			own = append(own, c.Name)
-		} else {
+// Aliases are the Python names of servers. Those of other programs give way to codemode's own, and those of a project
+// to all of its user's, also to those kept for servers that are not among all: code that was written for one must not
+// reach another while it cannot be used.
+func Aliases(all []config.Server, kept ...config.Server) map[string]string {
+	var own, programs, projects []string
+	for _, c := range slices.Concat(kept, all) {
+		switch {
+		case c.Project != "":
 			projects = append(projects, c.Name)
+		case c.Own:
+			own = append(own, c.Name)
+		default:
+			programs = append(programs, c.Name)
 		}
 	}
-	aliases := catalog.Aliases(own, projects...)
+	aliases := catalog.Aliases(own, programs, projects)
+	named := map[string]bool{}
+	for _, c := range all {
+		named[c.Name] = true
+	}
 	maps.DeleteFunc(aliases, func(name, _ string) bool { return !named[name] })
 	return aliases
 }

@@ -18,7 +18,9 @@ import (
 type Unusable struct {
 	Name string
 	Err  error
-	Own  bool // it is the user's own, and keeps its Python name
+
+	Own   bool // it is the user's own, and keeps its Python name
+	First bool // it comes before those of other programs
 }
 
 // maxWhy is how many bytes they are told of one.

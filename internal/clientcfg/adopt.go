@@ -81,7 +81,10 @@ func Variables(s config.Server) []string {
 			names = append(names, r.Variable)
 		}
 	}
-	names = append(names, s.EnvPass...)
+	names = slices.AppendSeq(append(names, s.EnvPass...), maps.Values(s.HeadersFrom))
+	if s.BearerFrom != "" {
+		names = append(names, s.BearerFrom)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }

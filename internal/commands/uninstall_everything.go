@@ -77,7 +77,7 @@ func (s *installation) checkEverything() error {
 	}
 	if s.request.Scope == clientcfg.Project {
 		return &usageError{"--everything is not of a project alone", []string{
-			"out of this project's files: codemode uninstall --all --scope project",
+			"out of this project's files: codemode uninstall CLIENT --scope project",
 		}}
 	}
 	return nil
@@ -93,7 +93,7 @@ func (s *installation) needed(tokens []install.Token) error {
 	var hints []string
 	for _, file := range files {
 		s.ui.warn("codemode is in " + quote(s.tilde(file)) + " yet")
-		hints = []string{"in that project: codemode uninstall --all --scope project"}
+		hints = []string{"in that project: codemode uninstall CLIENT --scope project"}
 	}
 	for _, t := range tokens {
 		if !s.in.Has(t) {

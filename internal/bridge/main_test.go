@@ -84,7 +84,8 @@ func (k *kit) run(req Request) Outcome {
 	return k.Run(k.t.Context(), req)
 }
 
-// soon is a timeout that code in a session has begun by, however busy the machine is: many times what it has just taken.
+// soon is a timeout that code in a session has begun by, however busy the machine is: many times what it has just
+// taken.
 func (k *kit) soon(session string) time.Duration {
 	k.t.Helper()
 	began := time.Now()

@@ -21,7 +21,9 @@ func TestAliases(t *testing.T) {
 			"servers": "servers_", "import": "import_", "runtime": "runtime", "mcp": "mcp",
 		}},
 		{"not Latin, and nothing", []string{"日本", ""}, map[string]string{"": "_", "日本": "__2"}},
-		{"equal ones, by real name", []string{"a_b", "a-b", "A.B"}, map[string]string{"a_b": "a_b", "A.B": "a_b_2", "a-b": "a_b_3"}},
+		{"equal ones, by real name", []string{"a_b", "a-b", "A.B"}, map[string]string{
+			"a_b": "a_b", "A.B": "a_b_2", "a-b": "a_b_3",
+		}},
 		{"a number is somebody's own", []string{"x", "X", "x_2"}, map[string]string{"x": "x", "X": "x_3", "x_2": "x_2"}},
 	} {
 		t.Run(test.title, func(t *testing.T) {
@@ -59,7 +61,9 @@ var legalName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // What comes later takes no name away, wherever it stands in the order of names.
 func TestAliasesGiveWay(t *testing.T) {
-	got := Aliases([]string{"memory", "x_2"}, []string{"Memory", "MEMORY", "X", "x"}, []string{"Other", "memory"}, []string{"other"})
+	got := Aliases(
+		[]string{"memory", "x_2"}, []string{"Memory", "MEMORY", "X", "x"}, []string{"Other", "memory"}, []string{"other"},
+	)
 	want := map[string]string{
 		"memory": "memory", "x_2": "x_2", "MEMORY": "memory_2", "Memory": "memory_3", "X": "x_3", "x": "x",
 		"Other": "other", "other": "other_2",

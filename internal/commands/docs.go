@@ -79,7 +79,8 @@ func settingDocs() string {
 		"Each comes from its default, `config.toml`, the project's `.codemode/config.toml`, `[tenants.NAME]`, the environment\n" +
 		"and the command line; the later wins, and of two variables the first. `config.toml` is the file that `--config` or\n" +
 		"`CODEMODE_CONFIG` names, else `$XDG_CONFIG_HOME/codemode/config.toml` or `~/.config/codemode/config.toml` (macOS:\n" +
-		"`~/Library/Application Support/codemode`, Windows: `%APPDATA%\\codemode`). An empty variable is as one that is not set.\n" +
+		"`~/Library/Application Support/codemode`, Windows: `%APPDATA%\\codemode`). " +
+		"An empty variable is as one that is not set.\n" +
 		"The last column is what a project's file may do with the setting: set it, only lower it, only add to it, or nothing.\n\n" +
 		"| setting | default | what it is | forms | variables | flag | project |\n|---|---|---|---|---|---|---|\n")
 	for _, d := range config.Docs() {

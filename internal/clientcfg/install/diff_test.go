@@ -15,13 +15,12 @@ func TestSecretsAreMasked(t *testing.T) {
 		"codex":  "[mcp_servers.a]\ncommand = 'x'\nargs = ['--api-key=s3cret-a1b2c3']\n\n[mcp_servers.a.env]\nK = 's3cret-value'\n",
 		"vscode": "{\n  \"servers\": {\n    \"a\": {\"command\": \"x\", \"env\": {\n      // \"TOKEN\": \"s3cret-commented\"\n" +
 			"      /* Authorization: Bearer s3cret-a1b2c3d4\n       password: s3cret-below */\n      \"TOKEN\": \"s3cret-value\"}}\n  }\n}\n",
-		"codex ":      "# API_KEY=\"s3cret-commented\"\n[mcp_servers.a]\ncommand = 'x'\nenv = { K = 's3cret-value' }\n",
 		"goose":       "extensions:\n  a:\n    type: stdio\n    cmd: x\n    envs:\n      # GH_TOKEN: s3cret-commented\n      K: s3cret-value\n",
 		"claude-code": `{"oauthAccount": {"token": "s3cret-value"}, "mcpServers": {"a": {"type": "http", "url": "https://x/?key=s3cretvalue", "headers": {"Authorization": "Bearer s3cret-value"}}}}`,
 	} {
 		root := t.TempDir()
 		i := newInstaller(root)
-		req := Request{Client: client(t, strings.TrimSpace(id)), Scope: clientcfg.User, Name: DefaultName, DryRun: true}
+		req := Request{Client: client(t, id), Scope: clientcfg.User, Name: DefaultName, DryRun: true}
 		targets, err := i.Targets(req)
 		if err != nil {
 			t.Fatal(err)

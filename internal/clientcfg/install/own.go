@@ -67,7 +67,7 @@ func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
 		}
 		rest, err := parse(without, splice.JSONC)
 		if err == nil {
-			about := []string{"$schema", "client", "description"} // it, too
+			about := []string{"$schema", "client", "description"} // the server, too
 			err = rest.apply(rest.RemoveAll(nil, about, false))
 		}
 		if err == nil && !hollow(rest) {

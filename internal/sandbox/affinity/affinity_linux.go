@@ -30,9 +30,10 @@ var (
 )
 
 var (
-	mu     sync.Mutex
-	shared bool   // whether this process shares a processor
-	late   func() // what is still to be looked for after the last release; nil is nothing
+	mu      sync.Mutex
+	shared  bool        // whether this process shares a processor
+	late    func()      // what is still to be looked for after the last release; nil is nothing
+	lateEnd *time.Timer // when it is
 )
 
 // Share has all threads of codemode, and those of the processes and all below them, use the processor alone that the
@@ -74,7 +75,7 @@ func Share(pids ...int) (release func(), err error) {
 		late = func() {
 			move(one, all, func() []int { return without(everybody(), seen) })
 		}
-		time.AfterFunc(lateLook, func() {
+		lateEnd = time.AfterFunc(lateLook, func() {
 			mu.Lock()
 			defer mu.Unlock()
 			lookAgain()
@@ -86,6 +87,7 @@ func Share(pids ...int) (release func(), err error) {
 // what that one had, and is seen only once it has been started. The caller holds mu.
 func lookAgain() {
 	if late != nil {
+		lateEnd.Stop()
 		late()
 		late = nil
 	}

@@ -39,6 +39,7 @@ type Inventory struct {
 	recalled map[string]bool  // servers whose list of an earlier process was asked for
 	index    *catalog.Catalog // of what is known; nil after a change
 	asking   map[string]*asking
+	making   map[string]*making
 	epoch    map[string]int // grows when a server's tools change, so that a listing that began before is not kept
 }
 
@@ -58,6 +59,7 @@ type Known struct {
 	List   []json.RawMessage // as the server sent it, or an earlier process has kept it
 
 	// Guarded by Inventory.mu.
+	sent        []json.RawMessage          // the list that it was compared with last, if the server was asked
 	definitions map[string]json.RawMessage // by tool, as the server sends them, if it was asked
 	listed      time.Time
 	kept        bool // by an earlier process, and the server has not been asked
@@ -85,6 +87,7 @@ func New(find func() *Set, lists *Lists, judge Judge, changed func(server string
 	s := &Inventory{
 		judge: judge, set: NewSet(nil, nil), changed: changed, Patience: searchPatience, lists: lists,
 		known: map[string]*Known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
+		making: map[string]*making{},
 	}
 	s.find = sync.OnceFunc(func() {
 		set := find()
@@ -184,52 +187,6 @@ func (s *Inventory) Know(ctx context.Context, c config.Server) (*Known, error) {
 	return k, nil
 }
 
-// recall takes up what an earlier process has kept of a server, if nothing is known of it yet.
-func (s *Inventory) recall(c config.Server) *Known {
-	s.mu.Lock()
-	asked, epoch := s.recalled[c.Name], s.epoch[c.Name]
-	s.recalled[c.Name] = true
-	s.mu.Unlock()
-	if asked {
-		return nil
-	}
-	e, ok := s.lists.Load(c)
-	if !ok {
-		return nil
-	}
-	k := s.describe(c, e.Tools, e.Shapes)
-	k.listed, k.kept = e.Saved, true
-	return s.learn(c, k, epoch)
-}
-
-// list asks the server for its tools, starting it when that is needed.
-func (s *Inventory) list(ctx context.Context, c config.Server) (*Known, error) {
-	s.mu.Lock()
-	epoch := s.epoch[c.Name]
-	s.mu.Unlock()
-	raw, err := s.pool.Tools(ctx, c.Name)
-	if err != nil {
-		return nil, err
-	}
-	if s.Configured().has(c) { // else these may be the tools of its successor
-		s.lists.Save(c, raw, s.pool.Fresh(c.Name))
-	}
-	kept, _ := s.lists.Load(c)
-	k := s.describe(c, raw, kept.Shapes)
-	k.listed = time.Now()
-	return s.learn(c, k, epoch), nil
-}
-
-// learn makes k what is known of a server, unless the server or its entry has changed since that epoch.
-func (s *Inventory) learn(c config.Server, k *Known, epoch int) *Known {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k.Epoch = epoch; s.epoch[c.Name] == epoch && s.set.has(c) {
-		s.known[c.Name], s.index = k, nil
-	}
-	return k
-}
-
 // current is what a server says of its tools, not what an earlier process has kept of that. The server is started for
 // it.
 func (s *Inventory) current(ctx context.Context, c config.Server) (*Known, error) {
@@ -252,17 +209,7 @@ func (s *Inventory) compare(ctx context.Context, c config.Server, k *Known) (*Kn
 	if err != nil {
 		return nil, err
 	}
-	same := slices.EqualFunc(k.List, raw, sameJSON)
-	s.mu.Lock()
-	ours := s.known[c.Name] == k && s.set.has(c) // nobody else has compared it meanwhile, and its entry is the same
-	save := ours && (k.kept || !same)
-	if ours && same {
-		k.kept, k.listed, k.definitions = false, time.Now(), definitionsIn(raw)
-	}
-	s.mu.Unlock()
-	if save {
-		s.lists.Save(c, raw, s.pool.Fresh(c.Name))
-	}
+	same, ours := s.confirm(c, k, raw)
 	if ours && !same {
 		s.Forget(c.Name)
 	}

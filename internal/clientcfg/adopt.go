@@ -29,10 +29,10 @@ func ReadOwn(path string, data []byte, env Env) ([]Entry, []Problem) {
 	return ReadEntries(&Client{ID: folderID, Key: mcpServers}, User, "", path, data, env)
 }
 
-// SameServer says whether two entries start the same, however they are written.
+// SameServer says whether two entries start the same, with the same references, wherever that is.
 func SameServer(a, b Entry) bool {
-	x, _ := identity(a)
-	y, _ := identity(b)
+	x, _ := identity(a, Env{})
+	y, _ := identity(b, Env{})
 	return x == y
 }
 

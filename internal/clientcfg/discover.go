@@ -139,7 +139,7 @@ func (m *merger) merge() {
 			continue
 		}
 		e.Aggregator = aggregator(e.Server)
-		e.key, e.unpinned = identity(*e)
+		e.key, e.unpinned = identity(*e, m.opts.Env)
 		if e.Scope == Project && e.Server.EnvFile != "" {
 			e.Server.EnvHash = hashEnvFile(e.Server)
 		}
@@ -176,7 +176,7 @@ func (m *merger) mistake(e *Entry) {
 		return
 	}
 	if e.tells == tellsAll && !e.restricts && !isOwn(e.Client) {
-		e.key, _ = identity(*e)
+		e.key, _ = identity(*e, m.opts.Env)
 		e.folded = true
 		return
 	}
@@ -368,8 +368,8 @@ func (m *merger) perhaps(e Entry) (list []Mistaken) {
 		if isOwn(x.Client) && isOwn(e.Client) {
 			continue
 		}
-		same := func(key string) bool { return slices.Contains(e.programs(), key) }
-		if x.tells == tellsNothing || slices.ContainsFunc(x.programs(), same) {
+		same := func(key string) bool { return slices.Contains(e.programs(m.opts.Env), key) }
+		if x.tells == tellsNothing || slices.ContainsFunc(x.programs(m.opts.Env), same) {
 			list = append(list, Mistaken{m.otherName(*x), x.Written, x.Server.Source, x.restricts})
 		}
 	}

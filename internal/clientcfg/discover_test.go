@@ -1,6 +1,9 @@
 package clientcfg
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -287,6 +290,54 @@ func TestChangedEntryAsksAgain(t *testing.T) {
 	}
 	if e := look("x"); e.Status != NeedsApproval {
 		t.Errorf("revoked: %s, %s", e.Status, e.Reason)
+	}
+}
+
+// TestOneServerWithReferences: what a reference to a variable or a folder stands for is as if it were written out, so
+// rules by either name hold. Another value is another server, and so is a secret.
+func TestOneServerWithReferences(t *testing.T) {
+	home := t.TempDir()
+	if err := errors.Join(
+		os.Mkdir(filepath.Join(home, ".cursor"), 0o700), os.Mkdir(filepath.Join(home, "MCPs"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {
+		"prod": {"command": "x", "args": ["${env:FOLDER}/d", "${userHome}"], "env": {"TOKEN": "${env:TOKEN}"}},
+		"far": {"url": "https://${env:HOST}/mcp"},
+		"secret": {"command": "y", "env": {"TOKEN": "t"}}
+	}}`)
+	lookup := func(name string) (string, bool) {
+		value, ok := map[string]string{"FOLDER": "/f", "TOKEN": "t", "HOST": "far.example"}[name]
+		return value, ok
+	}
+	opts := Options{
+		Env:     Env{OS: "linux", Home: home, Lookup: lookup},
+		Servers: config.Servers{Dir: filepath.Join(home, "MCPs")},
+		Secret:  func(string) (string, error) { return "t", nil },
+	}
+	for token, want := range map[string]string{
+		"t": "o=[prod prod@cursor] p=[far far@cursor] q=[] secret=[]",
+		"u": "o=[] p=[far far@cursor] prod=[] q=[] secret=[]",
+	} {
+		own, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+			"o": map[string]any{"command": "x", "args": []string{"/f/d", home}, "env": map[string]string{"TOKEN": token}},
+			"p": map[string]any{"url": "https://far.example/mcp"},
+			"q": map[string]any{"command": "y", "env": map[string]string{"TOKEN": "${secret:k}"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(home, "MCPs", "own.json"), string(own))
+		var got []string
+		for _, s := range Discover(opts).Servers {
+			also := slices.DeleteFunc(slices.Clone(s.Also), func(name string) bool { return name == s.Name+"@cursor" })
+			got = append(got, fmt.Sprintf("%s=%v", s.Name, also))
+		}
+		slices.Sort(got)
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("with %s: %s, want %s", token, got, want)
+		}
 	}
 }
 

@@ -11,16 +11,18 @@ import (
 	"codemode/internal/config"
 )
 
-// identity hashes what an entry starts, however it is written: two entries with the same one are one server.
-// unpinned is the same without the versions of packages. No part of a secret can be read from it.
-func identity(e Entry) (key, unpinned string) {
-	s := e.Server
+// identity hashes what an entry starts, however it is written: two entries with the same one are one server. Variables
+// and folders of in are as their values; secrets and files, for which somebody would have to be asked, are as they are
+// written, and so is each reference where in has no variables. unpinned is the same without the versions of packages.
+// No part of a secret can be read from it.
+func identity(e Entry, in Env) (key, unpinned string) {
+	s := known{e.Server, in}
 	if s.Transport != config.Stdio {
-		key = hash(httpParts(s, s.URL, headers(s))...)
+		key = hash(s.httpParts(s.URL, s.headers())...)
 		return key, key
 	}
-	words, assigned := wordsOf(s)
-	env := append(variables(s), assigned...)
+	words, assigned := s.words()
+	env := append(s.variables(), assigned...)
 	slices.Sort(env)
 	p, ok := packageOf(words)
 	if !ok {
@@ -33,7 +35,7 @@ func identity(e Entry) (key, unpinned string) {
 		if target, headers, ok := remote(p.args); ok {
 			// It is the same as the URL itself, but mcp-remote can sign in where that is needed, and must not be hidden
 			// by an entry with which codemode cannot: drop the first part when it can.
-			key = hash(append([]string{"by command"}, httpParts(s, target, headers)...)...)
+			key = hash(append([]string{"by command"}, s.httpParts(target, headers)...)...)
 			return key, key
 		}
 	}
@@ -44,53 +46,68 @@ func identity(e Entry) (key, unpinned string) {
 			append([]string{"stdio", p.family, p.name()}, tail...)...)
 }
 
-// wordsOf are those of a command without what only stands before it, and the variables that are set there.
-func wordsOf(s config.Server) (words, assigned []string) {
-	words = []string{normal(s.Dialect, s.Command)}
+// known is an entry and what is known of its references.
+type known struct {
+	config.Server
+	in Env
+}
+
+// words are those of a command without what only stands before it, and the variables that are set there.
+func (s known) words() (words, assigned []string) {
+	words = []string{s.normal(s.Dialect, s.Command)}
 	for _, arg := range s.Args {
-		words = append(words, normal(s.Dialect, arg))
+		words = append(words, s.normal(s.Dialect, arg))
 	}
 	return unwrap(words)
 }
 
 // programs are the identities, by its command and by its address, that an entry would have without variables, folder
 // and headers: what can be compared where those are not known.
-func (e Entry) programs() (keys []string) {
-	s := e.Server
+func (e Entry) programs(in Env) (keys []string) {
+	s := known{e.Server, in}
 	if s.Command != "" {
-		words, _ := wordsOf(s)
+		words, _ := s.words()
 		bare := config.Server{Transport: config.Stdio, Dialect: config.DialectNone, Command: words[0], Args: words[1:]}
-		key, _ := identity(Entry{Server: bare})
+		key, _ := identity(Entry{Server: bare}, in)
 		keys = append(keys, key)
 	}
 	if s.URL != "" {
-		keys = append(keys, hash(httpParts(s, s.URL, nil)...))
+		keys = append(keys, hash(s.httpParts(s.URL, nil)...))
 	}
 	return keys
 }
 
-// normal writes references one way, so that ${env:GH} and {env:GH} are the same.
-func normal(d config.Dialect, text string) string {
+// normal replaces references by what is known of them, and writes the others one way, so that ${env:GH} and {env:GH}
+// are the same.
+func (s known) normal(d config.Dialect, text string) string {
 	return replaceRefs(d, text, func(r Ref) string {
+		if s.in.Lookup != nil && r.Secret == "" && r.File == "" && r.Asks == "" {
+			x := &expansion{server: s.Server, from: Resolver{OS: s.in.OS, Home: s.in.Home, Lookup: s.in.Lookup}}
+			if value := x.ref(r); x.err == nil {
+				return value
+			}
+		}
 		parts := []string{r.Variable, r.Default, r.File, r.Folder, r.Asks, r.Secret}
 		return "\x01" + strings.Join(parts, "\x02") + "\x01"
 	})
 }
 
-func refTo(variable string) string { return normal(config.DialectBraces, "${"+variable+"}") }
+func (s known) refTo(variable string) string {
+	return s.normal(config.DialectBraces, "${"+variable+"}")
+}
 
 // variables are the environment of an entry as NAME=VALUE.
-func variables(s config.Server) []string {
+func (s known) variables() []string {
 	env := make(map[string]string, len(s.Env)+len(s.EnvPass))
 	for _, name := range s.EnvPass {
-		env[name] = refTo(name)
+		env[name] = s.refTo(name)
 	}
 	for name, value := range s.Env {
 		d := s.Dialect
 		if of, _ := d.Client(); of == config.DialectLeadingDollar && !strings.HasPrefix(value, "$") {
 			d = d.Literal()
 		}
-		env[name] = normal(d, value)
+		env[name] = s.normal(d, value)
 	}
 	list := make([]string, 0, len(env)+1)
 	for name, value := range env {
@@ -106,21 +123,21 @@ func variables(s config.Server) []string {
 }
 
 // headers are those of an entry as "name: value". Any of them may be what tells two accounts apart.
-func headers(s config.Server) (list []string) {
+func (s known) headers() (list []string) {
 	for name, value := range s.Headers {
-		list = append(list, strings.ToLower(name)+": "+normal(s.Dialect, value))
+		list = append(list, strings.ToLower(name)+": "+s.normal(s.Dialect, value))
 	}
 	for name, variable := range s.HeadersFrom {
-		list = append(list, strings.ToLower(name)+": "+refTo(variable))
+		list = append(list, strings.ToLower(name)+": "+s.refTo(variable))
 	}
 	if s.BearerFrom != "" {
-		list = append(list, "authorization: Bearer "+refTo(s.BearerFrom))
+		list = append(list, "authorization: Bearer "+s.refTo(s.BearerFrom))
 	}
 	return list
 }
 
-func httpParts(s config.Server, text string, headers []string) []string {
-	text = normal(s.Dialect, text)
+func (s known) httpParts(text string, headers []string) []string {
+	text = s.normal(s.Dialect, text)
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		host := strings.ToLower(u.Host)
 		if scheme := strings.ToLower(u.Scheme); scheme == "https" {

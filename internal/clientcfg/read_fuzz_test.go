@@ -36,7 +36,7 @@ func FuzzEveryFormat(f *testing.F) {
 				(e.Server.Name == "" || e.Server.Command == "" && e.Server.URL == "" || e.Server.Transport == "") {
 				t.Errorf("%s: a server that cannot be used: %+v", c.ID, e)
 			}
-			identity(e)
+			identity(e, Env{})
 			Masked(e.Server)
 		}
 		text, _, _, _ := decodeText(data)

@@ -98,6 +98,15 @@ for _ in range(55):
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"wide","fresh":true}}`), oneCall, "",
 	},
 	{
+		"descriptions of a server with 8,000 tools",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"server","params":{"server":"huge","load":true}}`), oneCall, "",
+	},
+	{
+		"calls of a tool that it does not have",
+		frames(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"server":"huge","tool":"none","arguments":{}}}`),
+		oneCall, "",
+	},
+	{
 		"lists of resources",
 		frames(`{"jsonrpc":"2.0","id":%d,"method":"request",` +
 			`"params":{"server":"wide","method":"resources/list","params":{}}}`), oneCall, "",

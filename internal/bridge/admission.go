@@ -166,6 +166,9 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		return err
 	})
 	if err != nil {
+		if l.pace.Wait(ctx, paceAhead) == nil {
+			defer l.answering()() // to say which tool was meant
+		}
 		return permit{}, refusedFor(ctx, c, err)
 	}
 	p, no := l.judge(ctx, r, c, tool.Call, tool.Epoch)

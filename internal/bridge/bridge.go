@@ -168,7 +168,7 @@ func New(opts Options) *Bridge {
 	b.admission = newAdmission(opts.Config.Policy)
 	b.lists = servers.OpenLists(servers.ListsOptions{
 		Dir: opts.CatalogDir, Disk: opts.Disk, Tenant: opts.Config.Tenant, MaxAge: opts.Config.Catalog.MaxAge,
-		Expand: opts.Expand, SignedInAs: opts.SignedInAs, Log: opts.Log,
+		Lookup: opts.Lookup, Expand: opts.Expand, SignedInAs: opts.SignedInAs, Log: opts.Log,
 	})
 	b.servers = servers.New(opts.Servers, b.lists, b.admission, b.catalogChanged)
 	b.pool = upstream.NewPool(upstream.Options{
@@ -339,7 +339,7 @@ func (b *Bridge) all() []*session {
 // catalogChanged tells every live guest what has changed about a server it knows.
 func (b *Bridge) catalogChanged(server string) {
 	for _, s := range b.all() {
-		s.serverChanged(context.Background(), server)
+		s.serverChanged(server)
 	}
 }
 

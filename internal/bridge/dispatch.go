@@ -332,15 +332,12 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) (json.Raw
 		code, message, data := explain(c.Name, "", causeOf(ctx, err))
 		return nil, refuse(code, message, data)
 	}
-	entry := k.Server
 	if q.Load {
 		l.mu.Lock()
 		l.told[c.Name] = servers.Version{Known: true, Loaded: true, Epoch: k.Epoch}
 		l.mu.Unlock()
-	} else {
-		entry.Loaded = false
 	}
-	return l.respondOwn(ctx, t, func() any { return entry })
+	return l.respondOwn(ctx, t, func() any { return k.Entry(q.Load) })
 }
 
 // search answers with the tools that fit best. A run is told of the servers that were left out.
@@ -390,7 +387,7 @@ func (l *live) stdin() (json.RawMessage, *refusal) {
 }
 
 // respondOwn is an answer that the host makes itself, when it is its turn: such answers may be large, and none of them
-// waits for anything but the guest.
+// waits for anything but the guest. One that is JSON already is sent as it is.
 func (l *live) respondOwn(
 	ctx context.Context, t *task, answer func() any,
 ) (json.RawMessage, *refusal) {
@@ -402,7 +399,11 @@ func (l *live) respondOwn(
 		return nil, cancelled(err)
 	}
 	done := l.answering()
-	result, err := json.Marshal(answer())
+	made := answer()
+	result, isJSON := made.(json.RawMessage)
+	if !isJSON {
+		result, err = json.Marshal(made)
+	}
 	done()
 	if err == nil {
 		err = t.hold(len(result))

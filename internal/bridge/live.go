@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,8 @@ type live struct {
 	calls        map[int64]context.CancelCauseFunc // the guest's requests under way
 	run          *run                              // the run under way, nil between runs
 	told         map[string]servers.Version        // servers as the guest knows them
+	outdated     map[string]bool                   // of them, those whose tools have changed since
+	telling      bool                              // somebody tells the guest of those
 	toldUnusable []guest.Unusable                  // those that are there and cannot be used
 	references   map[string]string                 // words for the paths of artifacts, and their IDs
 	broken       error                             // how the guest broke the protocol
@@ -69,7 +72,7 @@ func startLive(ctx context.Context, b *Bridge, session string, req Request) (*li
 		conn: guest.NewConn(box.Channel(), maxMessage),
 		gone: make(chan struct{}), gate: newGate(), backlog: newBacklog(&b.slowReaders),
 		pending: map[int64]chan guest.Message{}, calls: map[int64]context.CancelCauseFunc{},
-		told: map[string]servers.Version{}, reading: make(chan struct{}, 1),
+		told: map[string]servers.Version{}, outdated: map[string]bool{}, reading: make(chan struct{}, 1),
 		leaves: b.savesOutFiles(req), known: map[string]string{},
 	}
 	for _, m := range req.mounts {
@@ -198,12 +201,17 @@ func (l *live) cancel(id int64) {
 
 // notify sends a notification, in order, without waiting for a guest that may not be reading.
 func (l *live) notify(method string, params any) {
+	l.work.Go(l.send(method, params))
+}
+
+// send takes a message's place among those to the guest; the caller has it written.
+func (l *live) send(method string, params any) (written func()) {
 	send := l.conn.Notify(method, params)
-	l.work.Go(func() {
+	return func() {
 		if err := send(); err != nil && l.ctx.Err() == nil {
 			l.bridge.log.DebugContext(l.callContext(), "telling the guest", "method", method, "error", err)
 		}
-	})
+	}
 }
 
 // setRun makes r the run that output and calls belong to.
@@ -276,25 +284,58 @@ func (l *live) catalog(selected []string) *guest.CatalogUpdate {
 	return &update
 }
 
-// refresh tells the guest the new tools of a server it knows.
-func (l *live) refresh(ctx context.Context, name string) {
+// refresh tells the guest the new tools of a server it knows. One that does not read is told later what they are then.
+func (l *live) refresh(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.told[name].Known {
+		return
+	}
+	l.outdated[name] = true
+	if !l.telling {
+		l.telling = true
+		l.work.Go(l.tellChanges)
+	}
+}
+
+// tellChanges ends when there is nothing more to tell.
+func (l *live) tellChanges() {
+	for {
+		l.mu.Lock()
+		names := slices.Sorted(maps.Keys(l.outdated))
+		clear(l.outdated)
+		l.telling = len(names) > 0
+		l.mu.Unlock()
+		if len(names) == 0 {
+			return
+		}
+		for _, name := range names {
+			l.tellChange(name)
+		}
+	}
+}
+
+func (l *live) tellChange(name string) {
+	c, ok := l.bridge.servers.Find(name)
+	if !ok {
+		return
+	}
+	if _, err := l.bridge.servers.Load(l.ctx, c); err != nil {
+		return // its next use says why
+	}
 	l.mu.Lock()
 	before, told := l.told[name]
 	l.mu.Unlock()
-	c, ok := l.bridge.servers.Find(name)
-	if !ok || !told || !before.Known {
-		return
-	}
-	if _, err := l.bridge.servers.Load(ctx, c); err != nil {
-		return // its next use says why
-	}
 	var selected []string
 	if !before.Loaded {
 		selected = []string{}
 	}
 	entry, now := l.bridge.servers.View(c, selected)
+	if !told || before == now { // it was told meanwhile
+		return
+	}
 	l.mu.Lock()
 	l.told[name] = now
 	l.mu.Unlock()
-	l.notify(guest.MethodCatalog, guest.CatalogUpdate{Servers: []guest.Server{entry}})
+	l.send(guest.MethodCatalog, guest.CatalogUpdate{Servers: []guest.Server{entry}})()
 }

@@ -260,12 +260,12 @@ func (s *session) kept(run int, stream string) (*spill, bool) {
 }
 
 // serverChanged brings a guest that knows the server up to date.
-func (s *session) serverChanged(ctx context.Context, name string) {
+func (s *session) serverChanged(name string) {
 	s.mu.Lock()
 	l := s.live
 	s.mu.Unlock()
 	if l != nil {
-		l.refresh(ctx, name)
+		l.refresh(name)
 	}
 }
 

@@ -17,6 +17,9 @@ func Suggest(name string, candidates []string) string {
 	letters := utf8.RuneCountInString(typed)
 	best, least := "", letters/3+1 // of two letters none may be wrong, of three one
 	for _, c := range candidates {
+		if abs(lettersIn(c)-letters) >= least {
+			continue
+		}
 		if d := distance(typed, fold(c), least); d < least {
 			best, least = c, d
 		}
@@ -62,12 +65,24 @@ func beginning(text string, n int) string {
 // fold makes names equal that differ in case and punctuation alone.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-_ .", r) {
+		if isPunctuation(r) {
 			return -1
 		}
 		return r
 	}, strings.ToLower(name))
 }
+
+// lettersIn is how many letters are left of a name when it is folded.
+func lettersIn(name string) (n int) {
+	for _, r := range name {
+		if !isPunctuation(r) {
+			n++
+		}
+	}
+	return n
+}
+
+func isPunctuation(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '.' }
 
 // distance is the number of edits between two words: a letter more, less, changed, or two swapped. It is at
 // most limit.

@@ -43,13 +43,6 @@ type Inventory struct {
 	epoch    map[string]int // grows when a server's tools change, so that a listing that began before is not kept
 }
 
-// A server that has listed the same tools AskedInVain times, one after the other, is not asked again for names that it
-// does not list for as long as nothingNew.
-const (
-	AskedInVain = 3
-	nothingNew  = 5 * time.Second
-)
-
 // Known is a server whose tools have been listed.
 type Known struct {
 	Server guest.Server
@@ -58,11 +51,30 @@ type Known struct {
 	Epoch  int
 	List   []json.RawMessage // as the server sent it, or an earlier process has kept it
 
+	told [2]struct { // see Entry
+		once sync.Once
+		json json.RawMessage
+	}
+
 	// Guarded by Inventory.mu.
 	sent        []json.RawMessage          // the list that it was compared with last, if the server was asked
 	definitions map[string]json.RawMessage // by tool, as the server sends them, if it was asked
 	listed      time.Time
 	kept        bool // by an earlier process, and the server has not been asked
+}
+
+// Entry is Server for a guest that may call it, or may not, in JSON that is made once: with thousands of tools that
+// takes long.
+func (k *Known) Entry(loaded bool) any {
+	entry, told := k.Server, &k.told[0]
+	if entry.Loaded = loaded; loaded {
+		told = &k.told[1]
+	}
+	told.once.Do(func() { told.json, _ = json.Marshal(entry) })
+	if told.json == nil {
+		return entry // it will be told why
+	}
+	return told.json
 }
 
 // Pool lists the tools of servers: upstream.Pool.
@@ -232,50 +244,6 @@ func (s *Inventory) relist(ctx context.Context, c config.Server) (*Known, error)
 	}
 	s.pool.Refresh(c.Name)
 	return s.compare(ctx, c, k)
-}
-
-// asking is a server that is asked once more, or was lately, and had nothing new to say.
-type asking struct {
-	over  chan struct{} // closed when it has answered
-	vain  int           // how often, one after the other, it had nothing new to say; after over
-	until time.Time     // when it may be asked again; after over
-}
-
-// Again is relist for what code asks, which can make up names without end: a server that had nothing new to say is left
-// alone for a while. Those who ask meanwhile wait for the one answer.
-func (s *Inventory) Again(ctx context.Context, c config.Server) (*Known, error) {
-	s.mu.Lock()
-	a, vain := s.asking[c.Name], 0
-	if a != nil {
-		select {
-		case <-a.over:
-			if vain = a.vain; !time.Now().Before(a.until) {
-				a = nil
-			}
-		default:
-		}
-	}
-	if a != nil {
-		s.mu.Unlock()
-		select {
-		case <-a.over:
-			return s.Know(ctx, c)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	a = &asking{over: make(chan struct{})}
-	s.asking[c.Name] = a
-	before := s.known[c.Name]
-	s.mu.Unlock()
-	defer close(a.over)
-	k, err := s.relist(ctx, c)
-	if err == nil && k == before {
-		if a.vain = vain + 1; a.vain >= AskedInVain {
-			a.until = time.Now().Add(nothingNew)
-		}
-	}
-	return k, err
 }
 
 // Forget is called by the pool when a server's tools have changed.

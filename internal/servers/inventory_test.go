@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codemode/internal/config"
@@ -17,6 +19,7 @@ import (
 // aPool lists the same tools to all who ask, once so many have asked.
 type aPool struct {
 	tools []json.RawMessage
+	other func() []json.RawMessage // what is listed after a refresh; nil is the same
 	all   int
 	asked sync.WaitGroup
 	calls atomic.Int32
@@ -31,7 +34,12 @@ func (p *aPool) Tools(context.Context, string) ([]json.RawMessage, error) {
 	return p.tools, nil
 }
 
-func (*aPool) Refresh(string)             {}
+func (p *aPool) Refresh(string) {
+	if p.other != nil {
+		p.tools = p.other()
+	}
+}
+
 func (*aPool) Fresh(string) time.Duration { return 0 }
 func (*aPool) Update([]config.Server)     {}
 func (*aPool) KeepSecret([]config.Server) {}
@@ -84,4 +92,36 @@ func TestOneMakes(t *testing.T) {
 			t.Errorf("the server was asked %d times, want %d", n, asked)
 		}
 	}
+}
+
+// TestNewsAreRare: code that asks for names that a server does not list has it asked again after a rest, also where it
+// has other tools each time, of which every session is told.
+func TestNewsAreRare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version, told := 0, 0
+		list := func() []json.RawMessage {
+			version++
+			return []json.RawMessage{
+				json.RawMessage(fmt.Sprintf(`{"name":"tool_%d","description":"%s"}`, version, strings.Repeat("x", 100_000))),
+			}
+		}
+		lists := OpenLists(ListsOptions{Log: slog.New(slog.DiscardHandler)})
+		s := New(Always(entryOf("a")), lists, &aJudge{}, func(string) { told++ })
+		s.Use(&aPool{tools: list(), other: list})
+		began := time.Now()
+		for n := range 10 {
+			name := fmt.Sprintf("tool_%d", n+2) // which its server has only when it is asked again
+			if _, err := s.Callable(t.Context(), entryOf("a"), name); err != nil {
+				t.Error(err)
+			}
+		}
+		if took, least := time.Since(began), 9*100_000*restPerByte; told != 10 || took < least || took > 2*least {
+			t.Errorf("everybody was told %d times in %v, want 10 times in %v", told, took, least)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := s.Callable(ctx, entryOf("a"), "none"); err == nil || ctx.Err() == nil {
+			t.Errorf("the error is %v, and nobody waited", err)
+		}
+	})
 }

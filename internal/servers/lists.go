@@ -53,6 +53,8 @@ type ListsOptions struct {
 	Disk   *quota.Budget // for them; nil is none
 	Tenant string
 	MaxAge time.Duration // of a list that is used; 0 is for ever
+	// Lookup is the environment that a path of a file of variables may refer to; nil reads none.
+	Lookup func(string) (string, bool)
 	// Expand replaces the references in a server's entry; nil leaves them.
 	Expand func(s config.Server, resolved func(variable, value string)) (config.Server, error)
 	// SignedInAs names who is signed in at a server by URL; nil is nobody, anywhere. What one may see is not another's.
@@ -77,13 +79,19 @@ func (l *Lists) key(c config.Server) string {
 	if l.SignedInAs != nil && c.URL != "" {
 		signIn = l.SignedInAs(c)
 	}
-	if k, ok := l.keys[c.Name]; ok && k.signIn == signIn && reflect.DeepEqual(k.entry, c) {
+	// A file of variables may have others meanwhile.
+	if k, ok := l.keys[c.Name]; ok && c.EnvFile == "" && k.signIn == signIn && reflect.DeepEqual(k.entry, c) {
 		return k.key
 	}
 	meant := c
 	if l.Expand != nil {
 		if expanded, err := l.Expand(c, func(string, string) {}); err == nil {
 			meant = expanded
+		}
+	}
+	if meant.EnvFile != "" && l.Lookup != nil {
+		if variables, err := upstream.Variables(meant, l.Lookup); err == nil {
+			meant.Env = variables
 		}
 	}
 	meant.Name, meant.Source, meant.Description, meant.Disabled = "", "", "", false

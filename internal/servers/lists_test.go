@@ -3,6 +3,8 @@ package servers
 import (
 	"encoding/json"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +56,29 @@ func TestListsOfSignIns(t *testing.T) {
 	}
 	who = "ada"
 	if _, ok := l.Load(far); !ok {
+		t.Error("hers is lost")
+	}
+}
+
+// TestListsOfEnvFiles gives nothing that was listed with other variables, and has it again with these.
+func TestListsOfEnvFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "variables")
+	account := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte("ACCOUNT="+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := config.Server{Name: "a", Command: "none", EnvFile: path}
+	l := OpenLists(ListsOptions{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Lookup: os.LookupEnv})
+	account("ada")
+	l.Save(c, []json.RawMessage{json.RawMessage(`{"name":"hers"}`)}, 0)
+	account("bob")
+	if e, ok := l.Load(c); ok {
+		t.Errorf("another account is given %s", e.Tools)
+	}
+	account("ada")
+	if _, ok := l.Load(c); !ok {
 		t.Error("hers is lost")
 	}
 }

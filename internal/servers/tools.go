@@ -18,18 +18,22 @@ import (
 )
 
 // NoToolError is a tool that its server does not list.
-type NoToolError struct{ server, tool, nearest string }
+type NoToolError struct {
+	server, tool string
+	nearest      func() string
+}
 
 func (e *NoToolError) Error() string {
 	return fmt.Sprintf("server %q has no tool %+q", e.server, e.tool)
 }
 
-// Suggestion ends a sentence about such a tool.
+// Suggestion ends a sentence about such a tool. Of thousands it takes long to find the one that was meant.
 func (e *NoToolError) Suggestion() string {
-	if e.nearest == "" {
+	nearest := e.nearest()
+	if nearest == "" {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %+q?", e.nearest)
+	return fmt.Sprintf("; did you mean %+q?", nearest)
 }
 
 // Listed is a tool as its server lists it: what a policy goes by, and the definition that this was made from.
@@ -53,12 +57,13 @@ func (s *Inventory) Callable(ctx context.Context, c config.Server, tool string) 
 			return Listed{call, k.definitions[tool], k.Epoch}, nil
 		}
 	}
-	return Listed{}, &NoToolError{c.Name, tool, s.nearestTool(c, tool)}
+	return Listed{}, &NoToolError{c.Name, tool, func() string { return s.nearestTool(c, tool) }}
 }
 
 func (s *Inventory) nearestTool(c config.Server, tool string) string {
 	var names []string
 	if g, ok := s.peek(c.Name); ok {
+		names = make([]string, 0, len(g.Tools))
 		for _, t := range g.Tools {
 			names = append(names, t.Name)
 		}

@@ -21,7 +21,7 @@ class Namespace:
         self._given = {}  # what codemode put into globals
         self._lock = allocate_lock()
         self._state = None  # mcp._state, once somebody needs it
-        self._updates = []  # catalog updates it has not seen
+        self._news = None  # one catalog update for all that it has not seen
         self._later = False  # the host says what servers there are when it is asked
         self._selected = None
         self._kept = None  # the names of artifacts, once somebody needs them
@@ -49,7 +49,7 @@ class Namespace:
         """Take news of servers and tools; in the reader thread, too."""
         with self._lock:
             if self._state is None:
-                self._updates.append(update)
+                self._news = _both(self._news or {}, update)
                 return
         self._state.update(update)
 
@@ -91,7 +91,7 @@ class Namespace:
             self._ask()
         except Exception:  # the run is being ended
             return False
-        return self._state is not None or bool(self._updates)
+        return self._state is not None or self._news is not None
 
     def _ask(self):
         """Ask for the servers, where the host has put off to look for them until code does."""
@@ -110,10 +110,10 @@ class Namespace:
         state.attach(self._channel, {"display": self._given["display"], **self._artifacts()}, self._give)
         self._ask()
         with self._lock:
-            updates, self._updates = self._updates, []
+            news, self._news = self._news, None
             self._state = state
-        for update in updates:
-            state.update(update)
+            if news is not None:  # before any that comes from now on
+                state.update(news)
         state.begin_run(self._selected)
 
     def _artifacts(self):
@@ -134,3 +134,14 @@ class Namespace:
         for name in [n for n in self._given if n.startswith("mcp_") and n not in names]:
             if self.globals.get(name) is self._given.pop(name):
                 del self.globals[name]
+
+
+def _both(before, after):
+    """One update for two. Of a server the last entry is enough, and some change their tools all the time."""
+    servers = {entry["name"]: entry for entry in before.get("servers") or ()}
+    for name in after.get("removed") or ():
+        servers.pop(name, None)
+    servers.update((entry["name"], entry) for entry in after.get("servers") or ())
+    both = {**before, **after, "servers": list(servers.values())}
+    both.pop("removed", None)
+    return both

@@ -60,28 +60,42 @@ class TestNamespace(unittest.TestCase):
         self.assertNotIn("mcp_github", self.names.globals)
 
     def test_state_learns_what_came_before_it(self):
-        self.names.update({"servers": [1]})
-        self.begin(selected=["github"], catalog={"servers": [2]})
+        one, two, three = ({"name": "github", "tools": [n]} for n in (1, 2, 3))
+        gone, other = {"name": "gone"}, {"name": "other"}
+        self.names.update({"servers": [gone, one], "unusable": ["x"]})
+        self.names.update({"servers": [other], "removed": ["gone", "never"]})
+        self.begin(selected=["github"], catalog={"servers": [two]})
         self.assertEqual(self.state.log, [])
         self.import_mcp()
-        self.names.update({"servers": [3]})
-        updates = [("update", {"servers": [n]}) for n in (1, 2)]
+        self.names.update({"servers": [three]})
         given = {"display": "display", **self.names._artifacts()}
         self.assertEqual(
             self.state.log,
-            [("attach", "channel", given, self.names._give), *updates, ("begin_run", ["github"]), ("update", {"servers": [3]})],
+            [
+                ("attach", "channel", given, self.names._give),
+                ("update", {"servers": [two, other], "unusable": ["x"]}),
+                ("begin_run", ["github"]),
+                ("update", {"servers": [three]}),
+            ],
         )
+
+    def test_of_a_server_the_last_news_alone_is_kept(self):
+        for n in range(1000):
+            self.names.update({"servers": [{"name": "github", "tools": [n]}]})
+        self.import_mcp()
+        updates = [call for call in self.state.log if call[0] == "update"]
+        self.assertEqual(updates, [("update", {"servers": [{"name": "github", "tools": [999]}]})])
 
     def test_servers_are_asked_for_when_code_needs_them(self):
         channel = self.names._channel = unittest.mock.Mock()
-        channel.request_sync.side_effect = [RuntimeError("not now"), {"servers": [1]}]
+        channel.request_sync.side_effect = [RuntimeError("not now"), {"servers": [{"name": "x"}]}]
         self.begin(catalog={"servers": None, "later": True})
         self.provide("x = 1")
         channel.request_sync.assert_not_called()
         self.assertEqual(self.names.servers(), ())
         self.begin()  # what was not answered is asked again
         self.import_mcp()
-        self.assertEqual([call for call in self.state.log if call[0] == "update"], [("update", {"servers": [1]})])
+        self.assertEqual([call for call in self.state.log if call[0] == "update"], [("update", {"servers": [{"name": "x"}]})])
         self.names.suggest("x")
         self.assertEqual(channel.request_sync.call_args_list, [unittest.mock.call("servers", {})] * 2)
 

@@ -1,0 +1,104 @@
+package bridge
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"codemode/internal/config"
+	"codemode/internal/guest"
+	"codemode/internal/servers"
+)
+
+// aPool lists one tool, which has the number of the list.
+type aPool struct{ lists int }
+
+func (p *aPool) Tools(context.Context, string) ([]json.RawMessage, error) {
+	p.lists++
+	return []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"name":"tool_%d"}`, p.lists))}, nil
+}
+
+func (*aPool) Refresh(string)             {}
+func (*aPool) Fresh(string) time.Duration { return 0 }
+func (*aPool) Update([]config.Server)     {}
+func (*aPool) KeepSecret([]config.Server) {}
+
+// bridgeOf returns one with a server "a", whose tools a pool lists. The caller closes it.
+func bridgeOf(pool servers.Pool) *Bridge {
+	b := New(Options{Config: testConfig()})
+	b.servers = servers.New(servers.Always(config.Server{Name: "a"}), b.lists, b.admission, b.catalogChanged)
+	b.servers.Use(pool)
+	return b
+}
+
+// TestUnreadNews: a guest that does not read is not told of each change of a server's tools meanwhile, but of the last
+// one afterwards.
+func TestUnreadNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bridgeOf(&aPool{})
+		defer b.Close()
+		host, code := net.Pipe()
+		l := &live{
+			bridge: b, ctx: t.Context(), conn: guest.NewConn(host, maxMessage),
+			told: map[string]servers.Version{"a": {Known: true}}, outdated: map[string]bool{},
+		}
+		const changes = 100
+		for range changes {
+			b.servers.Forget("a")
+			l.refresh("a")
+			synctest.Wait()
+		}
+		var told []string
+		go func() {
+			for lines := bufio.NewScanner(code); lines.Scan(); {
+				told = append(told, lines.Text())
+			}
+		}()
+		l.work.Wait()
+		synctest.Wait()
+		host.Close()
+		now, _ := b.servers.View(config.Server{Name: "a"}, nil)
+		if last := told[len(told)-1]; len(told) > 2 || !strings.Contains(last, strconv.Quote(now.Tools[0].Name)) {
+			t.Errorf("of %d changes it was told of %d, at last of: %s", changes, len(told), last)
+		}
+	})
+}
+
+// TestSuggestionsTakeTurns: to say which tool a call may have meant, among thousands, goes in turns with decoding.
+func TestSuggestionsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bridgeOf(&aPool{})
+		defer b.Close()
+		l := &live{bridge: b, session: "one", ctx: t.Context(), run: &run{}}
+		other := &live{bridge: b, session: "two", ctx: t.Context()}
+		var held []func()
+		for range max(1, runtime.GOMAXPROCS(0)-1) {
+			held = append(held, other.decode(maxMessage))
+		}
+		hint := ""
+		go func() {
+			_, no := l.admit(t.Context(), guest.ToolCall{Server: "a", Tool: "tol_3"})
+			hint = no.data.Hint
+		}()
+		synctest.Wait()
+		if hint != "" {
+			t.Errorf("it has not waited: %s", hint)
+		}
+		held[0]()
+		synctest.Wait()
+		if hint != `; did you mean "tool_3"?` {
+			t.Errorf("the hint is %q", hint)
+		}
+		for _, leave := range held[1:] {
+			leave()
+		}
+	})
+}

@@ -5,6 +5,7 @@ package filelock
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -18,6 +19,9 @@ const poll = 10 * time.Millisecond
 
 // Take takes the lock, which its Close gives back. The file is made where it is missing, its folder is not.
 func Take(ctx context.Context, file string) (*flock.Flock, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for without end
+		return nil, fmt.Errorf("taking the lock %q: it is no regular file; move it away", file)
+	}
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	lock := flock.New(file, flock.SetPermissions(0o600))

@@ -42,4 +42,8 @@ func TestTake(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "another process") {
 		t.Errorf("a lock that cannot be: %v", err)
 	}
+	_, err = Take(t.Context(), t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a folder: %v", err)
+	}
 }

@@ -217,8 +217,12 @@ func (m *merger) merge(layer []setting) {
 			}
 			continue
 		}
+		extends := s.layer == Project && s.key.trust == extend
+		if extends && isWithin(v.([]string), m.koanf.Strings(s.key.name)) {
+			continue // it is where it was before
+		}
 		m.place(s, v)
-		if s.key.adds || s.layer == Project && s.key.trust == extend {
+		if s.key.adds || extends {
 			v = slices.Concat(v.([]string), m.koanf.Strings(s.key.name))
 		}
 		values[s.key.name] = v
@@ -230,6 +234,11 @@ func (m *merger) merge(layer []setting) {
 	if err := m.koanf.Load(confmap.Provider(values, "."), nil); err != nil {
 		m.errs = append(m.errs, fmt.Errorf("merging settings: %w", err))
 	}
+}
+
+// isWithin says whether a list adds nothing to another.
+func isWithin(list, other []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(other, s) })
 }
 
 // place remembers where a mount or a rule of policy is set. A pattern of a list is a rule of its own.

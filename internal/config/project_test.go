@@ -247,6 +247,23 @@ func TestProjectAddsToPolicy(t *testing.T) {
 	}
 }
 
+// TestProjectAddsNothing holds that a rule is where its user has it when a project has nothing else.
+func TestProjectAddsNothing(t *testing.T) {
+	user := writeFile(t, "policy.deny = ['a.b']\n")
+	for list, want := range map[string]Layer{"[]": User, "['a.b']": User, "['a.b', 'x.*']": Project} {
+		dir := writeProject(t, "\npolicy.deny = "+list+"\n")
+		e, err := Explain(Source{Dir: dir, File: user})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range e.Values {
+			if v.Name == "policy.deny" && v.Origin.Layer != want {
+				t.Errorf("with %s of the project %v is from %+v, want %v", list, v.Value, v.Origin, want)
+			}
+		}
+	}
+}
+
 func TestWhichProject(t *testing.T) {
 	dir := writeProject(t, "sandbox.pids = 15\n")
 	pids := func(src Source) int {

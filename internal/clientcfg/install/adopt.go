@@ -73,11 +73,6 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		return nil
 	}
 	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.root, f.path, f.data, i.Env)
-	for _, problem := range problems {
-		if problem.Server != "" {
-			p.stayed = append(p.stayed, Stayed{problem.Server, problem.Err.Error()})
-		}
-	}
 	own := i.Adopt.Own()
 	var files []newFile
 	var secrets []secret
@@ -86,10 +81,8 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		if !adoptable(p.moved, req, t, doc, key, e) {
 			continue
 		}
-		if reason := i.staying(e, t.Client); reason != "" {
-			if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == e.Written }) {
-				p.stayed = append(p.stayed, Stayed{e.Written, reason})
-			}
+		if reason := cmp.Or(whyUnclear(doc, key, e, problems), i.staying(e, t.Client)); reason != "" {
+			p.stay(e.Written, reason)
 			continue
 		}
 		if reason := i.unchosen(req, t, e); reason != "" {
@@ -124,8 +117,33 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		}
 		p.moved = append(p.moved, m)
 	}
+	for _, problem := range problems {
+		if problem.Server != "" {
+			p.stay(problem.Server, problem.Err.Error())
+		}
+	}
 	p.before, p.undo = i.moving(files, secrets)
 	return nil
+}
+
+// stay notes once why a server is left where it is.
+func (p *proposal) stay(name, reason string) {
+	if !slices.ContainsFunc(p.stayed, func(s Stayed) bool { return s.Name == name }) {
+		p.stayed = append(p.stayed, Stayed{name, reason})
+	}
+}
+
+// whyUnclear says why it is not clear what would move under the name of an entry; empty is that it is clear.
+func whyUnclear(doc *splice.Document, key []string, e clientcfg.Entry, problems []clientcfg.Problem) string {
+	if err := doc.Once(append(slices.Clone(key), e.Written)); err != nil {
+		return err.Error()
+	}
+	for _, problem := range problems {
+		if problem.Server == e.Written {
+			return problem.Err.Error()
+		}
+	}
+	return ""
 }
 
 // adoptable says whether an entry is one that adoption moves, or says why not: it is in the file at key, and neither

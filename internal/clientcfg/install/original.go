@@ -33,6 +33,8 @@ type takenOver struct {
 	entry  clientcfg.Entry
 }
 
+func (o takenOver) at() []string { return append(slices.Clone(o.table), o.entry.Written) }
+
 // originals are the entries of the original in a client's files that codemode is to replace: those of the targets, and
 // for the user's scope in all files that the client reads. notes tell of those that stay.
 func (i *Installer) originals(req Request, targets []Target) (list []takenOver, notes []string, err error) {
@@ -52,7 +54,7 @@ func (i *Installer) originals(req Request, targets []Target) (list []takenOver, 
 		for _, o := range i.originalsIn(t, f, doc) {
 			names, err := doc.Entries(o.table)
 			switch {
-			case err != nil || t.apart || !slices.Contains(names, o.entry.Written):
+			case err != nil || t.apart || !slices.Contains(names, o.entry.Written) || doc.Once(o.at()) != nil:
 				notes = append(
 					notes,
 					fmt.Sprintf("%q in %q starts the Python original, too, and has to be removed by hand",

@@ -2,6 +2,7 @@ package splice
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -41,6 +42,11 @@ func refuse(src []byte, at int, reason string) error {
 		Column: utf8.RuneCount(before[start:]) + 1,
 		Reason: reason,
 	}
+}
+
+// refuseTwice refuses an entry whose second one is at an offset.
+func refuseTwice(src []byte, at int, path []string) error {
+	return refuse(src, at, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]))
 }
 
 func invalidUTF8(src []byte) int {

@@ -189,7 +189,7 @@ func (t *jsonTree) noObject(at textpos.Span, path []string) error {
 }
 
 func (t *jsonTree) twice(m member) error {
-	return refuse(t.src, m.key.Start, fmt.Sprintf("%q is there twice; remove one by hand", m.name))
+	return refuseTwice(t.src, m.key.Start, []string{m.name})
 }
 
 func (t *jsonTree) entries(path []string) ([]string, error) {
@@ -210,6 +210,18 @@ func (t *jsonTree) entries(path []string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+func (t *jsonTree) once(path []string) error {
+	last := len(path) - 1
+	at, ok := t.find(path[:last])
+	if !ok || !t.isObject(at) {
+		return nil
+	}
+	if m, count := named(t.members(at), path[last]); count > 1 {
+		return t.twice(m)
+	}
+	return nil
 }
 
 func (t *jsonTree) get(path []string) (any, bool) {

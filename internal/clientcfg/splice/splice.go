@@ -64,6 +64,7 @@ type Document struct {
 // tree is a document of one family of formats. Its editors return what to change, and nothing where nothing is.
 type tree interface {
 	entries(path []string) ([]string, error)
+	once(path []string) error
 	get(path []string) (any, bool)
 	raw(path []string) ([]byte, bool)
 	set(path []string, entry []Member) ([]edit, error)
@@ -140,6 +141,9 @@ func parse(text []byte, f Format) (tree, error) {
 
 // Entries are the names at path in the order of the file; nil where the path does not lead anywhere.
 func (d *Document) Entries(path []string) ([]string, error) { return d.tree.entries(path) }
+
+// Once refuses an entry that is at path more than once: the others would be lost with the one that is taken for it.
+func (d *Document) Once(path []string) error { return d.tree.once(path) }
 
 // Get decodes the value at path: to a map[string]any, []any, string, bool, int64, float64 or nil, in TOML and
 // YAML also to a time. Of duplicate keys the last counts.

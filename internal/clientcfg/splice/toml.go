@@ -145,6 +145,13 @@ func (t *tomlTree) entries(path []string) ([]string, error) {
 	return found, nil
 }
 
+func (t *tomlTree) once(path []string) error {
+	if found := t.find(path); len(found) > 1 {
+		return refuseTwice(t.src, found[1][0].Header.Start, path)
+	}
+	return nil
+}
+
 func (t *tomlTree) get(path []string) (any, bool) {
 	if v, ok := lookup(t.Values, path); ok {
 		return copied(v), true

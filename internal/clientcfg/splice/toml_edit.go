@@ -2,6 +2,7 @@ package splice
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,16 +16,10 @@ import (
 )
 
 func (t *tomlTree) set(path []string, members []Member) ([]edit, error) {
-	if err := t.refuseInline(path); err != nil {
+	if err := cmp.Or(t.refuseInline(path), t.once(path)); err != nil {
 		return nil, err
 	}
-	found := t.find(path)
-	switch {
-	case len(found) > 1:
-		return nil, refuse(
-			t.src, found[1][0].Header.Start, fmt.Sprintf("%q is there twice; remove one by hand", path[len(path)-1]),
-		)
-	case len(found) == 1 && (t.array || slices.Equal(found[0][0].Name, path)):
+	if found := t.find(path); len(found) == 1 && (t.array || slices.Equal(found[0][0].Name, path)) {
 		return t.update(found[0], found[0][0], members)
 	}
 	header := "[" + tomlKey(path) + "]"

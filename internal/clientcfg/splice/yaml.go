@@ -215,6 +215,8 @@ func (y *yamlTree) entries(path []string) ([]string, error) {
 	return names, nil
 }
 
+func (y *yamlTree) once([]string) error { return nil } // a key that is there twice is no YAML
+
 func (y *yamlTree) get(path []string) (any, bool) {
 	v, ok := lookup(y.doc, path)
 	return copied(v), ok

@@ -100,6 +100,16 @@ func (y *yamlList) entries(path []string) (names []string, err error) {
 	return names, err
 }
 
+func (y *yamlList) once(path []string) error {
+	last := len(path) - 1
+	items, _, err := y.items(path[:last])
+	items = slices.DeleteFunc(items, func(it yamlItem) bool { return it.name != path[last] })
+	if len(items) > 1 {
+		return refuseTwice(y.src, items[1].Start, path)
+	}
+	return err
+}
+
 func (y *yamlList) get(path []string) (any, bool) {
 	if v, ok := lookup(y.doc, path); ok || len(path) == 0 {
 		return copied(v), ok

@@ -64,6 +64,10 @@ func TestRemoveAll(t *testing.T) {
 			"\n# about b\n[[mcp_servers]]\nname = 'b'\n",
 		},
 		{
+			"a name that is given twice", splice.TOMLArray, table[:1], "a a", false,
+			"[[mcp_servers]]\nname = 'a'\n\n[[mcp_servers]]\nname = 'b'\n", "\n[[mcp_servers]]\nname = 'b'\n",
+		},
+		{
 			"28 YAML", splice.YAML, extension[:1], "developer web legacy", true, goose,
 			strings.NewReplacer(
 				"  developer: {bundled: true, enabled: true, type: builtin, name: developer}\n", "",

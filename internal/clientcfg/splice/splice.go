@@ -227,6 +227,7 @@ func (d *Document) Remove(path []string, prune bool) ([]byte, error) {
 
 // RemoveAll removes several entries of the container at path as Remove does, at once.
 func (d *Document) RemoveAll(path, names []string, prune bool) ([]byte, error) {
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // what is cut twice would be cut out of what follows
 	edits, err := d.tree.remove(path, names, prune)
 	if err != nil || len(edits) == 0 {
 		return d.src, err

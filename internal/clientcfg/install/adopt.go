@@ -192,18 +192,18 @@ func (i *Installer) loosening(e clientcfg.Entry, as string) string {
 
 // namesSecret says whether any text of an entry would refer to a secret among codemode's own entries. It means nothing
 // to the client whose entry it is.
-func namesSecret(value any) bool {
+func namesSecret(entry any) bool { return hasText(entry, "${secret:") }
+
+// hasText says whether a text is in any of a value's.
+func hasText(value any, text string) bool {
+	has := func(v any) bool { return hasText(v, text) }
 	switch v := value.(type) {
 	case string:
-		return strings.Contains(v, "${secret:")
+		return strings.Contains(v, text)
 	case []any:
-		return slices.ContainsFunc(v, namesSecret)
+		return slices.ContainsFunc(v, has)
 	case map[string]any:
-		for _, member := range v {
-			if namesSecret(member) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), has)
 	}
 	return false
 }

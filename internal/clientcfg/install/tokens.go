@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,8 +137,8 @@ func (i *Installer) dropTokens(secrets []secret) {
 }
 
 // forgetTokens removes the secrets of a server whose client has it back, with its tokens: one that is not in the
-// client's file was changed since, and is nowhere else.
-func (i *Installer) forgetTokens(m Moved, restored []byte) (notes []string) {
+// client's entry, however that writes it, was changed since, and is nowhere else.
+func (i *Installer) forgetTokens(m Moved, restored any) (notes []string) {
 	for _, t := range m.Tokens {
 		vault := i.Vault.of(t.Tenant)
 		if vault == nil {
@@ -153,7 +152,7 @@ func (i *Installer) forgetTokens(m Moved, restored []byte) (notes []string) {
 		switch value, err := vault.Value(t.Secret); {
 		case err != nil:
 			why = err.Error()
-		case !bytes.Contains(restored, bytes.Trim(quoted(value), `"`)):
+		case !hasText(restored, value):
 			why = "it was changed since"
 		default:
 			if why, err = vault.Forget(t.Secret); err != nil {

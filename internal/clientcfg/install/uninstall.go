@@ -111,7 +111,7 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 			p.action = Restored
 		}
 	}
-	i.giveBack(&p, l)
+	i.giveBack(&p, t, l)
 	return p, nil
 }
 
@@ -235,9 +235,13 @@ func (i *Installer) takeOutUnrecorded(p *proposal, req Request, t Target, record
 }
 
 // giveBack removes, once the client has its servers again, the files of codemode's own that were made for them.
-func (i *Installer) giveBack(p *proposal, l *ledger) {
-	moved, restored := p.moved, p.data
+func (i *Installer) giveBack(p *proposal, t Target, l *ledger) {
+	moved, data := p.moved, p.data
+	if len(moved) == 0 {
+		return
+	}
 	p.after = func() (notes []string) {
+		restored := entriesOf(moved, data, t.format)
 		for n := range moved {
 			m := &moved[n]
 			if m.Original() {
@@ -251,7 +255,7 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 			data, err := plainfile.Read(m.File, splice.MaxSize)
 			switch {
 			case fileerr.IsMissing(err):
-				notes = append(notes, i.forgetTokens(*m, restored)...)
+				notes = append(notes, i.forgetTokens(*m, restored[n])...)
 			case err != nil || sum(data) != m.Hash:
 				m.Kept = true
 				notes = append(notes, fmt.Sprintf("%q was changed since, and stays codemode's, too: %q", m.As, m.File))
@@ -259,7 +263,7 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 				if err := os.Remove(m.File); err != nil {
 					notes = append(notes, fmt.Sprintf("%q cannot be removed: %v", m.File, fileerr.Cause(err)))
 				} else {
-					notes = append(notes, i.forgetTokens(*m, restored)...)
+					notes = append(notes, i.forgetTokens(*m, restored[n])...)
 				}
 			}
 		}
@@ -273,6 +277,17 @@ func (i *Installer) giveBack(p *proposal, l *ledger) {
 		}
 		return notes
 	}
+}
+
+// entriesOf are servers as a client's file has them; nil where it has none.
+func entriesOf(moved []Moved, data []byte, format splice.Format) []any {
+	entries := make([]any, len(moved))
+	if doc, err := splice.Parse(data, format); err == nil {
+		for n, m := range moved {
+			entries[n], _ = doc.Get(m.place())
+		}
+	}
+	return entries
 }
 
 // handOver leaves a file to another client whose server it is, too.

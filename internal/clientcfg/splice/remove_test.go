@@ -30,10 +30,6 @@ func TestRemoveAll(t *testing.T) {
 			"{ \"mcpServers\": { \"a\": {}, // tail a\n \"b\": {} } }", "{ \"mcpServers\": { \"a\": {} // tail a\n } }",
 		},
 		{
-			"duplicates", splice.JSON, servers[:1], "a", false,
-			`{"mcpServers":{"a":1,"b":2,"\u0061":{}}}`, `{"mcpServers":{"b":2}}`,
-		},
-		{
 			"prune", splice.JSON,
 			[]string{"mcp", "servers"},
 			"a", true,
@@ -98,6 +94,23 @@ func TestRemoveAll(t *testing.T) {
 				t.Errorf("it gives %v\n%s\nnot\n%s", err, out, c.want)
 			}
 		})
+	}
+}
+
+// TestRemoveTwice refuses to remove an entry of which there are two: they are not the same.
+func TestRemoveTwice(t *testing.T) {
+	for _, c := range []struct {
+		format splice.Format
+		in     string
+	}{
+		{splice.JSON, `{"mcp_servers":{"codemode":1,"b":2,"codemod\u0065":{}}}`},
+		{splice.TOMLArray, "[[mcp_servers]]\nname = 'codemode'\n[[mcp_servers]]\nname = 'codemode'\n"},
+		{splice.YAMLList, "mcp_servers:\n  - name: codemode\n  - name: b\n  - name: codemode\n"},
+	} {
+		out, err := parsed(t, c.format, c.in).Remove(table, true)
+		if err == nil || !strings.Contains(err.Error(), `"codemode" is there twice; remove one by hand`) {
+			t.Errorf("%s: it gives %v\n%s", c.format, err, out)
+		}
 	}
 }
 

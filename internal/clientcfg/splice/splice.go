@@ -218,8 +218,8 @@ func (d *Document) Drop(path []string, keys ...string) ([]byte, error) {
 	return d.result(edits, path, func(after tree) string { return lacks(d.tree, after, path, keys) })
 }
 
-// Remove removes the entry at path, every duplicate of it included. With prune it also removes the containers
-// that this leaves empty and without a comment.
+// Remove removes the entry at path, of which it refuses two: one may be somebody else's. With prune it also
+// removes the containers that this leaves empty and without a comment.
 func (d *Document) Remove(path []string, prune bool) ([]byte, error) {
 	last := len(path) - 1
 	return d.RemoveAll(path[:last], path[last:], prune)
@@ -228,6 +228,11 @@ func (d *Document) Remove(path []string, prune bool) ([]byte, error) {
 // RemoveAll removes several entries of the container at path as Remove does, at once.
 func (d *Document) RemoveAll(path, names []string, prune bool) ([]byte, error) {
 	names = slices.Compact(slices.Sorted(slices.Values(names))) // what is cut twice would be cut out of what follows
+	for _, name := range names {
+		if err := d.Once(join(path, name)); err != nil {
+			return nil, err
+		}
+	}
 	edits, err := d.tree.remove(path, names, prune)
 	if err != nil || len(edits) == 0 {
 		return d.src, err

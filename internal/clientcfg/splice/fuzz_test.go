@@ -75,6 +75,11 @@ func fuzzed(t *testing.T, src []byte, format splice.Format, path []string) {
 	names, err := d.Entries(path[:1])
 	isRefusal(t, "entries", err)
 	d.Get(path)
+	for _, x := range d.Texts() {
+		if strings.Trim(string(src[x.Start:x.End]), " \t\r\n\"'") == "" && strings.Trim(x.Value, " \r\n\"'") != "" {
+			t.Errorf("nothing stands where %q should", x.Value)
+		}
+	}
 	more := append(entry[:2:2], splice.Member{Key: "env", Value: []splice.Member{{Key: "A", Value: "1"}}})
 	out, err := d.Set(path, more)
 	if isRefusal(t, "set", err); err == nil {

@@ -69,6 +69,7 @@ type tree interface {
 	raw(path []string) ([]byte, bool)
 	set(path []string, entry []Member) ([]edit, error)
 	setRaw(path []string, raw []byte) ([]edit, error)
+	texts() []Text
 	drop(path, keys []string) ([]edit, error)
 	remove(path, names []string, prune bool) ([]edit, error)
 

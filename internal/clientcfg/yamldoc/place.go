@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"codemode/internal/clientcfg/textpos"
@@ -52,6 +53,27 @@ func (d *Document) ScalarEnd(n *yaml.Node) (int, bool) {
 	}
 	end := start + len(n.Value)
 	return end, bytes.HasPrefix(d.src[start:], []byte(n.Value))
+}
+
+// Scalar is where the text of a scalar stands, with its quotes, or all its lines.
+func (d *Document) Scalar(n *yaml.Node) textpos.Span {
+	start := d.Offset(n)
+	switch {
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		return textpos.Between(start, d.quotedEnd(start))
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return textpos.Between(textpos.NextLine(d.src, start), d.blockEnd(start))
+	}
+	const space = " \t\r\n"
+	end := start
+	for end < len(d.src) && (d.src[end] == '&' || d.src[end] == '!') { // an anchor or a tag
+		end += max(1, bytes.IndexAny(d.src[end:], space))
+		end = len(d.src) - len(bytes.TrimLeft(d.src[end:], space))
+	}
+	for _, word := range strings.Fields(n.Value) { // nothing but white space may be between them
+		end += max(0, bytes.Index(d.src[end:], []byte(word))) + len(word)
+	}
+	return textpos.Between(start, min(end, len(d.src)))
 }
 
 // quotedEnd is behind the closing quote of what begins at an offset, be it with a tag.

@@ -3,6 +3,7 @@ package splice
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"codemode/internal/clientcfg/textpos"
 )
@@ -10,10 +11,13 @@ import (
 // insertLines puts lines where a line begins, or behind a last line that has no end, as theirs then has none.
 func insertLines(src []byte, at int, lines, newline string) edit {
 	if at == len(src) && at > 0 && src[at-1] != '\n' {
-		return edit{at, at, newline + lines[:len(lines)-len(newline)]}
+		return edit{at, at, newline + unended(lines)}
 	}
 	return edit{at, at, lines}
 }
+
+// unended is a text without the end of its last line, which may be of another file's kind.
+func unended(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
 
 // cutLines removes whole lines. Where the last of a file has no end, that before it has none then.
 func cutLines(src []byte, start, end int) edit {

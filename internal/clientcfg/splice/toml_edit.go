@@ -45,10 +45,11 @@ func (t *tomlTree) makeRoom(path []string) []edit {
 // append puts a section at the end, behind an empty line.
 func (t *tomlTree) append(text string) edit {
 	if len(bytes.TrimSpace(t.src)) > 0 {
+		newline := lineEnd([]byte(text))
 		if t.src[len(t.src)-1] != '\n' {
-			return edit{len(t.src), len(t.src), t.newline + t.newline + strings.TrimSuffix(text, t.newline)}
+			return edit{len(t.src), len(t.src), newline + newline + unended(text)}
 		}
-		text = t.newline + text
+		text = newline + text
 	}
 	return edit{len(t.src), len(t.src), text}
 }

@@ -48,7 +48,7 @@ func (y *yamlTree) setRaw(path []string, raw []byte) ([]edit, error) {
 	end := y.endOf(at)
 	text := reindent(string(raw), textpos.Indentation(y.src, y.Offset(at.key)))
 	if end == len(y.src) && y.src[end-1] != '\n' {
-		text = strings.TrimSuffix(text, y.newline)
+		text = unended(text)
 	}
 	return []edit{{at.start, end, text}}, nil
 }

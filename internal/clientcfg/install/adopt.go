@@ -42,9 +42,12 @@ type Adopter struct {
 // isAnothers says whether another client's server is called by a name.
 func (a *Adopter) isAnothers(name string, e clientcfg.Entry) bool {
 	return a.Named != nil && slices.ContainsFunc(a.Named(), func(o clientcfg.Entry) bool {
-		itself := o.Client == e.Client && o.Scope == e.Scope && o.Server.Project == e.Server.Project
-		return o.Server.Name == name && !itself && !clientcfg.SameServer(o, e)
+		return o.Server.Name == name && !inOneTable(o, e) && !clientcfg.SameServer(o, e)
 	})
+}
+
+func inOneTable(a, b clientcfg.Entry) bool {
+	return a.Client == b.Client && a.Scope == b.Scope && a.Server.Project == b.Server.Project
 }
 
 // localTable is where a client's file has the servers that an entry is among: those of one folder alone stand apart.
@@ -81,32 +84,23 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		if !adoptable(p.moved, req, t, doc, key, e) {
 			continue
 		}
-		if reason := cmp.Or(whyUnclear(doc, key, e, problems), i.staying(e, t.Client)); reason != "" {
+		reason := cmp.Or(whyUnclear(doc, key, e, problems), i.staying(e, t.Client), i.unapproved(req, t, e))
+		if reason != "" {
 			p.stay(e.Written, reason)
 			continue
 		}
-		if reason := i.unchosen(req, t, e); reason != "" {
-			p.stayed = append(p.stayed, Stayed{e.Written, reason})
-			continue
-		}
 		m := i.place(e, own, files)
-		if reason := i.loosening(e, m.As); reason != "" {
-			p.stayed = append(p.stayed, Stayed{e.Written, reason})
+		m.Key, m.Vars, m.Only = key, clientcfg.Variables(e.Server), onlyIn(t, f, e)
+		text, err := i.textOf(t, doc, m, e)
+		if err != nil {
+			p.stay(e.Written, err.Error())
 			continue
 		}
-		m.Key, m.Vars = key, clientcfg.Variables(e.Server)
-		switch {
-		case e.Scope == clientcfg.Local:
-			m.Only = e.Server.Project
-		case t.Scope == clientcfg.Project:
-			m.Only = f.root
+		if i.Adopt.Choose != nil && !i.Adopt.Choose(e) {
+			p.stay(e.Written, "you have chosen that")
+			continue
 		}
 		if m.Wrote {
-			text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
-			if err != nil {
-				p.stayed = append(p.stayed, Stayed{e.Written, err.Error()})
-				continue
-			}
 			taken, err := i.takeTokens(&m, text, e, secrets)
 			if err != nil {
 				return err
@@ -124,6 +118,32 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 	}
 	p.before, p.undo = i.moving(files, secrets)
 	return nil
+}
+
+// onlyIn is the one folder that a client starts a server for; empty is each.
+func onlyIn(t Target, f file, e clientcfg.Entry) string {
+	switch {
+	case e.Scope == clientcfg.Local:
+		return e.Server.Project
+	case t.Scope == clientcfg.Project:
+		return f.root
+	}
+	return ""
+}
+
+// textOf is the file that a server moves to, if one is written for it. The error is why it stays.
+func (i *Installer) textOf(t Target, doc *splice.Document, m Moved, e clientcfg.Entry) ([]byte, error) {
+	if reason := i.loosening(e, m.As); reason != "" {
+		return nil, errors.New(reason)
+	}
+	if !m.Wrote {
+		return nil, nil
+	}
+	text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
+	if err != nil {
+		return nil, err
+	}
+	return text, i.keepsMeaning(m.File, text, e, doc)
 }
 
 // stay notes once why a server is left where it is.
@@ -161,8 +181,8 @@ func adoptable(moved []Moved, req Request, t Target, doc *splice.Document, key [
 	return err == nil && slices.Contains(names, e.Written)
 }
 
-// unchosen says why an entry that could move is not to; empty is that it moves.
-func (i *Installer) unchosen(req Request, t Target, e clientcfg.Entry) string {
+// unapproved says why an entry of a project is not to move; empty is that it may.
+func (i *Installer) unapproved(req Request, t Target, e clientcfg.Entry) string {
 	approved := e.Scope != clientcfg.Project || i.Adopt.Approved != nil && i.Adopt.Approved(e)
 	switch {
 	case i.Adopt.Choose == nil && t.Scope == clientcfg.Project && req.Scope == clientcfg.User:
@@ -171,8 +191,6 @@ func (i *Installer) unchosen(req Request, t Target, e clientcfg.Entry) string {
 	case !approved: // moved, it would need no approval any more
 		return "it came with the project; look at it and approve it first: codemode servers approve " +
 			hint.Word(e.Written)
-	case i.Adopt.Choose != nil && !i.Adopt.Choose(e):
-		return "you have chosen that"
 	}
 	return ""
 }

@@ -106,9 +106,9 @@ type refusal struct {
 }
 
 // refusedFor is the refusal of a call for which its server could not be asked.
-func refusedFor(ctx context.Context, c guest.ToolCall, err error) *refusal {
+func (b *Bridge) refusedFor(ctx context.Context, c guest.ToolCall, err error) *refusal {
 	err = causeOf(ctx, err)
-	code, message, data := explain(c.Server, c.Tool, err)
+	code, message, data := b.explain(c.Server, c.Tool, err)
 	how := callDenied
 	switch {
 	case errors.As(err, new(*upstream.StartError)), errors.As(err, new(*crowdedError)),
@@ -138,7 +138,7 @@ func (l *live) mayUse(ctx context.Context, c guest.ToolCall) (*run, *refusal) {
 		return nil, &refusal{code, message, data, callDenied}
 	}
 	if err := r.failed[c.Server]; err != nil {
-		return nil, refusedFor(ctx, c, err)
+		return nil, l.bridge.refusedFor(ctx, c, err)
 	}
 	return r, nil
 }
@@ -169,7 +169,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 		if l.pace.Wait(ctx, paceAhead) == nil {
 			defer l.answering()() // to say which tool was meant
 		}
-		return permit{}, refusedFor(ctx, c, err)
+		return permit{}, l.bridge.refusedFor(ctx, c, err)
 	}
 	p, no := l.judge(ctx, r, c, tool.Call, tool.Epoch)
 	p.tool = true

@@ -28,7 +28,7 @@ func TestServerCrash(t *testing.T) {
 	}()
 	k.waitForLog("fakemcp: slow is under way")
 	k.text("try: await mcp_fake.crash()\nexcept mcp.ToolError: pass")
-	contains(t, <-waiting, "mcp.ToolError: ", "exit status 3", "crashing as told")
+	contains(t, <-waiting, "mcp.ToolError: ", "exit status 3", notYours)
 }
 
 // case 34: a server that hangs costs its own limit and nobody else anything.
@@ -171,6 +171,21 @@ func TestNoisyServer(t *testing.T) {
 	}
 	if p := peak(); p > 64<<20 {
 		t.Errorf("the heap grew to %d MiB", p>>20)
+	}
+}
+
+// TestSharedStderr: once several sessions have used a server, none is shown what it wrote, which may be of the others.
+func TestSharedStderr(t *testing.T) {
+	k := newKit(t, nil, fake("fake"))
+	crash := func(session string) string {
+		out := k.run(Request{Session: session, Code: `
+await asyncio.gather(*(mcp_fake.complain(message="sent by ` + session + `") for _ in range(3)), return_exceptions=True)
+await mcp_fake.crash()`})
+		return out.Error
+	}
+	contains(t, crash("one"), "sent by one", "crashing as told")
+	if got := crash("two"); strings.Contains(got, "sent by") || !strings.Contains(got, notYours) {
+		t.Errorf("it was told: %s", got)
 	}
 }
 

@@ -20,14 +20,22 @@ import (
 func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.RawMessage, *refusal) {
 	result, no := l.route(ctx, t, m)
 	if l.sentPaths.any() {
-		defer l.decode(len(result))()
-		if no != nil {
-			l.sentPaths.unresolveRefusal(no)
-		} else if repeats(m.Method) {
-			result = l.sentPaths.unresolveJSON(result)
-		}
+		result = l.unresolve(m.Method, result, no)
 	}
 	return result, no
+}
+
+// unresolve replaces the host's paths in an answer. It counts as long as it takes.
+func (l *live) unresolve(method string, result json.RawMessage, no *refusal) json.RawMessage {
+	done, began := l.decode(len(result)), time.Now()
+	if no != nil {
+		l.sentPaths.unresolveRefusal(no)
+	} else if repeats(method) {
+		result = l.sentPaths.unresolveJSON(result)
+	}
+	done()
+	l.took(time.Since(began))
+	return result
 }
 
 // route passes a request to its handler. A method must also be listed in handle (live.go), which ends a guest that
@@ -179,7 +187,7 @@ func (l *live) answerCall(
 		err = causeOf(ctx, err)
 	}
 	if err != nil {
-		code, message, data := explain(c.Server, c.Tool, err)
+		code, message, data := l.bridge.explain(c.Server, c.Tool, err)
 		if no := l.checkResultSize(c, len(message)+len(data.Data)); no != nil {
 			return nil, no
 		}
@@ -195,7 +203,7 @@ func (l *live) answerCall(
 func (l *live) call(ctx context.Context, p permit, c guest.ToolCall) (json.RawMessage, error) {
 	leave, err := l.bridge.admission.lanesOf(c.Server).enter(ctx, l.session, len(c.Arguments))
 	if err != nil {
-		return nil, refusedFor(ctx, c, err)
+		return nil, l.bridge.refusedFor(ctx, c, err)
 	}
 	defer leave()
 	l.placed(p.run, c.Server)
@@ -316,7 +324,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) (json.Raw
 		return nil, refuse(code, message, data)
 	}
 	if may && r.failed[c.Name] != nil {
-		code, message, data := explain(c.Name, "", r.failed[c.Name])
+		code, message, data := l.bridge.explain(c.Name, "", r.failed[c.Name])
 		return nil, refuse(code, message, data)
 	}
 	ask := l.bridge.servers.Know
@@ -329,7 +337,7 @@ func (l *live) describe(ctx context.Context, t *task, m guest.Message) (json.Raw
 		return err
 	})
 	if err != nil {
-		code, message, data := explain(c.Name, "", causeOf(ctx, err))
+		code, message, data := l.bridge.explain(c.Name, "", causeOf(ctx, err))
 		return nil, refuse(code, message, data)
 	}
 	if q.Load {

@@ -17,8 +17,20 @@ func unavailable(server, hint string) (int, string, guest.ErrorData) {
 	return guest.CodeUnavailable, msg, guest.ErrorData{Server: server, Hint: hint}
 }
 
+// notYours stands for a server's last lines where several sessions have used it: it may have written there what one of
+// them has sent.
+const notYours = "(not shown: several sessions have used it; codemode's log has them, with log.level = debug)"
+
 // explain turns an upstream's failure into the error the guest gets.
-func explain(server, tool string, err error) (int, string, guest.ErrorData) {
+func (b *Bridge) explain(server, tool string, err error) (int, string, guest.ErrorData) {
+	code, message, data := explained(server, tool, err)
+	if data.Stderr != "" && b.admission.lanesOf(server).isShared() {
+		data.Stderr = notYours
+	}
+	return code, message, data
+}
+
+func explained(server, tool string, err error) (int, string, guest.ErrorData) {
 	data := guest.ErrorData{Server: server, Tool: tool}
 	var start *upstream.StartError
 	var call *upstream.CallError

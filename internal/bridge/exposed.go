@@ -158,7 +158,7 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 			return raw, ""
 		}
 		if !errors.As(err, &refused) {
-			_, message, _ := explain(c.Server, c.Tool, causeOf(ctx, err))
+			_, message, _ := explained(c.Server, c.Tool, causeOf(ctx, err))
 			return nil, visible.Clip(message, maxText)
 		}
 	}

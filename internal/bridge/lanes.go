@@ -56,6 +56,8 @@ type lanes struct {
 	own       map[string]time.Time       // until when a session sends no large call
 	users     map[*answers]use           // that its questions may be about
 	sent      int                        // calls so far
+	only      *string                    // the session that all of them are of, if there was one
+	shared    bool                       // there were several
 	cancelled map[string]*cancelledCalls // of each session that has some
 }
 
@@ -85,10 +87,27 @@ func (l *lanes) enter(ctx context.Context, session string, size int) (leave func
 		return nil, err
 	}
 	sent := l.number()
+	l.usedBy(session)
 	return func() {
 		leaveRoom()
 		l.ended(session, sent, ctx.Err() != nil, leaveProbe)
 	}, nil
+}
+
+// usedBy notes whose call the server is given.
+func (l *lanes) usedBy(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared = l.shared || l.only != nil && *l.only != session
+	l.only = &session
+}
+
+// isShared says whether several sessions have used the server. It stays so: the last lines that its
+// processes wrote are kept.
+func (l *lanes) isShared() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shared
 }
 
 // enterRoom is enter for one more call of that size, whatever became of those before it.

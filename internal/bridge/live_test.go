@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -101,4 +102,28 @@ func TestSuggestionsTakeTurns(t *testing.T) {
 			leave()
 		}
 	})
+}
+
+// TestPathsArePaced holds that the time counts that looking for the host's paths in an answer takes.
+func TestPathsArePaced(t *testing.T) {
+	b := New(Options{Config: testConfig()})
+	defer b.Close()
+	l := &live{bridge: b, session: "one", ctx: t.Context()}
+	if err := l.sentPaths.add("abcdefghijk2", filepath.Join(t.TempDir(), "abcdefghijk2", "a.txt"), "WORD"); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{"one", "two"} {
+		defer b.readings.runs.Join(session, 1).Leave()
+	}
+	answer := json.RawMessage(strconv.Quote(strings.Repeat(`\u002f`, 200_000)))
+	began := time.Now()
+	l.unresolve(guest.MethodToolCall, answer, nil)
+	took := time.Since(began)
+	began = time.Now()
+	if err := l.pace.Wait(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if waited := time.Since(began); waited < took/4 {
+		t.Errorf("it took %v, and the next has waited %v", took, waited)
+	}
 }

@@ -155,6 +155,10 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 			if withheld := l.checkResultSize(c, len(raw)); withheld != nil {
 				return nil, withheld.message
 			}
+			if !isResult(raw) {
+				return nil, fmt.Sprintf("%s.%s was called, and its answer is no result: it says that it is of another type",
+					c.Server, c.Tool)
+			}
 			return raw, ""
 		}
 		if !errors.As(err, &refused) {
@@ -164,6 +168,19 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 	}
 	l.refused(ctx, l.run, c, refused)
 	return nil, refused.message + refused.data.Hint
+}
+
+// isResult says whether a client can take an answer for nothing but a result, whichever of its members it goes by: as a
+// question it would be shown to the client's user in the name of codemode.
+func isResult(answer json.RawMessage) (is bool) {
+	is = true
+	gjson.ParseBytes(answer).ForEach(func(name, value gjson.Result) bool {
+		if strings.EqualFold(name.Str, "resultType") {
+			is = is && value.Type == gjson.String && value.Str == "complete"
+		}
+		return is
+	})
+	return is
 }
 
 // exposedRun is what such a call is booked on.

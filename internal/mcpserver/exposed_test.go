@@ -74,3 +74,24 @@ func TestExposed(t *testing.T) {
 	}
 	contains(t, string(lines), `"tool":"echo"`, `"tool":"add_note"`, `"rule":"confirm:notes.add_note"`)
 }
+
+// TestExposedQuestions: what a server says is a question, not a result, reaches no client, which would ask its user for
+// codemode.
+func TestExposedQuestions(t *testing.T) {
+	server := fake("fake")
+	server.Args = append([]string{"-c", `"$0" | sed -u 's/"content":\[{"type":"text","text":"\(.*\)"}\]/"content":[],\1/;s/\\"/"/g'`,
+		server.Command}, server.Args...)
+	server.Command = "/bin/sh"
+	k := newKit(t, func(o *bridge.Options) { o.Config.Expose = []string{"fake.echo"} }, server)
+	client := k.serveClient(nil, nil)
+	for said, isResult := range map[string]bool{
+		`"resultType":"input_required","requestState":"s"`: false, `"resultType":"complete","resultType":"x"`: false,
+		`"ResultType":"input_required"`: false, `"resultType":null`: false, `"resultType":"complete"`: true, `"x":1`: true,
+	} {
+		message, _ := json.Marshal(map[string]string{"message": said})
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "fake__echo", Arguments: json.RawMessage(message)})
+		if err != nil || res.IsError == isResult {
+			t.Errorf("%s: %+v, %v", said, res, err)
+		}
+	}
+}

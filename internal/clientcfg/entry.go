@@ -125,11 +125,7 @@ func (f *file) readKeys(e *Entry, r *fields) error {
 	}
 	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true)
 	s.OAuth = oauth(r)
-	s.ToolsAllow = r.list("include_tools", "includeTools", "enabled_tools", "available_tools", "tools")
-	if len(s.ToolsAllow) == 1 && s.ToolsAllow[0] == "*" {
-		s.ToolsAllow = nil
-	}
-	s.ToolsDeny = r.lists("exclude_tools", "excludeTools", "disabled_tools", "disabledTools")
+	tools(e, r)
 	f.timeouts(e, r)
 	if isOwn(f.client.ID) || f.asksForSandbox(e, r) {
 		f.sandbox(e, r)

@@ -73,14 +73,6 @@ func (f *fields) list(names ...string) []string {
 	return texts
 }
 
-// lists reads lists of texts by all of these names.
-func (f *fields) lists(names ...string) (texts []string) {
-	for _, name := range names {
-		texts = append(texts, f.list(name)...)
-	}
-	return texts
-}
-
 // table reads texts by name. Null leaves a name out of the result and puts it into unset; what is no text is
 // told to odd, and costs only itself.
 func (f *fields) table(odd func(field string, at place), names ...string) (table map[string]string, unset []string) {

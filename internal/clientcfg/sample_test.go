@@ -233,6 +233,9 @@ func (s *sample) entry(b *strings.Builder, e Entry) {
 		table("header from", c.HeadersFrom)
 		detail("bearer from", c.BearerFrom)
 		detail("allow", c.ToolsAllow...)
+		if c.ToolsAllow != nil && len(c.ToolsAllow) == 0 {
+			detail("allow", "none")
+		}
 		detail("deny", c.ToolsDeny...)
 		if e.Restrictions != nil {
 			detail("sandbox", fmt.Sprintf("%+v", *e.Restrictions))

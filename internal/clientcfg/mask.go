@@ -36,7 +36,7 @@ func mask(f *redact.Finder, s config.Server) config.Server {
 		o.Secret = f.Table(map[string]string{ClientSecret: o.Secret})[ClientSecret]
 		s.OAuth = &o
 	}
-	if s.URL != "" && checkURL(s.Name, s.URL) != nil {
+	if _, err := checkURL(s.Name, s.URL); s.URL != "" && err != nil {
 		s.URL = f.Hide(s.URL) // it is anything but a URL
 	}
 	s.URL = f.Text(s.URL)

@@ -3,7 +3,9 @@ package clientcfg
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"codemode/internal/config"
 )
@@ -49,7 +51,10 @@ func (f *file) transport(e *Entry, r *fields) error {
 	if written == "" && f.client.Typed {
 		note(e, `%s itself rejects a "url" without a "type"`, f.client.Title)
 	}
-	if err := checkURL(e.Written, s.URL); err != nil {
+	if supported, err := checkURL(e.Written, s.URL); err != nil {
+		if supported { // and its own program may read an address in it that is another's
+			e.tells = tellsNothing
+		}
 		return err
 	}
 	switch {
@@ -89,23 +94,29 @@ func (f *file) unsupported(r *fields, kind, transport, written string) error {
 }
 
 // checkURL never shows the URL: it may hold a key. One that begins with a reference is checked when it is known.
-func checkURL(server, text string) error {
+// Browsers' rules, which Node.js has, leave out blanks around a URL and line ends, and take a backslash for a slash
+// (https://url.spec.whatwg.org/#concept-basic-url-parser, read November 2026); Go has another address then, or none.
+func checkURL(server, text string) (supported bool, err error) {
+	wrong := func(want string) (bool, error) {
+		return true, &config.FieldError{Server: server, Field: "url", Want: want}
+	}
 	scheme, _, ok := strings.Cut(text, "://")
-	switch strings.ToLower(scheme) {
-	case "http", "https":
-		return nil
-	case "ws", "wss", "unix", "pipe":
-		return &config.FieldError{
+	path, _, _ := strings.Cut(text, "?")
+	switch {
+	case strings.Trim(text, " ") != text || strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(path, `\`):
+		return wrong("a URL without blanks around it, line ends and backslashes")
+	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
+		return true, nil
+	case slices.Contains([]string{"ws", "wss", "unix", "pipe"}, strings.ToLower(scheme)):
+		return false, &config.FieldError{
 			Server: server, Want: fmt.Sprintf("is reached by %s, which is not supported", strings.ToLower(scheme)),
 		}
+	case strings.ContainsAny(scheme, "${"):
+		return true, nil
+	case !ok:
+		return wrong("a whole URL, beginning with http:// or https://")
 	}
-	if strings.ContainsAny(scheme, "${") {
-		return nil
-	}
-	if !ok {
-		return &config.FieldError{Server: server, Field: "url", Want: "a whole URL, beginning with http:// or https://"}
-	}
-	return &config.FieldError{Server: server, Field: "url", Want: "an http or https URL"}
+	return wrong("an http or https URL")
 }
 
 func urlPath(text string) string {

@@ -228,7 +228,10 @@ func (t *tenancy) keepNames(before *tenancy) {
 	sameSandbox := slices.Equal(t.config.Servers.Sandbox, before.config.Servers.Sandbox)
 	for _, e := range t.found.Entries {
 		was, ok := known[e.Server.Name]
-		if ok && e.Status == withheld && has(was, e.Server.Also) && sameSandbox && t.config.Servers.Selects(was) {
+		if !ok || e.Status != withheld || !has(was, e.Server.Also) || !sameSandbox || !t.config.Servers.Selects(was) {
+			continue
+		}
+		if e.Server = was; t.mistaken(e) == "" { // an entry with a mistake may have come, with a name that was not known
 			t.usable = append(t.usable, was)
 		}
 	}

@@ -67,6 +67,15 @@ func TestKeepNames(t *testing.T) {
 			next.found.Entries, clientcfg.Entry{Server: config.Server{Name: name}, Status: withheld},
 		)
 	}
+	// An entry with a mistake that has come since may be one with either, by a name that is known of one alone.
+	for _, was := range []config.Server{{Name: "kept", Also: []string{"prod"}}, {Name: "new"}} {
+		before.usable = append(before.usable, was)
+		next.found.Entries = append(next.found.Entries, clientcfg.Entry{
+			Server: config.Server{Name: was.Name}, Status: withheld, Perhaps: []clientcfg.Mistaken{{Name: "prod"}},
+		})
+	}
+	want = append(want, config.Server{Name: "kept", Also: []string{"prod"}})
+	next.config.Policy.Deny = []string{"prod.*"}
 	next.config.Servers.Exclude = []string{"hidden"}
 	next.keepUnread(before)
 	if !reflect.DeepEqual(next.usable, want) {

@@ -25,7 +25,7 @@ func (l *live) dispatch(ctx context.Context, t *task, m guest.Message) (json.Raw
 	return result, no
 }
 
-// unresolve replaces the host's paths in an answer. It counts as long as it takes.
+// unresolve replaces the host's paths in an answer, which counts as decoding does.
 func (l *live) unresolve(method string, result json.RawMessage, no *refusal) json.RawMessage {
 	done, began := l.decode(len(result)), time.Now()
 	if no != nil {
@@ -34,7 +34,7 @@ func (l *live) unresolve(method string, result json.RawMessage, no *refusal) jso
 		result = l.sentPaths.unresolveJSON(result)
 	}
 	done()
-	l.took(time.Since(began))
+	l.took(afterDecoding * time.Since(began))
 	return result
 }
 

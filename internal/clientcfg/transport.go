@@ -103,7 +103,7 @@ func checkURL(server, text string) (supported bool, err error) {
 	scheme, _, ok := strings.Cut(text, "://")
 	path, _, _ := strings.Cut(text, "?")
 	switch {
-	case strings.Trim(text, " ") != text || strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(path, `\`):
+	case strings.Trim(text, " ") != text, strings.ContainsFunc(text, unicode.IsControl), strings.Contains(path, `\`):
 		return wrong("a URL without blanks around it, line ends and backslashes")
 	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
 		return true, nil

@@ -231,7 +231,7 @@ func (t *tenancy) keepNames(before *tenancy) {
 		if !ok || e.Status != withheld || !has(was, e.Server.Also) || !sameSandbox || !t.config.Servers.Selects(was) {
 			continue
 		}
-		if e.Server = was; t.mistaken(e) == "" { // an entry with a mistake may have come, with a name that was not known
+		if e.Server = was; t.mistaken(e) == "" { // an entry with a mistake may have come, by a name that was not known
 			t.usable = append(t.usable, was)
 		}
 	}

@@ -79,8 +79,10 @@ func TestExposed(t *testing.T) {
 // codemode.
 func TestExposedQuestions(t *testing.T) {
 	server := fake("fake")
-	server.Args = append([]string{"-c", `"$0" | sed -u 's/"content":\[{"type":"text","text":"\(.*\)"}\]/"content":[],\1/;s/\\"/"/g'`,
-		server.Command}, server.Args...)
+	server.Args = append([]string{
+		"-c", `"$0" | sed -u 's/"content":\[{"type":"text","text":"\(.*\)"}\]/"content":[],\1/;s/\\"/"/g'`,
+		server.Command,
+	}, server.Args...)
 	server.Command = "/bin/sh"
 	k := newKit(t, func(o *bridge.Options) { o.Config.Expose = []string{"fake.echo"} }, server)
 	client := k.serveClient(nil, nil)

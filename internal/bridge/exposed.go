@@ -156,8 +156,8 @@ func (l *live) direct(ctx context.Context, c guest.ToolCall) (result json.RawMes
 				return nil, withheld.message
 			}
 			if !isResult(raw) {
-				return nil, fmt.Sprintf("%s.%s was called, and its answer is no result: it says that it is of another type",
-					c.Server, c.Tool)
+				const wrong = "%s.%s was called, and its answer is no result: it says that it is of another type"
+				return nil, fmt.Sprintf(wrong, c.Server, c.Tool)
 			}
 			return raw, ""
 		}

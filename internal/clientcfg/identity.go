@@ -16,7 +16,7 @@ import (
 // written, and so is each reference where in has no variables. unpinned is the same without the versions of packages.
 // No part of a secret can be read from it.
 func identity(e Entry, in Env) (key, unpinned string) {
-	s := known{e.Server, in}
+	s := resolved{e.Server, in}
 	if s.Transport != config.Stdio {
 		key = hash(s.httpParts(s.URL, s.headers())...)
 		return key, key
@@ -46,14 +46,14 @@ func identity(e Entry, in Env) (key, unpinned string) {
 			append([]string{"stdio", p.family, p.name()}, tail...)...)
 }
 
-// known is an entry and what is known of its references.
-type known struct {
+// resolved is an entry whose references are replaced by their values, as far as the environment has these.
+type resolved struct {
 	config.Server
 	in Env
 }
 
 // words are those of a command without what only stands before it, and the variables that are set there.
-func (s known) words() (words, assigned []string) {
+func (s resolved) words() (words, assigned []string) {
 	words = []string{s.normal(s.Dialect, s.Command)}
 	for _, arg := range s.Args {
 		words = append(words, s.normal(s.Dialect, arg))
@@ -64,7 +64,7 @@ func (s known) words() (words, assigned []string) {
 // programs are the identities, by its command and by its address, that an entry would have without variables, folder
 // and headers: what can be compared where those are not known.
 func (e Entry) programs(in Env) (keys []string) {
-	s := known{e.Server, in}
+	s := resolved{e.Server, in}
 	if s.Command != "" {
 		words, _ := s.words()
 		bare := config.Server{Transport: config.Stdio, Dialect: config.DialectNone, Command: words[0], Args: words[1:]}
@@ -77,9 +77,9 @@ func (e Entry) programs(in Env) (keys []string) {
 	return keys
 }
 
-// normal replaces references by what is known of them, and writes the others one way, so that ${env:GH} and {env:GH}
-// are the same.
-func (s known) normal(d config.Dialect, text string) string {
+// normal replaces references by their values, as far as the environment has these, and writes the others one way, so
+// that ${env:GH} and {env:GH} are the same.
+func (s resolved) normal(d config.Dialect, text string) string {
 	return replaceRefs(d, text, func(r Ref) string {
 		if s.in.Lookup != nil && r.Secret == "" && r.File == "" && r.Asks == "" {
 			x := &expansion{server: s.Server, from: Resolver{OS: s.in.OS, Home: s.in.Home, Lookup: s.in.Lookup}}
@@ -92,12 +92,12 @@ func (s known) normal(d config.Dialect, text string) string {
 	})
 }
 
-func (s known) refTo(variable string) string {
+func (s resolved) refTo(variable string) string {
 	return s.normal(config.DialectBraces, "${"+variable+"}")
 }
 
 // variables are the environment of an entry as NAME=VALUE.
-func (s known) variables() []string {
+func (s resolved) variables() []string {
 	env := make(map[string]string, len(s.Env)+len(s.EnvPass))
 	for _, name := range s.EnvPass {
 		env[name] = s.refTo(name)
@@ -123,7 +123,7 @@ func (s known) variables() []string {
 }
 
 // headers are those of an entry as "name: value". Any of them may be what tells two accounts apart.
-func (s known) headers() (list []string) {
+func (s resolved) headers() (list []string) {
 	for name, value := range s.Headers {
 		list = append(list, strings.ToLower(name)+": "+s.normal(s.Dialect, value))
 	}
@@ -136,7 +136,7 @@ func (s known) headers() (list []string) {
 	return list
 }
 
-func (s known) httpParts(text string, headers []string) []string {
+func (s resolved) httpParts(text string, headers []string) []string {
 	text = s.normal(s.Dialect, text)
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		host := strings.ToLower(u.Host)

@@ -82,7 +82,7 @@ func (w startedWord) same(v startedWord) bool {
 // started is the identity of an entry: what it starts, with its arguments, each spelled in one way.
 func (e Env) started(s config.Server) []startedWord {
 	if s.URL != "" {
-		return plainWords(known{Server: s}.httpParts(reached(s.URL), nil))
+		return plainWords(resolved{Server: s}.httpParts(reached(s.URL), nil))
 	}
 	words, folder := e.wordsOf(s)
 	if name, args := imageOf(words); name != "" {
@@ -93,7 +93,7 @@ func (e Env) started(s config.Server) []startedWord {
 	case !ok:
 		return append([]startedWord{e.program(words[0], folder)}, e.spelled(words[1:], folder)...)
 	case p.name() == "mcp-remote" && remote:
-		return plainWords(known{Server: s}.httpParts(reached(target), nil))
+		return plainWords(resolved{Server: s}.httpParts(reached(target), nil))
 	}
 	return append(plainWords([]string{p.family, p.name()}), e.spelled(p.withoutOwnName().args, folder)...)
 }
@@ -125,7 +125,7 @@ func withVariables(d config.Dialect, text string) string {
 		if r.Variable != "" && !r.HasDefault {
 			return "${" + r.Variable + "}"
 		}
-		return known{}.normal(d, r.Text)
+		return resolved{}.normal(d, r.Text)
 	})
 }
 

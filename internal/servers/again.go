@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"codemode/internal/config"
+	"codemode/internal/upstream"
 )
 
 // A server that has listed the same tools AskedInVain times, one after the other, is not asked again for names that it
-// does not list for as long as nothingNew. With a list that is not short it is so each time, for as long as the bytes
-// of the list count: a hundred times as long as codemode has work with it, as with lists that servers say have changed.
+// does not list for as long as nothingNew. With a list that is longer than shortList it is so each time, for as long as
+// its bytes count in upstream, for a list that its server says has changed.
 const (
 	AskedInVain = 3
 	nothingNew  = 5 * time.Second
 	shortList   = 64 << 10
-	restPerByte = 6 * time.Microsecond
 )
 
 // asking is a server that is asked once more, or was lately.
@@ -81,7 +81,7 @@ func (s *Inventory) ask(ctx context.Context, c config.Server, a *asking, before 
 	for _, tool := range k.List {
 		size += len(tool)
 	}
-	rest := restPerByte * time.Duration(size)
+	rest := upstream.ChangePerByte * time.Duration(size)
 	switch {
 	case k != before:
 		a.vain = 0

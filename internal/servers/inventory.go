@@ -39,7 +39,7 @@ type Inventory struct {
 	recalled map[string]bool  // servers whose list of an earlier process was asked for
 	index    *catalog.Catalog // of what is known; nil after a change
 	asking   map[string]*asking
-	making   map[string]*making
+	locks    map[string]*listLock
 	epoch    map[string]int // grows when a server's tools change, so that a listing that began before is not kept
 }
 
@@ -99,7 +99,7 @@ func New(find func() *Set, lists *Lists, judge Judge, changed func(server string
 	s := &Inventory{
 		judge: judge, set: NewSet(nil, nil), changed: changed, Patience: searchPatience, lists: lists,
 		known: map[string]*Known{}, recalled: map[string]bool{}, epoch: map[string]int{}, asking: map[string]*asking{},
-		making: map[string]*making{},
+		locks: map[string]*listLock{},
 	}
 	s.find = sync.OnceFunc(func() {
 		set := find()

@@ -12,8 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"codemode/internal/config"
+	"codemode/internal/guest"
 	"codemode/internal/policy"
+	"codemode/internal/upstream"
 )
 
 // aPool lists the same tools to all who ask, once so many have asked.
@@ -115,7 +119,7 @@ func TestNewsAreRare(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if took, least := time.Since(began), 9*100_000*restPerByte; told != 10 || took < least || took > 2*least {
+		if took, least := time.Since(began), 9*100_000*upstream.ChangePerByte; told != 10 || took < least || took > 2*least {
 			t.Errorf("everybody was told %d times in %v, want 10 times in %v", told, took, least)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -124,4 +128,15 @@ func TestNewsAreRare(t *testing.T) {
 			t.Errorf("the error is %v, and nobody waited", err)
 		}
 	})
+}
+
+// TestEntry: what a guest is told of a server is made once for those that may call it, and once for the others.
+func TestEntry(t *testing.T) {
+	k := &Known{Server: guest.Server{Name: "a", Loaded: true}}
+	for _, loaded := range []bool{true, false} {
+		first, again := k.Entry(loaded).(json.RawMessage), k.Entry(loaded).(json.RawMessage)
+		if gjson.GetBytes(first, "loaded").Bool() != loaded || &first[0] != &again[0] {
+			t.Errorf("%s, and then %s", first, again)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func (l *Lists) key(c config.Server) string {
 	if l.SignedInAs != nil && c.URL != "" {
 		signIn = l.SignedInAs(c)
 	}
-	// A file of variables may have others meanwhile.
+	// A file of variables may have other values meanwhile.
 	if k, ok := l.keys[c.Name]; ok && c.EnvFile == "" && k.signIn == signIn && reflect.DeepEqual(k.entry, c) {
 		return k.key
 	}

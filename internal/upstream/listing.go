@@ -58,7 +58,7 @@ func (s *server) list(sess *session, listing *future[[]json.RawMessage]) {
 	defer cancel()
 	tools, size, err := sess.listTools(ctx)
 	if changed {
-		s.changes.Count(changePerByte * time.Duration(size))
+		s.changes.Count(ChangePerByte * time.Duration(size))
 	}
 	if err != nil {
 		if sess.calls.isLost() {
@@ -93,10 +93,10 @@ func (s *server) toolsChanged() {
 // that codemode has work with a long list, others wait. So there is a pause between two calls, or a longer one for a
 // list of many bytes: a hundred times as long as the work takes, so that of what others do, little meets it. Whoever
 // needs the tools of a server that has said meanwhile that they have changed waits for it, too.
-const (
-	changePause   = 2 * time.Second
-	changePerByte = 6 * time.Microsecond
-)
+const changePause = 2 * time.Second
+
+// ChangePerByte is the longer pause, for each byte of the list.
+const ChangePerByte = 6 * time.Microsecond
 
 // announce has OnToolsChanged called; of a server that floods us with changes, now and then. It is called in update.
 func (s *server) announce(st *serverState) {

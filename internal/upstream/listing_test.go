@@ -60,7 +60,7 @@ func TestLongListChangesOften(t *testing.T) {
 	for _, tool := range tools {
 		size += len(tool)
 	}
-	rest := changePerByte * time.Duration(size)
+	rest := ChangePerByte * time.Duration(size)
 	f.text("stub", "grow", `{}`)
 	<-f.changed
 	if took := time.Since(listed); took < rest || rest < changePause+time.Second {

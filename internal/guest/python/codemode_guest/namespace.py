@@ -102,7 +102,8 @@ class Namespace:
                 self.update(update)
 
     def _mcp(self):
-        import mcp._state  # each time: code may have taken it out of sys.modules, or been stopped in an import of its own
+        # Each time: code may have taken it out of sys.modules, or been stopped in an import of its own.
+        import mcp._state
 
         return self._state
 

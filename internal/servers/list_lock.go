@@ -11,21 +11,21 @@ import (
 	"codemode/internal/config"
 )
 
-// making is what has one caller at a time make what is known of a server from its list, or compare the two. With
-// thousands of tools that takes long, and those who wait need only take what has been made.
-type making struct {
+// listLock has one caller at a time make what is known of a server from its list, or compare the two. With thousands of
+// tools that takes long, and those who wait need only take what has been made.
+type listLock struct {
 	sync.Mutex
 	of   config.Server
 	last *Known // whether it is still what is known or not; nil is none
 }
 
-// makingOf returns a server's making, which is the caller's alone until it is unlocked.
-func (s *Inventory) makingOf(name string) *making {
+// lockList returns a server's lock, which the caller unlocks.
+func (s *Inventory) lockList(name string) *listLock {
 	s.mu.Lock()
-	m := s.making[name]
+	m := s.locks[name]
 	if m == nil {
-		m = &making{}
-		s.making[name] = m
+		m = &listLock{}
+		s.locks[name] = m
 	}
 	s.mu.Unlock()
 	m.Lock()
@@ -34,7 +34,7 @@ func (s *Inventory) makingOf(name string) *making {
 
 // recall takes up what an earlier process has kept of a server, if nothing is known of it yet.
 func (s *Inventory) recall(c config.Server) *Known {
-	defer s.makingOf(c.Name).Unlock()
+	defer s.lockList(c.Name).Unlock()
 	s.mu.Lock()
 	k, asked, epoch := s.known[c.Name], s.recalled[c.Name], s.epoch[c.Name]
 	s.recalled[c.Name] = true
@@ -60,7 +60,7 @@ func (s *Inventory) list(ctx context.Context, c config.Server) (*Known, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.makingOf(c.Name)
+	m := s.lockList(c.Name)
 	defer m.Unlock()
 	if k := m.last; k != nil && k.Epoch == epoch && sameList(k.List, raw) && reflect.DeepEqual(m.of, c) {
 		return k, nil
@@ -88,7 +88,7 @@ func (s *Inventory) learn(c config.Server, k *Known, epoch int) *Known {
 // confirm says whether what is known of a server is what it has listed, and whether it is still what is known: nobody
 // else has compared it meanwhile, and its entry is the same. Then the list is kept.
 func (s *Inventory) confirm(c config.Server, k *Known, raw []json.RawMessage) (same, ours bool) {
-	defer s.makingOf(c.Name).Unlock()
+	defer s.lockList(c.Name).Unlock()
 	s.mu.Lock()
 	sent := k.sent
 	s.mu.Unlock()

@@ -215,8 +215,9 @@ func TestPodClaim(t *testing.T) {
 	spec := warmSpec(t, sandbox.DefaultPolicy())
 	newController(t, slices.Repeat([]object{spec}, 4)...)
 	policy := sandbox.DefaultPolicy()
+	waits := script(channelCode + "tell(ready=True)\nos.read(source, 1)") // until it is ended
 	run := func(policy sandbox.Policy) (sandbox.Sandbox, error) {
-		return r.Start(t.Context(), sandbox.Spec{Files: script(channelCode + "tell(ready=True)"), Boot: "boot.py", Policy: policy, Session: "s"})
+		return r.Start(t.Context(), sandbox.Spec{Files: waits, Boot: "boot.py", Policy: policy, Session: "s"})
 	}
 	var gap *sandbox.GapError
 	if _, err := run(policy); !errors.As(err, &gap) || len(gap.Gaps) != 1 || gap.Gaps[0].Name != "pids" {
@@ -232,11 +233,10 @@ func TestPodClaim(t *testing.T) {
 		t.Errorf("its pod is %q", g.pod)
 	}
 	mine := "--selector=" + labelOwner + "=" + thisProcess().String()
-	waitUntil(t, "it has no claim that goes with its pod", func() bool { // a kind that is new is listed late at times
-		const path = "{.items[*].metadata.name} {.items[*].spec.lifecycle.shutdownPolicy}"
-		got := ask(t, "get", claims, mine, "--output=jsonpath="+path)
-		return strings.Contains(got, g.name) && strings.HasSuffix(got, "Delete")
-	})
+	const path = "{.items[*].metadata.name} {.items[*].spec.lifecycle.shutdownPolicy}"
+	if got := ask(t, "get", claims, mine, "--output=jsonpath="+path); !strings.Contains(got, g.name) || !strings.HasSuffix(got, "Delete") {
+		t.Errorf("its claims are %q", got)
+	}
 	var ready any
 	answer(t, sb, &ready)
 	if err := sb.Close(); err != nil {

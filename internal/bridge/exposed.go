@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/guest"
 	"codemode/internal/lazyregexp"
+	"codemode/internal/policy"
 	"codemode/internal/visible"
 )
 
@@ -40,9 +40,9 @@ func (b *Bridge) Exposed(ctx context.Context) (list []Exposed) {
 		return nil
 	}
 	set := b.servers.Configured()
-	wanted := slices.DeleteFunc(
-		slices.Clone(set.All), func(c config.Server) bool { return !slices.ContainsFunc(patterns, serverOf(c.Name)) },
-	)
+	wanted := slices.DeleteFunc(slices.Clone(set.All), func(c config.Server) bool {
+		return len(policy.Idle(patterns, c.Names())) == len(patterns) // none could be about its tools
+	})
 	slices.SortFunc(wanted, func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) })
 	known := b.servers.KnownOf(ctx, wanted)
 	for _, c := range wanted {
@@ -62,18 +62,6 @@ func (b *Bridge) Exposed(ctx context.Context) (list []Exposed) {
 		}
 	}
 	return list
-}
-
-// serverOf says whether a pattern may be about a server's tools.
-func serverOf(server string) func(pattern string) bool {
-	return func(pattern string) bool {
-		for i := range len(pattern) {
-			if ok, _ := path.Match(pattern[:i], server); ok && pattern[i] == '.' {
-				return true
-			}
-		}
-		return !strings.Contains(pattern, ".") // readonly, and the like
-	}
 }
 
 const maxExposedName = 64 // what models' services take

@@ -76,6 +76,7 @@ func (c Config) idle(servers, aliases []string, wanted func(limits bool) bool) (
 		{"mcp.sandbox", true, idle(c.Servers.Sandbox)},
 		{"mcp.include", false, idle(c.Servers.Include)},
 		{"mcp.exclude", true, idle(c.Servers.Exclude)},
+		{"expose", false, policy.Idle(c.Expose, servers)},
 		{"policy.allow", false, policy.Idle(c.Policy.Allow, servers)},
 		{"policy.deny", true, policy.Idle(c.Policy.Deny, all)},
 		{"policy.confirm", true, policy.Idle(c.Policy.Confirm, all)},

@@ -1,9 +1,13 @@
 package inquiry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
@@ -24,10 +28,13 @@ func checkForm(form json.RawMessage) error {
 	if err := json.Unmarshal(form, &whole); err != nil {
 		return misfit("its form", err)
 	}
-	for _, name := range gjson.GetBytes(form, "required").Array() {
-		filled[name.String()] = ""
-	}
 	fields := gjson.GetBytes(form, "properties")
+	named := fields.Map()
+	for _, name := range gjson.GetBytes(form, "required").Array() {
+		if filled[name.String()] = ""; !named[name.String()].Exists() {
+			return misfit("its form", fmt.Errorf("it requires %.60q, and has no such field", name.String()))
+		}
+	}
 	if fields.IsObject() {
 		delete(whole, "properties")
 	}
@@ -45,12 +52,31 @@ func checkForm(form json.RawMessage) error {
 			err = fmt.Errorf("its form has more than %d fields", maxFormFields)
 			return false
 		}
-		if err = j.judgeField(name.String(), field); err != nil {
+		if err = cmp.Or(contradiction(field), j.judgeField(name.String(), field)); err != nil {
 			err = misfit(fmt.Sprintf("the field %.60q of its form", name.String()), err)
 		}
 		return err == nil
 	})
 	return err
+}
+
+// contradiction is why nothing fits a field, as far as its limits and choices say so: what is left out fits the SDK.
+func contradiction(field gjson.Result) error {
+	kind, of := field.Get("type").Str, field
+	if kind == "array" {
+		of = field.Get("items")
+	}
+	least, most := field.Get("minimum"), field.Get("maximum")
+	fits := slices.ContainsFunc(choices(of), func(c choice) bool { return lengthFits(of, c.value) == nil })
+	switch atLeast := field.Get("minItems").Int(); {
+	case kind == "integer" && least.Exists() && most.Exists() && math.Ceil(least.Num) > math.Floor(most.Num):
+		return fmt.Errorf("no whole number is from %.60s to %.60s", least.Raw, most.Raw)
+	case kind == "array" && field.Get("maxItems").Exists() && atLeast > field.Get("maxItems").Int():
+		return errors.New("minItems is more than maxItems")
+	case (kind == "string" || kind == "array" && atLeast > 0) && hasChoices(of) && !fits:
+		return errors.New("none of its choices fits")
+	}
+	return nil
 }
 
 func misfit(what string, why error) error {

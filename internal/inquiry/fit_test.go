@@ -35,6 +35,16 @@ func TestFormsTakeAnswers(t *testing.T) {
 		{`"type":"string","maxLength":-1`, "maxLength"},
 		{`"type":"string","enum":["` + strings.Repeat("x", 5000) + `"],"default":"z"`, "enum: z"},
 
+		{`"type":"integer","minimum":1.2,"maximum":1.8`, "from 1.2 to 1.8"},
+		{`"type":"array","items":{"type":"string","enum":["x"]},"minItems":2,"maxItems":1`, "minItems"},
+		{`"type":"array","items":{"type":"string","enum":[]},"minItems":1`, "choices"},
+		{`"type":"string","enum":[]`, "choices"},
+		{`"type":"string","enum":["x","y"],"minLength":3`, "choices"},
+		{`"type":"string","oneOf":[{"const":"xyz","title":"X"}],"maxLength":2`, "choices"},
+
+		{`"type":"integer","minimum":1.2,"maximum":2`, ""},
+		{`"type":"array","items":{"type":"string","enum":["x"]},"minItems":1,"maxItems":1`, ""},
+		{`"type":"string","enum":["x","yyy"],"minLength":3`, ""},
 		{`"type":"string","format":"email","default":"nobody"`, ""}, // by its name alone
 		{`"type":"string","enum":["x"],"format":"hostname"`, ""},
 		{`"type":"integer","format":"int32","default":3.0`, ""},
@@ -59,7 +69,10 @@ func TestFormsTakeAnswers(t *testing.T) {
 		}
 	}
 	many := `{"properties":{` + strings.Repeat(`"a":{"type":"string"},`, maxFormFields) + `"z":{"type":"string"}}}`
-	for _, form := range []string{many, `{"type":"string"}`, `{"properties":5}`, `{"properties":{},"required":5}`} {
+	for _, form := range []string{
+		many, `{"type":"string"}`, `{"properties":5}`, `{"properties":{},"required":5}`,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`,
+	} {
 		if err := checkForm(json.RawMessage(form)); err == nil {
 			t.Errorf("%s is shown", form)
 		}

@@ -116,6 +116,11 @@ func choices(schema gjson.Result) (list []choice) {
 	return list
 }
 
+// hasChoices says whether a schema takes some values alone.
+func hasChoices(schema gjson.Result) bool {
+	return schema.Get("enum").Exists() || schema.Get("oneOf").Exists() || schema.Get("anyOf").Exists()
+}
+
 // formats are those of a text that MCP knows: what each is called, and whether a text is one.
 // Source: StringSchema of https://modelcontextprotocol.io/specification/2025-11-25/schema (2026-11-24).
 var formats = map[string]struct {
@@ -243,18 +248,26 @@ func (f Field) readText(typed string) (string, error) {
 		}
 		return chosen[0], nil
 	}
-	n := int64(utf8.RuneCountInString(typed))
-	least, most := f.schema.Get("minLength"), f.schema.Get("maxLength")
-	switch {
-	case least.Exists() && n < least.Int():
-		return "", fmt.Errorf("it has less than %d characters", least.Int())
-	case most.Exists() && n > most.Int():
-		return "", fmt.Errorf("it has more than %d characters", most.Int())
+	if err := lengthFits(f.schema, typed); err != nil {
+		return "", err
 	}
 	if format, ok := formats[f.schema.Get("format").Str]; ok && !format.fits(typed) {
 		return "", fmt.Errorf("it is not %s", format.words)
 	}
 	return typed, nil
+}
+
+// lengthFits is why a text is shorter or longer than a field takes.
+func lengthFits(field gjson.Result, text string) error {
+	n := int64(utf8.RuneCountInString(text))
+	least, most := field.Get("minLength"), field.Get("maxLength")
+	switch {
+	case least.Exists() && n < least.Int():
+		return fmt.Errorf("it has less than %d characters", least.Int())
+	case most.Exists() && n > most.Int():
+		return fmt.Errorf("it has more than %d characters", most.Int())
+	}
+	return nil
 }
 
 // readChoices reads values with commas between them, each as it is or by its title. A value may have commas itself.

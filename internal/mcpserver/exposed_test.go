@@ -19,7 +19,7 @@ import (
 func TestExposed(t *testing.T) {
 	dir := t.TempDir()
 	k := newKit(t, func(o *bridge.Options) {
-		o.Config.Expose = []string{"notes.*", "fa[k]e.echo", "fake.image", "none.*"}
+		o.Config.Expose = []string{`"notes".*`, "fa[k]e.echo", "fake.image", "none.*"}
 		o.Config.Policy.Deny, o.Config.Policy.Confirm = []string{"notes.delete_note"}, []string{"notes.add_note"}
 		o.Config.Audit.MaxSize, o.Config.Audit.Keep, o.AuditDir = 1<<20, 2, dir
 	}, fake("fake"), fake("notes", "-notes", filepath.Join(dir, "called")), fake("other"))

@@ -80,7 +80,7 @@ func (f *file) claudeProjects() {
 			f.scope, f.project = Local, filepath.FromSlash(m.name)
 			f.table(servers, "mcpServers")
 		}
-		f.switchedOff(m.value, "disabledMcpServers", User)
+		f.switchedOff(m.value, "disabledMcpServers", "")
 		f.switchedOff(m.value, "disabledMcpjsonServers", Project)
 	}
 	f.scope, f.project = scope, project

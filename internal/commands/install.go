@@ -334,7 +334,8 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{
 			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved,
-			Choose: s.chooser(ctx), Loosens: s.tenancy.loosens, Named: s.named,
+			Choose: s.chooser(ctx), Loosens: s.tenancy.loosens,
+			Named: func() []clientcfg.Entry { return s.tenancy.found.Entries },
 		}
 	} else {
 		s.ui.working("changing clients' files")
@@ -386,13 +387,6 @@ func (s *installation) own() (list []clientcfg.Entry) {
 		}
 	}
 	return list
-}
-
-// named are the user's servers with their names.
-func (s *installation) named() []clientcfg.Entry {
-	return slices.DeleteFunc(slices.Clone(s.tenancy.found.Entries), func(e clientcfg.Entry) bool {
-		return e.Scope == clientcfg.Project
-	})
 }
 
 func (s *installation) uninstall(ctx context.Context) error {

@@ -30,13 +30,13 @@ func (i *Installer) keepsMeaning(path string, text []byte, e clientcfg.Entry, do
 	return i.Adopt.found(e)
 }
 
-// offIn is a folder in which a client's file switches a server of its user's off.
+// offIn is a folder for which a client's file switches a server off.
 func offIn(doc *splice.Document, e clientcfg.Entry) string {
 	projects, _ := doc.Get([]string{"projects"})
 	folders, _ := projects.(map[string]any)
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		project, _ := folders[folder].(map[string]any)
-		if e.Scope == clientcfg.User && slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
+		if slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
 			return folder
 		}
 	}
@@ -45,7 +45,7 @@ func offIn(doc *splice.Document, e clientcfg.Entry) string {
 
 // found is an error if codemode does not use a client's server now, and would use it once it has moved.
 func (a *Adopter) found(e clientcfg.Entry) error {
-	if a.Named == nil || e.Scope == clientcfg.Project {
+	if a.Named == nil {
 		return nil
 	}
 	for _, o := range a.Named() {
@@ -55,6 +55,9 @@ func (a *Adopter) found(e clientcfg.Entry) error {
 		if o.Server.Disabled && !e.Server.Disabled {
 			return fmt.Errorf("it is switched off (%s), and would not be there", o.Reason)
 		}
+		return nil
+	}
+	if e.Scope == clientcfg.Project { // that it is approved, with its place, is asked elsewhere
 		return nil
 	}
 	return fmt.Errorf("discovery.sources leaves out what %s has", e.Client)

@@ -142,7 +142,7 @@ func (i *Installer) writeFile(t *Target, f file, p proposal) (err error) {
 	}
 	switch {
 	case p.remove:
-		err = remove(f)
+		err = i.remove(f)
 	case string(p.data) != string(f.data):
 		mode := private
 		if t.Scope == clientcfg.Project {

@@ -25,6 +25,7 @@ type hooks struct {
 	planned  func()                       // between the plan and the write
 	compared func()                       // between the last look at what is there and its exchange
 	write    func(*os.File, []byte) error // instead of writing
+	remove   func(*os.Root, string) error // instead of removing what was there
 }
 
 // sum is how contents are compared and recorded.
@@ -55,8 +56,8 @@ func (i *Installer) temp(
 	} else {
 		_, err = f.Write(data)
 	}
-	if err == nil {
-		err = keepOwner(f, like)
+	if err == nil && like != nil {
+		err = errors.Join(keepOwner(f, like), keepAttributes(f, dir, base))
 	}
 	if err == nil {
 		err = f.Chmod(mode)
@@ -128,7 +129,7 @@ func (i *Installer) replace(f file, data []byte, scope fs.FileMode) error {
 		if i.hooks.compared != nil {
 			i.hooks.compared()
 		}
-		err = exchange(dir, tmp, base, f.data)
+		err = i.exchange(dir, tmp, base, f.data)
 		tmp = "" // exchange has seen to it
 	}
 	if tmp != "" {
@@ -196,7 +197,7 @@ func openRegular(dir *os.Root, base string) (*os.File, fs.FileInfo, error) {
 // exchange puts a new file in the place of the one that was read, and sees to it that nothing is lost of what was
 // there. After errChanged, what others wrote is back; only a program that has read the new file in that moment, and
 // goes on from it, may have kept what is new in it.
-func exchange(dir *os.Root, tmp, base string, read []byte) error {
+func (i *Installer) exchange(dir *os.Root, tmp, base string, read []byte) error {
 	if err := swap(dir, tmp, base); err != nil {
 		return rename(dir, tmp, base)
 	}
@@ -204,7 +205,7 @@ func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	for {
 		was, err := readRegular(dir, tmp)
 		if err == nil && bytes.Equal(was, read) {
-			return dir.Remove(tmp)
+			return i.discard(dir, tmp, func() error { return swap(dir, tmp, base) })
 		}
 		ours, errOurs := readRegular(dir, base)
 		if errSwap := swap(dir, tmp, base); errSwap != nil {
@@ -223,6 +224,23 @@ func exchange(dir *os.Root, tmp, base string, read []byte) error {
 	}
 }
 
+// discard removes what was in a file, or has it put back.
+func (i *Installer) discard(dir *os.Root, tmp string, back func() error) error {
+	remove := (*os.Root).Remove
+	if i.hooks.remove != nil {
+		remove = i.hooks.remove
+	}
+	err := remove(dir, tmp)
+	if err == nil || fileerr.IsMissing(err) {
+		return nil
+	}
+	if errBack := back(); errBack != nil {
+		return fmt.Errorf("%w; what was there is in %q beside it",
+			errors.Join(fileerr.Cause(err), fileerr.Cause(errBack)), tmp)
+	}
+	return err
+}
+
 // aside keeps what another program may have written, under a name that no clean-up removes.
 func aside(dir *os.Root, tmp, base string, why error) error {
 	kept := strings.Replace(tmp, tempMark, ".kept-", 1)
@@ -235,7 +253,7 @@ func aside(dir *os.Root, tmp, base string, why error) error {
 }
 
 // remove removes a file whose content is still the one that was read.
-func remove(f file) error {
+func (i *Installer) remove(f file) error {
 	dir, err := f.folder(0)
 	if err != nil {
 		return err
@@ -249,7 +267,7 @@ func remove(f file) error {
 	}
 	data, err := readRegular(dir, tmp)
 	if err == nil && bytes.Equal(data, f.data) {
-		return fileerr.Cause(dir.Remove(tmp))
+		return fileerr.Cause(i.discard(dir, tmp, func() error { return create(dir, tmp, base) }))
 	}
 	switch err := create(dir, tmp, base); {
 	case errors.Is(err, errChanged):

@@ -11,9 +11,6 @@ import (
 
 // keepOwner gives a file to whom the one before belongs.
 func keepOwner(f *os.File, like fs.FileInfo) error {
-	if like == nil {
-		return nil
-	}
 	was, ok := like.Sys().(*syscall.Stat_t)
 	info, err := f.Stat()
 	if err != nil || !ok {

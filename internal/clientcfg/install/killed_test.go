@@ -198,7 +198,7 @@ func (c *counter) count(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	switch err := exchange(dir, "client.tmp", filepath.Base(c.path), f.data); {
+	switch err := (&Installer{}).exchange(dir, "client.tmp", filepath.Base(c.path), f.data); {
 	case err == nil:
 		c.last++
 	case errors.Is(err, errChanged):

@@ -81,7 +81,7 @@ func (i *Installer) RemoveOwn(ctx context.Context, path, name string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fileerr.Cause(os.Remove(path)) // the link is what is in the folder of servers
 	}
-	return remove(f)
+	return i.remove(f)
 }
 
 // changeOwn edits the entry of a server in the file's table of servers: under the lock, from what the file is at that

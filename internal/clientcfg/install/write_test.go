@@ -155,6 +155,29 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
+// TestOldTextStays: where what was there cannot be removed, it is put back, as nothing is said to be written.
+func TestOldTextStays(t *testing.T) {
+	const text = `{"mcpServers": {"a": {"command": "a"}}}`
+	stays := func(*os.Root, string) error { return syscall.EIO }
+	i, req, path := cursorAt(t, t.TempDir(), text)
+	i.hooks.remove = stays
+	if r := i.Install(t.Context(), req)[0]; !errors.Is(r.Err, syscall.EIO) || read(t, path) != text {
+		t.Errorf("%+v; the file is %s", r, read(t, path))
+	}
+	i.hooks = hooks{}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if r := only(t, i.Install(t.Context(), req), path); !r.Done() {
+		t.Fatalf("%+v", r)
+	}
+	is := read(t, path)
+	i.hooks.remove = stays
+	if r := i.Uninstall(t.Context(), req)[0]; !errors.Is(r.Err, syscall.EIO) || read(t, path) != is {
+		t.Errorf("%+v; the file is %s", r, read(t, path))
+	}
+}
+
 func TestReverted(t *testing.T) {
 	root := t.TempDir()
 	i := newInstaller(root)

@@ -46,8 +46,9 @@ func TestIdle(t *testing.T) {
 				Deny:  []string{"githb.*", "*.delete", "prod.x", "my_prod.x"}, Confirm: []string{"memory.a.b"},
 			},
 		},
+		Expose: []string{"memory.read", `"gitub".*`},
 	}
-	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch" policy.deny: "githb.*"`
+	want := `mcp.sandbox: "memry" mcp.exclude: "nosuch" expose: "\"gitub\".*" policy.deny: "githb.*"`
 	if got := strings.Join(
 		c.IdlePatterns([]string{"memory", "github", "prod@cursor", "my-prod"}, []string{"my_prod"}), " ",
 	); got != want {

@@ -39,10 +39,10 @@ type Adopter struct {
 	Choose func(clientcfg.Entry) bool
 }
 
-// isAnothers says whether another server of the user's is called by a name.
+// isAnothers says whether another server is called by a name.
 func (a *Adopter) isAnothers(name string, e clientcfg.Entry) bool {
 	return a.Named != nil && slices.ContainsFunc(a.Named(), func(o clientcfg.Entry) bool {
-		return o.Scope != clientcfg.Project && o.Server.Name == name && !inOneTable(o, e) && !clientcfg.SameServer(o, e)
+		return o.Server.Name == name && !inOneTable(o, e) && !clientcfg.SameServer(o, e)
 	})
 }
 

@@ -30,13 +30,13 @@ func (i *Installer) keepsMeaning(path string, text []byte, e clientcfg.Entry, do
 	return i.Adopt.found(e)
 }
 
-// offIn is a folder for which a client's file switches a server off.
+// offIn is a folder in which a client's file switches a server of its user's off.
 func offIn(doc *splice.Document, e clientcfg.Entry) string {
 	projects, _ := doc.Get([]string{"projects"})
 	folders, _ := projects.(map[string]any)
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		project, _ := folders[folder].(map[string]any)
-		if slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
+		if e.Scope == clientcfg.User && slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
 			return folder
 		}
 	}

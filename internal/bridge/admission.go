@@ -125,6 +125,7 @@ type permit struct {
 	run   *run
 	tool  bool   // it is a tool's, and not another request
 	reads bool   // it changes nothing
+	early bool   // an earlier answer of the user's allows it
 	rule  string // the rule for which the user was asked; empty where nobody was
 	send  func(context.Context) (json.RawMessage, error)
 	again policy.Call // the policy's input, for a retry
@@ -173,14 +174,27 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	}
 	p, no := l.judge(ctx, r, c, tool.Call, tool.Epoch)
 	p.tool = true
-	p.send = func(ctx context.Context) (json.RawMessage, error) {
-		result, err := l.bridge.pool.CallListed(ctx, c.Server, c.Tool, tool.Definition, c.Arguments)
-		if errors.Is(err, upstream.ErrRedefined) {
-			l.bridge.servers.Forget(c.Server) // which the pool's own notice may come too late for
+	p.send = l.agreed(c.Server, p, tool.List, func(ctx context.Context) (json.RawMessage, error) {
+		return l.bridge.pool.CallListed(ctx, c.Server, c.Tool, tool.Definition, c.Arguments)
+	})
+	return p, no
+}
+
+// agreed sends what is permitted. What its user was asked for earlier is for a server that lists these tools still: one
+// may have ended since, and come back with others.
+func (l *live) agreed(
+	server string, p permit, tools []json.RawMessage, send func(context.Context) (json.RawMessage, error),
+) func(context.Context) (json.RawMessage, error) {
+	return func(ctx context.Context) (json.RawMessage, error) {
+		if p.early {
+			ctx = upstream.ForTools(ctx, tools)
+		}
+		result, err := send(ctx)
+		if errors.Is(err, upstream.ErrRedefined) || errors.Is(err, upstream.ErrRelisted) {
+			l.bridge.servers.Forget(server) // which the pool's own notice may come too late for
 		}
 		return result, err
 	}
-	return p, no
 }
 
 // requestHints are those of what is no call of a tool: by the protocol it changes nothing, and nobody says how far it
@@ -202,8 +216,18 @@ func (l *live) admitRequest(
 		Doubted:       slices.Collect(maps.Keys(server.Doubted)),
 		ServerAliases: catalog.ServerAliases(c.Server, set.Alias[c.Server], server.Names()[1:]...),
 	}
-	p, no := l.judge(ctx, r, c, call, l.bridge.servers.Epoch(c.Server))
-	p.send = send
+	tools, epoch := []json.RawMessage(nil), l.bridge.servers.Epoch(c.Server)
+	if l.bridge.admission.rules.Decide(call).Ask {
+		err := l.withSignIn(ctx, r, c.Server, func() (err error) {
+			tools, epoch, err = l.bridge.servers.Listing(ctx, server)
+			return err
+		})
+		if err != nil {
+			return permit{}, l.bridge.refusedFor(ctx, c, err)
+		}
+	}
+	p, no := l.judge(ctx, r, c, call, epoch)
+	p.send = l.agreed(c.Server, p, tools, send)
 	return p, no
 }
 
@@ -213,16 +237,17 @@ func (l *live) judge(
 ) (permit, *refusal) {
 	call.Arguments = int64(len(c.Arguments))
 	d := l.bridge.admission.decide(r, call)
-	why := l.bridge.admission.reasonFor(d)
+	why, earlier := l.bridge.admission.reasonFor(d), false
 	if d.Ask {
-		if no := l.approve(ctx, r, c, epoch, reason{why, call.Hints.ReadOnly}); no != nil {
+		var no error
+		if earlier, no = l.approve(ctx, r, c, epoch, reason{why, call.Hints.ReadOnly}); no != nil {
 			d.Denied, why = true, why+", and "+no.Error()
 		}
 	}
 	if d.Denied {
 		return permit{}, deniedBy(d, c, why)
 	}
-	return permit{run: r, reads: call.Hints.ReadOnly, rule: d.Rule, again: call}, nil
+	return permit{run: r, reads: call.Hints.ReadOnly, early: earlier, rule: d.Rule, again: call}, nil
 }
 
 func deniedBy(d policy.Decision, c guest.ToolCall, why string) *refusal {

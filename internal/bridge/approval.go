@@ -180,14 +180,20 @@ type reason struct {
 	reads bool   // the tool changes nothing, as its server says
 }
 
-// approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns why the
-// call is not approved.
-func (l *live) approve(ctx context.Context, r *run, c guest.ToolCall, epoch int, about reason) error {
+// approve asks the user about a call, and waits while the run's deadline stands still; see clock. It returns whether
+// an earlier answer has approved the call, and why it is not approved.
+func (l *live) approve(
+	ctx context.Context, r *run, c guest.ToolCall, epoch int, about reason,
+) (earlier bool, err error) {
 	q := answerKey{c.Server, c.Tool, epoch}
 	if r.req.Ask == nil {
-		return fmt.Errorf("%s; %s", r.req.Unasked, allows(c))
+		return false, fmt.Errorf("%s; %s", r.req.Unasked, allows(c))
 	}
-	return l.withUser(ctx, r, func() error { return l.approveNow(ctx, r, c, q, about) })
+	err = l.withUser(ctx, r, func() (err error) {
+		earlier, err = l.approveNow(ctx, r, c, q, about)
+		return err
+	})
+	return earlier, err
 }
 
 // withUser does what its user is needed for, one thing at a time in a session, while the run's deadline stands still.
@@ -215,31 +221,32 @@ func (l *live) countQuestion(r *run) error {
 }
 
 // approveNow is approve; the caller holds asking.
-func (l *live) approveNow(ctx context.Context, r *run, c guest.ToolCall, q answerKey, about reason) error {
-	answer, known := r.known(q)
-	if !known {
+func (l *live) approveNow(
+	ctx context.Context, r *run, c guest.ToolCall, q answerKey, about reason,
+) (earlier bool, err error) {
+	answer, earlier := r.known(q)
+	if !earlier {
 		if err := l.countQuestion(r); err != nil {
-			return err
+			return false, err
 		}
-		var err error
 		answer, err = l.askUser(ctx, r, c, about)
 		if err != nil && ctx.Err() != nil {
-			return context.Cause(ctx) // nobody has said anything
+			return false, context.Cause(ctx) // nobody has said anything
 		}
 		r.remember(q, answer)
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 	switch no := answer.refusal(); {
 	case answer == Dismissed, answer == Unanswered:
-		return fmt.Errorf("%w; %s", no, allows(c))
+		return false, fmt.Errorf("%w; %s", no, allows(c))
 	case no != nil:
-		return no
+		return false, no
 	case l.bridge.servers.Epoch(c.Server) != q.epoch:
-		return errChanged
+		return false, errChanged
 	}
-	return nil
+	return earlier, nil
 }
 
 // allows is how a user allows a tool for good.

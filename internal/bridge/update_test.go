@@ -1,11 +1,13 @@
 package bridge
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -133,5 +135,52 @@ for _ in range(2):
 	text, err := os.ReadFile(notes)
 	if want(t, string(text), "get_note first\n"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAgreedForTheseTools holds that what the user has agreed to for a session is not sent to a server that has ended
+// and come back with other tools, even where the tool itself is the same: they are asked again.
+func TestAgreedForTheseTools(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "notes")
+	k := newKit(t, func(o *Options) {
+		o.Config.Policy.Confirm = []string{"fake.add_note", "fake.resources/read"}
+	}, fake("fake", "-notes", notes, "-turns", "-resources"))
+	var asked []string
+	answer := ForSession
+	run := func(code string) string {
+		return k.run(Request{Code: "import mcp\n" + code, Ask: func(_ context.Context, q Question) (Answer, error) {
+			asked = append(asked, q.Tool)
+			return answer, nil
+		}}).compact()
+	}
+	const call, read = "mcp_fake.add_note(message='x')", "mcp_fake.resources.read('fake://text')"
+	for range 2 {
+		contains(t, run("print(await "+call+", await "+read+")"), "add_note: x", "text of fake://text")
+	}
+	if got := strings.Join(asked, " "); got != "add_note resources/read" {
+		t.Errorf("asked for %s", got)
+	}
+	for _, what := range []string{call, read} {
+		answer = ForSession
+		run("await " + call + ", await " + read)
+		asked, answer = nil, No
+		if what == read {
+			if err := os.Remove(notes); err != nil { // so that it comes back with the first list
+				t.Fatal(err)
+			}
+		}
+		before, _ := os.ReadFile(notes)
+		got := run(fmt.Sprintf(`
+try: await mcp_fake.crash()
+except mcp.ToolError: pass
+for r in await asyncio.gather(*(%s for _ in range(4)), return_exceptions=True): print(r)
+print(await %s)`, what, what))
+		contains(t, got, "tools have changed since its user was asked", "the user said no")
+		if after, _ := os.ReadFile(notes); string(after) != string(before) || strings.Contains(got, "text of") {
+			t.Errorf("%s was sent: %s", what, got)
+		}
+		if len(asked) != 1 {
+			t.Errorf("asked for %q", asked)
+		}
 	}
 }

@@ -40,7 +40,8 @@ func (e *NoToolError) Suggestion() string {
 type Listed struct {
 	Call       policy.Call
 	Definition json.RawMessage
-	Epoch      int // the version of the server's tools
+	Epoch      int               // the version of the server's tools
+	List       []json.RawMessage // all of them, as it sends them
 }
 
 // Callable turns the name of a tool into what is known of it. There is no other way to one: a name counts byte for
@@ -54,10 +55,21 @@ func (s *Inventory) Callable(ctx context.Context, c config.Server, tool string) 
 		if call, ok := k.Calls[tool]; ok {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return Listed{call, k.definitions[tool], k.Epoch}, nil
+			return Listed{call, k.definitions[tool], k.Epoch, k.sent}, nil
 		}
 	}
 	return Listed{}, &NoToolError{c.Name, tool, func() string { return s.nearestTool(c, tool) }}
+}
+
+// Listing is the tools of a server as it lists them now, and their version.
+func (s *Inventory) Listing(ctx context.Context, c config.Server) (list []json.RawMessage, epoch int, err error) {
+	k, err := s.current(ctx, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return k.sent, k.Epoch, nil
 }
 
 func (s *Inventory) nearestTool(c config.Server, tool string) string {

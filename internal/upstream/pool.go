@@ -123,6 +123,9 @@ var ErrNoToken = errors.New("nobody is signed in")
 // ErrRedefined is why a call was not sent: the server no longer lists the tool as it was when the call was judged.
 var ErrRedefined = errors.New("its definition has changed since the call was judged, so it is not sent: look at it anew")
 
+// ErrRelisted is why a request was not sent: its server lists other tools than its user has agreed to.
+var ErrRelisted = errors.New("the server's tools have changed since its user was asked, so it is not sent: the next try asks anew")
+
 var errClosed = errors.New("codemode is shutting down")
 
 const defaultMaxMessage = 64 << 20

@@ -260,10 +260,32 @@ func (s *server) redefined(ctx context.Context, tools []json.RawMessage) error {
 	return &CallError{Server: s.config.Name, Tool: j.tool, Err: err}
 }
 
+// listKey is of the context of a request that is for a server with these tools alone, a []json.RawMessage.
+type listKey struct{}
+
+// ForTools has a request sent only while its server lists these tools, and no others: its user has agreed to what is
+// sent to such a server. Else the error is ErrRelisted.
+func ForTools(ctx context.Context, tools []json.RawMessage) context.Context {
+	return context.WithValue(ctx, listKey{}, tools)
+}
+
+// relisted is why a request is not sent to a session; nil where it may be.
+func (s *server) relisted(ctx context.Context, name string, sess *session) error {
+	agreed, ok := ctx.Value(listKey{}).([]json.RawMessage)
+	if !ok {
+		return nil
+	}
+	tools, err := s.toolsOf(ctx, sess)
+	if err != nil || slices.EqualFunc(agreed, tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		return err
+	}
+	return &CallError{Server: s.config.Name, Tool: name, Err: ErrRelisted}
+}
+
 // toolsOf are the tools of a session, as a call is judged by them. A server that has said that they have changed is
 // asked for them first.
 func (s *server) toolsOf(ctx context.Context, sess *session) (tools []json.RawMessage, err error) {
-	_, isJudged := ctx.Value(judgedKey{}).(judged)
+	isJudged := ctx.Value(judgedKey{}) != nil || ctx.Value(listKey{}) != nil
 	tools, changed := sess.tools, false
 	s.update(func(st *serverState) {
 		if st.live == sess {
@@ -307,6 +329,9 @@ func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMes
 	again := false
 	for range 3 { // it may be sent twice, and either session may have ended before
 		sess, err := s.acquire(ctx)
+		if err == nil {
+			err = s.relisted(ctx, name, sess)
+		}
 		if err == nil && sent != nil && !again {
 			err, again = s.pool.opts.Wire.Again(ctx), true
 		}

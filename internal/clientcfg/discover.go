@@ -97,7 +97,7 @@ func (f *finder) switchOff() {
 	for i := range f.entries {
 		e := &f.entries[i]
 		for _, off := range f.off[e.Client] {
-			if off.means(e) && (e.Status == Ready || off.except == nil) && !(e.Server.Disabled && e.Reason != "") {
+			if off.means(e) && !(e.Server.Disabled && e.Reason != "") {
 				e.Server.Disabled, e.Reason = true, fmt.Sprintf("%q switches it off", off.by)
 			}
 		}

@@ -123,9 +123,10 @@ func (f *file) readKeys(e *Entry, r *fields) error {
 	if s.Description == "" {
 		s.Description = f.description
 	}
-	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true)
+	s.Disabled = r.boolean("disabled", false) || !r.boolean("enabled", true) || !r.boolean("active", true)
 	s.OAuth = oauth(r)
 	tools(e, r)
+	anythingLLM(e, r)
 	f.timeouts(e, r)
 	if isOwn(f.client.ID) || f.asksForSandbox(e, r) {
 		f.sandbox(e, r)

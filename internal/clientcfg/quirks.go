@@ -9,19 +9,10 @@ import (
 
 // Here is what single programs keep in their files beside a table of servers.
 
-// switchOff is a server of the same client that another place of it switches off.
-type switchOff struct {
-	name   string
-	scope  Scope // of the entries that are meant; empty is any
-	by     string
-	except []string // where not nil, every server but these is meant
-}
-
-func (off switchOff) means(e *Entry) bool {
-	if off.except != nil {
-		return !slices.Contains(off.except, e.Written)
-	}
-	return off.name == e.Written && (off.scope == "" || off.scope == e.Scope)
+// beside are the members of a file that are read beside its table of servers.
+var beside = []string{
+	"client", "description", "mcp", "mcpServers", "servers", "disabledServers", "amp.mcpPermissions",
+	"allowMCPServers", "excludeMCPServers",
 }
 
 // keep says what of a large file is looked at.
@@ -39,8 +30,7 @@ func (f *file) keep(path []string) verdict {
 		return drop
 	case path[0] == "projects", f.client.Bare:
 		return keepIt
-	case path[0] == f.key[0],
-		slices.Contains([]string{"client", "description", "mcp", "mcpServers", "servers"}, path[0]):
+	case path[0] == f.key[0], slices.Contains(beside, path[0]):
 		return keepIt
 	}
 	return drop
@@ -80,8 +70,8 @@ func (f *file) claudeProjects() {
 			f.scope, f.project = Local, filepath.FromSlash(m.name)
 			f.table(servers, "mcpServers")
 		}
-		f.switchedOff(m.value, "disabledMcpServers", "")
-		f.switchedOff(m.value, "disabledMcpjsonServers", Project)
+		f.offByName(m.value, "", "disabledMcpServers")
+		f.offByName(m.value, Project, "disabledMcpjsonServers")
 	}
 	f.scope, f.project = scope, project
 }
@@ -106,14 +96,6 @@ func (f *file) otherProjects(projects *object) {
 	}
 }
 
-func (f *file) switchedOff(project node, key string, scope Scope) {
-	v, _ := project.get(key)
-	names, _ := v.texts()
-	for _, name := range names {
-		f.off = append(f.off, switchOff{name: name, scope: scope, by: f.path})
-	}
-}
-
 // covers says whether a project's folder is the working directory or above it. Claude Code writes Windows'
 // folders in several ways.
 func (f *file) covers(folder string) bool {
@@ -124,28 +106,4 @@ func (f *file) covers(folder string) bool {
 		return strings.TrimRight(path, "/") + "/"
 	}
 	return f.env.WorkDir != "" && f.env.isAbs(folder) && strings.HasPrefix(clean(f.env.WorkDir), clean(folder))
-}
-
-// geminiLists switches off what mcp.allowed and mcp.excluded leave out, in this file and in the client's others, whose
-// settings it puts over one another.
-func (f *file) geminiLists(entries []Entry) {
-	allowed, limited := f.root.at("mcp", "allowed")
-	excluded, _ := f.root.at("mcp", "excluded")
-	allow, limited2 := allowed.texts()
-	deny, _ := excluded.texts()
-	for _, name := range deny {
-		f.off = append(f.off, switchOff{name: name, by: f.path})
-	}
-	if limited && limited2 {
-		f.off = append(f.off, switchOff{except: allow, by: f.path})
-	}
-	for i := range entries {
-		e := &entries[i]
-		switch {
-		case slices.Contains(deny, e.Written):
-			e.Server.Disabled, e.Reason = true, `"mcp.excluded" names it`
-		case limited && limited2 && !slices.Contains(allow, e.Written) && e.Status == Ready:
-			e.Server.Disabled, e.Reason = true, `"mcp.allowed" does not name it`
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"codemode/internal/clientcfg/textpos"
-	"codemode/internal/config"
 )
 
 // What one file can hold, and how many mistakes of it are told. Nobody has that many.
@@ -120,9 +119,7 @@ func (f *file) tables() {
 	default:
 		f.noTable = !f.otherKey()
 	}
-	if d, _ := f.client.Dialect.Client(); d == config.DialectDollar {
-		f.geminiLists(f.entries[first:])
-	}
+	f.switchOffs(f.entries[first:])
 }
 
 // writtenFor takes the rules for the entries of a file of codemode's own from the client that it says it was written
@@ -256,7 +253,7 @@ func (f *file) add(name string, at place, v node) {
 	what := "on"
 	if e.Server.Disabled {
 		what = "off"
-		f.off = append(f.off, switchOff{name: name, by: f.path})
+		f.switchOff(func(e *Entry) bool { return e.Written == name })
 	}
 	f.problem(at, name, fmt.Errorf("server %q is only switched %s here, not defined", name, what))
 }

@@ -9,7 +9,8 @@ import (
 func tools(e *Entry, r *fields) {
 	s := &e.Server
 	s.ToolsAllow = r.list(
-		"include_tools", "includeTools", "enabled_tools", "available_tools", "allowedTools", "allowed_tools",
+		"include_tools", "includeTools", "enabled_tools", "enabledTools", "available_tools", "allowedTools",
+		"allowed_tools",
 	)
 	s.ToolsDeny = r.denied(
 		"exclude_tools", "excludeTools", "disabled_tools", "disabledTools", "blockedTools", "blocked_tools",

@@ -21,6 +21,8 @@ func (i *Installer) keepsMeaning(path string, text []byte, e clientcfg.Entry, do
 	case was.Command != is.Command, was.URL != is.URL, !slices.Equal(was.Args, is.Args), !maps.Equal(was.Env, is.Env),
 		!maps.Equal(was.Headers, is.Headers):
 		return errors.New("JSON has its dates and numbers otherwise: put them in quotes")
+	case !slices.Equal(was.ToolsAllow, is.ToolsAllow), !slices.Equal(was.ToolsDeny, is.ToolsDeny):
+		return errors.New("a list of tools that is not in its entry holds for it, and would not there")
 	case was.Disabled && !is.Disabled:
 		return errors.New("it is switched off, though not by its entry, and would not be there")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -66,7 +67,8 @@ func interrupted(ctx context.Context) error {
 // one. stop waits until neither is being called.
 func watchSignals(first func(*signalled), second func()) (stop func()) {
 	received := make(chan os.Signal, 2)
-	signal.Notify(received, endSignals...)
+	// What codemode was started to ignore, as by nohup(1) or behind an & in a script, does not end it.
+	signal.Notify(received, slices.DeleteFunc(slices.Clone(endSignals), signal.Ignored)...)
 	watching.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup

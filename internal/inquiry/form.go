@@ -45,7 +45,10 @@ func (ask Person) Respond(ctx context.Context, request Request) (Response, error
 	if !ok {
 		return nil, fmt.Errorf("nobody at a terminal can be asked for a %T", request)
 	}
-	q := Prompt{URL: p.URL}
+	q := Prompt{}
+	if isURL(p) {
+		q.URL = p.URL
+	}
 	q.Who, q.Text, _ = strings.Cut(p.Message, "\n")
 	schema, _ := p.RequestedSchema.(json.RawMessage)
 	var err error

@@ -37,28 +37,25 @@ func Presentable(server, tool string, request Request) (Request, error) {
 	if !ok {
 		return request, nil
 	}
-	p := *asked
 	call := "a call"
 	if tool != "" {
 		call += " of its " + visible.Name(tool)
 	}
-	p.Message = fmt.Sprintf(
+	p := &mcp.ElicitParams{Message: fmt.Sprintf( // with what is judged below, and nothing else
 		"The server %s asks this in the middle of %s:\n%s",
-		visible.Name(server), call, visible.Text(visible.Clip(p.Message, maxMessageShown)),
-	)
-	if isURL(&p) {
-		p.Mode, p.RequestedSchema = "url", nil
+		visible.Name(server), call, visible.Text(visible.Clip(asked.Message, maxMessageShown)),
+	)}
+	if isURL(asked) {
+		p.Mode, p.URL, p.ElicitationID = "url", asked.URL, ID(server, asked.ElicitationID)
 		if err := checkURL(p.URL); err != nil {
 			return nil, err
 		}
-		p.ElicitationID = ID(server, p.ElicitationID)
-		return &p, nil
+		return p, nil
 	}
-	if p.Mode != "form" && p.Mode != "" {
-		return nil, fmt.Errorf("there is no elicitation of mode %.60q", p.Mode)
+	if asked.Mode != "form" && asked.Mode != "" {
+		return nil, fmt.Errorf("there is no elicitation of mode %.60q", asked.Mode)
 	}
-	p.Mode, p.ElicitationID = "form", ""
-	schema, _ := p.RequestedSchema.(json.RawMessage)
+	schema, _ := asked.RequestedSchema.(json.RawMessage)
 	if len(schema) == 0 {
 		return nil, errors.New(`its form has no "requestedSchema"`)
 	}
@@ -66,8 +63,8 @@ func Presentable(server, tool string, request Request) (Request, error) {
 	if err == nil {
 		err = checkForm(shown)
 	}
-	p.RequestedSchema = shown
-	return &p, err
+	p.Mode, p.RequestedSchema = "form", shown
+	return p, err
 }
 
 // A SignInPage is where a user signs in, and what they type there, where that is wanted.

@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,32 @@ import (
 )
 
 // TestPresentable is about what a server may show to a user.
+// TestOneKindOfQuestion holds that a form has no URL, which nobody has judged, and a URL no form.
+func TestOneKindOfQuestion(t *testing.T) {
+	both := func(mode string) *mcp.ElicitParams {
+		return &mcp.ElicitParams{
+			Meta: mcp.Meta{"m": 1}, Mode: mode, Message: "m", URL: "https://a.example/", ElicitationID: "e",
+			RequestedSchema: json.RawMessage(`{"properties":{}}`),
+		}
+	}
+	asked := both("form")
+	asked.URL = "javascript:alert(1)"
+	shown, err := Presentable("s", "t", asked)
+	if p, ok := shown.(*mcp.ElicitParams); err != nil || !ok || p.URL != "" || p.ElicitationID != "" || p.Meta != nil {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	for _, mode := range []string{"url", ""} {
+		shown, err := Presentable("s", "t", both(mode))
+		if p, ok := shown.(*mcp.ElicitParams); err != nil || !ok || p.Mode != "url" || p.RequestedSchema != nil || p.Meta != nil {
+			t.Errorf("%+v, %v", shown, err)
+		}
+	}
+	person := Person(func(_ context.Context, p Prompt) (map[string]any, bool, error) { return nil, p.URL == "", nil })
+	if answer, err := person.Respond(t.Context(), both("form")); err != nil || answer.(*mcp.ElicitResult).Action != "accept" {
+		t.Errorf("a person is asked to open the URL of a form: %+v, %v", answer, err)
+	}
+}
+
 func TestPresentable(t *testing.T) {
 	form := func(schema string) *mcp.ElicitParams {
 		return &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)}

@@ -7,6 +7,7 @@ import (
 
 	"codemode/internal/catalog"
 	"codemode/internal/clientcfg"
+	"codemode/internal/config"
 )
 
 // mistaken is the reason why a server is withheld while an entry has a mistake that may be one with its own, if it is:
@@ -39,10 +40,59 @@ func (t *tenancy) limitsBeside(names []string) []string {
 	return t.config.IdleLimits(names, slices.Collect(maps.Values(catalog.Aliases(names))))
 }
 
-// loosens is a limit of a tenant's that is about an entry in a client's file by a name that it has there, and would not
-// be about it as codemode would call it among its own; empty is none.
+// loosens is why an entry of a client's file stays there: a limit of a tenant's is about it by a name that it has, and
+// would not be about it as codemode would call it among its own. Of entries that are one server each must be limited for
+// itself: they need not be one any more once a token of one has become a secret. Empty is that nothing is in the way.
 func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
-	return t.loosened([]string{e.Written, e.Written + "@" + e.Client}, []string{as})
+	names := func(e clientcfg.Entry) []string { return []string{e.Written, e.Written + "@" + e.Client} }
+	twins, all := t.twins(e), names(e)
+	for _, twin := range twins {
+		all = append(all, names(twin)...)
+	}
+	if limit := t.loosened(all, []string{as}); limit != "" {
+		return fmt.Sprintf("%s would not hold for %q, as it would be called: another of your servers has its name, or "+
+			"starts the same", limit, as)
+	}
+	for _, twin := range twins {
+		if isOwn(twin) && twin.Written == as { // which is what remains of the two
+			continue
+		}
+		limit := t.loosened(all, names(twin))
+		if twin.Restrictions != nil && t.config.Servers.RestrictionsOf(config.Server{Name: as}) == nil {
+			limit = "the sandbox that one of the two asks for"
+		}
+		if limit != "" {
+			return fmt.Sprintf("%s might not hold any more for %s, which starts the same", limit, quote(twin.Written))
+		}
+	}
+	return ""
+}
+
+// twins are the other entries that are one server with an entry of a client's file.
+func (t *tenancy) twins(e clientcfg.Entry) (list []clientcfg.Entry) {
+	server := func(e clientcfg.Entry) string {
+		if e.Status == clientcfg.Duplicate {
+			return e.Of
+		}
+		return e.Server.Name
+	}
+	is := func(x clientcfg.Entry) bool {
+		return x.Client == e.Client && x.Scope == e.Scope && x.Written == e.Written && x.Server.Source == e.Server.Source
+	}
+	name := ""
+	if i := slices.IndexFunc(t.found.Entries, is); i >= 0 {
+		name = server(t.found.Entries[i])
+	}
+	for _, x := range t.found.Entries {
+		switch x.Status {
+		case clientcfg.Invalid, clientcfg.SelfReference, clientcfg.Elsewhere, clientcfg.NeedsApproval, clientcfg.Shadowed:
+			continue
+		}
+		if name != "" && server(x) == name && !is(x) {
+			list = append(list, x)
+		}
+	}
+	return list
 }
 
 // loosened is a limit of a tenant's that is about a server by one of the first names, and by none of the others.

@@ -242,10 +242,7 @@ func (t *tenancy) vault(tenant string) *install.Vault {
 		},
 		Check: secrets.Check,
 		Value: func(name string) (string, error) { return store.Get(ctx, name) },
-		Keep: func(name, value string) error {
-			_, err := store.Set(ctx, name, value)
-			return err
-		},
+		Keep:  func(name, value string) error { return store.Add(ctx, name, value) },
 		Forget: func(name string) (kept string, err error) {
 			t.discover()
 			if servers := t.usersOf(name); len(servers) > 0 {

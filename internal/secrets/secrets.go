@@ -39,6 +39,9 @@ var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // ErrNone is a secret that is not kept.
 var ErrNone = errors.New("there is no such secret")
 
+// ErrTaken is returned for a name that a secret has.
+var ErrTaken = fmt.Errorf("there is a secret of that name: %w", fs.ErrExist)
+
 var errNowhere = errors.New("there is no folder for the state of codemode, so no secret can be kept")
 
 // A Store is the secrets of a tenant, in a file whose folder is made when the first is kept. Of the zero value there
@@ -162,7 +165,17 @@ type Setting struct {
 }
 
 // Set keeps a value.
-func (s *Store) Set(ctx context.Context, name, text string) (done Setting, err error) {
+func (s *Store) Set(ctx context.Context, name, text string) (Setting, error) {
+	return s.set(ctx, name, text, true)
+}
+
+// Add keeps a value under a name that no other has: else the error is ErrTaken.
+func (s *Store) Add(ctx context.Context, name, text string) error {
+	_, err := s.set(ctx, name, text, false)
+	return err
+}
+
+func (s *Store) set(ctx context.Context, name, text string, replace bool) (done Setting, err error) {
 	if err := errors.Join(CheckName(name), Check(text)); err != nil {
 		return done, err
 	}
@@ -172,7 +185,9 @@ func (s *Store) Set(ctx context.Context, name, text string) (done Setting, err e
 	}
 	done.Sealed = v.sealed != nil
 	err = s.change(ctx, func(values map[string]value) error {
-		_, done.Replaced = values[name]
+		if _, done.Replaced = values[name]; done.Replaced && !replace {
+			return ErrTaken
+		}
 		values[name] = v
 		return nil
 	})

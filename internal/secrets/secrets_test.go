@@ -148,3 +148,16 @@ func TestNowhere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAdd(t *testing.T) {
+	s := &Store{File: filepath.Join(t.TempDir(), "secrets.json")}
+	if err := s.Add(t.Context(), "a", "one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(t.Context(), "a", "two"); !errors.Is(err, ErrTaken) {
+		t.Errorf("a second of one name: %v", err)
+	}
+	if got, err := s.Get(t.Context(), "a"); got != "one" || err != nil {
+		t.Errorf("it is %q, %v", got, err)
+	}
+}

@@ -31,8 +31,8 @@ type Adopter struct {
 	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
 	Approved func(clientcfg.Entry) bool
 
-	// Loosens is a rule of the user's that holds for an entry, and would not under another name; nil is that there is
-	// none.
+	// Loosens is why an entry cannot be called otherwise, for a rule of the user's that holds for it; nil is that there
+	// is none.
 	Loosens func(e clientcfg.Entry, as string) string
 
 	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
@@ -133,8 +133,10 @@ func onlyIn(t Target, f file, e clientcfg.Entry) string {
 
 // textOf is the file that a server moves to, if one is written for it. The error is why it stays.
 func (i *Installer) textOf(t Target, doc *splice.Document, m Moved, e clientcfg.Entry) ([]byte, error) {
-	if reason := i.loosening(e, m.As); reason != "" {
-		return nil, errors.New(reason)
+	if i.Adopt.Loosens != nil {
+		if reason := i.Adopt.Loosens(e, m.As); reason != "" {
+			return nil, errors.New(reason)
+		}
 	}
 	if !m.Wrote {
 		return nil, nil
@@ -193,19 +195,6 @@ func (i *Installer) unapproved(req Request, t Target, e clientcfg.Entry) string 
 			hint.Word(e.Written)
 	}
 	return ""
-}
-
-// loosening says which rule would not hold for an entry that is called otherwise; empty is none.
-func (i *Installer) loosening(e clientcfg.Entry, as string) string {
-	if i.Adopt.Loosens == nil {
-		return ""
-	}
-	rule := i.Adopt.Loosens(e, as)
-	if rule == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s would not hold for %q, as it would be called: another of your servers has its name, or "+
-		"starts the same", rule, as)
 }
 
 // namesSecret says whether any text of an entry would refer to a secret among codemode's own entries. It means nothing

@@ -3,6 +3,7 @@ package install
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -103,7 +104,51 @@ func vaultOf(kept map[string]string) *Vault {
 			}
 			return "", fmt.Errorf("there is no secret %q", name)
 		},
-		Keep:   func(name, value string) error { kept[name] = value; return nil },
+		Keep: func(name, value string) error {
+			if _, taken := kept[name]; taken {
+				return fs.ErrExist
+			}
+			kept[name] = value
+			return nil
+		},
 		Forget: func(name string) (string, error) { delete(kept, name); return "", nil },
 	}
+}
+
+// TestSecretSetMeanwhile: a secret that its user sets under a name which adoption has chosen is neither replaced nor
+// removed again.
+func TestSecretSetMeanwhile(t *testing.T) {
+	const old = `{"mcpServers": {"a": {"command": "x", "env": {"API_TOKEN": "tok-0123456789abcdef"}}}}`
+	start := func(t *testing.T) (i *Installer, req Request, path string, kept map[string]string) {
+		i, req, path = cursorAt(t, t.TempDir(), old)
+		dir := filepath.Join(i.Env.Home, "MCPs")
+		kept = map[string]string{}
+		i.Vault = vaultOf(kept)
+		i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}
+		return i, req, path, kept
+	}
+	t.Run("before it is kept", func(t *testing.T) {
+		i, req, path, kept := start(t)
+		keep := i.Vault.Keep
+		i.Vault.Keep = func(name, value string) error {
+			i.Vault.Keep = keep
+			kept[name] = "mine"
+			return keep(name, value)
+		}
+		r := only(t, i.Install(t.Context(), req), path)
+		if r.Err != nil || kept["a.API_TOKEN"] != "mine" || kept["a.API_TOKEN-2"] != "tok-0123456789abcdef" {
+			t.Errorf("%+v, %q", r, kept)
+		}
+	})
+	t.Run("before it is taken back", func(t *testing.T) {
+		i, req, path, kept := start(t)
+		i.hooks.planned = func() {
+			kept["a.API_TOKEN"] = "mine"
+			write(t, path, `{"mcpServers": `) // which is refused
+		}
+		r := only(t, i.Install(t.Context(), req), path)
+		if r.Err == nil || kept["a.API_TOKEN"] != "mine" {
+			t.Errorf("%+v, %q", r, kept)
+		}
+	})
 }

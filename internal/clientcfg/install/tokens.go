@@ -1,7 +1,9 @@
 package install
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +20,7 @@ type Vault struct {
 	Names  func() ([]string, error)                   // of all secrets that there are
 	Check  func(value string) error                   // says why a value cannot be one
 	Value  func(name string) (string, error)          // of a secret
-	Keep   func(name, value string) error             // makes one
+	Keep   func(name, value string) error             // makes one, or says that there is one: fs.ErrExist
 	Forget func(name string) (kept string, err error) // removes one, or says why it is kept
 }
 
@@ -124,15 +126,21 @@ func (i *Installer) keepTokens(secrets []secret) error {
 	for n, s := range secrets {
 		if err := i.Vault.Keep(s.name, s.value); err != nil {
 			i.dropTokens(secrets[:n])
+			if errors.Is(err, fs.ErrExist) { // by now: it is given another name
+				return errChanged
+			}
 			return fmt.Errorf("keeping the secret %q: %w", s.name, err)
 		}
 	}
 	return nil
 }
 
+// dropTokens removes secrets again, but for what somebody else has set meanwhile.
 func (i *Installer) dropTokens(secrets []secret) {
 	for _, s := range secrets {
-		_, _ = i.Vault.Forget(s.name)
+		if value, err := i.Vault.Value(s.name); err == nil && value == s.value {
+			_, _ = i.Vault.Forget(s.name)
+		}
 	}
 }
 

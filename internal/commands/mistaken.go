@@ -85,11 +85,12 @@ func (t *tenancy) twins(e clientcfg.Entry) (list []clientcfg.Entry) {
 	}
 	for _, x := range t.found.Entries {
 		switch x.Status {
-		case clientcfg.Invalid, clientcfg.SelfReference, clientcfg.Elsewhere, clientcfg.NeedsApproval, clientcfg.Shadowed:
-			continue
-		}
-		if name != "" && server(x) == name && !is(x) {
-			list = append(list, x)
+		case clientcfg.Invalid, clientcfg.SelfReference, clientcfg.Elsewhere, clientcfg.NeedsApproval,
+			clientcfg.Shadowed:
+		default:
+			if name != "" && server(x) == name && !is(x) {
+				list = append(list, x)
+			}
 		}
 	}
 	return list

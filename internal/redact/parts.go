@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,6 +35,9 @@ func (f *Finder) parts(value string, named bool) {
 			f.second(p(), value)
 		}
 		return
+	}
+	if meant, err := url.PathUnescape(value); named && err == nil && meant != value {
+		f.parts(meant, true)
 	}
 	if decoded, err := base64.StdEncoding.DecodeString(value); named && err == nil && isText(decoded) {
 		f.parts(string(decoded), true)
@@ -114,25 +118,33 @@ func isText(decoded []byte) bool {
 // isBetween says whether a character is between the entries of a list: a blank is between a scheme and its token.
 func isBetween(r rune) bool { return strings.ContainsRune(",;|", r) }
 
+// gitHubsPassword stands where the user's name is a token of GitHub's (github.blog, "Easier builds and deployments using
+// Git over HTTPS and OAuth" of 2012-09-21).
+const gitHubsPassword = "x-oauth-basic"
+
 // secretsOfAddress notes the password of a URL, or a user without one that could be a key, and what its query has by
 // the name of a secret.
 func (f *Finder) secretsOfAddress(s string) {
 	_, s, _ = strings.Cut(s, "://")
 	if user := userOf(s); user != "" {
 		name, password, _ := strings.Cut(user, ":")
-		if password == "" && countDigits(name) > 0 {
-			f.secretPart(name, false)
+		if password == "" && countDigits(name) > 0 || password == gitHubsPassword {
+			f.secretPart(name, password != "")
 		}
 		f.secretPart(password, true)
 	}
 	f.pairs(s)
 }
 
-// pairs notes what a query or a form has by the name of a secret.
+// pairs notes what a query or a form has by the name of a secret, or within a value.
 func (f *Finder) pairs(s string) {
 	for _, pair := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("?&#", r) }) {
-		if name, value, ok := strings.Cut(pair, "="); ok && Named(name) {
+		name, value, ok := strings.Cut(pair, "=")
+		if ok && Named(name) {
 			f.secretPart(value, true)
+		}
+		if meant, err := url.QueryUnescape(value); err == nil && strings.ContainsRune(value, '%') {
+			f.parts(meant, Named(name)) // odbc_connect=UID%3Dme%3BPWD%3D…
 		}
 	}
 }

@@ -41,8 +41,8 @@ func (t *tenancy) limitsBeside(names []string) []string {
 }
 
 // loosens is why an entry of a client's file stays there: a limit of a tenant's is about it by a name that it has, and
-// would not be about it as codemode would call it among its own. Of entries that are one server each must be limited for
-// itself: they need not be one any more once a token of one has become a secret. Empty is that nothing is in the way.
+// would not be about it as codemode would call it among its own. Of entries that are one server each must be limited
+// for itself: they need not be one any more once a token of one has become a secret. Empty is that it can go.
 func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
 	names := func(e clientcfg.Entry) []string { return []string{e.Written, e.Written + "@" + e.Client} }
 	twins, all := t.twins(e), names(e)
@@ -77,7 +77,8 @@ func (t *tenancy) twins(e clientcfg.Entry) (list []clientcfg.Entry) {
 		return e.Server.Name
 	}
 	is := func(x clientcfg.Entry) bool {
-		return x.Client == e.Client && x.Scope == e.Scope && x.Written == e.Written && x.Server.Source == e.Server.Source
+		return x.Client == e.Client && x.Scope == e.Scope && x.Written == e.Written &&
+			x.Server.Source == e.Server.Source
 	}
 	name := ""
 	if i := slices.IndexFunc(t.found.Entries, is); i >= 0 {

@@ -118,8 +118,8 @@ func isText(decoded []byte) bool {
 // isBetween says whether a character is between the entries of a list: a blank is between a scheme and its token.
 func isBetween(r rune) bool { return strings.ContainsRune(",;|", r) }
 
-// gitHubsPassword stands where the user's name is a token of GitHub's (github.blog, "Easier builds and deployments using
-// Git over HTTPS and OAuth" of 2012-09-21).
+// gitHubsPassword stands where the user's name is a token of GitHub's (github.blog, "Easier builds and deployments
+// using Git over HTTPS and OAuth" of 2012-09-21).
 const gitHubsPassword = "x-oauth-basic"
 
 // secretsOfAddress notes the password of a URL, or a user without one that could be a key, and what its query has by

@@ -99,6 +99,26 @@ func TestRedefined(t *testing.T) {
 	}
 }
 
+// TestRelisted holds that what was agreed to for some tools is not sent to a server that lists others by now.
+func TestRelisted(t *testing.T) {
+	var version atomic.Int64
+	far := plainSite(t, func() string { return fmt.Sprint("version ", version.Load()) }, nil).at("/")
+	f := newPool(t, nil, far)
+	tools, err := f.Tools(t.Context(), "far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := ForTools(t.Context(), tools)
+	if _, err := f.Subscribe(ctx, "far", "x://y"); err == nil || errors.Is(err, ErrRelisted) {
+		t.Errorf("with the same tools: %v", err)
+	}
+	version.Add(1)
+	f.Refresh("far")
+	if _, err := f.Subscribe(ctx, "far", "x://y"); !errors.Is(err, ErrRelisted) {
+		t.Errorf("with others: %v", err)
+	}
+}
+
 // TestMaskedBeforeCut holds that what a server by URL says is masked as a whole before its beginning is shown, and that
 // nothing is shown of an answer in another shape.
 func TestMaskedBeforeCut(t *testing.T) {

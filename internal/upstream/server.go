@@ -230,13 +230,6 @@ func (s *server) call(ctx context.Context, tool string, definition, args json.Ra
 		ctx = context.WithValue(ctx, judgedKey{}, judged{tool, definition})
 	}
 	return s.live(ctx, tool, func(ctx context.Context, sess *session) (json.RawMessage, bool, error) {
-		tools, err := s.toolsOf(ctx, sess)
-		if err == nil {
-			err = s.redefined(ctx, tools)
-		}
-		if err != nil {
-			return nil, false, err
-		}
 		result, err := sess.call(ctx, tool, args)
 		return result, isCrash(err) && sess.repeatable(tool), err
 	})
@@ -250,16 +243,6 @@ type judged struct {
 
 type judgedKey struct{}
 
-// redefined is why a call is not sent to a server that lists these tools; nil where it may be.
-func (s *server) redefined(ctx context.Context, tools []json.RawMessage) error {
-	j, ok := ctx.Value(judgedKey{}).(judged)
-	if !ok || slices.ContainsFunc(tools, func(t json.RawMessage) bool { return bytes.Equal(t, j.definition) }) {
-		return nil
-	}
-	err := fmt.Errorf("tool %+q of server %q: %w", j.tool, s.config.Name, ErrRedefined)
-	return &CallError{Server: s.config.Name, Tool: j.tool, Err: err}
-}
-
 // listKey is of the context of a request that is for a server with these tools alone, a []json.RawMessage.
 type listKey struct{}
 
@@ -269,30 +252,35 @@ func ForTools(ctx context.Context, tools []json.RawMessage) context.Context {
 	return context.WithValue(ctx, listKey{}, tools)
 }
 
-// relisted is why a request is not sent to a session; nil where it may be.
-func (s *server) relisted(ctx context.Context, name string, sess *session) error {
-	agreed, ok := ctx.Value(listKey{}).([]json.RawMessage)
-	if !ok {
-		return nil
-	}
-	tools, err := s.toolsOf(ctx, sess)
-	if err != nil || slices.EqualFunc(agreed, tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		return err
-	}
-	return &CallError{Server: s.config.Name, Tool: name, Err: ErrRelisted}
+// isJudged says whether a request goes by what its server lists.
+func isJudged(ctx context.Context) bool {
+	return ctx.Value(judgedKey{}) != nil || ctx.Value(listKey{}) != nil
 }
 
-// toolsOf are the tools of a session, as a call is judged by them. A server that has said that they have changed is
+// redefined is why a request is not sent to a server that lists these tools; nil where it may be.
+func (s *server) redefined(ctx context.Context, tools []json.RawMessage) error {
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	j, ok := ctx.Value(judgedKey{}).(judged)
+	if ok && !slices.ContainsFunc(tools, func(t json.RawMessage) bool { return same(t, j.definition) }) {
+		err := fmt.Errorf("tool %+q of server %q: %w", j.tool, s.config.Name, ErrRedefined)
+		return &CallError{Server: s.config.Name, Tool: j.tool, Err: err}
+	}
+	if agreed, ok := ctx.Value(listKey{}).([]json.RawMessage); ok && !slices.EqualFunc(agreed, tools, same) {
+		return &CallError{Server: s.config.Name, Tool: j.tool, Err: ErrRelisted}
+	}
+	return nil
+}
+
+// toolsOf are the tools of a session, as a request is judged by them. A server that has said that they have changed is
 // asked for them first.
 func (s *server) toolsOf(ctx context.Context, sess *session) (tools []json.RawMessage, err error) {
-	isJudged := ctx.Value(judgedKey{}) != nil || ctx.Value(listKey{}) != nil
 	tools, changed := sess.tools, false
 	s.update(func(st *serverState) {
 		if st.live == sess {
 			tools, changed = st.tools, st.stale || st.listing != nil
 		}
 	})
-	if changed && isJudged {
+	if changed {
 		return s.tools(ctx)
 	}
 	return tools, nil
@@ -301,7 +289,7 @@ func (s *server) toolsOf(ctx context.Context, sess *session) (tools []json.RawMe
 // repeats is why a call is not sent once more; nil where it may be. A server that has said meanwhile that its tools
 // have changed is asked for them.
 func (s *server) repeats(ctx context.Context) error {
-	if _, ok := ctx.Value(judgedKey{}).(judged); !ok {
+	if !isJudged(ctx) {
 		return nil
 	}
 	tools, err := s.tools(ctx)
@@ -329,9 +317,6 @@ func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMes
 	again := false
 	for range 3 { // it may be sent twice, and either session may have ended before
 		sess, err := s.acquire(ctx)
-		if err == nil {
-			err = s.relisted(ctx, name, sess)
-		}
 		if err == nil && sent != nil && !again {
 			err, again = s.pool.opts.Wire.Again(ctx), true
 		}
@@ -342,7 +327,7 @@ func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMes
 		case err != nil:
 			return nil, err
 		}
-		result, repeatable, err := ask(ctx, sess)
+		result, repeatable, err := s.askJudged(ctx, sess, ask)
 		switch {
 		case errors.Is(err, errNotSent):
 		case s.isRemote() && isCrash(err) && repeatable && sent == nil:
@@ -356,6 +341,20 @@ func (s *server) live(ctx context.Context, name string, ask asking) (json.RawMes
 		return nil, sent
 	}
 	return nil, &CallError{Server: s.config.Name, Tool: name, Crashed: true, Err: errNotSent}
+}
+
+// askJudged asks a session that lists what the request goes by.
+func (s *server) askJudged(ctx context.Context, sess *session, ask asking) (json.RawMessage, bool, error) {
+	if isJudged(ctx) {
+		tools, err := s.toolsOf(ctx, sess)
+		if err == nil {
+			err = s.redefined(ctx, tools)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return ask(ctx, sess)
 }
 
 // againKey is of contexts in which something is asked for the second time.

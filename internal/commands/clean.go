@@ -55,8 +55,8 @@ var (
 // aboutKept says what is in the folders of the cache and of a tenant's state.
 var aboutKept = map[string]string{
 	"python": "the embedded Python, unpacked", "guest": "what runs inside the sandbox",
-	"interpreters": "what other interpreters are", "seccomp": "system call filters for engines",
-	"shares": "folders that containers were seen to read", "tools": "tool lists of servers",
+	"seccomp": "system call filters for engines",
+	"shares":  "folders that containers were seen to read", "tools": "tool lists of servers",
 	"found": "names of servers that serve has found",
 	"audit": "the audit log and its key", "saved-tools": "saved tools", "outputs": "large outputs",
 	"sign-ins": "sign-ins at servers by URL", "images": "images that were shown",
@@ -75,7 +75,7 @@ func kept(paths config.Paths) (list []keptThing) {
 		}
 	}
 	for _, path := range inside(paths.Cache) {
-		if slices.Contains(madeInCache, filepath.Base(path)) {
+		if slices.Contains(madeInCache, filepath.Base(path)) && !(paths.State == paths.Cache && holdsState(path)) {
 			add(filepath.Base(path), path, paths.Cache, true)
 		}
 	}
@@ -88,11 +88,15 @@ func kept(paths config.Paths) (list []keptThing) {
 	}
 	for _, tenant := range tenantFolders(paths.State) {
 		name := filepath.Base(tenant)
-		if strings.HasPrefix(name, "installed.") || paths.State == paths.Cache && ofCache(name) {
+		shared := paths.State == paths.Cache && ofCache(name)
+		if strings.HasPrefix(name, "installed.") || shared && !holdsState(tenant) {
 			continue // what uninstall needs, and the cache, which may be in the same folder
 		}
 		for _, path := range inside(tenant) {
 			name := filepath.Base(path)
+			if shared && !ofState(name) {
+				continue
+			}
 			if name == "tools" {
 				name = "saved-tools"
 			}
@@ -100,6 +104,14 @@ func kept(paths config.Paths) (list []keptThing) {
 		}
 	}
 	return list
+}
+
+// ofState says whether a name is one of a tenant's state.
+func ofState(name string) bool { return name == "tools" || aboutKept[name] != "" && !ofCache(name) }
+
+// holdsState says whether a folder that is called as one of the cache's is that of a tenant's state.
+func holdsState(dir string) bool {
+	return slices.ContainsFunc(inside(dir), func(path string) bool { return ofState(filepath.Base(path)) })
 }
 
 func ofCache(name string) bool { return name == "tenants" || slices.Contains(madeInCache, name) }

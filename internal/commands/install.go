@@ -333,7 +333,7 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	s.in.Replace = s.replacer(ctx)
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{
-			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.tenancy.approvals.Approved,
+			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.approved,
 			Choose: s.chooser(ctx), Loosens: s.tenancy.loosens,
 			Named: func() []clientcfg.Entry { return s.tenancy.found.Entries },
 		}
@@ -376,6 +376,12 @@ func (s *installation) executable() error {
 		return nil
 	}
 	return &exitError{exitRefused, err}
+}
+
+// approved says whether the user has agreed to what a project's entry starts, as things are now.
+func (s *installation) approved(e clientcfg.Entry) bool {
+	approvals, err := clientcfg.LoadApprovals(s.tenancy.approvalsFile())
+	return err == nil && approvals.Approved(e)
 }
 
 // own are codemode's own servers, as things are now.

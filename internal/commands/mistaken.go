@@ -65,7 +65,32 @@ func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
 			return fmt.Sprintf("%s might not hold any more for %s, which starts the same", limit, quote(twin.Written))
 		}
 	}
+	if tenant := t.tenantWithout(e); tenant != "" {
+		return fmt.Sprintf("tenant %q does not have it, and would", tenant)
+	}
 	return ""
+}
+
+// tenantWithout is another tenant that has not got an entry of a client's file, by its discovery.sources or for want of
+// an approval, and would read it among codemode's own; empty is none.
+func (t *tenancy) tenantWithout(e clientcfg.Entry) string {
+	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
+		if of.config.Tenant == t.config.Tenant || of.config.Servers.Dir != t.config.Servers.Dir {
+			continue
+		}
+		of.look()
+		of.judge()
+		has := func(x clientcfg.Entry) bool { return isSameEntry(x, e) && x.Status != clientcfg.NeedsApproval }
+		if !slices.ContainsFunc(of.found.Entries, has) {
+			return of.config.Tenant
+		}
+	}
+	return ""
+}
+
+// isSameEntry says whether two are one entry of one file.
+func isSameEntry(a, b clientcfg.Entry) bool {
+	return a.Client == b.Client && a.Scope == b.Scope && a.Written == b.Written && a.Server.Source == b.Server.Source
 }
 
 // twins are the other entries that are one server with an entry of a client's file.
@@ -76,20 +101,18 @@ func (t *tenancy) twins(e clientcfg.Entry) (list []clientcfg.Entry) {
 		}
 		return e.Server.Name
 	}
-	is := func(x clientcfg.Entry) bool {
-		return x.Client == e.Client && x.Scope == e.Scope && x.Written == e.Written &&
-			x.Server.Source == e.Server.Source
-	}
 	name := ""
-	if i := slices.IndexFunc(t.found.Entries, is); i >= 0 {
-		name = server(t.found.Entries[i])
+	for _, x := range t.found.Entries {
+		if isSameEntry(x, e) {
+			name = server(x)
+		}
 	}
 	for _, x := range t.found.Entries {
 		switch x.Status {
 		case clientcfg.Invalid, clientcfg.SelfReference, clientcfg.Elsewhere, clientcfg.NeedsApproval,
 			clientcfg.Shadowed:
 		default:
-			if name != "" && server(x) == name && !is(x) {
+			if name != "" && server(x) == name && !isSameEntry(x, e) {
 				list = append(list, x)
 			}
 		}

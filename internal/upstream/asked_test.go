@@ -278,6 +278,17 @@ func TestServerTells(t *testing.T) {
 		strings.Count(log, "text=noise") != maxLogged-1 {
 		t.Errorf("the log has %d lines of noise, and\n%.2000s", strings.Count(log, "text=noise"), log)
 	}
+	// One that ends and starts again says no more by that.
+	if _, err := f.Call(t.Context(), "stub", "crash", nil); err == nil {
+		t.Fatal("it has not ended")
+	}
+	if _, err := f.Call(context.WithValue(t.Context(), callName{}, "call"), "stub", "lines", args); err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	if n := strings.Count(f.log.String(), "text=noise"); n != maxLogged-1 {
+		t.Errorf("with those after its restart, the log has %d lines of noise", n)
+	}
 }
 
 // TestRootsChanged tells servers that run of other roots, those alone that were told that they would hear of it.

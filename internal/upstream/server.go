@@ -38,6 +38,7 @@ type server struct {
 	reached atomic.Bool
 
 	changes fair.Pace // of the listings that the server has made necessary
+	logged  logged
 
 	mu    sync.Mutex
 	state serverState // only in update

@@ -52,7 +52,7 @@ func (sess *session) logMessage(ctx context.Context, req *mcp.LoggingMessageRequ
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	more, last := sess.logged.more()
+	more, last := sess.server.logged.more()
 	if !more {
 		return
 	}

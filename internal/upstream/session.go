@@ -47,8 +47,7 @@ type session struct {
 	secrets sessionSecrets
 	tools   []json.RawMessage // as listed at the start
 	began   time.Time
-	started atomic.Bool // what it writes to stderr is no longer reported as progress of its start
-	logged  logged
+	started atomic.Bool   // what it writes to stderr is no longer reported as progress of its start
 	ended   chan struct{} // closed when the process is gone and the server knows it
 	end     error         // how the process ended; set before ended is closed
 

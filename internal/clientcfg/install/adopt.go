@@ -71,7 +71,9 @@ type Stayed struct{ Name, Reason string }
 var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
 // adopt plans to move the other servers of a file to codemode's own folder.
-func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splice.Document, table []string) error {
+func (i *Installer) adopt(
+	p *proposal, req Request, t Target, f file, doc *splice.Document, table []string, old *record,
+) error {
 	if t.own {
 		return nil
 	}
@@ -84,7 +86,10 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		if !adoptable(p.moved, req, t, doc, key, e) {
 			continue
 		}
-		reason := cmp.Or(whyUnclear(doc, key, e, problems), i.staying(e, t.Client), i.unapproved(req, t, e))
+		reason := cmp.Or(
+			whyUnclear(doc, key, e, problems), old.before(doc, t.format, key, e), i.staying(e, t.Client),
+			i.unapproved(req, t, e),
+		)
 		if reason != "" {
 			p.stay(e.Written, reason)
 			continue
@@ -98,6 +103,10 @@ func (i *Installer) adopt(p *proposal, req Request, t Target, f file, doc *splic
 		}
 		if i.Adopt.Choose != nil && !i.Adopt.Choose(e) {
 			p.stay(e.Written, "you have chosen that")
+			continue
+		}
+		if reason := i.unapproved(req, t, e); reason != "" { // by now
+			p.stay(e.Written, reason)
 			continue
 		}
 		if m.Wrote {
@@ -139,7 +148,7 @@ func (i *Installer) textOf(t Target, doc *splice.Document, m Moved, e clientcfg.
 		}
 	}
 	if !m.Wrote {
-		return nil, nil
+		return nil, i.narrowerThan(m, e)
 	}
 	text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
 	if err != nil {
@@ -163,6 +172,20 @@ func whyUnclear(doc *splice.Document, key []string, e clientcfg.Entry, problems 
 	for _, problem := range problems {
 		if problem.Server == e.Written {
 			return problem.Err.Error()
+		}
+	}
+	return ""
+}
+
+// before says why an entry stays that is another than the one of its name that was adopted; empty is that none was.
+func (r *record) before(doc *splice.Document, format splice.Format, key []string, e clientcfg.Entry) string {
+	if r == nil {
+		return ""
+	}
+	for _, m := range r.Adopted {
+		now, _ := doc.Get(m.place())
+		if m.Name == e.Written && slices.Equal(m.Key, key) && !m.was(now, format) {
+			return "another of its name was adopted before, and uninstall gives that back"
 		}
 	}
 	return ""

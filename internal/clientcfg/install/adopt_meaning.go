@@ -32,13 +32,30 @@ func (i *Installer) keepsMeaning(path string, text []byte, e clientcfg.Entry, do
 	return i.Adopt.found(e)
 }
 
-// offIn is a folder in which a client's file switches a server of its user's off.
+// narrowerThan is an error if an entry is off or limited to some tools, and codemode's own of the same server is not.
+func (i *Installer) narrowerThan(m Moved, e clientcfg.Entry) error {
+	for _, own := range i.Adopt.Own() {
+		if own.Server.Source != m.File || own.Written != m.As {
+			continue
+		}
+		is, was := own.Server, e.Server
+		switch {
+		case was.Disabled && !is.Disabled:
+			return fmt.Errorf("it is switched off, and %q, which codemode has already, is not", m.As)
+		case !slices.Equal(was.ToolsAllow, is.ToolsAllow), !slices.Equal(was.ToolsDeny, is.ToolsDeny):
+			return fmt.Errorf("its lists of tools are others than those of %q, which codemode has already", m.As)
+		}
+	}
+	return nil
+}
+
+// offIn is a folder in which a client's file switches a server off.
 func offIn(doc *splice.Document, e clientcfg.Entry) string {
 	projects, _ := doc.Get([]string{"projects"})
 	folders, _ := projects.(map[string]any)
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		project, _ := folders[folder].(map[string]any)
-		if e.Scope == clientcfg.User && slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
+		if slices.Contains(texts(project["disabledMcpServers"]), e.Written) {
 			return folder
 		}
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,5 +33,56 @@ func TestFound(t *testing.T) {
 		if err := a.found(c.e); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s's among %s's: %v, want %q", c.e.Scope, c.named.Scope, err, c.want)
 		}
+	}
+}
+
+// TestApprovalTakenBack: a project's entry stays whose approval is taken back while its user is asked.
+func TestApprovalTakenBack(t *testing.T) {
+	root := t.TempDir()
+	i := newInstaller(root)
+	i.Env.WorkDir = filepath.Join(root, "p")
+	path := filepath.Join(i.Env.WorkDir, ".mcp.json")
+	write(t, filepath.Join(i.Env.WorkDir, ".git", "HEAD"), "")
+	const text = `{"mcpServers": {"x": {"command": "true"}}}`
+	write(t, path, text)
+	approved := true
+	i.Adopt = &Adopter{
+		Dir: filepath.Join(i.Env.Home, "MCPs"), Own: func() []clientcfg.Entry { return nil },
+		Approved: func(clientcfg.Entry) bool { return approved },
+		Choose:   func(clientcfg.Entry) bool { approved = false; return true },
+	}
+	results := i.Install(t.Context(), Request{
+		Client: client(t, "claude-code"), Scope: clientcfg.Project, Name: DefaultName, Force: true,
+	})
+	if len(results) != 1 || len(results[0].Moved) > 0 || len(results[0].Stayed) != 1 || exists(i.Adopt.Dir) {
+		t.Errorf("%+v", results)
+	}
+}
+
+// TestAdoptedAgain: an entry that is there anew, and is another than that of its name which was adopted, stays and is
+// what uninstall leaves.
+func TestAdoptedAgain(t *testing.T) {
+	entry := func(args string) string {
+		return `{"mcpServers": {"a": {"command": "a", "args": [` + args + `]}}}`
+	}
+	i, req, path := cursorAt(t, t.TempDir(), entry(`"old"`))
+	dir := filepath.Join(i.Env.Home, "MCPs")
+	i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}
+	if r := only(t, i.Install(t.Context(), req), path); len(r.Moved) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	for stays, args := range []string{`"old"`, `"new"`} {
+		put := strings.Replace(read(t, path), `"mcpServers": {`, `"mcpServers": {"a": {"command": "a", "args": [`+args+`]}, `, 1)
+		write(t, path, put)
+		if r := only(t, i.Install(t.Context(), req), path); len(r.Stayed) != stays || r.Err != nil {
+			t.Errorf("%s: %+v", args, r)
+		}
+		if stays == 0 && strings.Contains(read(t, path), "old") {
+			t.Errorf("it is still there: %s", read(t, path))
+		}
+	}
+	i.Uninstall(t.Context(), req)
+	if got := read(t, path); !strings.Contains(got, "new") || strings.Contains(got, "old") {
+		t.Errorf("its client has %s", got)
 	}
 }

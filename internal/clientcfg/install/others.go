@@ -46,8 +46,10 @@ func (i *Installer) planOthers(
 	}
 	table := keyOf(t.Client, doc.Document)
 	p.moved = replaced(originals, t.Path)
+	key := append(slices.Clone(table), noEntry)
+	old := l.find(f.path, key)
 	if i.Adopt != nil && !t.apart {
-		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
+		if err := i.adopt(&p, req, t, f, doc.Document, table, old); err != nil {
 			return p, err
 		}
 	}
@@ -61,8 +63,6 @@ func (i *Installer) planOthers(
 		return p, nil
 	}
 	p.action = Updated
-	key := append(slices.Clone(table), noEntry)
-	old := l.find(f.path, key)
 	p.record = newRecord(t, f, key, old, old != nil, false)
 	p.record.adopt(p.moved)
 	return p, nil

@@ -94,7 +94,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		there, entry = false, nil
 	}
 	if i.Adopt != nil {
-		if err := i.adopt(&p, req, t, f, doc.Document, table); err != nil {
+		if err := i.adopt(&p, req, t, f, doc.Document, table, old); err != nil {
 			return p, err
 		}
 	}

@@ -335,7 +335,7 @@ func (m *merger) otherNames() map[string][]string {
 // its name here: a rule by it holds in each folder. Nobody else is called so.
 func (m *merger) qualified(e Entry) (names []string) {
 	name := e.Written + "@" + e.Client
-	if other := m.names[name]; isOwn(e.Client) || e.Scope == Project || other != nil && other.key != e.key {
+	if other := m.names[name]; e.Scope == Project || other != nil && other.key != e.key {
 		return nil
 	}
 	return []string{name}

@@ -246,6 +246,7 @@ func showConfig(env Env, ui *ui, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	withAgreed(env, &e)
 	p := newSheet(env)
 	if cmd.Bool("json") {
 		return p.json(configJSON(e, warnings(env, e.Config)))
@@ -274,6 +275,20 @@ func showConfig(env Env, ui *ui, cmd *cli.Command) error {
 	}
 	fitValues(p, rows)
 	return p.table([]string{"SETTING", "VALUE", "FROM"}, rows)
+}
+
+// withAgreed adds what a project's file asks for and its user has approved.
+func withAgreed(env Env, e *config.Explained) {
+	t := &tenancy{env: env, config: e.Config, paths: config.FindPaths(env.Lookup, runtime.GOOS)}
+	r := e.Files.Request
+	if r.File == "" || e.Files.Project || !t.agreed(r) {
+		return
+	}
+	for i := range e.Values {
+		if v := &e.Values[i]; v.Name == "files.project" {
+			v.Value, v.Origin = true, config.Origin{Layer: config.Project, File: r.File, Line: r.Line}
+		}
+	}
 }
 
 // shownSetting is a setting's value, but for the password that an address may have.

@@ -71,11 +71,11 @@ func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
 	return ""
 }
 
-// tenantWithout is another tenant that has not got an entry of a client's file, by its discovery.sources or for want of
+// tenantWithout is a tenant that has not got an entry of a client's file, by its discovery.sources or for want of
 // an approval, and would read it among codemode's own; empty is none.
 func (t *tenancy) tenantWithout(e clientcfg.Entry) string {
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
-		if of.config.Tenant == t.config.Tenant || of.config.Servers.Dir != t.config.Servers.Dir {
+		if of.config.Servers.Dir != t.config.Servers.Dir {
 			continue
 		}
 		of.look()

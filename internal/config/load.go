@@ -281,6 +281,16 @@ func (m *merger) checkOthers(user document, tenant string) {
 	}
 }
 
+// answerRequest leaves out what a project asks for where its user's own settings say no.
+func (m *merger) answerRequest(c *Config) {
+	const key = "files.project"
+	said, ok := m.origin[key]
+	if r := m.request; ok && said.layer != Default && !c.Files.Project && r.File != "" {
+		m.problems = append(m.problems, &ProjectError{File: r.File, Line: r.Line, Key: key, Limit: "false"})
+		c.Files.Request = Request{}
+	}
+}
+
 // resolve makes the settings of the merged values.
 func (m *merger) resolve(c *Config) {
 	if err := m.koanf.Unmarshal("", c); err != nil {
@@ -288,6 +298,7 @@ func (m *merger) resolve(c *Config) {
 		return
 	}
 	c.Policy.Places, c.Files.Places, c.Files.Request = m.places, m.mounts, m.request
+	m.answerRequest(c)
 	timeout, ceiling := m.origin["run.timeout"], m.origin["run.max_timeout"]
 	if c.Run.Timeout <= c.Run.MaxTimeout {
 		return

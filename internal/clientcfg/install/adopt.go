@@ -97,16 +97,11 @@ func (i *Installer) adopt(
 		m := i.place(e, own, files)
 		m.Key, m.Vars, m.Only = key, clientcfg.Variables(e.Server), onlyIn(t, f, e)
 		text, err := i.textOf(t, doc, m, e)
+		if err == nil && i.Adopt.Choose != nil {
+			err = i.choose(req, t, doc, m, e)
+		}
 		if err != nil {
 			p.stay(e.Written, err.Error())
-			continue
-		}
-		if i.Adopt.Choose != nil && !i.Adopt.Choose(e) {
-			p.stay(e.Written, "you have chosen that")
-			continue
-		}
-		if reason := i.unapproved(req, t, e); reason != "" { // by now
-			p.stay(e.Written, reason)
 			continue
 		}
 		if m.Wrote {
@@ -129,6 +124,19 @@ func (i *Installer) adopt(
 	return nil
 }
 
+// choose asks whether a server is moved, and looks anew at what its user may have said elsewhere meanwhile: by taking
+// an approval back, or by a rule.
+func (i *Installer) choose(req Request, t Target, doc *splice.Document, m Moved, e clientcfg.Entry) error {
+	if !i.Adopt.Choose(e) {
+		return errors.New("you have chosen that")
+	}
+	if reason := i.unapproved(req, t, e); reason != "" {
+		return errors.New(reason)
+	}
+	_, err := i.textOf(t, doc, m, e)
+	return err
+}
+
 // onlyIn is the one folder that a client starts a server for; empty is each.
 func onlyIn(t Target, f file, e clientcfg.Entry) string {
 	switch {
@@ -142,6 +150,9 @@ func onlyIn(t Target, f file, e clientcfg.Entry) string {
 
 // textOf is the file that a server moves to, if one is written for it. The error is why it stays.
 func (i *Installer) textOf(t Target, doc *splice.Document, m Moved, e clientcfg.Entry) ([]byte, error) {
+	if err := i.Adopt.found(e); err != nil {
+		return nil, err
+	}
 	if i.Adopt.Loosens != nil {
 		if reason := i.Adopt.Loosens(e, m.As); reason != "" {
 			return nil, errors.New(reason)

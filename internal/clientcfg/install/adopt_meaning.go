@@ -29,7 +29,7 @@ func (i *Installer) keepsMeaning(path string, text []byte, e clientcfg.Entry, do
 	if folder := offIn(doc, e); folder != "" && !is.Disabled {
 		return fmt.Errorf("it is switched off in %q, and would not be there", folder)
 	}
-	return i.Adopt.found(e)
+	return nil
 }
 
 // narrowerThan is an error if an entry is off or limited to some tools, and codemode's own of the same server is not.

@@ -1,6 +1,8 @@
 package install
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,5 +86,56 @@ func TestAdoptedAgain(t *testing.T) {
 	i.Uninstall(t.Context(), req)
 	if got := read(t, path); !strings.Contains(got, "new") || strings.Contains(got, "old") {
 		t.Errorf("its client has %s", got)
+	}
+}
+
+// TestFileIsAnother: servers do not go back to a file that their client does not read any more.
+func TestFileIsAnother(t *testing.T) {
+	const old = `{"mcpServers": {"a": {"command": "a"}}}`
+	i, req, path := cursorAt(t, t.TempDir(), old)
+	behind, dir := filepath.Join(i.Env.Home, "dot.json"), filepath.Join(i.Env.Home, "MCPs")
+	relink := func() {
+		if err := errors.Join(os.Rename(path, behind), os.Symlink(behind, path)); err != nil {
+			t.Skip(err)
+		}
+	}
+	relink()
+	i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}
+	if r := only(t, i.Install(t.Context(), req), path); len(r.Moved) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	now := read(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, now) // as by a client that saves by renaming
+	i.Uninstall(t.Context(), req)
+	if got := read(t, path) + read(t, behind); strings.Contains(got, `"a"`) || strings.Contains(got, "codemode") {
+		t.Errorf("the two files have %s", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("codemode has %q", left)
+	}
+	if err := errors.Join(os.Remove(path), os.Symlink(behind, path)); err != nil {
+		t.Fatal(err)
+	}
+	i.Uninstall(t.Context(), req)
+	if got := read(t, path); !strings.Contains(got, `"a"`) || exists(dir) {
+		t.Errorf("it has %s", got)
+	}
+}
+
+// TestRuleWhileAsked: a rule that its user writes while they are asked holds.
+func TestRuleWhileAsked(t *testing.T) {
+	i, req, path := cursorAt(t, t.TempDir(), `{"mcpServers": {"a": {"command": "a"}}}`)
+	rule := ""
+	i.Adopt = &Adopter{
+		Dir: filepath.Join(i.Env.Home, "MCPs"), Own: func() []clientcfg.Entry { return nil },
+		Loosens: func(clientcfg.Entry, string) string { return rule },
+		Choose:  func(clientcfg.Entry) bool { rule = "policy.deny"; return true },
+	}
+	r := only(t, i.Install(t.Context(), req), path)
+	if len(r.Moved) > 0 || len(r.Stayed) != 1 || r.Stayed[0].Reason != rule || exists(i.Adopt.Dir) {
+		t.Errorf("%+v", r)
 	}
 }

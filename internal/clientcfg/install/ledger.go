@@ -46,9 +46,10 @@ func (l *ledger) tokens() (list []Token) {
 type record struct {
 	Client  string          `json:"client"`
 	Scope   clientcfg.Scope `json:"scope"`
-	Path    string          `json:"path"`           // with links followed
-	Root    string          `json:"root,omitempty"` // of the project that the file is in
-	Key     []string        `json:"key"`            // leads to the entry; its last is the name
+	Path    string          `json:"path"`            // with links followed
+	Place   string          `json:"place,omitempty"` // where its client looks, if that is a link to it
+	Root    string          `json:"root,omitempty"`  // of the project that the file is in
+	Key     []string        `json:"key"`             // leads to the entry; its last is the name
 	Entry   string          `json:"entry"`
 	Args    []string        `json:"args,omitempty"`    // that were written, to know the user's own by
 	File    bool            `json:"file,omitempty"`    // the file was made for it
@@ -59,6 +60,15 @@ type record struct {
 	Backup  string          `json:"backup,omitempty"`  // of what Before is the hash
 	Adopted []Moved         `json:"adopted,omitempty"`
 	Written time.Time       `json:"written"`
+}
+
+// left says whether the place where the record's client looks leads to another file by now.
+func (r record) left() bool {
+	if r.Place == "" || !exists(r.Place) {
+		return false
+	}
+	f, _ := open(r.Place)
+	return f.path != r.Path
 }
 
 // A Moved is a server that went from a client's file to one of codemode's own, or back.

@@ -218,6 +218,12 @@ func keepsArgs(is, want command) bool {
 func newRecord(t Target, f file, key []string, old *record, there, newTable bool) *record {
 	r := record{Client: t.Client.ID, Scope: t.Scope, Path: f.path, Root: f.root, Key: key}
 	switch {
+	case t.root == "" && t.Path != f.path:
+		r.Place = t.Path
+	case old != nil: // which was found by its record
+		r.Place = old.Place
+	}
+	switch {
 	case old != nil && !f.missing() && sum(f.data) == old.After: // what was recorded is still so
 		r.Before, r.Backup, r.File = old.Before, old.Backup, old.File
 		r.Folders, r.Table, r.Adopted = old.Folders, old.Table, old.Adopted

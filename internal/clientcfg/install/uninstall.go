@@ -85,7 +85,7 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 		if r.Path == f.path && (req.Name == "" || r.name() == req.Name || r.name() == noEntry) {
 			records = append(records, r)
 			// The file may come back, as a folder does that is moved away and back: with its servers then.
-			if !f.missing() || len(r.Adopted) == 0 {
+			if !f.missing() && !r.left() || len(r.Adopted) == 0 {
 				p.forget = append(p.forget, r.Key)
 			}
 		}
@@ -96,6 +96,11 @@ func (i *Installer) planRemoval(req Request, t Target, f file, l *ledger) (propo
 		return p, nil
 	}
 	for _, r := range records {
+		if r.left() { // what would go back there, the client would not have
+			p.notes = append(p.notes, "its file is another by now")
+			p.notes = append(p.notes, staying(r)...)
+			r.Adopted, r.After = nil, ""
+		}
 		if err := i.takeOut(&p, t, r); err != nil {
 			return p, err
 		}
@@ -121,10 +126,16 @@ func tellGone(records []record) (notes []string) {
 		notes = append(notes, "its file is gone")
 	}
 	for _, r := range records {
-		for _, m := range r.Adopted {
-			if !m.Original() {
-				notes = append(notes, fmt.Sprintf("%q stays codemode's: %q", m.As, m.File))
-			}
+		notes = append(notes, staying(r)...)
+	}
+	return notes
+}
+
+// staying says which servers of a record codemode keeps.
+func staying(r record) (notes []string) {
+	for _, m := range r.Adopted {
+		if !m.Original() {
+			notes = append(notes, fmt.Sprintf("%q stays codemode's: %q", m.As, m.File))
 		}
 	}
 	return notes

@@ -144,7 +144,8 @@ func hasLists(e clientcfg.Entry) bool {
 }
 
 func sameLists(a, b clientcfg.Entry) bool {
-	return slices.Equal(a.Server.ToolsAllow, b.Server.ToolsAllow) && slices.Equal(a.Server.ToolsDeny, b.Server.ToolsDeny)
+	return slices.Equal(a.Server.ToolsAllow, b.Server.ToolsAllow) &&
+		slices.Equal(a.Server.ToolsDeny, b.Server.ToolsDeny)
 }
 
 // tenantWithout is a tenant that has not got an entry of a client's file, by its discovery.sources or for want of

@@ -27,6 +27,7 @@ type interruption struct {
 // watch has the first Ctrl-C interrupt the program, which may clean up, and the second end it and what it has started.
 func (i *interruption) watch(cancel context.CancelCauseFunc) (stop func()) {
 	unwatch := watchSignals(
+		heeded(),
 		func(s *signalled) { i.begin(); cancel(s) },
 		func() { i.bridge.Hurry(); _ = i.bridge.Close() },
 	)

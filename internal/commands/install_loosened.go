@@ -32,7 +32,8 @@ func (s *installation) warnLoosened(r install.Result, m install.Moved) {
 		}
 	}
 	for _, name := range as {
-		if rule := s.tenancy.loosened([]string{name}, []string{m.Name, m.Name + "@" + r.Client}); rule != "" {
+		names := []string{name, name + "@mcps"} // of the folder that it was in
+		if rule := s.tenancy.loosened(names, []string{m.Name, m.Name + "@" + r.Client}); rule != "" {
 			s.ui.warn(fmt.Sprintf(
 				"%s held for it as %s, and does not for %s of %s", rule, quote(name), quote(m.Name), r.Client,
 			))

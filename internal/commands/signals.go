@@ -16,6 +16,10 @@ import (
 // Without SIGQUIT here, Ctrl-\ would make the Go runtime print all its goroutines.
 var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
+// heeded are those of them that a program in a script ends by: what it was started to ignore, as by nohup(1) or behind
+// an &, python3 ignores, too.
+func heeded() []os.Signal { return slices.DeleteFunc(slices.Clone(endSignals), signal.Ignored) }
+
 // ignoreBrokenPipe makes a write to a stdout nobody reads an error, where the Go runtime would end the
 // process before it has closed anything. Signals that are caught, unlike ignored ones, are not inherited
 // by the programs we start.
@@ -51,7 +55,7 @@ func (s *signalled) Error() string { return fmt.Sprintf("signal %d (%v)", int(s.
 // interruptible is a context that a signal which asks the program to end cancels. See interrupted.
 func interruptible(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unwatch := watchSignals(func(s *signalled) { cancel(s) }, func() {})
+	unwatch := watchSignals(endSignals, func(s *signalled) { cancel(s) }, func() {})
 	return ctx, func() { unwatch(); cancel(nil) }
 }
 
@@ -63,12 +67,11 @@ func interrupted(ctx context.Context) error {
 	return nil
 }
 
-// watchSignals calls first at the first signal that asks the program to end and second at every later
-// one. stop waits until neither is being called.
-func watchSignals(first func(*signalled), second func()) (stop func()) {
+// watchSignals calls first at the first of these signals and second at every later one. stop waits until neither is
+// being called.
+func watchSignals(signals []os.Signal, first func(*signalled), second func()) (stop func()) {
 	received := make(chan os.Signal, 2)
-	// What codemode was started to ignore, as by nohup(1) or behind an & in a script, does not end it.
-	signal.Notify(received, slices.DeleteFunc(slices.Clone(endSignals), signal.Ignored)...)
+	signal.Notify(received, signals...)
 	watching.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup

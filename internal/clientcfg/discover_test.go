@@ -334,7 +334,9 @@ func TestOneServerWithReferences(t *testing.T) {
 			if !slices.Contains(s.Also, s.Name+"@cursor") && !slices.Contains(s.Also, s.Name+"@mcps") {
 				t.Errorf("a rule by the name and file of %q does not hold: %q", s.Name, s.Also)
 			}
-			also := slices.DeleteFunc(slices.Clone(s.Also), func(name string) bool { return name == s.Name+"@cursor" || name == s.Name+"@mcps" })
+			also := slices.DeleteFunc(slices.Clone(s.Also), func(name string) bool {
+				return name == s.Name+"@cursor" || name == s.Name+"@mcps"
+			})
 			got = append(got, fmt.Sprintf("%s=%v", s.Name, also))
 		}
 		slices.Sort(got)

@@ -83,7 +83,8 @@ func (f *file) witsyStates(entries []Entry) {
 }
 
 // anythingLLM reads what AnythingLLM has of its own in an entry: whether it starts the server
-// (github.com/Mintplex-Labs/anything-llm, server/utils/MCP/hypervisor, read 2026-11), and which tools it leaves out.
+// (github.com/Mintplex-Labs/anything-llm, server/utils/MCP/hypervisor, read 2026-11). suppressedTools, which it is said
+// to have, was not seen there; a list of that name can only leave tools out.
 func anythingLLM(e *Entry, r *fields) {
 	_, v, ok := r.find("anythingllm")
 	if _, isTable := v.value.(*object); !ok || !isTable {

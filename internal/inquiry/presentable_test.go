@@ -27,12 +27,14 @@ func TestOneKindOfQuestion(t *testing.T) {
 	}
 	for _, mode := range []string{"url", ""} {
 		shown, err := Presentable("s", "t", both(mode))
-		if p, ok := shown.(*mcp.ElicitParams); err != nil || !ok || p.Mode != "url" || p.RequestedSchema != nil || p.Meta != nil {
+		p, ok := shown.(*mcp.ElicitParams)
+		if err != nil || !ok || p.Mode != "url" || p.RequestedSchema != nil || p.Meta != nil {
 			t.Errorf("%+v, %v", shown, err)
 		}
 	}
 	person := Person(func(_ context.Context, p Prompt) (map[string]any, bool, error) { return nil, p.URL == "", nil })
-	if answer, err := person.Respond(t.Context(), both("form")); err != nil || answer.(*mcp.ElicitResult).Action != "accept" {
+	answer, err := person.Respond(t.Context(), both("form"))
+	if result, ok := answer.(*mcp.ElicitResult); err != nil || !ok || result.Action != "accept" {
 		t.Errorf("a person is asked to open the URL of a form: %+v, %v", answer, err)
 	}
 }

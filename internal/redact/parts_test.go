@@ -33,8 +33,9 @@ func TestParts(t *testing.T) {
 		"USERS_KEY": "alice:firstKey1,bob:nextKey2;carol:role:thirdKey3|dave->fourthKey4",
 		"SOME_KEYS": "fifthKey5:eve,x/sixthKey6",
 		"MORE_KEYS": "al: seventhKey7, bo: eighthKey8\ncy:ninth-key eve99:tenth-key", "AUTH_SCOPES": "repo:status,user:email",
-		"SQLALCHEMY": "mssql+pyodbc:///?odbc_connect=DRIVER%3D%7BX%7D%3BUID%3Dbob%3BPWD%3DpercentWord%3B",
-		"REMOTE":     "https://ownerWord:x-oauth-basic@host/o", "NEXT": "https://h/?next=https%3A%2F%2Fa%2F%3Ftoken%3DinnerWord",
+		"SQLALCHEMY":   "mssql+pyodbc:///?odbc_connect=DRIVER%3D%7BX%7D%3BUID%3Dbob%3BPWD%3DpercentWord%3B",
+		"REMOTE":       "https://ownerWord:x-oauth-basic@host/o",
+		"NEXT":         "https://h/?next=https%3A%2F%2Fa%2F%3Ftoken%3DinnerWord",
 		"PERCENT_AUTH": "Bearer%20bearerWord99",
 		"Cookie":       "sid=cookieword; theme=dark; li_at=AQED", "SLACK_COOKIE": "d=xoxd-slack",
 	} {

@@ -74,8 +74,8 @@ func TestAdoptedAgain(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for stays, args := range []string{`"old"`, `"new"`} {
-		put := strings.Replace(read(t, path), `"mcpServers": {`, `"mcpServers": {"a": {"command": "a", "args": [`+args+`]}, `, 1)
-		write(t, path, put)
+		again := `"mcpServers": {"a": {"command": "a", "args": [` + args + `]}, `
+		write(t, path, strings.Replace(read(t, path), `"mcpServers": {`, again, 1))
 		if r := only(t, i.Install(t.Context(), req), path); len(r.Stayed) != stays || r.Err != nil {
 			t.Errorf("%s: %+v", args, r)
 		}

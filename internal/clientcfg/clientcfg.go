@@ -9,6 +9,7 @@ package clientcfg
 
 import (
 	"fmt"
+	"slices"
 
 	"codemode/internal/config"
 )
@@ -148,6 +149,10 @@ type Found struct {
 
 	Plugins []Plugins // of clients that have any, whose servers they alone can start
 
+	Folders []string // with Env.AllProjects: those for which a client's file of the user's has servers, or some off
+
+	off map[string][]switchOff
+
 	Servers []config.Server // of Entries, those that can be asked for by name, disabled ones included
 	Skipped []Skipped       // of Entries, the self-references
 }
@@ -164,6 +169,11 @@ func (f Found) Named(name string) (entries []Entry) {
 		}
 	}
 	return entries
+}
+
+// SwitchesOff says whether a file of its client's has an entry off that need not be among these.
+func (f Found) SwitchesOff(e Entry) bool {
+	return slices.ContainsFunc(f.off[e.Client], func(off switchOff) bool { return off.means(&e) })
 }
 
 // Counts says whether the entry can be asked for by name.

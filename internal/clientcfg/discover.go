@@ -17,6 +17,10 @@ type Options struct {
 	Approvals *Approvals     // nil: nothing of a project is approved
 	Self      Self
 
+	// Instead are the texts of files as they would be, by path, to find what would come of a change before it is made;
+	// nil is that one of codemode's own folder would be gone.
+	Instead map[string][]byte
+
 	// Secret returns a secret of codemode's own, to which entries in its own files may refer.
 	Secret func(name string) (string, error)
 
@@ -79,7 +83,7 @@ func (s Search) Judge() Found {
 	}
 	m.merge()
 	found := m.found()
-	found.Plugins, found.Blank = f.plugins(), f.blank
+	found.Plugins, found.Blank, found.Folders, found.off = f.plugins(), f.blank, f.folders, f.off
 	return found
 }
 
@@ -332,7 +336,7 @@ func (m *merger) otherNames() map[string][]string {
 }
 
 // qualified is the name of a client's server by which it can be told from all others, whether or not one of them has
-// its name here: a rule by it holds in each folder. Nobody else is called so.
+// its name here: a rule by it holds in each folder. Nobody else is called so. A project's has it as doubt says.
 func (m *merger) qualified(e Entry) (names []string) {
 	name := e.Written + "@" + e.Client
 	if other := m.names[name]; e.Scope == Project || other != nil && other.key != e.key {
@@ -348,17 +352,27 @@ func (m *merger) otherName(e Entry) string {
 	return e.Written
 }
 
-// doubt adds the names of other entries that are one with an entry, if another server may have them.
+// doubt adds the names of an entry, and of others that are one with it, that may mean another server: one that is not
+// known, or the user's own where a project's has its name.
 func (m *merger) doubt(e *Entry) {
-	for i := range m.entries {
-		x := &m.entries[i]
-		if !x.folded || x.key != e.key || m.names[x.Written] != nil || !m.unsure(x) {
-			continue
-		}
+	add := func(name, instead string) {
 		if e.Server.Doubted == nil {
 			e.Server.Doubted = map[string]string{}
 		}
-		e.Server.Doubted[x.Written] = x.Written + "@" + x.Client
+		e.Server.Doubted[name] = instead
+	}
+	for i := range m.entries {
+		x := &m.entries[i]
+		if x != e && (!x.folded || x.key != e.key) {
+			continue
+		}
+		qualified := x.Written + "@" + x.Client
+		if x.Scope == Project && m.names[qualified] == nil && !slices.Contains(e.Server.Also, qualified) {
+			add(qualified, qualified)
+		}
+		if x != e && m.names[x.Written] == nil && m.unsure(x) {
+			add(x.Written, qualified)
+		}
 	}
 }
 
@@ -399,7 +413,7 @@ func (m *merger) found() Found {
 		if e.Counts() {
 			own := func(name string) bool { return name == e.Server.Name }
 			e.Server.Also = slices.DeleteFunc(slices.Concat(m.qualified(*e), also[e.key]), own)
-			if len(e.Server.Also) > 0 {
+			if e.Scope == Project || len(e.Server.Also) > 0 {
 				m.doubt(e)
 			}
 			e.Perhaps = m.perhaps(*e)

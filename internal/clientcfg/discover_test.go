@@ -392,7 +392,7 @@ func TestOneServerByTwoNames(t *testing.T) {
 }
 
 // TestQualifiedHolds: a rule by the name that tells a client's server from another of its name goes on to hold where
-// there is no other. A project's server is not meant by it.
+// there is no other. What is forbidden by it is to a project's server, too, and what is allowed is not.
 func TestQualifiedHolds(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	for _, dir := range []string{home, project} {
@@ -411,10 +411,20 @@ func TestQualifiedHolds(t *testing.T) {
 			}
 		}
 	}
-	rules := config.Servers{Exclude: []string{"m@cursor", "p@cursor"}}
-	for _, s := range Discover(opts).Servers {
-		if got, want := rules.Selects(s), s.Name == "p"; got != want {
-			t.Errorf("%s, also %q, is selected: %t, want %t", s.Name, s.Also, got, want)
+	names := []string{"m@cursor", "p@cursor"}
+	found := Discover(opts).Servers
+	if len(found) != 2 {
+		t.Fatalf("there are %+v", found)
+	}
+	for _, s := range found {
+		if (config.Servers{Exclude: names}).Selects(s) {
+			t.Errorf("%s, %q, is not excluded", s.Name, s.Names())
+		}
+		if (config.Servers{Sandbox: names}).RestrictionsOf(s) == nil {
+			t.Errorf("%s, %q, is in no sandbox", s.Name, s.Names())
+		}
+		if got, want := (config.Servers{Include: names}).Selects(s), s.Name == "m"; got != want {
+			t.Errorf("%s, %q, is included: %t, want %t", s.Name, s.Names(), got, want)
 		}
 	}
 }

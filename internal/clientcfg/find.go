@@ -27,6 +27,8 @@ type finder struct {
 	entries  []Entry
 	problems []Problem
 	blank    []string               // see Found
+	folders  []string               // see Found
+	instead  map[string]fs.FileInfo // of the files of Options.Instead that are there
 	sure     int                    // of entries, those before the first file of the user's that is not known
 	unsure   bool                   // there is such a file
 	off      map[string][]switchOff // by client
@@ -98,12 +100,55 @@ func (f *finder) folder(dir string) {
 		)
 		f.count()
 	}
+	for _, name := range f.withInstead(dir, entries) {
+		f.read(&Client{ID: folderID, Key: mcpServers}, File{Scope: User}, nil, name, "")
+		f.count()
+	}
+}
+
+// withInstead are the files of servers of a folder, and those that would be.
+func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
-			f.read(&Client{ID: folderID, Key: mcpServers}, File{Scope: User}, nil, filepath.Join(dir, e.Name()), "")
-			f.count()
+			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
+	for name, text := range f.opts.Instead {
+		switch path := filepath.Join(dir, filepath.Base(name)); {
+		case filepath.Dir(name) != dir && !sameFile(filepath.Dir(name), dir):
+		case text == nil:
+			names = slices.DeleteFunc(names, func(n string) bool { return n == path })
+		default:
+			names = append(names, path)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// load reads a file, or has what would be in it, by whichever of its paths.
+func (f *finder) load(root *os.Root, name, full string, named bool) ([]byte, error) {
+	if len(f.opts.Instead) == 0 {
+		return load(root, name, named)
+	}
+	if data, ok := f.opts.Instead[full]; ok {
+		return data, nil
+	}
+	if f.instead == nil {
+		f.instead = map[string]fs.FileInfo{}
+		for path := range f.opts.Instead {
+			if fi, err := os.Stat(path); err == nil {
+				f.instead[path] = fi
+			}
+		}
+	}
+	fi, err := os.Stat(full)
+	for path, is := range f.instead {
+		if err == nil && os.SameFile(fi, is) {
+			return f.opts.Instead[path], nil
+		}
+	}
+	return load(root, name, named)
 }
 
 func withTransport(s config.Server) config.Server {
@@ -220,7 +265,7 @@ func projectFolders(env Env) []string {
 	}
 	var dirs []string
 	for dir := filepath.Clean(env.WorkDir); ; dir = filepath.Dir(dir) {
-		if env.Home != "" && (within(dir, filepath.Clean(env.Home)) || sameFolder(dir, env.Home)) {
+		if env.Home != "" && (within(dir, filepath.Clean(env.Home)) || sameFile(dir, env.Home)) {
 			break
 		}
 		dirs = append(dirs, dir)
@@ -252,8 +297,8 @@ func within(outer, inner string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// sameFolder knows a folder by another path, too.
-func sameFolder(a, b string) bool {
+// sameFile knows a file or folder by another path, too.
+func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
@@ -278,7 +323,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	if f.seen[mark] && !named {
 		return true
 	}
-	data, err := load(root, name, named)
+	data, err := f.load(root, name, full, named)
 	if err != nil && fileerr.IsMissing(err) && !named {
 		if err = lost(full); root != nil || err == nil {
 			return false
@@ -307,6 +352,7 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 	if place.Scope != Project && r.blank {
 		f.blank = append(f.blank, full)
 	}
+	f.folders = append(f.folders, r.folders...)
 	if place.Scope != Project { // a stranger's file switches nothing off
 		f.off[c.ID] = append(f.off[c.ID], r.off...)
 	}

@@ -67,6 +67,17 @@ func (n node) text() (string, bool) {
 	return "", false
 }
 
+// isEmpty says whether there is nothing in it.
+func (n node) isEmpty() bool {
+	switch v := n.value.(type) {
+	case *object:
+		return len(v.members) == 0
+	case *list:
+		return len(v.items) == 0
+	}
+	return n.value == nil
+}
+
 // texts are the texts of a list; ok is false where it is none, or has something else in it.
 func (n node) texts() (texts []string, ok bool) {
 	l, ok := n.value.(*list)

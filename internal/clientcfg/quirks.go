@@ -15,6 +15,9 @@ var beside = []string{
 	"allowMCPServers", "excludeMCPServers",
 }
 
+// inProjects is what is read of each folder that Claude Code has something for.
+var inProjects = []string{"mcpServers", "disabledMcpServers", "disabledMcpjsonServers"}
+
 // keep says what of a large file is looked at.
 func (f *file) keep(path []string) verdict {
 	switch {
@@ -25,8 +28,7 @@ func (f *file) keep(path []string) verdict {
 			return lookInside
 		}
 		return drop
-	case path[0] == "projects" &&
-		!slices.Contains([]string{"mcpServers", "disabledMcpServers", "disabledMcpjsonServers"}, path[2]):
+	case path[0] == "projects" && !slices.Contains(inProjects, path[2]):
 		return drop
 	case path[0] == "projects", f.client.Bare:
 		return keepIt
@@ -76,9 +78,15 @@ func (f *file) claudeProjects() {
 	f.scope, f.project = scope, project
 }
 
-// otherProjects reads what is for projects elsewhere, for those who want to see it.
+// otherProjects reads what is for projects elsewhere, for those who want to see it, and notes for which there is any.
 func (f *file) otherProjects(projects *object) {
 	for _, m := range projects.members {
+		for _, name := range inProjects {
+			if of, _ := m.value.get(name); !of.isEmpty() {
+				f.folders = append(f.folders, filepath.FromSlash(m.name))
+				break
+			}
+		}
 		servers, ok := m.value.get("mcpServers")
 		if _, isObject := servers.value.(*object); !ok || !isObject || f.covers(m.name) {
 			continue

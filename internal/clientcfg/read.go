@@ -31,9 +31,10 @@ type file struct {
 	entries     []Entry
 	problems    []Problem
 	off         []switchOff
-	full        bool // it has more than maxServers
-	noTable     bool // it has no table of servers, as far as this client is concerned
-	blank       bool // it has nothing but white space, and in JSON comments
+	folders     []string // see Found
+	full        bool     // it has more than maxServers
+	noTable     bool     // it has no table of servers, as far as this client is concerned
+	blank       bool     // it has nothing but white space, and in JSON comments
 }
 
 // parse reads the text of a file.

@@ -53,7 +53,9 @@ func (t *tenancy) machine() clientcfg.Env {
 
 // discovery says where servers are looked for.
 func (t *tenancy) discovery() clientcfg.Options {
-	return clientcfg.Options{Env: t.machine(), Servers: t.config.Servers, Sources: t.config.Discovery.Sources}
+	return clientcfg.Options{
+		Env: t.machine(), Servers: t.config.Servers, Sources: t.config.Discovery.Sources, Instead: t.instead,
+	}
 }
 
 // discover looks for servers, again when it has before.
@@ -127,7 +129,7 @@ func (t *tenancy) selectUsable() {
 func (t *tenancy) noteDoubted(e *clientcfg.Entry) {
 	rules := slices.Concat(t.config.Policy.Allow, t.config.Policy.Approved, t.config.Servers.Include)
 	for _, name := range slices.Sorted(maps.Keys(e.Server.Doubted)) {
-		if len(rules) > 0 {
+		if len(rules) > 0 && e.Server.Doubted[name] != name {
 			e.Notes = append(e.Notes, fmt.Sprintf(
 				"%q may be another's, in what cannot be read: policy.allow, policy.approved and mcp.include go by %q",
 				name, e.Server.Doubted[name],

@@ -119,6 +119,7 @@ type installation struct {
 	in      *install.Installer
 	clients []clientcfg.Client // that were named
 	request install.Request    // but for its client
+	watches []watch            // on what can be called before servers move; nil is to look anew
 }
 
 var (
@@ -334,10 +335,11 @@ func (s *installation) installInto(ctx context.Context, clients []clientcfg.Clie
 	if s.cmd.Bool("adopt") {
 		s.in.Adopt = &install.Adopter{
 			Dir: s.tenancy.config.Servers.Dir, Own: s.own, Approved: s.approved,
-			Choose: s.chooser(ctx), Loosens: s.tenancy.loosens,
+			Choose: s.chooser(ctx), Loosens: s.loosens,
 			Named: func() []clientcfg.Entry { return s.tenancy.found.Entries },
 		}
-	} else {
+	}
+	if s.in.Adopt == nil || s.in.Adopt.Choose == nil { // questions are what is seen
 		s.ui.working("changing clients' files")
 		defer s.ui.done()
 	}
@@ -386,6 +388,7 @@ func (s *installation) approved(e clientcfg.Entry) bool {
 
 // own are codemode's own servers, as things are now.
 func (s *installation) own() (list []clientcfg.Entry) {
+	s.watches = nil
 	s.tenancy.discover()
 	for _, e := range s.tenancy.found.Entries {
 		if isOwn(e) && e.Scope != clientcfg.Project {
@@ -405,6 +408,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 			return err
 		}
 	}
+	s.watches = s.tenancy.watches()
 	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {

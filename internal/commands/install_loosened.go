@@ -2,212 +2,323 @@ package commands
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
+	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/install"
 	"codemode/internal/config"
 )
 
-// warnLoosened tells of what held for a server as codemode has it, and does not for the entry that its client has back:
-// a rule by codemode's name for it, and what the user has written into its file since it was adopted. The two are no
-// longer one where the one has a token and the other refers to a secret.
-func (s *installation) warnLoosened(r install.Result, m install.Moved) {
-	if m.Original() {
-		return
-	}
-	own, back := s.bothOf(r, m)
-	if back.Status == clientcfg.Duplicate {
-		return
-	}
-	as := []string{m.As}
-	for _, e := range own {
-		if !slices.Contains(as, e.Server.Name) {
-			as = append(as, e.Server.Name)
-		}
-		for _, what := range narrower(e, back) {
-			s.ui.warn(fmt.Sprintf(
-				"%s %s, and %s of %s is not", quote(e.Server.Name), what, quote(m.Name), r.Client,
-			))
-		}
-	}
-	for _, name := range as {
-		names := []string{name, name + "@mcps"} // of the folder that it was in
-		if rule := s.tenancy.loosened(names, []string{m.Name, m.Name + "@" + r.Client}); rule != "" {
-			s.ui.warn(fmt.Sprintf(
-				"%s held for it as %s, and does not for %s of %s", rule, quote(name), quote(m.Name), r.Client,
-			))
-		}
-	}
+// A view is what code of one tenant can call in one folder, as files are or would be.
+type view struct {
+	found    clientcfg.Found
+	at       map[entryAt]*clientcfg.Entry
+	named    map[string]*clientcfg.Entry // those that a server is called by
+	callable map[string]bool             // by name
 }
 
-// bothOf are codemode's own entries of a server that its client has back, whatever they are called by now, and the
-// client's.
-func (s *installation) bothOf(r install.Result, m install.Moved) (own []clientcfg.Entry, back clientcfg.Entry) {
-	ours := s.own() // looks anew
-	for _, e := range s.tenancy.found.Entries {
-		if e.Client == r.Client && e.Written == m.Name && e.Server.Source == r.Path {
-			back = e
-		}
-	}
-	for _, e := range ours {
-		is := e.Server.Source == m.File && e.Written == m.As
-		for _, t := range m.Tokens {
-			is = is || slices.Contains(clientcfg.SecretNames(e.Server), t.Secret)
-		}
-		if is {
-			own = append(own, e)
-		}
-	}
-	return own, back
+// entryAt tells an entry of a file, whatever becomes of it.
+type entryAt struct{ source, project, written string }
+
+func placeOf(e clientcfg.Entry) entryAt {
+	return entryAt{e.Server.Source, e.Server.Project, e.Written}
 }
 
-// narrower is in what an entry is more restricted than another.
-func narrower(e, than clientcfg.Entry) (list []string) {
-	if e.Server.Disabled && !than.Server.Disabled {
-		list = append(list, "is switched off")
+// view looks anew. instead is as of clientcfg.Options.
+func (t *tenancy) view(instead map[string][]byte) view {
+	t.instead = instead
+	t.discover()
+	v := view{
+		found: t.found, callable: setOf(names(t.usable)), at: map[entryAt]*clientcfg.Entry{},
+		named: map[string]*clientcfg.Entry{},
 	}
-	if e.Restrictions != nil && than.Restrictions == nil {
-		list = append(list, "is in a sandbox")
+	for i := range v.found.Entries {
+		e := &v.found.Entries[i]
+		v.at[placeOf(*e)] = e
+		if e.Counts() || e.Status == withheld {
+			v.named[e.Server.Name] = e
+		}
 	}
-	a, b := e.Server, than.Server
-	if !slices.Equal(a.ToolsAllow, b.ToolsAllow) || !slices.Equal(a.ToolsDeny, b.ToolsDeny) {
-		list = append(list, "is limited to some tools")
+	return v
+}
+
+// server is the entry that counts for one: itself, or the one that it is one with. There may be none.
+func (v view) server(e *clientcfg.Entry) *clientcfg.Entry {
+	name := e.Server.Name
+	if e.Status == clientcfg.Duplicate {
+		name = e.Of
+	}
+	if is := v.named[name]; is == e || e.Status == clientcfg.Duplicate {
+		return is
+	}
+	return nil
+}
+
+// A watch is on what code of one tenant can call in one folder while servers move from file to file.
+type watch struct {
+	of  *tenancy
+	in  string // what the tenant and the folder are, where they are not this command's
+	now view
+}
+
+// watches are on all tenants, in this folder and in each that a client has servers for, or some off.
+func (t *tenancy) watches() (list []watch) {
+	folders := []string{t.env.Dir}
+	for _, of := range t.withoutFlags([]string{t.config.Tenant}, t.env.Dir) {
+		of.discover()
+		folders = append(folders, of.found.Folders...)
+	}
+	seen := map[string]bool{}
+	for _, dir := range folders {
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		for _, of := range t.withoutFlags(t.config.Tenants, dir) {
+			of.allProjects = false
+			var in []string
+			if of.config.Tenant != t.config.Tenant {
+				in = append(in, " for tenant "+quote(of.config.Tenant))
+			}
+			if dir != t.env.Dir {
+				in = append(in, " in "+quote(dir))
+			}
+			list = append(list, watch{of, strings.Join(in, ""), of.view(nil)})
+		}
 	}
 	return list
 }
 
-// loosens is why an entry of a client's file stays there: a limit of a tenant's is about it by a name that it has, and
-// would not be about it as codemode would call it among its own. Of entries that are one server each must be limited
-// for itself: they need not be one any more once a token of one has become a secret. Empty is that it can go.
-func (t *tenancy) loosens(e clientcfg.Entry, as string) string {
-	names := func(e clientcfg.Entry) []string { return []string{e.Written, e.Written + "@" + e.Client} }
-	twins, all := t.twins(e), names(e)
-	for _, twin := range twins {
-		all = append(all, names(twin)...)
-	}
-	if limit := t.loosened(all, []string{as}); limit != "" {
-		return fmt.Sprintf("%s would not hold for %q, as it would be called: another of your servers has its name, or "+
-			"starts the same", limit, as)
-	}
-	for _, twin := range twins {
-		if isOwn(twin) && twin.Written == as { // which is what remains of the two
+// loosening is what has something held less tightly once servers have moved.
+type loosening struct {
+	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
+	why           string // it cannot
+	was, is       string // what it is called
+	in            string // see watch
+}
+
+// loosened compares how things are, or would be, with how they were. from has the entries that moved, by where they are
+// then.
+func (w watch) loosened(instead map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
+	then := w.of.view(instead)
+	for i := range then.found.Entries {
+		e := &then.found.Entries[i]
+		is := then.server(e)
+		if is == nil {
 			continue
 		}
-		limit := t.loosened(all, names(twin))
-		if twin.Restrictions != nil && t.config.Servers.RestrictionsOf(config.Server{Name: as}) == nil {
-			limit = "the sandbox that one of the two asks for"
+		origins, moved := from[placeOf(*e)]
+		if !moved {
+			origins = []clientcfg.Entry{*e}
 		}
-		if limit != "" {
-			return fmt.Sprintf("%s might not hold any more for %s, which starts the same", limit, quote(twin.Written))
-		}
-	}
-	if tenant := t.tenantWithout(e); tenant != "" {
-		return fmt.Sprintf("tenant %q does not have it, and would", tenant)
-	}
-	return t.narrowedElsewhere(e)
-}
-
-// narrowedElsewhere is why an entry stays that another entry narrows: one that starts the same, in whichever file, or
-// one of its name that its client has for a folder alone. As codemode's own it would be free of that.
-func (t *tenancy) narrowedElsewhere(e clientcfg.Entry) string {
-	for _, of := range t.withoutFlags([]string{t.config.Tenant}, t.env.Dir) { // which have all folders
-		of.look()
-		of.judge()
-		twins := of.twins(e)
-		for _, x := range of.found.Entries {
-			local := x.Scope == clientcfg.Local && x.Client == e.Client
-			same := clientcfg.SameServer(x, e) ||
-				slices.ContainsFunc(twins, func(twin clientcfg.Entry) bool { return isSameEntry(twin, x) })
-			where := fmt.Sprintf("%s in %s", quote(x.Written), x.Place())
-			if local {
-				where += " for " + quote(x.Server.Project)
-			}
-			switch {
-			case isSameEntry(x, e), isOwn(x), x.Scope == clientcfg.Project:
-			case local && !same && x.Written == e.Written:
-				return "a folder has another of its name: " + where
-			case !same:
-			case local && x.Server.Disabled && !e.Server.Disabled:
-				return "a folder has it switched off: " + where
-			case x.Server.Sandbox != nil && e.Server.Sandbox == nil:
-				return "it starts the same as what asks for a sandbox: " + where
-			case hasLists(x) && !sameLists(x, e):
-				return "it starts the same as what is limited to some tools: " + where
-			}
-		}
-	}
-	return ""
-}
-
-func hasLists(e clientcfg.Entry) bool {
-	return e.Server.ToolsAllow != nil || len(e.Server.ToolsDeny) > 0
-}
-
-func sameLists(a, b clientcfg.Entry) bool {
-	return slices.Equal(a.Server.ToolsAllow, b.Server.ToolsAllow) &&
-		slices.Equal(a.Server.ToolsDeny, b.Server.ToolsDeny)
-}
-
-// tenantWithout is a tenant that has not got an entry of a client's file, by its discovery.sources or for want of
-// an approval, and would read it among codemode's own; empty is none.
-func (t *tenancy) tenantWithout(e clientcfg.Entry) string {
-	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
-		if of.config.Servers.Dir != t.config.Servers.Dir {
-			continue
-		}
-		of.look()
-		of.judge()
-		has := func(x clientcfg.Entry) bool { return isSameEntry(x, e) && x.Status != clientcfg.NeedsApproval }
-		if !slices.ContainsFunc(of.found.Entries, has) {
-			return of.config.Tenant
-		}
-	}
-	return ""
-}
-
-// isSameEntry says whether two are one entry of one file.
-func isSameEntry(a, b clientcfg.Entry) bool {
-	return a.Client == b.Client && a.Scope == b.Scope && a.Written == b.Written &&
-		a.Server.Source == b.Server.Source && a.Server.Project == b.Server.Project
-}
-
-// twins are the other entries that are one server with an entry of a client's file.
-func (t *tenancy) twins(e clientcfg.Entry) (list []clientcfg.Entry) {
-	server := func(e clientcfg.Entry) string {
-		if e.Status == clientcfg.Duplicate {
-			return e.Of
-		}
-		return e.Server.Name
-	}
-	name := ""
-	for _, x := range t.found.Entries {
-		if isSameEntry(x, e) {
-			name = server(x)
-		}
-	}
-	for _, x := range t.found.Entries {
-		switch x.Status {
-		case clientcfg.Invalid, clientcfg.SelfReference, clientcfg.Elsewhere, clientcfg.NeedsApproval,
-			clientcfg.Shadowed:
-		default:
-			if name != "" && server(x) == name && !isSameEntry(x, e) {
-				list = append(list, x)
+		for _, origin := range origins {
+			for _, entry := range w.entriesOf(origin, moved) {
+				for _, l := range w.looserThan(entry, moved, *is, then.callable[is.Server.Name]) {
+					l.was, l.is, l.in = titleOf(origin), titleOf(*e), w.in
+					list = append(list, l)
+				}
 			}
 		}
 	}
 	return list
 }
 
-// loosened is a limit of a tenant's that is about a server by one of the first names, and by none of the others.
-func (t *tenancy) loosened(now, then []string) string {
-	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
-		beside := of.limitsBeside(now)
-		for _, limit := range of.limitsBeside(then) {
-			if !slices.Contains(beside, limit) {
-				return limit
-			}
+// entriesOf are what a server is compared with that an entry has become: the entry, or where that is for another folder
+// alone those that start the same here. nil is that none may be callable, and no element that any may: it is known that
+// each folder has what has moved.
+func (w watch) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientcfg.Entry) {
+	switch entry := w.now.at[placeOf(origin)]; {
+	case entry != nil:
+		return []*clientcfg.Entry{entry}
+	case !moved: // it has come meanwhile
+		return nil
+	}
+	named := false
+	for i := range w.now.found.Entries {
+		e := &w.now.found.Entries[i]
+		if clientcfg.SameServer(*e, origin) {
+			list = append(list, e)
+		}
+		named = named || e.Client == origin.Client && e.Written == origin.Written
+	}
+	project := origin.Server.Project
+	inside := strings.HasPrefix(w.of.env.Dir+string(os.PathSeparator), project+string(os.PathSeparator))
+	if project == "" || inside || w.now.found.SwitchesOff(origin) || named && len(list) == 0 {
+		return []*clientcfg.Entry{nil}
+	}
+	return list
+}
+
+// looserThan is in what a server is less tightly held than an entry was: as the one that this was one with, and, if the
+// entry has moved, as it said itself.
+func (w watch) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry, callable bool) (list []loosening) {
+	var was *clientcfg.Entry
+	if entry != nil {
+		was = w.now.server(entry)
+	}
+	if was != nil {
+		list = w.of.less(is, *was)
+	}
+	if moved && entry != nil && entry != was {
+		list = append(list, w.of.less(is, *entry)...)
+	}
+	off := moved && entry != nil && entry.Server.Disabled
+	if !callable || was != nil && !off && w.now.callable[was.Server.Name] {
+		return list
+	}
+	why := "cannot be called"
+	switch {
+	case off, was != nil && was.Server.Disabled:
+		why = "is switched off"
+	case entry == nil:
+		why = "is not there"
+	}
+	return append(list, loosening{why: why})
+}
+
+// less is in what a server is less tightly held than another.
+func (t *tenancy) less(is, was clientcfg.Entry) (list []loosening) {
+	beside := t.limitsBeside(was.Server.Names())
+	for _, limit := range t.limitsBeside(is.Server.Names()) {
+		if !slices.Contains(beside, limit) {
+			list = append(list, loosening{limit: limit})
+		}
+	}
+	if was.Restrictions != nil && !reflect.DeepEqual(was.Restrictions, is.Restrictions) {
+		list = append(list, loosening{limit: "the sandbox"})
+	}
+	a, b := was.Server, is.Server
+	limited := a.ToolsAllow != nil || len(a.ToolsDeny) > 0
+	if limited && !(slices.Equal(a.ToolsAllow, b.ToolsAllow) && slices.Equal(a.ToolsDeny, b.ToolsDeny)) {
+		list = append(list, loosening{limit: "the list of tools"})
+	}
+	beside = t.permitsBeside(is.Server)
+	for _, permit := range t.permitsBeside(was.Server) {
+		if !slices.Contains(beside, permit) {
+			list = append(list, loosening{permit: permit})
+		}
+	}
+	return list
+}
+
+// permitsBeside are the patterns that allow something, and not a server.
+func (t *tenancy) permitsBeside(s config.Server) []string {
+	names := slices.DeleteFunc(s.Names(), func(name string) bool {
+		_, doubted := s.Doubted[name]
+		return doubted
+	})
+	limits := t.config.IdleLimits(names, nil)
+	return slices.DeleteFunc(t.config.IdlePatterns(names, nil), func(pattern string) bool {
+		return slices.Contains(limits, pattern)
+	})
+}
+
+// loosens is why the last of some servers stays with its client; empty is that it may move.
+func (s *installation) loosens(c install.Change) string {
+	if s.in.Adopt.Choose != nil {
+		s.ui.working("comparing what holds for servers")
+		defer s.ui.done()
+	}
+	if s.watches == nil {
+		s.watches = s.tenancy.watches()
+	}
+	from := map[entryAt][]clientcfg.Entry{}
+	for _, m := range c.Moves {
+		at := entryAt{m.File, "", m.As}
+		from[at] = append(from[at], m.Entry)
+	}
+	for _, w := range s.watches {
+		for _, l := range w.loosened(c.Files, from) {
+			return l.would()
 		}
 	}
 	return ""
+}
+
+// would says what would be if servers moved.
+func (l loosening) would() string {
+	switch {
+	case l.limit != "" && l.was == l.is:
+		return fmt.Sprintf("%s holds for %s%s, and would not any more", l.limit, l.was, l.in)
+	case l.limit != "":
+		return fmt.Sprintf("%s holds for %s%s, and would not for %s", l.limit, l.was, l.in, l.is)
+	case l.permit != "":
+		return fmt.Sprintf("%s does not hold for %s%s, and would for %s", l.permit, l.was, l.in, l.is)
+	}
+	return fmt.Sprintf("%s %s%s, and %s could be called", l.was, l.why, l.in, l.is)
+}
+
+// warning says what is so since servers have moved.
+func (l loosening) warning() string {
+	switch {
+	case l.limit != "":
+		return fmt.Sprintf("%s held for %s%s, and does not for %s", l.limit, l.was, l.in, l.is)
+	case l.permit != "":
+		return fmt.Sprintf("%s did not hold for %s%s, and does for %s", l.permit, l.was, l.in, l.is)
+	}
+	return fmt.Sprintf("%s %s%s, and %s can be called", l.was, l.why, l.in, l.is)
+}
+
+// titleOf is an entry's name, and whose it is where it is not codemode's own.
+func titleOf(e clientcfg.Entry) string {
+	if isOwn(e) {
+		return quote(e.Written)
+	}
+	return quote(e.Written) + " of " + e.Client
+}
+
+// warnLoosened tells of what is less tightly held since clients have servers back, or would be.
+func (s *installation) warnLoosened(results []install.Result) {
+	if s.cmd.Name != "uninstall" {
+		return
+	}
+	instead := map[string][]byte{}
+	for _, r := range results {
+		for _, m := range r.Moved {
+			if s.request.DryRun {
+				instead[r.Path] = r.Text
+				if m.Wrote {
+					instead[m.File] = nil
+				}
+			}
+		}
+	}
+	told := map[string]bool{}
+	for _, w := range s.watches {
+		for _, l := range w.loosened(instead, w.movedBack(results)) {
+			text := l.warning()
+			l.in = ""
+			if !told[l.warning()] {
+				told[l.warning()] = true
+				s.ui.warn(text)
+			}
+		}
+	}
+}
+
+// movedBack are codemode's own entries of servers that clients have back, whatever they are called by now, by where
+// they are then.
+func (w watch) movedBack(results []install.Result) map[entryAt][]clientcfg.Entry {
+	from := map[entryAt][]clientcfg.Entry{}
+	for _, r := range results {
+		for _, m := range r.Moved {
+			var own []clientcfg.Entry
+			for _, e := range w.now.found.Entries {
+				is := e.Server.Source == m.File && e.Written == m.As
+				for _, t := range m.Tokens {
+					is = is || slices.Contains(clientcfg.SecretNames(e.Server), t.Secret)
+				}
+				if is && isOwn(e) && e.Scope != clientcfg.Project {
+					own = append(own, e)
+				}
+			}
+			if len(own) > 0 {
+				from[entryAt{r.Path, r.Folder(m), m.Name}] = own
+			}
+		}
+	}
+	return from
 }

@@ -70,6 +70,7 @@ func (s *installation) report(results []install.Result, saved *saving) error {
 	if s.cmd.Bool("json") {
 		return errors.Join(out.json(s.rows(results, saved)), err)
 	}
+	defer s.warnLoosened(results)
 	if s.request.DryRun {
 		return errors.Join(s.tellPlan(out, results), err)
 	}
@@ -187,10 +188,8 @@ func (s *installation) tellMoved(r install.Result) {
 			)
 		case uninstalls && m.Kept:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
-			s.warnLoosened(r, m)
 		case uninstalls:
 			s.ui.note(r.Client, has+" "+quote(m.Name)+" back")
-			s.warnLoosened(r, m)
 		case m.Same:
 			s.ui.note(r.Client, fmt.Sprintf("%s is codemode's already, from %s", quote(m.Name), quote(m.File)))
 		case m.Only != "":

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,12 +30,24 @@ type Adopter struct {
 	// Approved says whether the user has agreed to what a project's entry starts; nil is that there is none of them.
 	Approved func(clientcfg.Entry) bool
 
-	// Loosens is why an entry cannot be called otherwise, for a rule of the user's that holds for it; nil is that there
-	// is none.
-	Loosens func(e clientcfg.Entry, as string) string
+	// Loosens is why the last of some moves cannot be made, which would have something held less tightly than now; nil
+	// is that nothing is held.
+	Loosens func(Change) string
 
 	// Choose says whether a server is moved; nil moves all. It may be asked again about one that it has chosen.
 	Choose func(clientcfg.Entry) bool
+}
+
+// A Change is what adoption would come to: the files that it writes, and the servers that move by it.
+type Change struct {
+	Files map[string][]byte
+	Moves []Move
+}
+
+// A Move is that of one server, from an entry of its client's to a file of codemode's own.
+type Move struct {
+	Entry    clientcfg.Entry
+	As, File string
 }
 
 // isAnothers says whether another server is called by a name.
@@ -64,6 +75,17 @@ func localTable(doc *splice.Document, table []string, e clientcfg.Entry) []strin
 	return table
 }
 
+// Folder is the one folder that a client has a server for; empty is each.
+func (r Result) Folder(m Moved) string {
+	switch {
+	case len(m.Key) == 3 && m.Key[0] == "projects":
+		return filepath.FromSlash(m.Key[1])
+	case r.target != nil:
+		return r.target.root
+	}
+	return ""
+}
+
 // A Stayed is a server that adoption leaves in its client's file.
 type Stayed struct{ Name, Reason string }
 
@@ -72,47 +94,38 @@ var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
 // adopt plans to move the other servers of a file to codemode's own folder.
 func (i *Installer) adopt(
-	p *proposal, req Request, t Target, f file, doc *splice.Document, table []string, old *record,
+	p *proposal, req Request, t Target, f file, doc *draft, table []string, old *record,
 ) error {
 	if t.own {
 		return nil
 	}
 	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.root, f.path, f.data, i.Env)
 	own := i.Adopt.Own()
-	var files []newFile
-	var secrets []secret
+	var all adoption
 	for _, e := range entries {
-		key := localTable(doc, table, e)
-		if !adoptable(p.moved, req, t, doc, key, e) {
+		key := localTable(doc.Document, table, e)
+		if !adoptable(p.moved, req, t, doc.Document, key, e) {
 			continue
 		}
 		reason := cmp.Or(
-			whyUnclear(doc, key, e, problems), old.before(doc, t.format, key, e), i.staying(e, t.Client),
-			i.unapproved(req, t, e),
+			whyUnclear(doc.Document, key, e, problems), old.before(doc.Document, t.format, key, e),
+			i.staying(e, t.Client), i.unapproved(req, t, e),
 		)
 		if reason != "" {
 			p.stay(e.Written, reason)
 			continue
 		}
-		m := i.place(e, own, files)
+		m := i.place(e, own, all.files)
 		m.Key, m.Vars, m.Only = key, clientcfg.Variables(e.Server), onlyIn(t, f, e)
-		text, err := i.textOf(t, doc, m, e)
-		if err == nil && i.Adopt.Choose != nil {
-			err = i.choose(req, t, doc, m, e)
+		next, err := i.with(all, &m, t, doc.Document, e)
+		if err == nil {
+			err = i.agreed(req, t, doc, table, next, append(slices.Clip(p.moved), m))
 		}
 		if err != nil {
 			p.stay(e.Written, err.Error())
 			continue
 		}
-		if m.Wrote {
-			taken, err := i.takeTokens(&m, text, e, secrets)
-			if err != nil {
-				return err
-			}
-			secrets = append(secrets, taken.secrets...)
-			m.Hash = sum(taken.text)
-			files = append(files, newFile{m.File, m.As, taken.text})
-		}
+		all = next
 		p.moved = append(p.moved, m)
 	}
 	for _, problem := range problems {
@@ -120,21 +133,74 @@ func (i *Installer) adopt(
 			p.stay(problem.Server, problem.Err.Error())
 		}
 	}
-	p.before, p.undo = i.moving(files, secrets)
+	p.before, p.undo = i.moving(all.files, all.secrets)
 	return nil
 }
 
-// choose asks whether a server is moved, and looks anew at what its user may have said elsewhere meanwhile: by taking
-// an approval back, or by a rule.
-func (i *Installer) choose(req Request, t Target, doc *splice.Document, m Moved, e clientcfg.Entry) error {
-	if !i.Adopt.Choose(e) {
-		return errors.New("you have chosen that")
+// adoption is what is to be made for the servers of a file that move.
+type adoption struct {
+	files   []newFile
+	secrets []secret
+	moves   []Move
+}
+
+// with adds what is made for a server. The error is why it stays.
+func (i *Installer) with(all adoption, m *Moved, t Target, doc *splice.Document, e clientcfg.Entry) (adoption, error) {
+	from := e
+	from.Server.Source = t.Path // where it is found
+	all.moves = append(slices.Clip(all.moves), Move{from, m.As, m.File})
+	if !m.Wrote {
+		return all, nil
 	}
-	if reason := i.unapproved(req, t, e); reason != "" {
+	text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
+	if err == nil {
+		err = i.keepsMeaning(m.File, text, e)
+	}
+	if err != nil {
+		return all, err
+	}
+	taken, err := i.takeTokens(m, text, e, all.secrets)
+	if err != nil {
+		return all, err
+	}
+	m.Hash = sum(taken.text)
+	all.secrets = append(slices.Clip(all.secrets), taken.secrets...)
+	all.files = append(slices.Clip(all.files), newFile{m.File, m.As, taken.text})
+	return all, nil
+}
+
+// agreed is an error where the last of some servers may not move: by what is held now, or as its user says, who is
+// asked. What they may have said elsewhere meanwhile, by taking an approval back or by a rule, holds as well.
+func (i *Installer) agreed(
+	req Request, t Target, doc *draft, table []string, all adoption, moved []Moved,
+) error {
+	then := *doc
+	if err := then.removeMoved(moved, append(slices.Clone(table), req.Name)); err != nil {
+		return err
+	}
+	change := Change{map[string][]byte{t.Path: then.data}, all.moves}
+	for _, n := range all.files {
+		change.Files[n.path] = n.text
+	}
+	e := all.moves[len(all.moves)-1].Entry
+	loosens := func() string {
+		if i.Adopt.Loosens == nil {
+			return ""
+		}
+		return i.Adopt.Loosens(change)
+	}
+	reason := loosens()
+	switch {
+	case reason != "" || i.Adopt.Choose == nil:
+	case !i.Adopt.Choose(e):
+		reason = "you have chosen that"
+	default:
+		reason = cmp.Or(i.unapproved(req, t, e), loosens())
+	}
+	if reason != "" {
 		return errors.New(reason)
 	}
-	_, err := i.textOf(t, doc, m, e)
-	return err
+	return nil
 }
 
 // onlyIn is the one folder that a client starts a server for; empty is each.
@@ -146,26 +212,6 @@ func onlyIn(t Target, f file, e clientcfg.Entry) string {
 		return f.root
 	}
 	return ""
-}
-
-// textOf is the file that a server moves to, if one is written for it. The error is why it stays.
-func (i *Installer) textOf(t Target, doc *splice.Document, m Moved, e clientcfg.Entry) ([]byte, error) {
-	if err := i.Adopt.found(e); err != nil {
-		return nil, err
-	}
-	if i.Adopt.Loosens != nil {
-		if reason := i.Adopt.Loosens(e, m.As); reason != "" {
-			return nil, errors.New(reason)
-		}
-	}
-	if !m.Wrote {
-		return nil, i.narrowerThan(m, e)
-	}
-	text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
-	if err != nil {
-		return nil, err
-	}
-	return text, i.keepsMeaning(m.File, text, e, doc)
 }
 
 // stay notes once why a server is left where it is.
@@ -227,44 +273,6 @@ func (i *Installer) unapproved(req Request, t Target, e clientcfg.Entry) string 
 	case !approved: // moved, it would need no approval any more
 		return "it came with the project; look at it and approve it first: codemode servers approve " +
 			hint.Word(e.Written)
-	}
-	return ""
-}
-
-// namesSecret says whether any text of an entry would refer to a secret among codemode's own entries. It means nothing
-// to the client whose entry it is.
-func namesSecret(entry any) bool { return hasText(entry, "${secret:") }
-
-// hasText says whether a text is in any of a value's.
-func hasText(value any, text string) bool {
-	has := func(v any) bool { return hasText(v, text) }
-	switch v := value.(type) {
-	case string:
-		return strings.Contains(v, text)
-	case []any:
-		return slices.ContainsFunc(v, has)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), has)
-	}
-	return false
-}
-
-// restricts is a member of an entry that says in files of codemode's own what a server may use; it means nothing to the
-// client whose entry it is, so nobody has seen it. Some clients have a server's members in an object of their own.
-func restricts(entry any) string {
-	members, ok := entry.(map[string]any)
-	if !ok {
-		return ""
-	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if strings.HasPrefix(strings.ToLower(name), "sand") {
-			return name
-		}
-	}
-	for _, object := range []string{"transport", "command"} {
-		if name := restricts(members[object]); name != "" {
-			return name
-		}
 	}
 	return ""
 }

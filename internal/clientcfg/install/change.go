@@ -69,7 +69,7 @@ func (i *Installer) change(ctx context.Context, t Target, dry bool, plan func(fi
 			return r
 		}
 		if dry {
-			r.Diff = diff(f.data, p.data, t.Path, t.format)
+			r.Diff, r.Text = diff(f.data, p.data, t.Path, t.format), p.data
 			return r
 		}
 		if ctx.Err() != nil { // what was planned asks, and nobody has answered

@@ -66,6 +66,7 @@ type Result struct {
 	Err     error    // Refused and Failed: why; but for a ForeignError's it holds no value of the file
 	Notes   []string // what the user should know
 	Diff    string   // DryRun: what would change, with secrets masked
+	Text    []byte   // DryRun: what the file would be
 	Backup  string   // what the file was before
 	Snippet string   // Refused: what to put there by hand
 	Moved   []Moved  // servers that went from one place to the other

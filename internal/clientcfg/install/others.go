@@ -49,14 +49,12 @@ func (i *Installer) planOthers(
 	key := append(slices.Clone(table), noEntry)
 	old := l.find(f.path, key)
 	if i.Adopt != nil && !t.apart {
-		if err := i.adopt(&p, req, t, f, doc.Document, table, old); err != nil {
+		if err := i.adopt(&p, req, t, f, doc, table, old); err != nil {
 			return p, err
 		}
 	}
-	for _, of := range tablesOf(p.moved) {
-		if err := doc.apply(doc.RemoveAll(of.Key, namesOf(p.moved, of.Key), false)); err != nil {
-			return p, err
-		}
+	if err := doc.removeMoved(p.moved, nil); err != nil {
+		return p, err
 	}
 	p.action, p.data = Unchanged, doc.data
 	if len(p.moved) == 0 {

@@ -94,7 +94,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		there, entry = false, nil
 	}
 	if i.Adopt != nil {
-		if err := i.adopt(&p, req, t, f, doc.Document, table, old); err != nil {
+		if err := i.adopt(&p, req, t, f, doc, table, old); err != nil {
 			return p, err
 		}
 	}
@@ -143,12 +143,11 @@ func (p *proposal) makeRoom(doc *draft, key []string, foreign error, force bool)
 	return true, doc.apply(doc.Remove(key, false))
 }
 
-// removeMoved removes servers that are moved elsewhere, but for the entry at key, which has taken its place.
+// removeMoved removes servers that are moved elsewhere, but for an entry at key, which has taken the place of one.
 func (d *draft) removeMoved(moved []Moved, key []string) error {
-	last := len(key) - 1
 	for _, of := range tablesOf(moved) {
 		names := slices.DeleteFunc(namesOf(moved, of.Key), func(name string) bool {
-			return name == key[last] && slices.Equal(of.Key, key[:last])
+			return slices.Equal(append(slices.Clone(of.Key), name), key)
 		})
 		if len(names) == 0 {
 			continue

@@ -119,7 +119,7 @@ type installation struct {
 	in      *install.Installer
 	clients []clientcfg.Client // that were named
 	request install.Request    // but for its client
-	watches []watch            // on what can be called before servers move; nil is to look anew
+	watches []watch            // uninstall: on what could be called before
 }
 
 var (
@@ -388,7 +388,6 @@ func (s *installation) approved(e clientcfg.Entry) bool {
 
 // own are codemode's own servers, as things are now.
 func (s *installation) own() (list []clientcfg.Entry) {
-	s.watches = nil
 	s.tenancy.discover()
 	for _, e := range s.tenancy.found.Entries {
 		if isOwn(e) && e.Scope != clientcfg.Project {

@@ -100,7 +100,6 @@ func (s *installation) chooser(ctx context.Context) func(clientcfg.Entry) bool {
 			question = strings.TrimSuffix(question, "?") + " (it is switched off, and stays so)?"
 		}
 		said[key], all[scope] = s.ui.askEach(whileGoing(ctx, s.env.Stdin), question)
-		s.watches = nil // rules may be others by now
 		return said[key]
 	}
 }

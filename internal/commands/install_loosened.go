@@ -222,15 +222,12 @@ func (s *installation) loosens(c install.Change) string {
 		s.ui.working("comparing what holds for servers")
 		defer s.ui.done()
 	}
-	if s.watches == nil {
-		s.watches = s.tenancy.watches()
-	}
 	from := map[entryAt][]clientcfg.Entry{}
 	for _, m := range c.Moves {
 		at := entryAt{m.File, "", m.As}
 		from[at] = append(from[at], m.Entry)
 	}
-	for _, w := range s.watches {
+	for _, w := range s.tenancy.watches() {
 		for _, l := range w.loosened(c.Files, from) {
 			return l.would()
 		}
@@ -272,9 +269,6 @@ func titleOf(e clientcfg.Entry) string {
 
 // warnLoosened tells of what is less tightly held since clients have servers back, or would be.
 func (s *installation) warnLoosened(results []install.Result) {
-	if s.cmd.Name != "uninstall" {
-		return
-	}
 	instead := map[string][]byte{}
 	for _, r := range results {
 		for _, m := range r.Moved {

@@ -64,12 +64,16 @@ type watch struct {
 	now view
 }
 
-// watches are on all tenants, in this folder and in each that a client has servers for, or some off.
+// watches are on all tenants, in this folder and in each that a client has servers for, or some off, or of which a
+// tenant has approved something.
 func (t *tenancy) watches() (list []watch) {
 	folders := []string{t.env.Dir}
-	for _, of := range t.withoutFlags([]string{t.config.Tenant}, t.env.Dir) {
+	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		of.discover()
 		folders = append(folders, of.found.Folders...)
+		for _, e := range of.approvals.Standing() {
+			folders = append(folders, e.Server.Project)
+		}
 	}
 	seen := map[string]bool{}
 	for _, dir := range folders {

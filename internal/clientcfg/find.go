@@ -14,6 +14,7 @@ import (
 	"codemode/internal/config"
 	"codemode/internal/fileerr"
 	"codemode/internal/hint"
+	"codemode/internal/plainfile"
 )
 
 // maxMatches bounds what one pattern can find.
@@ -90,24 +91,25 @@ func (f *finder) folder(dir string) {
 		return
 	}
 	entries, err := os.ReadDir(dir)
+	names, made := f.withInstead(dir, entries)
 	if err != nil && fileerr.IsMissing(err) {
 		err = lost(dir)
 	}
-	if err != nil {
+	if err != nil && !made {
 		f.problems = append(
 			f.problems,
 			Problem{Client: folderID, File: dir, Err: fileerr.Cause(err), Unread: true, Restricts: true},
 		)
 		f.count()
 	}
-	for _, name := range f.withInstead(dir, entries) {
+	for _, name := range names {
 		f.read(&Client{ID: folderID, Key: mcpServers}, File{Scope: User}, nil, name, "")
 		f.count()
 	}
 }
 
-// withInstead are the files of servers of a folder, and those that would be.
-func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string) {
+// withInstead are the files of servers of a folder, and those that would be; made says whether there are such.
+func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string, made bool) {
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
 			names = append(names, filepath.Join(dir, e.Name()))
@@ -115,15 +117,15 @@ func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string)
 	}
 	for name, text := range f.opts.Instead {
 		switch path := filepath.Join(dir, filepath.Base(name)); {
-		case filepath.Dir(name) != dir && !sameFile(filepath.Dir(name), dir):
+		case filepath.Dir(name) != dir && plainfile.Resolve(filepath.Dir(name)) != plainfile.Resolve(dir):
 		case text == nil:
 			names = slices.DeleteFunc(names, func(n string) bool { return n == path })
 		default:
-			names = append(names, path)
+			names, made = append(names, name), true
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(names), made
 }
 
 // load reads a file, or has what would be in it, by whichever of its paths.

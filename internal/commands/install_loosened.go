@@ -99,7 +99,7 @@ func (t *tenancy) watches() (list []watch) {
 // loosening is what has something held less tightly once servers have moved.
 type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
-	why           string // it cannot
+	why           string // it cannot: what it is
 	was, is       string // what it is called
 	in            string // see watch
 }
@@ -134,11 +134,8 @@ func (w watch) loosened(instead map[string][]byte, from map[entryAt][]clientcfg.
 // alone those that start the same here. nil is that none may be callable, and no element that any may: it is known that
 // each folder has what has moved.
 func (w watch) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientcfg.Entry) {
-	switch entry := w.now.at[placeOf(origin)]; {
-	case entry != nil:
+	if entry := w.now.at[placeOf(origin)]; entry != nil || !moved {
 		return []*clientcfg.Entry{entry}
-	case !moved: // it has come meanwhile
-		return nil
 	}
 	named := false
 	for i := range w.now.found.Entries {
@@ -173,12 +170,12 @@ func (w watch) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry
 	if !callable || was != nil && !off && w.now.callable[was.Server.Name] {
 		return list
 	}
-	why := "cannot be called"
+	why := "not callable"
 	switch {
 	case off, was != nil && was.Server.Disabled:
-		why = "is switched off"
+		why = "switched off"
 	case entry == nil:
-		why = "is not there"
+		why = "not there"
 	}
 	return append(list, loosening{why: why})
 }
@@ -249,7 +246,7 @@ func (l loosening) would() string {
 	case l.permit != "":
 		return fmt.Sprintf("%s does not hold for %s%s, and would for %s", l.permit, l.was, l.in, l.is)
 	}
-	return fmt.Sprintf("%s %s%s, and %s could be called", l.was, l.why, l.in, l.is)
+	return fmt.Sprintf("%s is %s%s, and %s could be called", l.was, l.why, l.in, l.is)
 }
 
 // warning says what is so since servers have moved.
@@ -260,7 +257,7 @@ func (l loosening) warning() string {
 	case l.permit != "":
 		return fmt.Sprintf("%s did not hold for %s%s, and does for %s", l.permit, l.was, l.in, l.is)
 	}
-	return fmt.Sprintf("%s %s%s, and %s can be called", l.was, l.why, l.in, l.is)
+	return fmt.Sprintf("%s was %s%s, and %s can be called", l.was, l.why, l.in, l.is)
 }
 
 // titleOf is an entry's name, and whose it is where it is not codemode's own.

@@ -196,25 +196,21 @@ func (t *tenancy) less(is, was clientcfg.Entry) (list []loosening) {
 	if limited && !(slices.Equal(a.ToolsAllow, b.ToolsAllow) && slices.Equal(a.ToolsDeny, b.ToolsDeny)) {
 		list = append(list, loosening{limit: "the list of tools"})
 	}
-	beside = t.permitsBeside(is.Server)
-	for _, permit := range t.permitsBeside(was.Server) {
-		if !slices.Contains(beside, permit) {
+	before := t.permits(was.Server)
+	for _, permit := range t.permits(is.Server) {
+		if !slices.Contains(before, permit) {
 			list = append(list, loosening{permit: permit})
 		}
 	}
 	return list
 }
 
-// permitsBeside are the patterns that allow something, and not a server.
-func (t *tenancy) permitsBeside(s config.Server) []string {
-	names := slices.DeleteFunc(s.Names(), func(name string) bool {
+// permits are the patterns by which something of a server may be allowed.
+func (t *tenancy) permits(s config.Server) []string {
+	return t.config.Permits(slices.DeleteFunc(s.Names(), func(name string) bool {
 		_, doubted := s.Doubted[name]
 		return doubted
-	})
-	limits := t.config.IdleLimits(names, nil)
-	return slices.DeleteFunc(t.config.IdlePatterns(names, nil), func(pattern string) bool {
-		return slices.Contains(limits, pattern)
-	})
+	}))
 }
 
 // loosens is why the last of some servers stays with its client; empty is that it may move.

@@ -58,6 +58,19 @@ func (c Config) IdleLimits(servers, aliases []string) (list []string) {
 	return c.idle(servers, aliases, func(limits bool) bool { return limits })
 }
 
+// Permits are the patterns that may allow something of a server that has these names, each behind its key.
+func (c Config) Permits(names []string) (list []string) {
+	for _, setting := range []struct {
+		key      string
+		patterns []string
+	}{{"expose", c.Expose}, {"policy.allow", c.Policy.Allow}, {"policy.approved", c.Policy.Approved}} {
+		for _, pattern := range policy.Permits(setting.patterns, names) {
+			list = append(list, fmt.Sprintf("%s: %q", setting.key, pattern))
+		}
+	}
+	return list
+}
+
 func (c Config) idle(servers, aliases []string, wanted func(limits bool) bool) (list []string) {
 	idle := func(patterns []string) []string {
 		return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {

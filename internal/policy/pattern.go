@@ -165,6 +165,13 @@ func Idle(patterns, servers []string) []string {
 	})
 }
 
+// Permits are those of patterns that may allow a tool of a server by one of these names, as which no namesake counts.
+func Permits(patterns, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
+		return words[p] != nil || !parted(p, func(server, _ string) bool { return matches(server, names) })
+	})
+}
+
 // matches is path.Match for names in which a slash is a character like any other: "io.github.someone/tool".
 func matches(pattern string, names []string) bool {
 	pattern = strings.ReplaceAll(pattern, "/", "\x00")

@@ -53,7 +53,8 @@ type Move struct {
 // isAnothers says whether another server is called by a name.
 func (a *Adopter) isAnothers(name string, e clientcfg.Entry) bool {
 	return a.Named != nil && slices.ContainsFunc(a.Named(), func(o clientcfg.Entry) bool {
-		return o.Server.Name == name && !inOneTable(o, e) && !clientcfg.SameServer(o, e)
+		return o.Server.Name == name && o.Status != clientcfg.NeedsApproval && !inOneTable(o, e) &&
+			!clientcfg.SameServer(o, e)
 	})
 }
 
@@ -92,9 +93,10 @@ type Stayed struct{ Name, Reason string }
 // oddInName is what some file system does not take in a file's name.
 var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
-// adopt plans to move the other servers of a file to codemode's own folder.
+// adopt plans to move the other servers of a file to codemode's own folder, whose entry there is anew; none is that the
+// file has none.
 func (i *Installer) adopt(
-	p *proposal, req Request, t Target, f file, doc *draft, table []string, old *record,
+	p *proposal, req Request, t Target, f file, doc *draft, table []string, anew []splice.Member, old *record,
 ) error {
 	if t.own {
 		return nil
@@ -119,7 +121,7 @@ func (i *Installer) adopt(
 		m.Key, m.Vars, m.Only = key, clientcfg.Variables(e.Server), onlyIn(t, f, e)
 		next, err := i.with(all, &m, t, doc.Document, e)
 		if err == nil {
-			err = i.agreed(req, t, doc, table, next, append(slices.Clip(p.moved), m))
+			err = i.agreed(req, t, doc, table, anew, next, append(slices.Clip(p.moved), m))
 		}
 		if err != nil {
 			p.stay(e.Written, err.Error())
@@ -172,11 +174,16 @@ func (i *Installer) with(all adoption, m *Moved, t Target, doc *splice.Document,
 // agreed is an error where the last of some servers may not move: by what is held now, or as its user says, who is
 // asked. What they may have said elsewhere meanwhile, by taking an approval back or by a rule, holds as well.
 func (i *Installer) agreed(
-	req Request, t Target, doc *draft, table []string, all adoption, moved []Moved,
+	req Request, t Target, doc *draft, table []string, anew []splice.Member, all adoption, moved []Moved,
 ) error {
-	then := *doc
-	if err := then.removeMoved(moved, append(slices.Clone(table), req.Name)); err != nil {
+	then, key := *doc, append(slices.Clone(table), req.Name)
+	if err := then.removeMoved(moved, key); err != nil {
 		return err
+	}
+	if len(anew) > 0 { // a file without it might be blank, and what such a file may have is in doubt
+		if err := then.apply(then.Set(key, anew)); err != nil {
+			return err
+		}
 	}
 	change := Change{map[string][]byte{t.Path: then.data}, all.moves}
 	for _, n := range all.files {

@@ -49,7 +49,7 @@ func (i *Installer) planOthers(
 	key := append(slices.Clone(table), noEntry)
 	old := l.find(f.path, key)
 	if i.Adopt != nil && !t.apart {
-		if err := i.adopt(&p, req, t, f, doc, table, old); err != nil {
+		if err := i.adopt(&p, req, t, f, doc, table, nil, old); err != nil {
 			return p, err
 		}
 	}

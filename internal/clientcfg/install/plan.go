@@ -94,7 +94,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		there, entry = false, nil
 	}
 	if i.Adopt != nil {
-		if err := i.adopt(&p, req, t, f, doc, table, old); err != nil {
+		if err := i.adopt(&p, req, t, f, doc, table, anew, old); err != nil {
 			return p, err
 		}
 	}

@@ -151,10 +151,10 @@ type Found struct {
 
 	Folders []string // with Env.AllProjects: those for which a client's file of the user's has servers, or some off
 
-	off map[string][]switchOff
-
 	Servers []config.Server // of Entries, those that can be asked for by name, disabled ones included
 	Skipped []Skipped       // of Entries, the self-references
+
+	off map[string][]switchOff // by client
 }
 
 // Named are the entries that a user can mean by a name: the one that is called so here, else, when nothing is,

@@ -17,9 +17,9 @@ type Options struct {
 	Approvals *Approvals     // nil: nothing of a project is approved
 	Self      Self
 
-	// Instead are the texts of files as they would be, by path, to find what would come of a change before it is made;
+	// Overlay has the texts of files as they would be, by path, to find what would come of a change before it is made;
 	// nil is that one of codemode's own folder would be gone.
-	Instead map[string][]byte
+	Overlay map[string][]byte
 
 	// Secret returns a secret of codemode's own, to which entries in its own files may refer.
 	Secret func(name string) (string, error)

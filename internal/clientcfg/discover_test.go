@@ -461,9 +461,9 @@ func TestPodOfAProject(t *testing.T) {
 	}
 }
 
-// TestInstead: what would be found is what files would say, by whichever of their paths, also those that are not there
+// TestOverlay: what would be found is what files would say, by whichever of their paths, also those that are not there
 // yet, and nothing of one that would be gone.
-func TestInstead(t *testing.T) {
+func TestOverlay(t *testing.T) {
 	home := t.TempDir()
 	dots, own := filepath.Join(home, "dots.json"), filepath.Join(home, "MCPs")
 	if err := errors.Join(
@@ -477,7 +477,7 @@ func TestInstead(t *testing.T) {
 	write(t, filepath.Join(own, "gone.json"), entry("gone"))
 	opts := Options{
 		Env: Env{OS: "linux", Home: home}, Servers: config.Servers{Dir: own},
-		Instead: map[string][]byte{
+		Overlay: map[string][]byte{
 			dots: []byte(entry("is")), filepath.Join(own, "new.json"): []byte(entry("new")),
 			filepath.Join(own, "gone.json"): nil,
 		},

@@ -29,7 +29,7 @@ type finder struct {
 	problems []Problem
 	blank    []string               // see Found
 	folders  []string               // see Found
-	instead  map[string]fs.FileInfo // of the files of Options.Instead that are there
+	overlaid map[string]fs.FileInfo // of the files of Options.Overlay that are there
 	sure     int                    // of entries, those before the first file of the user's that is not known
 	unsure   bool                   // there is such a file
 	off      map[string][]switchOff // by client
@@ -91,7 +91,7 @@ func (f *finder) folder(dir string) {
 		return
 	}
 	entries, err := os.ReadDir(dir)
-	names, made := f.withInstead(dir, entries)
+	names, made := f.withOverlay(dir, entries)
 	if err != nil && fileerr.IsMissing(err) {
 		err = lost(dir)
 	}
@@ -108,14 +108,14 @@ func (f *finder) folder(dir string) {
 	}
 }
 
-// withInstead are the files of servers of a folder, and those that would be; made says whether there are such.
-func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string, made bool) {
+// withOverlay are the files of servers of a folder, and those that would be; made says whether there are such.
+func (f *finder) withOverlay(dir string, entries []fs.DirEntry) (names []string, made bool) {
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".json" && !e.IsDir() {
 			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
-	for name, text := range f.opts.Instead {
+	for name, text := range f.opts.Overlay {
 		switch path := filepath.Join(dir, filepath.Base(name)); {
 		case filepath.Dir(name) != dir && plainfile.Resolve(filepath.Dir(name)) != plainfile.Resolve(dir):
 		case text == nil:
@@ -130,24 +130,24 @@ func (f *finder) withInstead(dir string, entries []fs.DirEntry) (names []string,
 
 // load reads a file, or has what would be in it, by whichever of its paths.
 func (f *finder) load(root *os.Root, name, full string, named bool) ([]byte, error) {
-	if len(f.opts.Instead) == 0 {
+	if len(f.opts.Overlay) == 0 {
 		return load(root, name, named)
 	}
-	if data, ok := f.opts.Instead[full]; ok {
+	if data, ok := f.opts.Overlay[full]; ok {
 		return data, nil
 	}
-	if f.instead == nil {
-		f.instead = map[string]fs.FileInfo{}
-		for path := range f.opts.Instead {
+	if f.overlaid == nil {
+		f.overlaid = map[string]fs.FileInfo{}
+		for path := range f.opts.Overlay {
 			if fi, err := os.Stat(path); err == nil {
-				f.instead[path] = fi
+				f.overlaid[path] = fi
 			}
 		}
 	}
 	fi, err := os.Stat(full)
-	for path, is := range f.instead {
+	for path, is := range f.overlaid {
 		if err == nil && os.SameFile(fi, is) {
-			return f.opts.Instead[path], nil
+			return f.opts.Overlay[path], nil
 		}
 	}
 	return load(root, name, named)

@@ -54,7 +54,7 @@ func (t *tenancy) machine() clientcfg.Env {
 // discovery says where servers are looked for.
 func (t *tenancy) discovery() clientcfg.Options {
 	return clientcfg.Options{
-		Env: t.machine(), Servers: t.config.Servers, Sources: t.config.Discovery.Sources, Instead: t.instead,
+		Env: t.machine(), Servers: t.config.Servers, Sources: t.config.Discovery.Sources, Overlay: t.overlay,
 	}
 }
 

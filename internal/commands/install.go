@@ -119,7 +119,7 @@ type installation struct {
 	in      *install.Installer
 	clients []clientcfg.Client // that were named
 	request install.Request    // but for its client
-	watches []watch            // uninstall: on what could be called before
+	before  []snapshot         // uninstall: of what could be called
 }
 
 var (
@@ -407,7 +407,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 			return err
 		}
 	}
-	s.watches = s.tenancy.watches()
+	s.before = s.tenancy.snapshots()
 	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {

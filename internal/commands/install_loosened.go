@@ -27,9 +27,9 @@ func placeOf(e clientcfg.Entry) entryAt {
 	return entryAt{e.Server.Source, e.Server.Project, e.Written}
 }
 
-// view looks anew. instead is as of clientcfg.Options.
-func (t *tenancy) view(instead map[string][]byte) view {
-	t.instead = instead
+// view looks anew. overlay is as of clientcfg.Options.
+func (t *tenancy) view(overlay map[string][]byte) view {
+	t.overlay = overlay
 	t.discover()
 	v := view{
 		found: t.found, callable: setOf(names(t.usable)), at: map[entryAt]*clientcfg.Entry{},
@@ -57,16 +57,16 @@ func (v view) server(e *clientcfg.Entry) *clientcfg.Entry {
 	return nil
 }
 
-// A watch is on what code of one tenant can call in one folder while servers move from file to file.
-type watch struct {
-	of  *tenancy
-	in  string // what the tenant and the folder are, where they are not this command's
-	now view
+// A snapshot is of what code of one tenant can call in one folder before servers move from file to file.
+type snapshot struct {
+	view
+	of *tenancy
+	in string // what the tenant and the folder are, where they are not this command's
 }
 
-// watches are on all tenants, in this folder and in each that a client has servers for, or some off, or of which a
+// snapshots are of all tenants, in this folder and in each that a client has servers for, or some off, or of which a
 // tenant has approved something.
-func (t *tenancy) watches() (list []watch) {
+func (t *tenancy) snapshots() (list []snapshot) {
 	folders := []string{t.env.Dir}
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		of.discover()
@@ -83,14 +83,14 @@ func (t *tenancy) watches() (list []watch) {
 		seen[dir] = true
 		for _, of := range t.withoutFlags(t.config.Tenants, dir) {
 			of.allProjects = false
-			var in []string
+			in := ""
 			if of.config.Tenant != t.config.Tenant {
-				in = append(in, " for tenant "+quote(of.config.Tenant))
+				in = " for tenant " + quote(of.config.Tenant)
 			}
 			if dir != t.env.Dir {
-				in = append(in, " in "+quote(dir))
+				in += " in " + quote(dir)
 			}
-			list = append(list, watch{of, strings.Join(in, ""), of.view(nil)})
+			list = append(list, snapshot{of.view(nil), of, in})
 		}
 	}
 	return list
@@ -101,13 +101,13 @@ type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
 	why           string // it cannot: what it is
 	was, is       string // what it is called
-	in            string // see watch
+	in            string // see snapshot
 }
 
 // loosened compares how things are, or would be, with how they were. from has the entries that moved, by where they are
 // then.
-func (w watch) loosened(instead map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
-	then := w.of.view(instead)
+func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
+	then := b.of.view(overlay)
 	for i := range then.found.Entries {
 		e := &then.found.Entries[i]
 		is := then.server(e)
@@ -119,9 +119,9 @@ func (w watch) loosened(instead map[string][]byte, from map[entryAt][]clientcfg.
 			origins = []clientcfg.Entry{*e}
 		}
 		for _, origin := range origins {
-			for _, entry := range w.entriesOf(origin, moved) {
-				for _, l := range w.looserThan(entry, moved, *is, then.callable[is.Server.Name]) {
-					l.was, l.is, l.in = titleOf(origin), titleOf(*e), w.in
+			for _, entry := range b.entriesOf(origin, moved) {
+				for _, l := range b.looserThan(entry, moved, *is, then.callable[is.Server.Name]) {
+					l.was, l.is, l.in = titleOf(origin), titleOf(*e), b.in
 					list = append(list, l)
 				}
 			}
@@ -133,21 +133,21 @@ func (w watch) loosened(instead map[string][]byte, from map[entryAt][]clientcfg.
 // entriesOf are what a server is compared with that an entry has become: the entry, or where that is for another folder
 // alone those that start the same here. nil is that none may be callable, and no element that any may: it is known that
 // each folder has what has moved.
-func (w watch) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientcfg.Entry) {
-	if entry := w.now.at[placeOf(origin)]; entry != nil || !moved {
+func (b snapshot) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientcfg.Entry) {
+	if entry := b.at[placeOf(origin)]; entry != nil || !moved {
 		return []*clientcfg.Entry{entry}
 	}
 	named := false
-	for i := range w.now.found.Entries {
-		e := &w.now.found.Entries[i]
+	for i := range b.found.Entries {
+		e := &b.found.Entries[i]
 		if clientcfg.SameServer(*e, origin) {
 			list = append(list, e)
 		}
 		named = named || e.Client == origin.Client && e.Written == origin.Written
 	}
 	project := origin.Server.Project
-	inside := strings.HasPrefix(w.of.env.Dir+string(os.PathSeparator), project+string(os.PathSeparator))
-	if project == "" || inside || w.now.found.SwitchesOff(origin) || named && len(list) == 0 {
+	inside := strings.HasPrefix(b.of.env.Dir+string(os.PathSeparator), project+string(os.PathSeparator))
+	if project == "" || inside || b.found.SwitchesOff(origin) || named && len(list) == 0 {
 		return []*clientcfg.Entry{nil}
 	}
 	return list
@@ -155,19 +155,19 @@ func (w watch) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientcfg.
 
 // looserThan is in what a server is less tightly held than an entry was: as the one that this was one with, and, if the
 // entry has moved, as it said itself.
-func (w watch) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry, callable bool) (list []loosening) {
+func (b snapshot) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry, callable bool) (list []loosening) {
 	var was *clientcfg.Entry
 	if entry != nil {
-		was = w.now.server(entry)
+		was = b.server(entry)
 	}
 	if was != nil {
-		list = w.of.less(is, *was)
+		list = b.of.less(is, *was)
 	}
 	if moved && entry != nil && entry != was {
-		list = append(list, w.of.less(is, *entry)...)
+		list = append(list, b.of.less(is, *entry)...)
 	}
 	off := moved && entry != nil && entry.Server.Disabled
-	if !callable || was != nil && !off && w.now.callable[was.Server.Name] {
+	if !callable || was != nil && !off && b.callable[was.Server.Name] {
 		return list
 	}
 	why := "not callable"
@@ -191,9 +191,9 @@ func (t *tenancy) less(is, was clientcfg.Entry) (list []loosening) {
 	if was.Restrictions != nil && !reflect.DeepEqual(was.Restrictions, is.Restrictions) {
 		list = append(list, loosening{limit: "the sandbox"})
 	}
-	a, b := was.Server, is.Server
-	limited := a.ToolsAllow != nil || len(a.ToolsDeny) > 0
-	if limited && !(slices.Equal(a.ToolsAllow, b.ToolsAllow) && slices.Equal(a.ToolsDeny, b.ToolsDeny)) {
+	old, now := was.Server, is.Server
+	limited := old.ToolsAllow != nil || len(old.ToolsDeny) > 0
+	if limited && !(slices.Equal(old.ToolsAllow, now.ToolsAllow) && slices.Equal(old.ToolsDeny, now.ToolsDeny)) {
 		list = append(list, loosening{limit: "the list of tools"})
 	}
 	before := t.permits(was.Server)
@@ -224,8 +224,8 @@ func (s *installation) loosens(c install.Change) string {
 		at := entryAt{m.File, "", m.As}
 		from[at] = append(from[at], m.Entry)
 	}
-	for _, w := range s.tenancy.watches() {
-		for _, l := range w.loosened(c.Files, from) {
+	for _, b := range s.tenancy.snapshots() {
+		for _, l := range b.loosened(c.Files, from) {
 			return l.would()
 		}
 	}
@@ -266,20 +266,21 @@ func titleOf(e clientcfg.Entry) string {
 
 // warnLoosened tells of what is less tightly held since clients have servers back, or would be.
 func (s *installation) warnLoosened(results []install.Result) {
-	instead := map[string][]byte{}
+	overlay := map[string][]byte{}
 	for _, r := range results {
+		if !s.request.DryRun || len(r.Moved) == 0 {
+			continue
+		}
+		overlay[r.Path] = r.Text
 		for _, m := range r.Moved {
-			if s.request.DryRun {
-				instead[r.Path] = r.Text
-				if m.Wrote {
-					instead[m.File] = nil
-				}
+			if m.Wrote {
+				overlay[m.File] = nil
 			}
 		}
 	}
 	told := map[string]bool{}
-	for _, w := range s.watches {
-		for _, l := range w.loosened(instead, w.movedBack(results)) {
+	for _, b := range s.before {
+		for _, l := range b.loosened(overlay, b.movedBack(results)) {
 			text := l.warning()
 			l.in = ""
 			if !told[l.warning()] {
@@ -292,12 +293,12 @@ func (s *installation) warnLoosened(results []install.Result) {
 
 // movedBack are codemode's own entries of servers that clients have back, whatever they are called by now, by where
 // they are then.
-func (w watch) movedBack(results []install.Result) map[entryAt][]clientcfg.Entry {
+func (b snapshot) movedBack(results []install.Result) map[entryAt][]clientcfg.Entry {
 	from := map[entryAt][]clientcfg.Entry{}
 	for _, r := range results {
 		for _, m := range r.Moved {
 			var own []clientcfg.Entry
-			for _, e := range w.now.found.Entries {
+			for _, e := range b.found.Entries {
 				is := e.Server.Source == m.File && e.Written == m.As
 				for _, t := range m.Tokens {
 					is = is || slices.Contains(clientcfg.SecretNames(e.Server), t.Secret)

@@ -56,7 +56,7 @@ type tenancy struct {
 
 	unapproved  error             // why approvals could not be read
 	allProjects bool              // what Claude Code has for other projects is found, too
-	instead     map[string][]byte // texts of files as they would be
+	overlay     map[string][]byte // see clientcfg.Options
 	basis       basis             // of found
 	usable      []config.Server   // those code can be given, by the tenant's choice too
 	ready       []string          // of usable, the names of those that lack nothing

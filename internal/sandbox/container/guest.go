@@ -147,8 +147,10 @@ func (g *guest) waitForEnd(ended, listened <-chan struct{}) {
 		} else {
 			g.failed = g.engine.remove(context.Background(), g.name)
 		}
-		if g.failed != nil {
-			g.runtime.removeLater(g.engine, g.name)
+		if g.engine.name != Kubernetes && g.cmd.ProcessState.ExitCode() < 0 && !g.greeted.Load() {
+			g.runtime.removeLater(g.engine, g.name, createdLooks) // its command was killed
+		} else if g.failed != nil {
+			g.runtime.removeLater(g.engine, g.name, 1)
 		}
 	}
 	g.stderr.Close()

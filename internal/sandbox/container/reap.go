@@ -109,22 +109,31 @@ func (e *engine) newName() string {
 // removeTime bounds a removal; an engine that is busy takes a second or two.
 const removeTime = 5 * time.Second
 
-// removeLater tries again, ever more rarely, to remove a container that the engine did not remove in time. For one
-// whose conmon was killed, podman itself waits that long, and finds it dead the next time (4.3.1). What is left when
-// the runtime is closed, the next codemode removes.
-func (r *Runtime) removeLater(e *engine, container string) {
+// createdLooks is how often an engine is asked to remove a container that it may be creating, within ten seconds. Who
+// asks docker before it has created one is told that there is none; who had asked for it is gone, and it is created
+// all the same (20.10, November 2026).
+const createdLooks = 3
+
+// removeLater tries again, ever more rarely, to remove a container that the engine did not remove in time, until it has
+// been said so many times that it is not there; and a last time when the runtime is closed. For one whose conmon was
+// killed, podman itself waits that long, and finds it dead the next time (4.3.1). What is left then, the next codemode
+// removes.
+func (r *Runtime) removeLater(e *engine, container string, looks int) {
 	r.work.Go(func() {
-		for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		for wait := time.Second; looks > 0; wait = min(2*wait, time.Minute) {
 			select {
 			case <-time.After(wait):
+				if err := e.remove(r.closing, container); err != nil {
+					r.log.Debug("removing a container", "container", container, "error", err)
+				} else {
+					looks--
+				}
 			case <-r.closing.Done():
+				ctx, cancel := context.WithTimeout(context.Background(), removeTime)
+				defer cancel()
+				_ = e.remove(ctx, container)
 				return
 			}
-			err := e.remove(r.closing, container)
-			if err == nil {
-				return
-			}
-			r.log.Debug("removing a container", "container", container, "error", err)
 		}
 	})
 }
@@ -152,7 +161,7 @@ func (r *Runtime) reap(ctx context.Context, e *engine) {
 			r.log.Info("removing a container whose codemode has ended", "container", name, "pid", o.pid)
 			if err := e.remove(removing, name); err != nil {
 				r.log.Warn("removing a container whose codemode has ended", "container", name, "error", err)
-				r.removeLater(e, name)
+				r.removeLater(e, name, 1)
 			}
 		}
 	}

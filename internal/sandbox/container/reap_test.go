@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codemode/internal/sandbox"
 )
 
 // owners are some whose containers the next codemode meets, and whether it removes them.
@@ -139,5 +141,41 @@ exit 0`)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRemoveCreated: who kills `docker run` and has its container removed before the daemon has created it is told that
+// there is none. It is removed once it is there, though that took seconds, also by who is closed at once.
+func TestRemoveCreated(t *testing.T) {
+	for looks, leaves := range map[string]bool{"1": true, "11": false} {
+		opts := fakeEngine(t, Docker, dockerInfo+`run) kill -9 $$ ;;
+rm) there="${0%/*}/container"
+[ -e "$there" ] && { mv "$there" "$there-gone"; exit 0; }
+printf 1 >>"$there-asked"
+[ "$(cat "$there-asked")" = `+looks+` ] && touch "$there"
+echo 'Error: No such container: x' >&2; exit 1 ;;
+esac
+exit 0`)
+		r := New(opts)
+		if sb, err := r.Start(t.Context(), sandbox.Spec{Files: files(), Boot: "boot.py"}); err == nil {
+			sb.Close()
+			t.Fatal("it started")
+		}
+		gone := filepath.Join(filepath.Dir(opts.Engine), "container-gone")
+		for deadline := time.Now().Add(10 * time.Second); !leaves; {
+			if _, err := os.Stat(gone); err == nil {
+				break
+			} else if time.Now().After(deadline) {
+				t.Errorf("it is left: docker was called for %q", calls(t, opts))
+				break
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(gone); err != nil {
+			t.Errorf("closed at once (%t): docker was called for %q", leaves, calls(t, opts))
+		}
 	}
 }

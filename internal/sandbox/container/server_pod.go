@@ -224,6 +224,6 @@ const serverGrace = 2
 func (p *serverPod) remove(ended bool) {
 	if err := p.engine.removePod(context.Background(), p.name, ended); err != nil {
 		p.runtime.log.Debug("removing a server's pod", "pod", p.name, "error", err)
-		p.runtime.removeLater(p.engine, p.name)
+		p.runtime.removeLater(p.engine, p.name, 1)
 	}
 }

@@ -64,7 +64,7 @@ func TestMemoryAtMost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps the processors busy for a minute")
 	}
-	modes, limits := []string{"greedy", "mapping", "reading", "forking", "ancestors"}, []int64{192}
+	modes, limits := []string{"greedy", "mapping", "reading", "forking", "locked", "ancestors"}, []int64{192}
 	if require.Named("soak") {
 		modes = append(modes, "idle", "resuming", "spinning", "crowded", "unsharing", "populating", "thread", "halves", "executing")
 		limits = append(limits, 512)

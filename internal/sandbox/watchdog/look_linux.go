@@ -51,6 +51,7 @@ type Watch struct {
 	kernel   int64         // the least memory of the kernel's that was seen since the guest began, see inherited
 	held     int64         // by processes, when that was last found out
 	faults   int64         // of the machine until then; negative where they were not counted
+	waited   bool          // for a process's mappings, so that all were stopped meanwhile
 	tight    bool          // the next look is to be soon
 	next     int           // in the list, whose mappings were looked through last
 	largest  process       // what one held at most, and had of page tables, when they were listed last
@@ -121,12 +122,10 @@ func (w *Watch) look() (over bool, next time.Duration) {
 	if w.hidesMemory(list) {
 		return true, 0
 	}
-	used := sum(list)
-	if used > room && w.counted != nil {
-		used = min(used, w.counted.atMost(list))
-	}
-	if used <= room {
-		used += w.mappings(list, room-used) + w.inherited(list)
+	used := w.quickly(list, room)
+	if w.waited { // all stop by now before they take anything
+		w.waited = false
+		used = w.quickly(w.list(), room)
 	}
 	if used > room {
 		exact, how := w.exactly(room)
@@ -143,6 +142,18 @@ func (w *Watch) look() (over bool, next time.Duration) {
 	next = w.soonest(files + used)
 	w.tight = next < longest
 	return false, next
+}
+
+// quickly is what processes hold at most, by their own figures.
+func (w *Watch) quickly(list []process, room int64) int64 {
+	used := sum(list)
+	if used > room && w.counted != nil {
+		used = min(used, w.counted.atMost(list))
+	}
+	if used <= room {
+		used += w.mappings(list, room-used) + w.inherited(list)
+	}
+	return used
 }
 
 // mayHold is what the guest's processes can hold at most: what a machine fills in the time, but no more than a page

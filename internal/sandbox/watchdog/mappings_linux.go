@@ -55,7 +55,7 @@ func (w *Watch) mappings(list []process, left int64) (total int64) {
 			if lines += n; lines > fewMappings {
 				return total
 			}
-			if h := w.handles[p.pid]; h != nil {
+			if h := w.handles[p.pid]; h != nil && !w.waited {
 				h.mappings = n // counted after it was listed: if it ran between the two, the next listing tells
 			}
 		}
@@ -103,7 +103,7 @@ const (
 // countMappings counts the mappings of a process, which are lines, and stops behind most. Where the kernel will not
 // tell, or takes long, they are as many as there can be.
 func (w *Watch) countMappings(p process, most int64) int64 {
-	n, err := readMappings(p.tid, most)
+	n, err := w.readMappings(p.tid, most)
 	if n == 0 || err != nil {
 		return w.maxMappings(p)
 	}
@@ -114,6 +114,28 @@ var (
 	errLongMapping = errors.New("a mapping's path is too long to be opened")
 	errManyBytes   = errors.New("the mappings take long to read")
 )
+
+// lockPatience is how long the mappings of a process may take to be read before the guest is stopped. Who reads them
+// waits for the lock of its address space (mmap_lock), which the process itself has while it forks, or has pages
+// protected otherwise: for tenths of a second, in which others would take memory and nobody would look.
+const lockPatience = 5 * time.Millisecond
+
+// readMappings is the function of that name, for which no process makes a watch wait while others go on.
+func (w *Watch) readMappings(tid int, most int64) (n int64, err error) {
+	stopped := make(chan struct{})
+	patience := time.AfterFunc(lockPatience, func() {
+		defer close(stopped)
+		w.waited = true
+		for range 3 { // who is new is stopped when it is listed again
+			w.stop(w.list())
+		}
+	})
+	n, err = readMappings(tid, most)
+	if !patience.Stop() {
+		<-stopped
+	}
+	return n, err
+}
 
 // readMappings counts the mappings of a process until they are more than most.
 func readMappings(tid int, most int64) (n int64, err error) {
@@ -164,7 +186,7 @@ func (w *Watch) hidesMemory(list []process) bool {
 	}
 	for range min(len(list), lookedThrough) {
 		w.next = (w.next + 1) % len(list)
-		if _, err := readMappings(list[w.next].tid, fewMappings); err == errLongMapping {
+		if _, err := w.readMappings(list[w.next].tid, fewMappings); err == errLongMapping {
 			return true
 		}
 	}

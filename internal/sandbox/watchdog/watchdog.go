@@ -7,7 +7,7 @@
 // it takes. From then on it has that and at most a page for each page fault of the machine since (its huge pages are
 // off), so it is stopped again only when that could be too much. How soon the next look comes goes by how much is left.
 // One that comes late begins with stopping whom it knows, when the limit may have been reached by then: to list
-// processes takes time, too.
+// processes takes time, too. One that a process makes wait stops them meanwhile.
 //
 // It kills nothing: its caller does, the guest's reaper.
 package watchdog

@@ -190,6 +190,36 @@ def forking(share, program=None):
     time.sleep(60)
 
 
+def locked():
+    """Some have their address space locked nearly always, since the kernel protects all of its pages otherwise, while
+    others take memory."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    libc.memchr.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+    size = 4 << 30
+    ready, tell = os.pipe()
+
+    def lock():
+        start = libc.mmap(None, size, mmap.PROT_READ, 0x4022, -1, 0)  # private, anonymous, not reserved
+        libc.memchr(start, 1, size)  # each page is one of zeros then
+        os.write(tell, b"x")
+        while True:
+            libc.mprotect(start, size, 0)
+            libc.mprotect(start, size, mmap.PROT_READ)
+
+    for _ in range(4):
+        fork(lock)
+    for _ in range(4):
+        os.read(ready, 1)
+    for _ in range(20):
+        fork(allocate)
+    time.sleep(60)
+
+
 def square(n):
     block = bytearray(b"x") * (1 << 20)
     return n * n + len(block) * 0
@@ -243,6 +273,7 @@ attacks = {
     "forking": lambda: forking(0.85),
     "halves": lambda: forking(0.45),
     "executing": lambda: forking(0.85, "/bin/true"),
+    "locked": locked,
     "pool": pool,
     "server": server,
     "commands": commands,

@@ -103,6 +103,14 @@ func (a *Approvals) Standing() (list []Entry) {
 	return list
 }
 
+// Folders are those of the projects of which the user has agreed to something: a server, or what a file asks for.
+func (a *Approvals) Folders() (list []string) {
+	for _, p := range a.list {
+		list = append(list, p.folder())
+	}
+	return list
+}
+
 // folder is the one above the file that leads to the project, else the project's real one.
 func (p approval) folder() string {
 	for dir := filepath.Dir(p.File); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {

@@ -120,6 +120,8 @@ type installation struct {
 	clients []clientcfg.Client // that were named
 	request install.Request    // but for its client
 	before  []snapshot         // uninstall: of what could be called
+
+	planned map[string]map[string][]byte // a dry run's adoption: what files would be, by the client's file it is of
 }
 
 var (
@@ -129,7 +131,7 @@ var (
 
 // newInstallation checks the command line. Nothing has been read or written when it fails for that.
 func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
-	s := &installation{env: env, ui: ui, cmd: cmd}
+	s := &installation{env: env, ui: ui, cmd: cmd, planned: map[string]map[string][]byte{}}
 	s.request = install.Request{
 		Scope:  clientcfg.Scope(cmd.String("scope")),
 		Name:   cmd.String("name"),
@@ -386,8 +388,9 @@ func (s *installation) approved(e clientcfg.Entry) bool {
 	return err == nil && approvals.Approved(e)
 }
 
-// own are codemode's own servers, as things are now.
+// own are codemode's own servers, as things are now, or would be.
 func (s *installation) own() (list []clientcfg.Entry) {
+	s.tenancy.overlay = s.plannedBut("")
 	s.tenancy.discover()
 	for _, e := range s.tenancy.found.Entries {
 		if isOwn(e) && e.Scope != clientcfg.Project {
@@ -407,7 +410,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 			return err
 		}
 	}
-	s.before = s.tenancy.snapshots()
+	s.before = s.tenancy.snapshots(nil)
 	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {

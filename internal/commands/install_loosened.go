@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -64,15 +65,17 @@ type snapshot struct {
 	in string // what the tenant and the folder are, where they are not this command's
 }
 
-// snapshots are of all tenants, in this folder and in each that a client has servers for, or some off, or of which a
-// tenant has approved something.
-func (t *tenancy) snapshots() (list []snapshot) {
-	folders := []string{t.env.Dir}
+// snapshots are of all tenants, and of what clients start codemode as, in this folder and in each that a client has
+// servers for, or some off, or of which a tenant has approved something. planned is an overlay of what is to be before.
+func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
+	folders, starts := []string{t.env.Dir}, map[entryAt]clientcfg.Entry{}
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		of.discover()
-		folders = append(folders, of.found.Folders...)
-		for _, e := range of.approvals.Standing() {
-			folders = append(folders, e.Server.Project)
+		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
+		for _, e := range of.found.Entries {
+			if e.StartsSelf && e.Scope != clientcfg.Project {
+				starts[placeOf(e)] = e
+			}
 		}
 	}
 	seen := map[string]bool{}
@@ -90,7 +93,12 @@ func (t *tenancy) snapshots() (list []snapshot) {
 			if dir != t.env.Dir {
 				in += " in " + quote(dir)
 			}
-			list = append(list, snapshot{of.view(nil), of, in})
+			list = append(list, snapshot{of.view(planned), of, in})
+		}
+		for _, e := range starts {
+			if of := t.startedBy(e, dir); of != nil {
+				list = append(list, snapshot{of.view(planned), of, " as " + titleOf(e) + " starts codemode"})
+			}
 		}
 	}
 	return list
@@ -224,12 +232,33 @@ func (s *installation) loosens(c install.Change) string {
 		at := entryAt{m.File, "", m.As}
 		from[at] = append(from[at], m.Entry)
 	}
-	for _, b := range s.tenancy.snapshots() {
-		for _, l := range b.loosened(c.Files, from) {
+	moving := c.Moves[len(c.Moves)-1].Entry
+	if why := s.useless(moving.Client); why != "" {
+		return why
+	}
+	planned := s.plannedBut(moving.Server.Source)
+	then := maps.Clone(planned)
+	maps.Copy(then, c.Files)
+	for _, b := range s.tenancy.snapshots(planned) {
+		for _, l := range b.loosened(then, from) {
 			return l.would()
 		}
 	}
+	if s.request.DryRun {
+		s.planned[moving.Server.Source] = c.Files
+	}
 	return ""
+}
+
+// plannedBut is what a dry run has found so far that there would be, but for what comes of one client's file.
+func (s *installation) plannedBut(path string) map[string][]byte {
+	all := map[string][]byte{}
+	for of, files := range s.planned {
+		if of != path {
+			maps.Copy(all, files)
+		}
+	}
+	return all
 }
 
 // would says what would be if servers moved.

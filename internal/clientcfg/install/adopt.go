@@ -111,7 +111,7 @@ func (i *Installer) adopt(
 		}
 		reason := cmp.Or(
 			whyUnclear(doc.Document, key, e, problems), old.before(doc.Document, t.format, key, e),
-			i.staying(e, t.Client), i.unapproved(req, t, e),
+			i.staying(e, t.Client), readAlready(own, f.path), i.unapproved(req, t, e),
 		)
 		if reason != "" {
 			p.stay(e.Written, reason)
@@ -370,7 +370,8 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 	base = base[:min(len(base), maxBase)]
 	path := filepath.Join(i.Adopt.Dir, base+".json")
 	planned := func(o newFile) bool { return strings.EqualFold(o.path, path) }
-	for n := 2; exists(path) || slices.ContainsFunc(files, planned); n++ {
+	isOwn := func(o clientcfg.Entry) bool { return o.Server.Source == path } // or is about to be
+	for n := 2; exists(path) || slices.ContainsFunc(own, isOwn) || slices.ContainsFunc(files, planned); n++ {
 		path = filepath.Join(i.Adopt.Dir, fmt.Sprintf("%s-%d.json", base, n))
 	}
 	return Moved{Name: e.Written, As: as, File: path, Wrote: true, Folder: !exists(i.Adopt.Dir)}

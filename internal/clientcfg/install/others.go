@@ -102,3 +102,14 @@ func (i *Installer) checkOtherFiles(req Request, t Target) error {
 	}
 	return nil
 }
+
+// readAlready says why servers stay in a file that codemode reads itself; empty is that it does not. They are its own
+// there, and would be nowhere.
+func readAlready(own []clientcfg.Entry, path string) string {
+	for _, o := range own {
+		if sameFile(o.Server.Source, path) {
+			return fmt.Sprintf("codemode reads this file itself, as %q", o.Server.Source)
+		}
+	}
+	return ""
+}

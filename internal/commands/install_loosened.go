@@ -68,13 +68,14 @@ type snapshot struct {
 // snapshots are of all tenants, and of what clients start codemode as, in this folder and in each that a client has
 // servers for, or some off, or of which a tenant has approved something. planned is an overlay of what is to be before.
 func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
-	folders, starts := []string{t.env.Dir}, map[entryAt]clientcfg.Entry{}
+	folders, starts := []string{t.env.Dir}, []clientcfg.Entry(nil)
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		of.discover()
 		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
 		for _, e := range of.found.Entries {
-			if e.StartsSelf && e.Scope != clientcfg.Project {
-				starts[placeOf(e)] = e
+			known := slices.ContainsFunc(starts, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
+			if e.StartsSelf && e.Scope != clientcfg.Project && !known {
+				starts = append(starts, e)
 			}
 		}
 	}
@@ -84,20 +85,21 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 			continue
 		}
 		seen[dir] = true
+		folder := ""
+		if dir != t.env.Dir {
+			folder = " in " + quote(dir)
+		}
 		for _, of := range t.withoutFlags(t.config.Tenants, dir) {
 			of.allProjects = false
 			in := ""
 			if of.config.Tenant != t.config.Tenant {
 				in = " for tenant " + quote(of.config.Tenant)
 			}
-			if dir != t.env.Dir {
-				in += " in " + quote(dir)
-			}
-			list = append(list, snapshot{of.view(planned), of, in})
+			list = append(list, snapshot{of.view(planned), of, in + folder})
 		}
 		for _, e := range starts {
 			if of := t.startedBy(e, dir); of != nil {
-				list = append(list, snapshot{of.view(planned), of, " as " + titleOf(e) + " starts codemode"})
+				list = append(list, snapshot{of.view(planned), of, " as " + titleOf(e) + " starts codemode" + folder})
 			}
 		}
 	}

@@ -167,18 +167,8 @@ for _ in range(40):
         time.sleep(20)
 time.sleep(20)
 `, func(s *sandbox.Spec) { s.Policy.Memory = limit })
-		most := 0
-		for {
-			select {
-			case <-sb.Done():
-				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory || most < limit/4 || most > 7*limit {
-					t.Errorf("it had %d MB and ended as %+v", most>>20, exit)
-				}
-				t.Logf("it had %d MB of %d", most>>20, limit>>20)
-				return
-			case <-time.After(5 * time.Millisecond):
-				most = max(most, heldBy(name))
-			}
+		if most := mostHeld(sb, name); sb.Exit().Cause != sandbox.ExitMemory || most < limit/4 || most > 7*limit {
+			t.Errorf("it had %d MB and ended as %+v", most>>20, sb.Exit())
 		}
 	})
 }
@@ -226,20 +216,22 @@ for _ in range(20):
                 time.sleep(1)
 time.sleep(20)
 `, func(s *sandbox.Spec) { s.Policy.Memory = limit })
-		most := 0
-		for {
-			select {
-			case <-sb.Done():
-				if exit := sb.Exit(); exit.Cause != sandbox.ExitMemory || most > 4*limit {
-					t.Errorf("it had %d MB and ended as %+v", most>>20, exit)
-				}
-				t.Logf("it had %d MB of %d", most>>20, limit>>20)
-				return
-			case <-time.After(5 * time.Millisecond):
-				most = max(most, heldBy(name))
-			}
+		if most := mostHeld(sb, name); sb.Exit().Cause != sandbox.ExitMemory || most > 4*limit {
+			t.Errorf("it had %d MB and ended as %+v", most>>20, sb.Exit())
 		}
 	})
+}
+
+// mostHeld is what processes of a name hold at most until a guest has ended.
+func mostHeld(sb sandbox.Sandbox, name string) (most int) {
+	for {
+		select {
+		case <-sb.Done():
+			return most
+		case <-time.After(5 * time.Millisecond):
+			most = max(most, heldBy(name))
+		}
+	}
 }
 
 // heldBy is what processes of a name hold of memory, in bytes.

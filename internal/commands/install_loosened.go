@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -62,7 +63,8 @@ func (v view) server(e *clientcfg.Entry) *clientcfg.Entry {
 type snapshot struct {
 	view
 	of *tenancy
-	in string // what the tenant and the folder are, where they are not this command's
+	in string           // what the tenant and the folder are, where they are not this command's
+	by *clientcfg.Entry // of codemode, by whose settings it is; nil is those of the tenant
 }
 
 // snapshots are of all tenants, and of what clients start codemode as, in this folder and in each that a client has
@@ -74,8 +76,9 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
 		for _, e := range of.found.Entries {
 			known := slices.ContainsFunc(starts, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
-			if e.StartsSelf && e.Scope != clientcfg.Project && !known {
+			if !known && t.isCodemode(e) {
 				starts = append(starts, e)
+				folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
 			}
 		}
 	}
@@ -95,11 +98,15 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 			if of.config.Tenant != t.config.Tenant {
 				in = " for tenant " + quote(of.config.Tenant)
 			}
-			list = append(list, snapshot{of.view(planned), of, in + folder})
+			list = append(list, snapshot{of.view(planned), of, in + folder, nil})
 		}
 		for _, e := range starts {
-			if of := t.startedBy(e, dir); of != nil {
-				list = append(list, snapshot{of.view(planned), of, " as " + titleOf(e) + " starts codemode" + folder})
+			if e.Scope == clientcfg.Local && e.Server.Project != dir {
+				continue
+			}
+			if of, err := t.startedBy(e, dir); of != nil && err == nil {
+				in := " as " + titleOf(e) + " starts codemode" + folder
+				list = append(list, snapshot{of.view(planned), of, in, &e})
 			}
 		}
 	}
@@ -109,6 +116,7 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 // loosening is what has something held less tightly once servers have moved.
 type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
+	lost          bool   // or the other way round
 	why           string // it cannot: what it is
 	was, is       string // what it is called
 	in            string // see snapshot
@@ -118,6 +126,17 @@ type loosening struct {
 // then.
 func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
 	then := b.of.view(overlay)
+	if b.by != nil {
+		for at, origins := range from {
+			for _, origin := range origins {
+				if origin.Client == b.by.Client && b.calls(origin) && !then.calls(clientcfg.Entry{
+					Server: config.Server{Source: at.source, Project: at.project}, Written: at.written,
+				}) {
+					list = append(list, loosening{lost: true, was: titleOf(origin), in: b.in})
+				}
+			}
+		}
+	}
 	for i := range then.found.Entries {
 		e := &then.found.Entries[i]
 		is := then.server(e)
@@ -235,7 +254,7 @@ func (s *installation) loosens(c install.Change) string {
 		from[at] = append(from[at], m.Entry)
 	}
 	moving := c.Moves[len(c.Moves)-1].Entry
-	if why := s.useless(moving.Client); why != "" {
+	if why := cmp.Or(s.useless(moving.Client), s.unclear()); why != "" {
 		return why
 	}
 	planned := s.plannedBut(moving.Server.Source)
@@ -263,9 +282,21 @@ func (s *installation) plannedBut(path string) map[string][]byte {
 	return all
 }
 
+// calls says whether code can call a server by what an entry of a place says.
+func (v view) calls(of clientcfg.Entry) bool {
+	e := v.at[placeOf(of)]
+	if e == nil {
+		return false
+	}
+	is := v.server(e)
+	return is != nil && v.callable[is.Server.Name]
+}
+
 // would says what would be if servers moved.
 func (l loosening) would() string {
 	switch {
+	case l.lost:
+		return fmt.Sprintf("%s can be called%s, and could not any more", l.was, l.in)
 	case l.limit != "" && l.was == l.is:
 		return fmt.Sprintf("%s holds for %s%s, and would not any more", l.limit, l.was, l.in)
 	case l.limit != "":

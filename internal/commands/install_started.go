@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -9,12 +10,58 @@ import (
 	"codemode/internal/config"
 )
 
+// isCodemode says whether an entry of the user's starts codemode. What a project's file says of it is a stranger's.
+func (t *tenancy) isCodemode(e clientcfg.Entry) bool {
+	return e.Scope != clientcfg.Project &&
+		clientcfg.StartsCodemode(e.Server, t.machine(), clientcfg.Self{Executable: t.env.Self})
+}
+
+// unclear is why it is not known by which settings a client starts codemode; empty is that it is.
+func (s *installation) unclear() string {
+	for _, of := range s.tenancy.withoutFlags(s.tenancy.config.Tenants, s.env.Dir) {
+		of.discover()
+		for _, e := range of.found.Entries {
+			if !of.isCodemode(e) || e.Server.Command == "" {
+				continue
+			}
+			if hasUnclearSettings(e.Server) {
+				return titleOf(e) + " starts codemode by settings that are not known here"
+			}
+			if _, err := of.startedBy(e, cmp.Or(e.Server.Cwd, s.env.Dir)); err != nil {
+				return titleOf(e) + " starts codemode by settings with a mistake: " + err.Error()
+			}
+		}
+	}
+	return ""
+}
+
+// hasUnclearSettings says whether settings of codemode's come from a file of variables, by a reference, or with what
+// starts it.
+func hasUnclearSettings(s config.Server) bool {
+	refers := func(text string) bool { return strings.ContainsAny(text, "$%{") }
+	for name, value := range s.Env {
+		if refers(value) && isSetting(name) {
+			return true
+		}
+	}
+	words := append([]string{s.Command}, s.Args...)
+	n := slices.Index(words, "serve")
+	return s.EnvFile != "" || n < 0 || slices.ContainsFunc(words[n+1:], refers) ||
+		slices.ContainsFunc(words[1:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
+}
+
+// isSetting says whether a variable decides about servers.
+func isSetting(name string) bool {
+	return strings.HasPrefix(name, "CODEMODE_") || strings.HasPrefix(name, "XDG_") || name == "HOME" ||
+		clientcfg.IsOriginalVariable(name)
+}
+
 // startedBy is the tenancy of the codemode that an entry of a client starts in a folder, where the entry has settings
-// of its own: nil is that it has none, or one with a mistake, with which nothing is started.
-func (t *tenancy) startedBy(e clientcfg.Entry, dir string) *tenancy {
+// of its own; nil is that it has none. With an error it starts nothing.
+func (t *tenancy) startedBy(e clientcfg.Entry, dir string) (*tenancy, error) {
 	flags, file := settingsIn(e.Server.Args)
 	if len(flags) == 0 && file == "" && len(e.Server.Env) == 0 {
-		return nil
+		return nil, nil
 	}
 	env := t.env
 	env.Dir = dir
@@ -30,13 +77,13 @@ func (t *tenancy) startedBy(e clientcfg.Entry, dir string) *tenancy {
 	}
 	c, err := config.Load(src)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	other := &tenancy{
 		env: env, cmd: t.cmd, config: c, file: config.UserFile(src), paths: config.FindPaths(env.Lookup, runtime.GOOS),
 	}
 	other.approvals, other.unapproved = clientcfg.LoadApprovals(other.approvalsFile())
-	return other
+	return other, nil
 }
 
 // settingsIn are the settings among the arguments of codemode, by their names, and the file of settings.
@@ -69,17 +116,16 @@ func settingsIn(args []string) (flags map[string]any, file string) {
 }
 
 // useless is why a client's servers would be nowhere if they moved: the codemode there is off, or another tenant's.
-// Empty is that they would not. What a project's file says of codemode is a stranger's.
+// Empty is that they would not.
 func (s *installation) useless(client string) (why string) {
 	entries := slices.DeleteFunc(slices.Clone(s.tenancy.found.Entries), func(e clientcfg.Entry) bool {
-		ours := e.Client == client && e.StartsSelf && e.Scope != clientcfg.Project
-		return !ours || clientcfg.StartsOriginal(e.Server)
+		return e.Client != client || !s.tenancy.isCodemode(e)
 	})
 	if !slices.ContainsFunc(entries, func(e clientcfg.Entry) bool { return e.Written == s.request.Name }) {
 		return "" // it is about to be put there
 	}
 	for _, e := range entries {
-		of := s.tenancy.startedBy(e, s.env.Dir)
+		of, _ := s.tenancy.startedBy(e, s.env.Dir) // unclear tells of an error
 		switch {
 		case e.Server.Disabled:
 			why = "codemode is switched off there"

@@ -112,6 +112,11 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 			return err
 		}
 	}
+	if len(p.forget) > 0 { // what cannot be forgotten afterwards stays
+		if err := i.save(l); err != nil {
+			return err
+		}
+	}
 	if err := i.writeFile(t, f, p); err != nil {
 		if p.record != nil {
 			l.Records = was
@@ -128,7 +133,9 @@ func (i *Installer) write(ctx context.Context, t *Target, f file, p proposal, l 
 		r.Notes = append(r.Notes, p.after()...)
 	}
 	if len(p.forget) > 0 {
-		return i.save(l)
+		if err := i.save(l); err != nil {
+			r.Notes = append(r.Notes, "it is in codemode's records still: "+err.Error())
+		}
 	}
 	return nil
 }

@@ -190,6 +190,7 @@ func (i *Installer) entry(
 	set []splice.Member, args []string, err error,
 ) {
 	cmd := i.command(req, t)
+	was := commandOf(entry)
 	values, passed, _ := inherited(originals)
 	names := append(slices.Clone(req.Pass), passed...)
 	if t.Client.Install.Strips {
@@ -202,8 +203,11 @@ func (i *Installer) entry(
 	if !there {
 		return append(members(t.Client, req.Name, cmd, second), handed...), cmd.args, nil
 	}
+	if n := slices.Index(was.args, "serve"); n > 0 && req.Tenant == "" && !keepsArgs(was, cmd) {
+		cmd.args = append(slices.Clip(cmd.args), was.args[n+1:]...) // another program started codemode, or else
+	}
 	return append(
-		update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(commandOf(entry), cmd)),
+		update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(was, cmd)),
 		handed...), cmd.args, nil
 }
 

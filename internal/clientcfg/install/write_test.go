@@ -277,3 +277,28 @@ func TestLedgerLocked(t *testing.T) {
 		}
 	})
 }
+
+// TestLedgerFails: while the ledger cannot be written nothing is taken out; where it cannot be afterwards, that is told
+// of what was.
+func TestLedgerFails(t *testing.T) {
+	for from, want := range map[int]Action{1: Refused, 2: Removed} {
+		const old = "{\"mcpServers\": {}}\n"
+		i, req, path := cursorAt(t, t.TempDir(), old)
+		only(t, i.Install(t.Context(), req), path)
+		installed, times := read(t, path), 0
+		i.hooks.write = func(f *os.File, data []byte) error {
+			if strings.Contains(f.Name(), "installed.json") {
+				if times++; times >= from {
+					return syscall.ENOSPC
+				}
+			}
+			_, err := f.Write(data)
+			return err
+		}
+		r := only(t, i.Uninstall(t.Context(), req), path)
+		is := map[string]Action{installed: Refused, old: Removed}[read(t, path)]
+		if r.Action != want || is != want || want == Removed && !strings.Contains(strings.Join(r.Notes, " "), "records still") {
+			t.Errorf("ledger written %d times: %+v, and the file is as if %s", from-1, r, is)
+		}
+	}
+}

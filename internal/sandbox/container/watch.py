@@ -32,8 +32,6 @@ TOO_MUCH_MEMORY, TOO_MANY_PIPES, TOO_MANY_ENTRIES, TOO_MANY_LOCKS, UNREADABLE = 
 TOO_MANY_KERNEL_FILES, TOO_MANY_FOLDERS, TOO_MANY_TERMINALS = 6, 7, 8
 WATCH, GLANCE = 50, 200  # milliseconds between two looks at the guest's memory; where the kernel limits it, too
 SETTLE = 1  # seconds, in which a guest that was stopped stands still
-LOCKED = "maps", "smaps_rollup"  # who reads them waits for the lock of the address space (mmap_lock)
-SOON = 5  # milliseconds that it may wait
 LATE = 100  # milliseconds that a look takes on a busy machine, or where the guest is what is busy
 
 
@@ -50,8 +48,6 @@ def watch(guest, limit):
     host.register(0, 0)
     ends = ends_of_processes()
     host.register(ends, select.POLLIN)
-    if limit:
-        stop_who_locks()
     exceeded = (lambda: holds_more(limit)) if limit else killed_for_memory
     between, due = WATCH if limit else GLANCE, 0
     at, ready = monotonic() + between / 1000, {}
@@ -96,42 +92,6 @@ def stop_after(milliseconds):
     standing["still"] = monotonic() + milliseconds / 1000
 
 
-def stop_who_locks():
-    """Start the thread that has the guest stopped while a look waits for a lock, which a process of it has while it
-    forks, or has pages protected otherwise: tenths of a second, in which others would take memory."""
-    import _thread
-
-    turns.extend(_thread.allocate_lock() for _ in range(3))
-    idle, reads, ends = turns
-    reads.acquire(), ends.acquire()
-
-    def wait():
-        while True:
-            reads.acquire()
-            if not ends.acquire(timeout=SOON / 1000):
-                stop()
-                ends.acquire()
-            idle.release()
-
-    _thread.start_new_thread(wait, ())
-
-
-turns = []  # idle, which the thread releases, and two that it waits for
-
-
-def unlocked(measure, lines):
-    """What is measured of a file that may have to be waited for."""
-    if not turns:
-        return measure(lines)
-    idle, reads, ends = turns
-    idle.acquire()
-    reads.release()
-    try:
-        return measure(lines)
-    finally:
-        ends.release()
-
-
 def in_time():
     """Is called all through a look. Who was about to send SIGCONT has sent it by the next time."""
     if monotonic() > standing["still"]:
@@ -146,9 +106,6 @@ def stop():
 def go_on():
     """Twice, the second time at the end of the next look: a process that was just being made was seen to stay stopped
     (Linux 6.18, 2026-11)."""
-    if turns:
-        with turns[0]:
-            pass  # and the thread sends nothing any more
     sent = standing.pop("sent", False)
     if sent or standing.pop("again", False):
         signal_all(CONTINUE)
@@ -437,7 +394,7 @@ def look(pid, name, measure, denied=0):
     for thread in threads_of(pid):
         try:
             with open("/proc/%s/task/%s/%s" % (pid, thread, name), errors="replace") as lines:
-                total = unlocked(measure, lines) if name in LOCKED else measure(lines)
+                total = measure(lines)
         except PermissionError:
             total = denied
         except (OSError, ValueError, IndexError):

@@ -151,11 +151,13 @@ seen = {}  # of each process at the last look, what told() says, with what may b
 
 
 def exact_of(limit):
-    """Who may hold too much is stopped, so that what was unseen is seen, or given back, and counted again. Who takes much
-    more until it stands still does so in a system call, such as one that reads a large file, and is not waited for."""
+    """Who may hold too much is stopped before it is counted: what is read waits for locks of address spaces, which some
+    can have nearly always, and others would take memory meanwhile. Where it is too much, what was unseen is seen by the
+    time all stand still, or given back, and is counted again. Who takes much more until then does so in a system call,
+    such as one that reads a large file, and is not waited for."""
+    stop()
     if exact_sum(limit) <= limit:
         return 0
-    stop()
     first, until = {}, monotonic() + SETTLE
     while any(map(moves, guests())) and monotonic() < until:
         if grown(first) > limit // 4:

@@ -44,10 +44,9 @@ func hasUnclearSettings(s config.Server) bool {
 			return true
 		}
 	}
-	words := append([]string{s.Command}, s.Args...)
-	n := slices.Index(words, "serve")
-	return s.EnvFile != "" || n < 0 || slices.ContainsFunc(words[n+1:], refers) ||
-		slices.ContainsFunc(words[1:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
+	n := slices.Index(s.Args, "serve")
+	return s.EnvFile != "" || n < 0 || slices.ContainsFunc(s.Args[n:], refers) ||
+		slices.ContainsFunc(s.Args[:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
 }
 
 // isSetting says whether a variable decides about servers.

@@ -233,12 +233,21 @@ func (t *tenancy) vault(tenant string) *install.Vault {
 	return &install.Vault{
 		Tenant: tenant,
 		Of:     t.vault,
-		Names: func() (names []string, err error) {
-			list, err := store.List()
-			for _, s := range list {
-				names = append(names, s.Name)
+		Names: func() ([]string, error) {
+			return namesIn(store)
+		},
+		Others: func() (names []string, err error) {
+			for _, of := range t.config.Tenants {
+				if of == tenant {
+					continue
+				}
+				list, err := namesIn(t.secretsOf(of))
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, list...)
 			}
-			return names, err
+			return names, nil
 		},
 		Check: secrets.Check,
 		Value: func(name string) (string, error) { return store.Get(ctx, name) },
@@ -251,4 +260,13 @@ func (t *tenancy) vault(tenant string) *install.Vault {
 			return "", store.Remove(ctx, name)
 		},
 	}
+}
+
+// namesIn are those of all secrets of a store.
+func namesIn(store *secrets.Store) (names []string, err error) {
+	list, err := store.List()
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names, err
 }

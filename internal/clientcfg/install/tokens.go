@@ -18,6 +18,7 @@ type Vault struct {
 	Tenant string                                     // whose secrets they are
 	Of     func(tenant string) *Vault                 // that of another tenant
 	Names  func() ([]string, error)                   // of all secrets that there are
+	Others func() ([]string, error)                   // of those of other tenants, who have the same servers
 	Check  func(value string) error                   // says why a value cannot be one
 	Value  func(name string) (string, error)          // of a secret
 	Keep   func(name, value string) error             // makes one, or says that there is one: fs.ErrExist
@@ -60,6 +61,11 @@ func (i *Installer) takeTokens(
 		return taken, nil
 	}
 	names, err := i.Vault.Names()
+	if err == nil && i.Vault.Others != nil {
+		var others []string
+		others, err = i.Vault.Others()
+		names = append(names, others...)
+	}
 	if err != nil {
 		return taken, err
 	}

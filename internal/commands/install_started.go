@@ -45,7 +45,8 @@ func hasUnclearSettings(s config.Server) bool {
 		}
 	}
 	n := slices.Index(s.Args, "serve")
-	return s.EnvFile != "" || n < 0 || slices.ContainsFunc(s.EnvPass, isSetting) || slices.ContainsFunc(s.Args[n:], refers) ||
+	given := s.EnvFile != "" || slices.ContainsFunc(s.EnvPass, isSetting)
+	return given || n < 0 || slices.ContainsFunc(s.Args[n:], refers) ||
 		slices.ContainsFunc(s.Args[:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
 }
 

@@ -254,7 +254,7 @@ func (s *installation) loosens(c install.Change) string {
 		from[at] = append(from[at], m.Entry)
 	}
 	moving := c.Moves[len(c.Moves)-1].Entry
-	if why := cmp.Or(s.useless(moving.Client), s.unclear()); why != "" {
+	if why := cmp.Or(s.unreachable(moving.Client), s.unknownSettings()); why != "" {
 		return why
 	}
 	planned := s.plannedBut(moving.Server.Source)

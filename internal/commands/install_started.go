@@ -16,15 +16,15 @@ func (t *tenancy) isCodemode(e clientcfg.Entry) bool {
 		clientcfg.StartsCodemode(e.Server, t.machine(), clientcfg.Self{Executable: t.env.Self})
 }
 
-// unclear is why it is not known by which settings a client starts codemode; empty is that it is.
-func (s *installation) unclear() string {
+// unknownSettings is why it is not known by which settings a client starts codemode; empty is that it is.
+func (s *installation) unknownSettings() string {
 	for _, of := range s.tenancy.withoutFlags(s.tenancy.config.Tenants, s.env.Dir) {
 		of.discover()
 		for _, e := range of.found.Entries {
 			if !of.isCodemode(e) || e.Server.Command == "" {
 				continue
 			}
-			if hasUnclearSettings(e.Server) {
+			if hasUnknownSettings(e.Server) {
 				return titleOf(e) + " starts codemode by settings that are not known here"
 			}
 			if _, err := of.startedBy(e, cmp.Or(e.Server.Cwd, s.env.Dir)); err != nil {
@@ -35,9 +35,9 @@ func (s *installation) unclear() string {
 	return ""
 }
 
-// hasUnclearSettings says whether settings of codemode's come from a file of variables, by a reference, or with what
+// hasUnknownSettings says whether settings of codemode's come from a file of variables, by a reference, or with what
 // starts it.
-func hasUnclearSettings(s config.Server) bool {
+func hasUnknownSettings(s config.Server) bool {
 	refers := func(text string) bool { return strings.ContainsAny(text, "$%{") }
 	for name, value := range s.Env {
 		if refers(value) && isSetting(name) {
@@ -115,9 +115,9 @@ func settingsIn(args []string) (flags map[string]any, file string) {
 	return flags, file
 }
 
-// useless is why a client's servers would be nowhere if they moved: the codemode there is off, or another tenant's.
-// Empty is that they would not.
-func (s *installation) useless(client string) (why string) {
+// unreachable is why a client could not reach its servers if they moved: codemode is off there, or another tenant's.
+// Empty is that it could.
+func (s *installation) unreachable(client string) (why string) {
 	entries := slices.DeleteFunc(slices.Clone(s.tenancy.found.Entries), func(e clientcfg.Entry) bool {
 		return e.Client != client || !s.tenancy.isCodemode(e)
 	})
@@ -125,7 +125,7 @@ func (s *installation) useless(client string) (why string) {
 		return "" // it is about to be put there
 	}
 	for _, e := range entries {
-		of, _ := s.tenancy.startedBy(e, s.env.Dir) // unclear tells of an error
+		of, _ := s.tenancy.startedBy(e, s.env.Dir) // unknownSettings tells of an error
 		switch {
 		case e.Server.Disabled:
 			why = "codemode is switched off there"

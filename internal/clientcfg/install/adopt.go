@@ -93,8 +93,8 @@ type Stayed struct{ Name, Reason string }
 // oddInName is what some file system does not take in a file's name.
 var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
-// adopt plans to move the other servers of a file to codemode's own folder, whose entry there is anew; none is that the
-// file has none.
+// adopt plans to move the other servers of a file to codemode's own folder. anew are the members of codemode's entry in
+// the file; empty is that it gets none.
 func (i *Installer) adopt(
 	p *proposal, req Request, t Target, f file, doc *draft, table []string, anew []splice.Member, old *record,
 ) error {
@@ -370,8 +370,8 @@ func (i *Installer) place(e clientcfg.Entry, own []clientcfg.Entry, files []newF
 	base = base[:min(len(base), maxBase)]
 	path := filepath.Join(i.Adopt.Dir, base+".json")
 	planned := func(o newFile) bool { return strings.EqualFold(o.path, path) }
-	isOwn := func(o clientcfg.Entry) bool { return o.Server.Source == path } // or is about to be
-	for n := 2; exists(path) || slices.ContainsFunc(own, isOwn) || slices.ContainsFunc(files, planned); n++ {
+	known := func(o clientcfg.Entry) bool { return o.Server.Source == path } // a dry run's, too
+	for n := 2; exists(path) || slices.ContainsFunc(own, known) || slices.ContainsFunc(files, planned); n++ {
 		path = filepath.Join(i.Adopt.Dir, fmt.Sprintf("%s-%d.json", base, n))
 	}
 	return Moved{Name: e.Written, As: as, File: path, Wrote: true, Folder: !exists(i.Adopt.Dir)}

@@ -2,7 +2,9 @@ package clientcfg
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codemode/internal/config"
@@ -76,6 +78,20 @@ func (e Env) get(name string) string {
 }
 
 var variable = lazyregexp.New(`\$\{(\w+)(?::-([^}]*))?\}`)
+
+// PathVariables are the variables of the environment that say where clients have their files.
+var PathVariables = sync.OnceValue(func() []string {
+	names := []string{"XDG_CONFIG_HOME"} // {config} and {xdg}
+	for _, c := range Clients() {
+		for _, f := range c.Files {
+			for _, m := range variable().FindAllStringSubmatch(f.Path, -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+})
 
 // Expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
 // not set, or there is no home.

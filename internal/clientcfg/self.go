@@ -83,6 +83,18 @@ func (f *selfFinder) reason(s config.Server) string {
 	return ""
 }
 
+// WrapsCodemode says whether an entry starts codemode by something else of its user's, such as env or a shell, rather
+// than at once, or by what has it of npm, which Windows may need cmd or wsl for.
+func WrapsCodemode(s config.Server, env Env, self Self) bool {
+	words, assigned := append([]string{s.Command}, s.Args...), []string(nil)
+	if name := base(s.Command); name == "cmd" || name == "wsl" {
+		words, assigned = unwrap(words)
+	}
+	p, _ := packageOf(words)
+	direct := p.family == "npm" || StartsCodemode(config.Server{Command: words[0]}, env, self)
+	return StartsCodemode(s, env, self) && (len(assigned) > 0 || !direct)
+}
+
 // StartsOriginal says whether an entry starts the program that codemode replaces, rather than codemode. That is of
 // Python, so what npm starts only has its folder for an argument.
 func StartsOriginal(s config.Server) bool {

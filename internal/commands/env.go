@@ -18,7 +18,8 @@ type Env struct {
 	Dir     string   // where the program was started
 	Self    string   // the program's own file: an entry that starts it is no server. Empty is unknown
 
-	ahead *sandbox.Ahead // of the guest that a command will start; nil is none
+	ahead  *sandbox.Ahead // of the guest that a command will start; nil is none
+	isBare bool           // variables that decide about servers are left out
 }
 
 // ProcessEnv is the environment of this process.

@@ -62,61 +62,81 @@ func (v view) server(e *clientcfg.Entry) *clientcfg.Entry {
 // A snapshot is of what code of one tenant can call in one folder before servers move from file to file.
 type snapshot struct {
 	view
-	of *tenancy
-	in string           // what the tenant and the folder are, where they are not this command's
-	by *clientcfg.Entry // of codemode, by whose settings it is; nil is those of the tenant
+	of     *tenancy
+	in     string                   // what tells it from others: tenant, folder, whose codemode, which variables
+	serves func(client string) bool // whether it is of the codemode of a client; nil is of none's
 }
 
 // snapshots are of all tenants, and of what clients start codemode as, in this folder and in each that a client has
 // servers for, or some off, or of which a tenant has approved something. planned is an overlay of what is to be before.
 func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
-	folders, starts := []string{t.env.Dir}, []clientcfg.Entry(nil)
-	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
-		of.discover()
-		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
-		for _, e := range of.found.Entries {
-			known := slices.ContainsFunc(starts, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
-			if !known && t.isCodemode(e) {
-				starts = append(starts, e)
-				folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
-			}
+	add := func(of *tenancy, as string, serves func(string) bool) {
+		of.allProjects = false
+		if of.env.Dir != t.env.Dir {
+			as += " in " + quote(of.env.Dir)
 		}
+		if of.env.isBare {
+			as += " without this shell's settings"
+		}
+		list = append(list, snapshot{of.view(planned), of, as, serves})
 	}
-	seen := map[string]bool{}
+	folders, starts := t.started()
 	for _, dir := range folders {
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		folder := ""
-		if dir != t.env.Dir {
-			folder = " in " + quote(dir)
-		}
 		for _, of := range t.withoutFlags(t.config.Tenants, dir) {
-			of.allProjects = false
-			in := ""
+			as := ""
 			if of.config.Tenant != t.config.Tenant {
-				in = " for tenant " + quote(of.config.Tenant)
+				as = " for tenant " + quote(of.config.Tenant)
 			}
-			list = append(list, snapshot{of.view(planned), of, in + folder, nil})
+			add(of, as, nil)
 		}
 		for _, e := range starts {
 			if e.Scope == clientcfg.Local && e.Server.Project != dir {
 				continue
 			}
-			if of, err := t.startedBy(e, dir); of != nil && err == nil {
-				in := " as " + titleOf(e) + " starts codemode" + folder
-				list = append(list, snapshot{of.view(planned), of, in, &e})
+			for _, env := range t.env.withBare() {
+				if of, err := t.startedBy(e, env.in(dir)); err == nil {
+					add(of, " as "+titleOf(e)+" starts codemode", func(id string) bool { return id == e.Client })
+				}
 			}
+		}
+	}
+	usual := clientcfg.Entry{Server: config.Server{Args: []string{"serve"}}}
+	if name := t.cmd.String("tenant"); name != "" {
+		usual.Server.Args = append(usual.Server.Args, "--tenant", name)
+	}
+	for _, env := range t.env.withBare() {
+		if of, err := t.startedBy(usual, env); err == nil {
+			add(of, "", func(client string) bool {
+				return !slices.ContainsFunc(starts, func(e clientcfg.Entry) bool { return e.Client == client })
+			})
 		}
 	}
 	return list
 }
 
+// started are the entries by which clients start codemode with settings of their own, and the folders to look at, each
+// once.
+func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
+	folders = []string{t.env.Dir}
+	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
+		of.discover()
+		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
+		for _, e := range of.found.Entries {
+			known := slices.ContainsFunc(entries, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
+			if !known && t.isCodemode(e) && hasSettings(e) {
+				entries = append(entries, e)
+				folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
+			}
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders), entries
+}
+
 // loosening is what has something held less tightly once servers have moved.
 type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
-	lost          bool   // or the other way round
+	lost          bool   // or that the codemode of its client could not call it
 	why           string // it cannot: what it is
 	was, is       string // what it is called
 	in            string // see snapshot
@@ -126,14 +146,12 @@ type loosening struct {
 // then.
 func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
 	then := b.of.view(overlay)
-	if b.by != nil {
-		for at, origins := range from {
-			for _, origin := range origins {
-				if origin.Client == b.by.Client && b.calls(origin) && !then.calls(clientcfg.Entry{
-					Server: config.Server{Source: at.source, Project: at.project}, Written: at.written,
-				}) {
-					list = append(list, loosening{lost: true, was: titleOf(origin), in: b.in})
-				}
+	for at, origins := range from {
+		is := clientcfg.Entry{Server: config.Server{Source: at.source, Project: at.project}, Written: at.written}
+		for _, origin := range origins {
+			needs := b.serves != nil && !isOwn(origin) && b.serves(origin.Client) && !origin.Server.Disabled
+			if needs && !then.calls(is) {
+				list = append(list, loosening{lost: true, was: titleOf(origin), in: b.in})
 			}
 		}
 	}
@@ -296,7 +314,7 @@ func (v view) calls(of clientcfg.Entry) bool {
 func (l loosening) would() string {
 	switch {
 	case l.lost:
-		return fmt.Sprintf("%s can be called%s, and could not any more", l.was, l.in)
+		return fmt.Sprintf("codemode could not call %s%s", l.was, l.in)
 	case l.limit != "" && l.was == l.is:
 		return fmt.Sprintf("%s holds for %s%s, and would not any more", l.limit, l.was, l.in)
 	case l.limit != "":

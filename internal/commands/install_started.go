@@ -2,7 +2,6 @@ package commands
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ func (s *installation) unknownSettings() string {
 			if hasUnknownSettings(e.Server) {
 				return titleOf(e) + " starts codemode by settings that are not known here"
 			}
-			if _, err := of.startedBy(e, cmp.Or(e.Server.Cwd, s.env.Dir)); err != nil {
+			if _, err := of.startedBy(e, of.env.in(cmp.Or(e.Server.Cwd, s.env.Dir))); err != nil {
 				return titleOf(e) + " starts codemode by settings with a mistake: " + err.Error()
 			}
 		}
@@ -50,40 +49,32 @@ func hasUnknownSettings(s config.Server) bool {
 		slices.ContainsFunc(s.Args[:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
 }
 
-// isSetting says whether a variable decides about servers.
-func isSetting(name string) bool {
-	return strings.HasPrefix(name, "CODEMODE_") || strings.HasPrefix(name, "XDG_") || name == "HOME" ||
-		clientcfg.IsOriginalVariable(name)
+// hasSettings says whether an entry of codemode has settings of its own.
+func hasSettings(e clientcfg.Entry) bool {
+	flags, file := settingsIn(e.Server.Args)
+	return len(flags) > 0 || file != "" || len(e.Server.Env) > 0
 }
 
-// startedBy is the tenancy of the codemode that an entry of a client starts in a folder, where the entry has settings
-// of its own; nil is that it has none. With an error it starts nothing.
-func (t *tenancy) startedBy(e clientcfg.Entry, dir string) (*tenancy, error) {
+// startedBy is the tenancy of the codemode that an entry of a client starts, by the client's own variables, in the
+// folder of env. With an error it starts nothing.
+func (t *tenancy) startedBy(e clientcfg.Entry, env Env) (*tenancy, error) {
 	flags, file := settingsIn(e.Server.Args)
-	if len(flags) == 0 && file == "" && len(e.Server.Env) == 0 {
-		return nil, nil
-	}
-	env := t.env
-	env.Dir = dir
-	env.Lookup = func(name string) (string, bool) {
+	of := env
+	of.Lookup = func(name string) (string, bool) {
 		if value, ok := e.Server.Env[name]; ok {
 			return value, true
 		}
-		return t.env.Lookup(name)
+		return env.Lookup(name)
 	}
-	src := config.Source{Lookup: env.Lookup, Dir: dir, File: file, Flags: flags}
+	src := config.Source{Lookup: of.Lookup, Dir: env.Dir, File: file, Flags: flags}
 	if file != "" {
-		src.File = absolute(env, file)
+		src.File = absolute(of, file)
 	}
 	c, err := config.Load(src)
 	if err != nil {
 		return nil, err
 	}
-	other := &tenancy{
-		env: env, cmd: t.cmd, config: c, file: config.UserFile(src), paths: config.FindPaths(env.Lookup, runtime.GOOS),
-	}
-	other.approvals, other.unapproved = clientcfg.LoadApprovals(other.approvalsFile())
-	return other, nil
+	return t.with(of, src, c), nil
 }
 
 // settingsIn are the settings among the arguments of codemode, by their names, and the file of settings.
@@ -125,13 +116,13 @@ func (s *installation) unreachable(client string) (why string) {
 		return "" // it is about to be put there
 	}
 	for _, e := range entries {
-		of, _ := s.tenancy.startedBy(e, s.env.Dir) // unknownSettings tells of an error
+		of, _ := s.tenancy.startedBy(e, s.env) // unknownSettings tells of an error
 		switch {
 		case e.Server.Disabled:
 			why = "codemode is switched off there"
 		case slices.Contains(e.Server.ToolsDeny, "run_python"):
 			why = "codemode's run_python is switched off there"
-		case of != nil && s.request.Tenant == "" && of.config.Tenant != s.tenancy.config.Tenant:
+		case of != nil && hasSettings(e) && s.request.Tenant == "" && of.config.Tenant != s.tenancy.config.Tenant:
 			tenant := of.config.Tenant
 			why = "codemode is started there for tenant " + quote(tenant) + ": add --tenant " + tenant
 		default:

@@ -120,35 +120,6 @@ func (t *tenancy) starts() (list []mount.Start) {
 	return mount.Linked(list, t.everyHome())
 }
 
-// withoutFlags are tenants as they are in a folder without this command's flags, with what Claude Code has for all
-// projects; and as they are without the environment's settings, too, where it has some: they hide what files say. Of
-// settings with a mistake nothing is started.
-func (t *tenancy) withoutFlags(names []string, dir string) (list []*tenancy) {
-	env := t.env
-	env.Dir = dir
-	src := settingsSource(env, t.cmd)
-	if src.File != "" {
-		src.File = absolute(t.env, src.File)
-	}
-	add := func(c config.Config, err error) {
-		if err == nil {
-			other := &tenancy{env: env, cmd: t.cmd, config: c, file: t.file, paths: t.paths, allProjects: true}
-			other.approvals, other.unapproved = clientcfg.LoadApprovals(other.approvalsFile())
-			list = append(list, other)
-		}
-	}
-	for _, name := range names {
-		src.Flags, src.FilesAlone = map[string]any{"tenant": name}, false
-		c, err := config.Load(src)
-		add(c, err)
-		if len(c.Variables) > 0 || err != nil {
-			src.FilesAlone = true
-			add(config.Load(src))
-		}
-	}
-	return list
-}
-
 // serverStarts are the paths from which servers are started. What came with a project and is not approved starts
 // nothing, and would be a stranger's way to have code refused.
 func (t *tenancy) serverStarts() (list []mount.Start) {

@@ -136,6 +136,12 @@ func (i *Installer) adopt(
 		}
 	}
 	p.before, p.undo = i.moving(all.files, all.secrets)
+	if req.DryRun {
+		if i.planned == nil {
+			i.planned = map[string][]secret{}
+		}
+		i.planned[t.Path] = all.secrets
+	}
 	return nil
 }
 

@@ -139,6 +139,12 @@ func (i *Installer) isOurs(entry map[string]any) bool {
 	return cmd.program != "" && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
 }
 
+// wraps says whether an entry starts codemode by something else, whose words its user has chosen.
+func (i *Installer) wraps(entry map[string]any) bool {
+	cmd := commandOf(entry)
+	return cmd.program != "" && clientcfg.WrapsCodemode(serverOf(cmd), i.Env, i.Self)
+}
+
 // foreign is the error of an entry under codemode's name that is not this user's. In a project that is any but what the
 // ledger says they have installed and what install would write, which is anew: by a stranger's arguments and variables
 // codemode would start that one's servers unasked.

@@ -28,7 +28,8 @@ type Installer struct {
 	// Replace says whether codemode takes the place of an entry that starts the Python original; nil is a no.
 	Replace func(clientcfg.Entry) bool
 
-	hooks hooks
+	planned map[string][]secret // a dry run's: those that there would be, by the client's file they come of
+	hooks   hooks
 }
 
 // A Request is what to put where.

@@ -51,7 +51,6 @@ type record struct {
 	Root    string          `json:"root,omitempty"`  // of the project that the file is in
 	Key     []string        `json:"key"`             // leads to the entry; its last is the name
 	Entry   string          `json:"entry"`
-	Args    []string        `json:"args,omitempty"`    // that were written, to know the user's own by
 	File    bool            `json:"file,omitempty"`    // the file was made for it
 	Folders []string        `json:"folders,omitempty"` // and these for the file, the outermost first
 	Table   bool            `json:"table,omitempty"`   // the table of servers was made for it

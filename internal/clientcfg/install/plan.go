@@ -82,7 +82,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	p.moved = replaced(originals, t.Path)
 
 	second := len(table) > len(t.Client.Key)
-	anew, _, err := i.entry(req, t, nil, false, second, p.moved, originals)
+	anew, err := i.entry(req, t, nil, false, second, p.moved, originals)
 	if err != nil {
 		return p, err
 	}
@@ -98,7 +98,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 			return p, err
 		}
 	}
-	set, args, err := i.entry(req, t, entry, there, second, p.moved, originals)
+	set, err := i.entry(req, t, entry, there, second, p.moved, originals)
 	if err != nil {
 		return p, err
 	}
@@ -120,7 +120,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		return p, nil
 	}
 	p.record = newRecord(t, f, key, old, there, !hadTable)
-	p.record.Entry, p.record.Args = hashOf(doc.Document, key), args
+	p.record.Entry = hashOf(doc.Document, key)
 	p.record.adopt(p.moved)
 	return p, nil
 }
@@ -186,9 +186,7 @@ func (d *draft) apply(data []byte, err error) error {
 // entry is what to set of an entry: all of a new one, of an old one its command, and what the request adds.
 func (i *Installer) entry(
 	req Request, t Target, entry map[string]any, there, second bool, moved []Moved, originals []takenOver,
-) (
-	set []splice.Member, args []string, err error,
-) {
+) (set []splice.Member, err error) {
 	cmd := i.command(req, t)
 	was := commandOf(entry)
 	values, passed, _ := inherited(originals)
@@ -198,17 +196,22 @@ func (i *Installer) entry(
 	}
 	handed, err := pass(t.Client, entry, names, values)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !there {
-		return append(members(t.Client, req.Name, cmd, second), handed...), cmd.args, nil
+		return append(members(t.Client, req.Name, cmd, second), handed...), nil
+	}
+	switch wrapped := i.wraps(entry) && !req.Force; {
+	case wrapped && req.Tenant != "":
+		return nil, fmt.Errorf("its entry starts codemode by %q: put --tenant %s there, or replace it with --force",
+			was.program, req.Tenant)
+	case wrapped:
+		return handed, nil
 	}
 	if n := slices.Index(was.args, "serve"); n > 0 && req.Tenant == "" && !keepsArgs(was, cmd) {
 		cmd.args = append(slices.Clip(cmd.args), was.args[n+1:]...) // another program started codemode, or else
 	}
-	return append(
-		update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(was, cmd)),
-		handed...), cmd.args, nil
+	return append(update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(was, cmd)), handed...), nil
 }
 
 // keepsArgs says whether an entry's arguments are its user's own, and good: codemode's "serve" and more.
@@ -269,6 +272,9 @@ func (i *Installer) tell(p *proposal, req Request, t Target, doc *splice.Documen
 	c := t.Client
 	if isOff(entry) {
 		note("it is switched off there, and stays so")
+	}
+	if i.wraps(entry) && !req.Force {
+		note("its entry starts codemode by %q, which is left as it is; --force replaces it", commandOf(entry).program)
 	}
 	if c.Dialect == config.DialectDollar && c.Entry == clientcfg.Plain {
 		if allowed, ok := doc.Get([]string{"mcp", "allowed"}); ok && !slices.Contains(texts(allowed), req.Name) {

@@ -69,8 +69,10 @@ func (i *Installer) takeTokens(
 	if err != nil {
 		return taken, err
 	}
-	for _, s := range planned {
-		names = append(names, s.name)
+	for _, list := range append(slices.Collect(maps.Values(i.planned)), planned) {
+		for _, s := range list {
+			names = append(names, s.name)
+		}
 	}
 	top := []string{"mcpServers", m.As}
 	doc, err := splice.Parse(text, splice.JSONC)
@@ -188,7 +190,19 @@ func (i *Installer) forgetTokens(m Moved, restored any) (notes []string) {
 // same says whether a server is codemode's already. Its tokens may have become secrets there.
 func (i *Installer) same(own, e clientcfg.Entry) bool {
 	if i.Vault != nil {
-		own = clientcfg.WithSecrets(own, i.Vault.Value)
+		own = clientcfg.WithSecrets(own, i.secretNamed)
 	}
 	return clientcfg.SameServer(own, e)
+}
+
+// secretNamed is the value of a secret that there is, or would be.
+func (i *Installer) secretNamed(name string) (string, error) {
+	for _, list := range i.planned {
+		for _, s := range list {
+			if s.name == name {
+				return s.value, nil
+			}
+		}
+	}
+	return i.Vault.Value(name)
 }

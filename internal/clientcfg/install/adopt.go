@@ -93,19 +93,30 @@ type Stayed struct{ Name, Reason string }
 // oddInName is what some file system does not take in a file's name.
 var oddInName = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
-// adopt plans to move the other servers of a file to codemode's own folder. anew are the members of codemode's entry in
-// the file; empty is that it gets none.
-func (i *Installer) adopt(
-	p *proposal, req Request, t Target, f file, doc *draft, table []string, anew []splice.Member, old *record,
-) error {
+// adoption is of a file's servers: where they are, and what is to be made for those that move.
+type adoption struct {
+	req   Request
+	t     Target
+	f     file
+	doc   *draft
+	table []string        // that codemode's entry is in
+	anew  []splice.Member // of that entry; empty is that there is none
+
+	files   []newFile
+	secrets []secret
+	moves   []Move
+}
+
+// adopt plans to move the other servers of a file to codemode's own folder.
+func (i *Installer) adopt(p *proposal, all adoption, old *record) {
+	req, t, f, doc := all.req, all.t, all.f, all.doc
 	if t.own {
-		return nil
+		return
 	}
 	entries, problems := clientcfg.ReadEntries(t.Client, t.Scope, f.root, f.path, f.data, i.Env)
 	own := i.Adopt.Own()
-	var all adoption
 	for _, e := range entries {
-		key := localTable(doc.Document, table, e)
+		key := localTable(doc.Document, all.table, e)
 		if !adoptable(p.moved, req, t, doc.Document, key, e) {
 			continue
 		}
@@ -119,9 +130,9 @@ func (i *Installer) adopt(
 		}
 		m := i.place(e, own, all.files)
 		m.Key, m.Vars, m.Only = key, clientcfg.Variables(e.Server), onlyIn(t, f, e)
-		next, err := i.with(all, &m, t, doc.Document, e)
+		next, err := i.with(all, &m, e)
 		if err == nil {
-			err = i.agreed(req, t, doc, table, anew, next, append(slices.Clip(p.moved), m))
+			err = i.agreed(next, append(slices.Clip(p.moved), m))
 		}
 		if err != nil {
 			p.stay(e.Written, err.Error())
@@ -142,25 +153,17 @@ func (i *Installer) adopt(
 		}
 		i.planned[t.Path] = all.secrets
 	}
-	return nil
-}
-
-// adoption is what is to be made for the servers of a file that move.
-type adoption struct {
-	files   []newFile
-	secrets []secret
-	moves   []Move
 }
 
 // with adds what is made for a server. The error is why it stays.
-func (i *Installer) with(all adoption, m *Moved, t Target, doc *splice.Document, e clientcfg.Entry) (adoption, error) {
+func (i *Installer) with(all adoption, m *Moved, e clientcfg.Entry) (adoption, error) {
 	from := e
-	from.Server.Source = t.Path // where it is found
+	from.Server.Source = all.t.Path // where it is found
 	all.moves = append(slices.Clip(all.moves), Move{from, m.As, m.File})
 	if !m.Wrote {
 		return all, nil
 	}
-	text, err := ownFile(t, doc, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
+	text, err := ownFile(all.t, all.doc.Document, append(slices.Clone(m.Key), e.Written), m.As, m.Only)
 	if err == nil {
 		err = i.keepsMeaning(m.File, text, e)
 	}
@@ -179,19 +182,17 @@ func (i *Installer) with(all adoption, m *Moved, t Target, doc *splice.Document,
 
 // agreed is an error where the last of some servers may not move: by what is held now, or as its user says, who is
 // asked. What they may have said elsewhere meanwhile, by taking an approval back or by a rule, holds as well.
-func (i *Installer) agreed(
-	req Request, t Target, doc *draft, table []string, anew []splice.Member, all adoption, moved []Moved,
-) error {
-	then, key := *doc, append(slices.Clone(table), req.Name)
+func (i *Installer) agreed(all adoption, moved []Moved) error {
+	then, key := *all.doc, append(slices.Clone(all.table), all.req.Name)
 	if err := then.removeMoved(moved, key); err != nil {
 		return err
 	}
-	if len(anew) > 0 { // a file without it might be blank, and what such a file may have is in doubt
-		if err := then.apply(then.Set(key, anew)); err != nil {
+	if len(all.anew) > 0 { // a file without it might be blank, and what such a file may have is in doubt
+		if err := then.apply(then.Set(key, all.anew)); err != nil {
 			return err
 		}
 	}
-	change := Change{map[string][]byte{t.Path: then.data}, all.moves}
+	change := Change{map[string][]byte{all.t.Path: then.data}, all.moves}
 	for _, n := range all.files {
 		change.Files[n.path] = n.text
 	}
@@ -208,7 +209,7 @@ func (i *Installer) agreed(
 	case !i.Adopt.Choose(e):
 		reason = "you have chosen that"
 	default:
-		reason = cmp.Or(i.unapproved(req, t, e), loosens())
+		reason = cmp.Or(i.unapproved(all.req, all.t, e), loosens())
 	}
 	if reason != "" {
 		return errors.New(reason)

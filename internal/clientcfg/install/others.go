@@ -49,9 +49,7 @@ func (i *Installer) planOthers(
 	key := append(slices.Clone(table), noEntry)
 	old := l.find(f.path, key)
 	if i.Adopt != nil && !t.apart {
-		if err := i.adopt(&p, req, t, f, doc, table, nil, old); err != nil {
-			return p, err
-		}
+		i.adopt(&p, adoption{req: req, t: t, f: f, doc: doc, table: table}, old)
 	}
 	if err := doc.removeMoved(p.moved, nil); err != nil {
 		return p, err

@@ -94,9 +94,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 		there, entry = false, nil
 	}
 	if i.Adopt != nil {
-		if err := i.adopt(&p, req, t, f, doc, table, anew, old); err != nil {
-			return p, err
-		}
+		i.adopt(&p, adoption{req: req, t: t, f: f, doc: doc, table: table, anew: anew}, old)
 	}
 	set, err := i.entry(req, t, entry, there, second, p.moved, originals)
 	if err != nil {

@@ -107,10 +107,16 @@ func newJudge() (judge, error) {
 	return judge{session}, err
 }
 
-// judge is what the SDK makes of an answer to a form.
-func (j judge) judge(form any, content map[string]any) error {
+// judge is what the SDK makes of an answer to a form. It takes what is in a form for what it should be: of a list of
+// choices, that none is null (v1.8.0).
+func (j judge) judge(form any, content map[string]any) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = errors.New("something in it is null that cannot be")
+		}
+	}()
 	ctx := context.WithValue(context.Background(), contentKey{}, content)
-	_, err := j.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", RequestedSchema: form})
+	_, err = j.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", RequestedSchema: form})
 	return err
 }
 

@@ -35,6 +35,10 @@ func TestFormsTakeAnswers(t *testing.T) {
 		{`"type":"string","maxLength":-1`, "maxLength"},
 		{`"type":"string","enum":["` + strings.Repeat("x", 5000) + `"],"default":"z"`, "enum: z"},
 
+		{`"type":"string","oneOf":[null]`, "null"},
+		{`"type":"string","anyOf":[null]`, "anyOf"},
+		{`"type":"array","items":{"anyOf":[{"const":"x","title":"X"},null]}`, "null"},
+
 		{`"type":"integer","minimum":1.2,"maximum":1.8`, "from 1.2 to 1.8"},
 		{`"type":"array","items":{"type":"string","enum":["x"]},"minItems":2,"maxItems":1`, "minItems"},
 		{`"type":"array","items":{"type":"string","enum":[]},"minItems":1`, "choices"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,6 +24,14 @@ func FuzzAnswers(f *testing.F) {
 		`[{"jsonrpc":"2.0","id":ID,"result":{}}]`, "\x00\xff\n\r\n{", `{"jsonrpc":"2.0","id":99999,"result":{}}`, `"`,
 	} {
 		f.Add([]byte(lines))
+	}
+	for _, method := range []string{
+		"elicitation/complete", "cancelled", "progress", "message", "tools/list_changed", "prompts/list_changed",
+		"resources/list_changed", "resources/updated", "tasks/status", "initialized",
+	} {
+		for _, params := range []string{"", `,"params":null`, `,"params":[null]`, `,"params":"x"`, `,"params":{"_meta":null}`} {
+			f.Add(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/%s"%s}`, method, params))
+		}
 	}
 	server := fake("stub")
 	server.Env = marked(proctest.Mark(f))

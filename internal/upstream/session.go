@@ -111,6 +111,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
+	client.AddReceivingMiddleware(sess.bear)
 	step, err := "initialize", error(nil)
 	if protocol == newestProtocol {
 		if err := offerTasks(client, &can); err != nil {

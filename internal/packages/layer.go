@@ -118,7 +118,7 @@ func (s *Store) unpack(ctx context.Context, l *Lock, dir string) error {
 		return fmt.Errorf("making a layer: %w", fileerr.Cause(err))
 	}
 	defer root.Close()
-	room, has := int64(maxUnpacked), modules{}
+	room, has := int64(maxUnpacked), newModules()
 	for _, p := range l.Packages {
 		if err := context.Cause(ctx); err != nil {
 			return err

@@ -17,10 +17,14 @@ func TestModules(t *testing.T) {
 		"pkg/one.py pkg/two.py":                     "",
 		"pkg/__init__.py=same pkg/__init__.py=same": "",
 		"tests/__init__.py tests/__init__.py":       "",
+		"pkg/one.py pkg.py":                         `its "pkg.py" and "pkg/one.py" of a 1.0 are not found`,
+		"pkg.py pkg/sub/one.py":                     `its "pkg/sub/one.py" and "pkg.py" of a 1.0 are not found`,
+		"pkg/sub/one.py pkg/sub.py":                 `its "pkg/sub.py" and "pkg/sub/one.py" of a 1.0 are not found`,
+		"pkg/one.py pkg/__init__.py":                "", // as namespace packages of old have it
 		"pkg/data.json pkg/data.json":               "",
 		"good.py good.pyi":                          "",
 	} {
-		has := modules{}
+		has := newModules()
 		var err error
 		for i, file := range strings.Fields(files) {
 			name, sum, _ := strings.Cut(file, "=")

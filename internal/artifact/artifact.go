@@ -23,10 +23,13 @@ import (
 	"strings"
 	"time"
 
+	"codemode/internal/filelock"
 	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 	"codemode/internal/plainfile"
 	"codemode/internal/quota"
+
+	"github.com/gofrs/flock"
 )
 
 // Artifact is one file, as it was when it was kept.
@@ -71,8 +74,8 @@ var (
 const (
 	// temporary begins the names of files that are being written.
 	temporary = ".new-"
-	// abandoned is how old one of them is that nobody writes to any more.
-	abandoned = time.Hour
+	// saving is the lock that all share who are writing.
+	saving = ".saving"
 
 	idLength = 12 // 60 bits
 	meta     = ".json"
@@ -87,9 +90,9 @@ type Saving struct {
 	store *Store
 	run   string
 
-	begun bool
-	ahead *os.File // takes the room of small files that follow: all that is kept is not counted for each of them
-	left  int64    // of that
+	begun *flock.Flock // that others leave alone what this one is writing; nil before it does
+	ahead *os.File     // takes the room of small files that follow: all that is kept is not counted for each of them
+	left  int64        // of that
 	used  int64
 }
 
@@ -102,6 +105,9 @@ func (s *Store) Save(run string) *Saving { return &Saving{store: s, run: run} }
 // Close removes the oldest artifacts, where there are too many now.
 func (b *Saving) Close() {
 	b.release()
+	if b.begun != nil {
+		_ = b.begun.Close()
+	}
 	b.store.limit()
 }
 
@@ -135,7 +141,7 @@ func (b *Saving) Put(ctx context.Context, name string, size int64, r io.Reader) 
 
 // reserve makes a file that already takes the room of what is to be written to it.
 func (b *Saving) reserve(ctx context.Context, size int64) (f *os.File, err error) {
-	if b.begun && size <= b.left && b.isThere() {
+	if b.begun != nil && size <= b.left && b.isThere() {
 		if f, err = b.store.newFile(size); err == nil && size > 0 {
 			b.left -= size
 			_ = b.ahead.Truncate(b.left) // what that leaves counts for no longer than the saving
@@ -164,9 +170,10 @@ func (b *Saving) take(ctx context.Context, size, ahead int64) (f *os.File, err e
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return err
 		}
-		if !b.begun {
-			s.sweep()
-			b.begun = true
+		if b.begun == nil {
+			if b.begun, err = s.begin(ctx); err != nil {
+				return err
+			}
 		}
 		if f, err = s.newFile(size); err != nil || ahead == 0 {
 			return err
@@ -238,7 +245,17 @@ func (s *Store) name(temp string, a Artifact) error {
 // content is where an artifact's content is.
 func (s *Store) content(a Artifact) string { return filepath.Join(s.dir, a.ID, path.Base(a.Name)) }
 
-// sweep removes what processes that were killed have begun, and content that has no description.
+// begin says that somebody is writing. Where nobody else is, what is half written is of processes that were killed.
+func (s *Store) begin(ctx context.Context) (*flock.Flock, error) {
+	lock := filepath.Join(s.dir, saving)
+	if alone, _ := filelock.Try(lock); alone != nil {
+		s.sweep()
+		_ = alone.Close()
+	}
+	return filelock.Share(ctx, lock)
+}
+
+// sweep removes what is half written, and content that has no description.
 func (s *Store) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	described := map[string]bool{}
@@ -250,9 +267,7 @@ func (s *Store) sweep() {
 		if !strings.HasPrefix(e.Name(), temporary) && (!e.IsDir() || described[e.Name()]) {
 			continue
 		}
-		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > abandoned {
-			_ = os.RemoveAll(filepath.Join(s.dir, e.Name()))
-		}
+		_ = os.RemoveAll(filepath.Join(s.dir, e.Name()))
 	}
 }
 

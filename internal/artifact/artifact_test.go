@@ -217,7 +217,7 @@ func TestRemove(t *testing.T) {
 	if err := s.Remove(a.ID); err != nil || len(s.List()) != 1 {
 		t.Errorf("%v, %+v", err, s.List())
 	}
-	if entries, _ := os.ReadDir(s.dir); len(entries) != 2 {
+	if entries, _ := filepath.Glob(filepath.Join(s.dir, "[a-z2-7]*")); len(entries) != 2 {
 		t.Errorf("%v", entries)
 	}
 }
@@ -248,30 +248,37 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestKilled: what a process that was killed has begun goes when it is old.
+// TestKilled: what a process that was killed has begun goes with the next that keeps something while nobody else does.
 func TestKilled(t *testing.T) {
 	s := newStore(t, 1<<20)
 	s.put(t, "a", "a")
-	for name, age := range map[string]time.Duration{"old": 2 * abandoned, "young": 0} {
-		path := filepath.Join(s.dir, temporary+name)
-		at := time.Now().Add(-age)
-		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, at, at)); err != nil {
-			t.Fatal(err)
-		}
+	begun := filepath.Join(s.dir, temporary+"1")
+	if err := os.WriteFile(begun, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	orphan, at := s.put(t, "orphan", "x"), time.Now().Add(-2*abandoned)
-	err := errors.Join(
-		os.Remove(filepath.Join(s.dir, orphan.ID+meta)), os.Chtimes(filepath.Join(s.dir, orphan.ID), at, at),
-	)
+	orphan := s.put(t, "orphan", "x") // and what was begun goes
+	if _, err := os.Lstat(begun); err == nil {
+		t.Error("half a file is kept")
+	}
+	other := s.Save("another run")
+	if _, err := other.Put(t.Context(), "other", 1, strings.NewReader("o")); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(os.WriteFile(begun, []byte("x"), 0o600), os.Remove(filepath.Join(s.dir, orphan.ID+meta)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.put(t, "b", "b")
+	if _, err := os.Lstat(begun); err != nil {
+		t.Errorf("what another may be writing: %v", err)
+	}
+	other.Close()
+	s.put(t, "c", "c")
 	if _, err := os.Lstat(s.Path(orphan)); err == nil {
 		t.Error("content without a description is kept")
 	}
 	left, _ := filepath.Glob(filepath.Join(s.dir, temporary+"*"))
-	if len(left) != 1 || filepath.Base(left[0]) != temporary+"young" || len(s.List()) != 2 {
+	if len(left) != 0 || len(s.List()) != 4 {
 		t.Errorf("%v, %+v", left, s.List())
 	}
 }

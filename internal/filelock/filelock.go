@@ -22,10 +22,30 @@ func Take(ctx context.Context, file string) (*flock.Flock, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for without end
 		return nil, fmt.Errorf("taking the lock %q: it is no regular file; move it away", file)
 	}
+	return wait(ctx, file, (*flock.Flock).TryLockContext)
+}
+
+// Share takes a lock as Take does, but beside others who share it.
+func Share(ctx context.Context, file string) (*flock.Flock, error) {
+	return wait(ctx, file, (*flock.Flock).TryRLockContext)
+}
+
+// Try is Take without waiting. It returns nil where somebody else has the lock.
+func Try(file string) (*flock.Flock, error) {
+	lock := flock.New(file, flock.SetPermissions(0o600))
+	if got, err := lock.TryLock(); !got {
+		return nil, err
+	}
+	return lock, nil
+}
+
+func wait(
+	ctx context.Context, file string, take func(*flock.Flock, context.Context, time.Duration) (bool, error),
+) (*flock.Flock, error) {
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	lock := flock.New(file, flock.SetPermissions(0o600))
-	_, err := lock.TryLockContext(wait, poll)
+	_, err := take(lock, wait, poll)
 	switch {
 	case err == nil:
 		return lock, nil

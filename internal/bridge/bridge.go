@@ -135,12 +135,17 @@ type Bridge struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	ended    map[string]int // runs of those that made room, by name
+	ran      int            // the most runs of any that is in ended no more
 	closed   bool
 	work     sync.WaitGroup // one for every session still ending
 }
 
 // maxSessions bounds the sandboxes of one bridge: names are chosen by the agent, memory is the user's.
 const maxSessions = 16
+
+// maxEnded is of how many sessions it is known how many runs they had.
+const maxEnded = 1000
 
 var errClosed = errors.New("codemode is shutting down")
 
@@ -288,11 +293,32 @@ func (b *Bridge) session(name string) (*session, error) {
 			return nil, errTooManySessions
 		}
 		delete(b.sessions, oldest.name)
+		b.note(oldest)
 		b.work.Go(oldest.close)
 	}
 	s := newSession(b, name)
+	s.runs = b.ran
+	if runs, ran := b.ended[name]; ran {
+		s.runs, s.lost = runs, "another session needed its place"
+		delete(b.ended, name)
+	}
 	b.sessions[name] = s
 	return s, nil
+}
+
+// note keeps how many runs a session has had that ends: by their numbers results name what was too large for them. It
+// is called with b.mu held.
+func (b *Bridge) note(s *session) {
+	if len(b.ended) >= maxEnded {
+		for _, runs := range b.ended {
+			b.ran = max(b.ran, runs)
+		}
+		b.ended = nil
+	}
+	if b.ended == nil {
+		b.ended = map[string]int{}
+	}
+	b.ended[s.name] = s.runs
 }
 
 var errTooManySessions = errors.New("16 sessions are running code already; end one or use one of them")

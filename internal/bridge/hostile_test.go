@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -282,6 +283,18 @@ func TestTooManySessions(t *testing.T) {
 	b.mu.Unlock()
 	if n != maxSessions || rt.Starts.Load() != maxSessions+3 {
 		t.Errorf("%d sessions after %d starts", n, rt.Starts.Load())
+	}
+	again := b.Run(t.Context(), Request{Code: "x", Session: "a"})
+	if again.Run != 2 || !strings.Contains(again.compact(), "gone because another session needed its place") {
+		t.Errorf("its second run is run %d: %s", again.Run, again.compact())
+	}
+	b.mu.Lock()
+	for i := range maxEnded + 1 {
+		b.note(&session{name: strconv.Itoa(i), runs: 7})
+	}
+	b.mu.Unlock()
+	if late := b.Run(t.Context(), Request{Code: "x", Session: "late"}); late.Run != 8 {
+		t.Errorf("a run has the number %d, which another of its name may have had", late.Run)
 	}
 }
 

@@ -123,7 +123,7 @@ var floor = map[string][]string{
 	"cachedir":  {"hint"},
 	"require":   nil,
 	"toolbox":   {"filelock", "hint", "quota"},
-	"artifact":  {"hint", "quota"},
+	"artifact":  {"filelock", "hint", "quota"},
 	"clientcfg": {"config", "fileerr", "filelock", "hint", "redact"},
 	"upstream":  {"config", "fair", "hint", "proc", "publicnet", "redact"},
 	"sandbox":   {"cachedir", "fileerr", "hint", "proc"},

@@ -123,9 +123,12 @@ func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
 		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
 		for _, e := range of.found.Entries {
 			known := slices.ContainsFunc(entries, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
-			if !known && t.isCodemode(e) && hasSettings(e) {
+			if known || !t.isCodemode(e) {
+				continue
+			}
+			folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
+			if hasSettings(e) {
 				entries = append(entries, e)
-				folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
 			}
 		}
 	}

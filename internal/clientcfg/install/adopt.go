@@ -15,7 +15,6 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/fileerr"
-	"codemode/internal/hint"
 	"codemode/internal/lazyregexp"
 )
 
@@ -146,7 +145,7 @@ func (i *Installer) adopt(p *proposal, all adoption, old *record) {
 			p.stay(problem.Server, problem.Err.Error())
 		}
 	}
-	p.before, p.undo = i.moving(all.files, all.secrets)
+	p.before, p.undo = i.moving(all, p.moved)
 	if req.DryRun {
 		if i.planned == nil {
 			i.planned = map[string][]secret{}
@@ -178,43 +177,6 @@ func (i *Installer) with(all adoption, m *Moved, e clientcfg.Entry) (adoption, e
 	all.secrets = append(slices.Clip(all.secrets), taken.secrets...)
 	all.files = append(slices.Clip(all.files), newFile{m.File, m.As, taken.text})
 	return all, nil
-}
-
-// agreed is an error where the last of some servers may not move: by what is held now, or as its user says, who is
-// asked. What they may have said elsewhere meanwhile, by taking an approval back or by a rule, holds as well.
-func (i *Installer) agreed(all adoption, moved []Moved) error {
-	then, key := *all.doc, append(slices.Clone(all.table), all.req.Name)
-	if err := then.removeMoved(moved, key); err != nil {
-		return err
-	}
-	if len(all.anew) > 0 { // a file without it might be blank, and what such a file may have is in doubt
-		if err := then.apply(then.Set(key, all.anew)); err != nil {
-			return err
-		}
-	}
-	change := Change{map[string][]byte{all.t.Path: then.data}, all.moves}
-	for _, n := range all.files {
-		change.Files[n.path] = n.text
-	}
-	e := all.moves[len(all.moves)-1].Entry
-	loosens := func() string {
-		if i.Adopt.Loosens == nil {
-			return ""
-		}
-		return i.Adopt.Loosens(change)
-	}
-	reason := loosens()
-	switch {
-	case reason != "" || i.Adopt.Choose == nil:
-	case !i.Adopt.Choose(e):
-		reason = "you have chosen that"
-	default:
-		reason = cmp.Or(i.unapproved(all.req, all.t, e), loosens())
-	}
-	if reason != "" {
-		return errors.New(reason)
-	}
-	return nil
 }
 
 // onlyIn is the one folder that a client starts a server for; empty is each.
@@ -277,29 +239,19 @@ func adoptable(moved []Moved, req Request, t Target, doc *splice.Document, key [
 	return err == nil && slices.Contains(names, e.Written)
 }
 
-// unapproved says why an entry of a project is not to move; empty is that it may.
-func (i *Installer) unapproved(req Request, t Target, e clientcfg.Entry) string {
-	approved := e.Scope != clientcfg.Project || i.Adopt.Approved != nil && i.Adopt.Approved(e)
-	switch {
-	case i.Adopt.Choose == nil && t.Scope == clientcfg.Project && req.Scope == clientcfg.User:
-		return "it came with the project; codemode install " + t.Client.ID +
-			" --scope project --adopt moves it for everybody who works there"
-	case !approved: // moved, it would need no approval any more
-		return "it came with the project; look at it and approve it first: codemode servers approve " +
-			hint.Word(e.Written)
-	}
-	return ""
-}
-
 // moving is what is done before a client's file is written, all of it or nothing, and what takes it back: files of
 // codemode's own and secrets.
-func (i *Installer) moving(files []newFile, secrets []secret) (before func() error, undo func()) {
+func (i *Installer) moving(all adoption, moved []Moved) (before func() error, undo func()) {
+	files, secrets := all.files, all.secrets
 	var written []newFile
 	undo = func() {
 		removeFiles(written)
 		i.dropTokens(secrets)
 	}
 	before = func() error {
+		if err := i.forbidden(all, moved); err != nil {
+			return err
+		}
 		if len(files) > 0 {
 			if err := os.MkdirAll(i.Adopt.Dir, 0o700); err != nil {
 				return fmt.Errorf("making the folder %q: %w", i.Adopt.Dir, fileerr.Cause(err))

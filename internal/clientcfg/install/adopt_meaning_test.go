@@ -111,3 +111,52 @@ func TestRuleWhileAsked(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestRuleWhileAnotherIsAsked: what is so of a server by then holds that had been agreed to before, and nothing moves.
+func TestRuleWhileAnotherIsAsked(t *testing.T) {
+	const old = `{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`
+	i, req, path := cursorAt(t, t.TempDir(), old)
+	rule := ""
+	i.Adopt = &Adopter{
+		Dir: filepath.Join(i.Env.Home, "MCPs"), Own: func() []clientcfg.Entry { return nil },
+		Loosens: func(Change) string { return rule },
+		Choose: func(e clientcfg.Entry) bool {
+			if e.Written == "b" {
+				rule = "policy.deny"
+			}
+			return true
+		},
+	}
+	r := only(t, i.Install(t.Context(), req), path)
+	if r.Done() || !strings.Contains(r.Err.Error(), "changed meanwhile, so none was moved: policy.deny") ||
+		read(t, path) != old || exists(i.Adopt.Dir) {
+		t.Errorf("%+v, %s", r, read(t, path))
+	}
+}
+
+// TestGivenBackAfterReset: uninstall gives back what was adopted also where its client's file has lost codemode's entry,
+// and got another since.
+func TestGivenBackAfterReset(t *testing.T) {
+	for _, adopts := range []bool{false, true} {
+		i, req, path := cursorAt(t, t.TempDir(), `{"mcpServers": {"a": {"command": "a", "env": {"API_TOKEN": "tok-0123456789"}}}}`)
+		dir, kept := filepath.Join(i.Env.Home, "MCPs"), map[string]string{}
+		i.Vault = vaultOf(kept)
+		i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}
+		if r := only(t, i.Install(t.Context(), req), path); len(r.Moved) != 1 || len(kept) != 1 {
+			t.Fatalf("%+v, %q", r, kept)
+		}
+		write(t, path, `{"mcpServers": {"z": {"command": "z"}}}`)
+		if !adopts {
+			i.Adopt = nil
+		}
+		for range 2 {
+			i.Install(t.Context(), req)
+		}
+		i.Uninstall(t.Context(), req)
+		got := read(t, path)
+		if !strings.Contains(got, "tok-0123456789") || !strings.Contains(got, `"z"`) || strings.Contains(got, "codemode") ||
+			exists(dir) || len(kept) > 0 {
+			t.Errorf("adopting anew %v: %q is kept, and its client has %s", adopts, kept, got)
+		}
+	}
+}

@@ -171,17 +171,16 @@ func (r *record) adopt(moved []Moved) {
 	}
 }
 
-// unmoved are the servers of a record that its file has as they were: who recorded them was killed before it was
-// written, or somebody has put the file back.
-func (r *record) unmoved(data []byte, format splice.Format) (list []Moved) {
+// owed are the servers of a record that uninstall has to give back yet. A file has some as they were where who recorded
+// them was killed before it was written, or somebody has put it back: of those there will be a backup as they are.
+func (r *record) owed(data []byte, format splice.Format) []Moved {
+	list := slices.Clone(r.Adopted)
 	doc, err := splice.Parse(data, format)
-	if err != nil {
-		return nil
-	}
-	for _, m := range r.Adopted {
-		if now, there := doc.Get(m.place()); there && m.was(now, format) {
-			m.Backup = "" // there will be one of the file as it is
-			list = append(list, m)
+	for n := range list {
+		if err == nil {
+			if now, there := doc.Get(list[n].place()); there && list[n].was(now, format) {
+				list[n].Backup = ""
+			}
 		}
 	}
 	return list

@@ -240,7 +240,10 @@ func newRecord(t Target, f file, key []string, old *record, there, newTable bool
 	default:
 		r.Before, r.Table = sum(f.data), newTable
 		if old != nil {
-			r.Adopted = old.unmoved(f.data, t.format)
+			r.Adopted = old.owed(f.data, t.format)
+		}
+		if slices.ContainsFunc(r.Adopted, func(m Moved) bool { return m.Backup != "" }) {
+			r.Before = "" // without those it is not what uninstall is to leave
 		}
 	}
 	return &r

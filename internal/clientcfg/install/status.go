@@ -37,7 +37,7 @@ type Standing struct {
 	Path    string
 	State   State
 	Remark  string
-	Command []string // what the entry starts
+	Command []string // what the entry starts, with secrets masked
 }
 
 // Status says of every file of a client how things stand. named is whether the user has asked for this client.
@@ -100,7 +100,8 @@ func (i *Installer) look(s *Standing, req Request, t Target, l *ledger) {
 	}
 	entry, _ := value.(map[string]any)
 	cmd := commandOf(entry)
-	s.Command = append([]string{cmd.program}, cmd.args...)
+	shown := clientcfg.Masked(serverOf(cmd))
+	s.Command = append([]string{shown.Command}, shown.Args...)
 	shadows := i.shadows(req, t, doc)
 	record := l.find(f.path, key)
 	customised := record != nil && hashOf(doc, key) != record.Entry ||

@@ -30,7 +30,8 @@ func FuzzAnswers(f *testing.F) {
 		"resources/list_changed", "resources/updated", "tasks/status", "initialized",
 	} {
 		for _, params := range []string{"", `,"params":null`, `,"params":[null]`, `,"params":"x"`, `,"params":{"_meta":null}`} {
-			f.Add(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/%s"%s}`, method, params))
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s"%s}`, method, params)
+			f.Add([]byte(line + "\n" + line))
 		}
 	}
 	server := fake("stub")

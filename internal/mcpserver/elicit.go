@@ -106,7 +106,23 @@ func elicits(c *inquiry.Capabilities) bool { return inquiry.Can(c, &mcp.ElicitPa
 // answer, which is for the server alone.
 const unfit = "elicitation result content does not match requested schema"
 
-var errUnfit = errors.New("what the user has answered does not fit the form")
+var (
+	errUnfit      = errors.New("what the user has answered does not fit the form")
+	errIllegible = errors.New("the client's answer cannot be read")
+)
+
+// withoutAnswer is an error without what the user has answered.
+func withoutAnswer(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), unfit):
+		return errUnfit
+	case strings.Contains(err.Error(), "unmarshal"): // which quotes it, too
+		return errIllegible
+	}
+	return err
+}
 
 // request has a client answer, by a request of ours to it.
 func request(s *mcp.ServerSession) inquiry.Responder {
@@ -114,14 +130,13 @@ func request(s *mcp.ServerSession) inquiry.Responder {
 		switch p := request.(type) {
 		case *mcp.ElicitParams:
 			r, err := s.Elicit(ctx, p)
-			if err != nil && strings.Contains(err.Error(), unfit) {
-				err = errUnfit
-			}
-			return r, err
+			return r, withoutAnswer(err)
 		case *mcp.CreateMessageWithToolsParams:
-			return s.CreateMessageWithTools(ctx, p)
+			r, err := s.CreateMessageWithTools(ctx, p)
+			return r, withoutAnswer(err)
 		case *mcp.ListRootsParams:
-			return s.ListRoots(ctx, p)
+			r, err := s.ListRoots(ctx, p)
+			return r, withoutAnswer(err)
 		}
 		return nil, fmt.Errorf("no client can be asked for a %T", request)
 	}

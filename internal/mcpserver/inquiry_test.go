@@ -128,6 +128,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 	if strings.Contains(text, "passw0rd") {
 		t.Errorf("the answer is told: %s", text)
 	}
+	quoted := errors.New(`calling "elicitation/create": json: cannot unmarshal "my-passw0rd" into Go struct field`)
+	want(t, withoutAnswer(quoted).Error(), "the client's answer cannot be read")
 }
 
 // TestFormsWithoutAnswerAreNotShown: nobody fills in a form whose answer would be dropped. Its server is told why.

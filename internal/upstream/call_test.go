@@ -123,7 +123,7 @@ func TestPages(t *testing.T) {
 func TestListingTooLarge(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
-		"cycle": `the cursor "a" comes for the second time`,
+		"cycle": `a cursor comes for the second time`,
 		"bytes": "more than 67108864 bytes",
 		"tools": "more than 20000 tools",
 		"pages": "more than 1000 pages",

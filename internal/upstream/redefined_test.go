@@ -159,3 +159,40 @@ func TestMaskedBeforeCut(t *testing.T) {
 		t.Errorf("%v\n%s", err, f.log.String())
 	}
 }
+
+// TestListedAnew holds that a server is asked for its tools again although it has said how long its list holds, and
+// that a secret of its own is masked in its words before they are cut.
+func TestListedAnew(t *testing.T) {
+	const token = "t0ken-of-forty-characters-and-some-more-than-that"
+	results := map[string]string{
+		"server/discover": `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}`,
+		"tools/list":      `"tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":100000,"cacheScope":"private"`,
+	}
+	far := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		id, method := gjson.GetBytes(body, "id").Raw, gjson.GetBytes(body, "method").String()
+		w.Header().Set("Content-Type", "application/json")
+		switch result := results[method]; {
+		case id == "":
+			w.WriteHeader(http.StatusAccepted)
+		case method == "tools/call":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"a%s","content":[]}}`, id, token)
+		case result == "":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, id)
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s}}`, id, result)
+		}
+	})).at("/")
+	far.Headers = map[string]string{"Authorization": token}
+	f := newPool(t, nil, far)
+	for range 2 {
+		if tools, err := f.Tools(t.Context(), "far"); err != nil || len(tools) != 1 {
+			t.Errorf("%s, %v", tools, err)
+		}
+		f.Refresh("far")
+	}
+	_, err := f.Call(t.Context(), "far", "t", nil)
+	if err == nil || strings.Contains(err.Error(), "t0ken") || !strings.Contains(err.Error(), "unknown type") {
+		t.Error(err)
+	}
+}

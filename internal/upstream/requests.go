@@ -211,7 +211,7 @@ func everyPage(list string, ask func(cursor string) (json.RawMessage, error), ta
 			return nil
 		}
 		if cursors[next] {
-			return fmt.Errorf("the cursor %.100q comes for the second time", next)
+			return errors.New("a cursor comes for the second time")
 		}
 		cursors[next], cursor = true, next
 	}

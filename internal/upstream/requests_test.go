@@ -147,7 +147,7 @@ func TestRequestsGoWrong(t *testing.T) {
 func TestRequestedListWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
-		"cycle":     `the cursor "a" comes for the second time`,
+		"cycle":     `a cursor comes for the second time`,
 		"bytes":     "more than 67108864 bytes",
 		"resources": "more than 20000 resources",
 		"pages":     "more than 1000 pages",

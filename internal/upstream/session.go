@@ -111,7 +111,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
-	client.AddReceivingMiddleware(sess.bear)
+	sess.guard(client)
 	step, err := "initialize", error(nil)
 	if protocol == newestProtocol {
 		if err := offerTasks(client, &can); err != nil {
@@ -291,6 +291,7 @@ func (sess *session) listTools(ctx context.Context) (tools []json.RawMessage, re
 	case isMethodNotFound(err):
 		return tools, read, nil // a server without tools
 	case err == nil && large != "":
+		large = sess.secrets.forCode().Text(large)
 		err = fmt.Errorf("the definition of its tool %.100q has more than %d bytes", large, maxDefinition)
 	case err == nil && size > maxDefinitions:
 		err = fmt.Errorf("the definitions of its tools have %d bytes, more than %d", size, maxDefinitions)

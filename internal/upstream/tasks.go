@@ -71,6 +71,7 @@ func (sess *session) settled(
 	case kind == "task":
 		return sess.finishTask(ctx, tool, what, answer)
 	case kind != "" && kind != "complete" && sess.speaksNewest():
+		kind = sess.secrets.forCode().Text(kind) // of a secret that is cut the rest would be none
 		unknown := fmt.Errorf("the server answered with a result of the unknown type %.40q", kind)
 		return nil, sess.callError(ctx, tool, unknown)
 	}
@@ -122,6 +123,7 @@ func (sess *session) finishTask(
 			e.Unclear = false
 			return nil, e
 		default:
+			status = t.secrets.forCode().Text(status)
 			err = t.callError(ctx, tool, fmt.Errorf("the server's task is %.40q, which no task can be", status))
 			return nil, t.leave(ctx, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,8 +68,9 @@ type snapshot struct {
 	serves func(client string) bool // whether it is of the codemode of a client; nil is of none's
 }
 
-// snapshots are of all tenants, and of what clients start codemode as, in this folder and in each that a client has
-// servers for, or some off, or of which a tenant has approved something. planned is an overlay of what is to be before.
+// snapshots are of all tenants, and of what clients start codemode as, in this folder, in each that a client has
+// servers for, or some off, or of which a tenant has approved something, and elsewhere. planned is an overlay of what
+// is to be before.
 func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 	add := func(of *tenancy, as string, serves func(string) bool) {
 		of.allProjects = false
@@ -115,8 +117,9 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 }
 
 // started are the entries by which clients start codemode with settings of their own, and the folders to look at, each
-// once.
+// once: with those that are known home, and the root as one that no client has anything for.
 func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
+	home, _ := t.home()
 	folders = []string{t.env.Dir}
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
 		of.discover()
@@ -132,8 +135,12 @@ func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
 			}
 		}
 	}
-	slices.Sort(folders)
-	return slices.Compact(folders), entries
+	folders = append(folders, home, filepath.VolumeName(t.env.Dir)+string(filepath.Separator))
+	known := map[string]bool{"": true}
+	return slices.DeleteFunc(folders, func(dir string) bool {
+		defer func() { known[dir] = true }()
+		return known[dir]
+	}), entries
 }
 
 // loosening is what has something held less tightly once servers have moved.

@@ -107,7 +107,7 @@ func elicits(c *inquiry.Capabilities) bool { return inquiry.Can(c, &mcp.ElicitPa
 const unfit = "elicitation result content does not match requested schema"
 
 var (
-	errUnfit      = errors.New("what the user has answered does not fit the form")
+	errUnfit     = errors.New("what the user has answered does not fit the form")
 	errIllegible = errors.New("the client's answer cannot be read")
 )
 

@@ -14,8 +14,8 @@ func (sess *session) guard(client *mcp.Client) {
 	client.AddReceivingMiddleware(sess.bear)
 }
 
-// unkept has the SDK keep no list of tools for as long as a server says that one holds, and not ask again: whether to ask
-// is for codemode to say, and what it keeps of a list is the text.
+// unkept has the SDK keep no list of tools for as long as a server says that one holds, and not ask again: whether to
+// ask is for codemode to say, and what it keeps of a list is the text.
 func unkept(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)

@@ -28,8 +28,6 @@ import (
 	"codemode/internal/lazyregexp"
 	"codemode/internal/plainfile"
 	"codemode/internal/quota"
-
-	"github.com/gofrs/flock"
 )
 
 // Artifact is one file, as it was when it was kept.
@@ -90,9 +88,9 @@ type Saving struct {
 	store *Store
 	run   string
 
-	begun *flock.Flock // that others leave alone what this one is writing; nil before it does
-	ahead *os.File     // takes the room of small files that follow: all that is kept is not counted for each of them
-	left  int64        // of that
+	begun io.Closer // that others leave alone what this one is writing; nil before it does
+	ahead *os.File  // takes the room of small files that follow: all that is kept is not counted for each of them
+	left  int64     // of that
 	used  int64
 }
 
@@ -246,13 +244,17 @@ func (s *Store) name(temp string, a Artifact) error {
 func (s *Store) content(a Artifact) string { return filepath.Join(s.dir, a.ID, path.Base(a.Name)) }
 
 // begin says that somebody is writing. Where nobody else is, what is half written is of processes that were killed.
-func (s *Store) begin(ctx context.Context) (*flock.Flock, error) {
-	lock := filepath.Join(s.dir, saving)
-	if alone, _ := filelock.Try(lock); alone != nil {
+func (s *Store) begin(ctx context.Context) (io.Closer, error) {
+	name := filepath.Join(s.dir, saving)
+	if alone, _ := filelock.Try(name); alone != nil {
 		s.sweep()
 		_ = alone.Close()
 	}
-	return filelock.Share(ctx, lock)
+	lock, err := filelock.Share(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return lock, nil
 }
 
 // sweep removes what is half written, and content that has no description.

@@ -91,7 +91,7 @@ func WrapsCodemode(s config.Server, env Env, self Self) bool {
 		words, assigned = unwrap(words)
 	}
 	p, _ := packageOf(words)
-	direct := p.family == "npm" || StartsCodemode(config.Server{Command: words[0]}, env, self)
+	direct := p.family == "npm" && len(p.options) == 0 || StartsCodemode(config.Server{Command: words[0]}, env, self)
 	return StartsCodemode(s, env, self) && (len(assigned) > 0 || !direct)
 }
 

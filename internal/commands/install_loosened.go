@@ -129,7 +129,7 @@ func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
 			if known || !t.isCodemode(e) {
 				continue
 			}
-			folders = append(folders, cmp.Or(e.Server.Cwd, t.env.Dir))
+			folders = append(folders, t.startsIn(e.Server))
 			if hasSettings(e) {
 				entries = append(entries, e)
 			}

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,10 +24,10 @@ func (s *installation) unknownSettings() string {
 			if !of.isCodemode(e) || e.Server.Command == "" {
 				continue
 			}
-			if hasUnknownSettings(e.Server) {
+			if of.hasUnknownSettings(e.Server) {
 				return titleOf(e) + " starts codemode by settings that are not known here"
 			}
-			if _, err := of.startedBy(e, of.env.in(cmp.Or(e.Server.Cwd, s.env.Dir))); err != nil {
+			if _, err := of.startedBy(e, of.env.in(of.startsIn(e.Server))); err != nil {
 				return titleOf(e) + " starts codemode by settings with a mistake: " + err.Error()
 			}
 		}
@@ -34,19 +35,24 @@ func (s *installation) unknownSettings() string {
 	return ""
 }
 
-// hasUnknownSettings says whether settings of codemode's come from a file of variables, by a reference, or with what
-// starts it.
-func hasUnknownSettings(s config.Server) bool {
+// hasUnknownSettings says whether settings of codemode's come from a file of variables, by a reference, with what starts
+// it, or with a folder that is not known.
+func (t *tenancy) hasUnknownSettings(s config.Server) bool {
 	refers := func(text string) bool { return strings.ContainsAny(text, "$%{") }
 	for name, value := range s.Env {
 		if refers(value) && isSetting(name) {
 			return true
 		}
 	}
-	n := slices.Index(s.Args, "serve")
 	given := s.EnvFile != "" || slices.ContainsFunc(s.EnvPass, isSetting)
-	return given || n < 0 || slices.ContainsFunc(s.Args[n:], refers) ||
-		slices.ContainsFunc(s.Args[:n], func(word string) bool { return strings.ContainsAny(word, "= \t") })
+	return given || slices.ContainsFunc(s.Args, refers) || s.Cwd != "" && !filepath.IsAbs(t.startsIn(s)) ||
+		clientcfg.WrapsCodemode(s, t.machine(), clientcfg.Self{Executable: t.env.Self})
+}
+
+// startsIn is the folder that a client starts codemode in; one that is not absolute is not known.
+func (t *tenancy) startsIn(s config.Server) string {
+	home, _ := t.home()
+	return fromHome(cmp.Or(s.Cwd, t.env.Dir), home)
 }
 
 // hasSettings says whether an entry of codemode has settings of its own.

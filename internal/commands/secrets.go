@@ -254,7 +254,14 @@ func (t *tenancy) vault(tenant string) *install.Vault {
 		Keep:  func(name, value string) error { return store.Add(ctx, name, value) },
 		Forget: func(name string) (kept string, err error) {
 			t.discover()
-			if servers := t.usersOf(name); len(servers) > 0 {
+			servers := t.usersOf(name)
+			for _, b := range t.snapshots(nil) { // also those that another client's entry has codemode read
+				if b.of.config.Tenant == tenant {
+					servers = append(servers, b.of.usersOf(name)...)
+				}
+			}
+			slices.Sort(servers)
+			if servers = slices.Compact(servers); len(servers) > 0 {
 				return "it is used by " + strings.Join(servers, ", "), nil
 			}
 			return "", store.Remove(ctx, name)

@@ -135,10 +135,12 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer ignoreBrokenPipe()()
-	ending := &interruption{ui: ui, bridge: b, grace: t.config.Run.Grace}
+	ending := &interruption{
+		ui: ui, bridge: b, grace: t.config.Run.Grace, writes: &writes{}, ended: make(chan struct{}),
+	}
 	defer ending.watch(cancel)()
 
-	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel}
+	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel, writes: ending.writes}
 	req := execRequest(env, ui, t, p, show)
 	if cmd.Bool("json") { // which is all that is printed
 		req.Output = nil
@@ -270,6 +272,7 @@ type printer struct {
 	ui     *ui
 	images *images
 	cancel context.CancelCauseFunc
+	writes *writes
 
 	mu sync.Mutex
 }
@@ -299,6 +302,7 @@ func unwritable(stream string, err error) error {
 func (p *printer) print(stream string, data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.writes.begin()()
 	p.ui.aside(data)
 	to, name := p.env.Stdout, "output"
 	if stream == "stderr" {

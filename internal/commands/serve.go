@@ -49,6 +49,11 @@ func serveCommand(env Env, ui *ui) *cli.Command {
 					[]string{"see: codemode serve --help"},
 				}
 			}
+			if !isTerminal(env.Stderr) { // it is a client's, which may not read it
+				log, before := newLogWriter(env.Stderr), ui.out
+				defer func() { log.Close(); ui.out = before }()
+				env.Stderr, ui.out = log, log
+			}
 			if name := cmd.String("log-file"); name != "" {
 				f, err := openLogFile(env, name)
 				if err != nil {

@@ -300,7 +300,7 @@ func (l *looker) rulesOf(f folder) *rules {
 	if _, err := os.Lstat(l.at(path.Join(f.path, ".git"))); err == nil && (r == nil || isRepository(l.at(f.path))) {
 		exclude := l.exclude(f.path)
 		config, _ := plainfile.Read(l.at(path.Join(exclude, "../../config")), maxIgnore)
-		r = l.read(f.path, exclude, &rules{base: f.path, anyCase: ignoreCase(config)})
+		r = l.read(f.path, l.followed(exclude), &rules{base: f.path, anyCase: ignoreCase(config)})
 	}
 	if r == nil {
 		return nil
@@ -352,6 +352,16 @@ func (l *looker) exclude(dir string) string {
 	rel, err := filepath.Rel(l.dir, filepath.Join(filepath.Dir(worktrees), "info", "exclude"))
 	if err != nil {
 		return own
+	}
+	return filepath.ToSlash(rel)
+}
+
+// followed is where a file leads from the looker's folder. Git follows links to the one that a repository has of its own,
+// which comes with no clone.
+func (l *looker) followed(name string) string {
+	rel, err := filepath.Rel(l.dir, plainfile.Resolve(l.at(name)))
+	if err != nil {
+		return name
 	}
 	return filepath.ToSlash(rel)
 }

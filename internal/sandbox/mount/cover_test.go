@@ -190,6 +190,28 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// TestIgnoredByLink: git follows links to a repository's own patterns, and to no .gitignore.
+func TestIgnoredByLink(t *testing.T) {
+	for _, to := range []string{"../../../dot/exclude", "kept", "absolute"} {
+		dir := realTemp(t)
+		tree(t, dir, map[string]string{
+			"dot/exclude": "/private\n", "a/.git/HEAD": "", "a/.git/info/kept": "/private\n", "a/private": "", "a/public": "",
+		})
+		if to == "absolute" {
+			to = filepath.Join(dir, "dot", "exclude")
+		}
+		link := filepath.Join(dir, "a", ".git", "info", "exclude")
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+		must(t, os.Symlink("public", filepath.Join(dir, "a", ".gitignore")))
+		covers, partly, err := look(filepath.Join(dir, "a"), false, most)
+		if got := strings.Join(paths(covers), " "); got != "private" || partly != "" || err != nil {
+			t.Errorf("%s: covered are %q; partly: %q, %v", to, got, partly, err)
+		}
+	}
+}
+
 // TestPicked: in a folder that its user has not named by itself, .gitignore files count without a repository too, as do
 // those above it up to the repository's top, and one that they name is refused.
 func TestPicked(t *testing.T) {

@@ -103,7 +103,7 @@ func (r Rules) judgeAt(real string, write bool) error {
 		}
 	}
 	for _, at := range r.Credentials {
-		if seen.related(real, at) {
+		if seen.related(real, at) || seen.isOneOf(real, at, credentialDepth) {
 			return hint.New(fmt.Sprintf("%q holds credentials", at), narrower)
 		}
 	}
@@ -141,7 +141,8 @@ func (f files) inHome(real, home string, write bool) error {
 	}
 	for _, name := range credentials {
 		name = filepath.FromSlash(name)
-		if at := filepath.Join(home, name); f.related(real, at) || f.leads(real, at, home) {
+		at := filepath.Join(home, name)
+		if f.related(real, at) || f.leads(real, at, home) || f.isOneOf(real, at, credentialDepth) {
 			return hint.New(filepath.Join("~", name)+" holds credentials", narrower)
 		}
 	}
@@ -236,6 +237,20 @@ func (f files) holds(dir, path string) bool {
 		}
 		path = up
 	}
+}
+
+// credentialDepth is how deep files are looked for in a folder of credentials.
+const credentialDepth = 3
+
+// isOneOf tells whether a file is one of those in a folder, by another name: it is mounted, or a hard link.
+func (f files) isOneOf(file, dir string, depth int) bool {
+	if fi := f.stat(file); fi == nil || !fi.Mode().IsRegular() || depth == 0 {
+		return false
+	}
+	return slices.ContainsFunc(entriesOf(dir), func(e fs.DirEntry) bool {
+		at := filepath.Join(dir, e.Name())
+		return e.Type().IsRegular() && f.same(file, at) || e.IsDir() && f.isOneOf(file, at, depth-1)
+	})
 }
 
 // above tells whether dir holds path, a link on the way that it leads, or what it leads to, be it there or not.

@@ -35,6 +35,34 @@ func TestMountedBelow(t *testing.T) {
 	}
 }
 
+// TestMountedFile: a file of credentials is one wherever it is mounted, and by a hard link.
+func TestMountedFile(t *testing.T) {
+	dir := realTemp(t)
+	key, place := filepath.Join(dir, "home", ".ssh", "keys", "id"), filepath.Join(dir, "work", "y")
+	for _, name := range []string{key, place} {
+		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must(t, os.WriteFile(name, nil, 0o600))
+	}
+	home := filepath.Join(dir, "home")
+	r := Rules{Homes: []string{home}, Trusted: []string{home}}
+	work := []Request{{Path: filepath.Join(dir, "work"), Name: "work"}}
+	if _, err := r.Choose(work); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	must(t, os.Link(key, link))
+	if err := r.judge(link, false); err == nil || !strings.Contains(err.Error(), "holds credentials") {
+		t.Errorf("a hard link of it: %v", err)
+	}
+	if err := unix.Mount(key, place, "", unix.MS_BIND, ""); err != nil {
+		require.Lacking(t, "mounts", "mounting: %v", err)
+	}
+	defer unix.Unmount(place, unix.MNT_DETACH)
+	if _, err := r.Choose(work); err == nil || !strings.Contains(err.Error(), "holds credentials") {
+		t.Errorf("with a key mounted in it: %v", err)
+	}
+}
+
 // TestClosed: a folder that is closed to its user, as code that may change it can, is told of with how it is opened.
 func TestClosed(t *testing.T) {
 	sandboxtest.EachUser(t, func(t *testing.T) {

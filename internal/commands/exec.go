@@ -135,9 +135,7 @@ func runExec(ctx context.Context, env Env, ui *ui, cmd *cli.Command, p *program)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer ignoreBrokenPipe()()
-	ending := &interruption{
-		ui: ui, bridge: b, grace: t.config.Run.Grace, writes: &writes{}, ended: make(chan struct{}),
-	}
+	ending := newInterruption(ui, b, t.config.Run.Grace)
 	defer ending.watch(cancel)()
 
 	show := &printer{env: env, ui: ui, images: pictures, cancel: cancel, writes: ending.writes}

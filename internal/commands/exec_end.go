@@ -28,6 +28,10 @@ type interruption struct {
 	ended  chan struct{} // once nothing is waited for any more
 }
 
+func newInterruption(ui *ui, b *bridge.Bridge, grace time.Duration) *interruption {
+	return &interruption{ui: ui, bridge: b, grace: grace, writes: &writes{}, ended: make(chan struct{})}
+}
+
 // watch has the first Ctrl-C interrupt the program, which may clean up, and the second end it and what it has started.
 func (i *interruption) watch(cancel context.CancelCauseFunc) (stop func()) {
 	by := &signalled{}

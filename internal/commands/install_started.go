@@ -35,8 +35,8 @@ func (s *installation) unknownSettings() string {
 	return ""
 }
 
-// hasUnknownSettings says whether settings of codemode's come from a file of variables, by a reference, with what starts
-// it, or with a folder that is not known.
+// hasUnknownSettings says whether settings of codemode's come from a file of variables, by a reference, with what
+// starts it, or with a folder that is not known.
 func (t *tenancy) hasUnknownSettings(s config.Server) bool {
 	refers := func(text string) bool { return strings.ContainsAny(text, "$%{") }
 	for name, value := range s.Env {

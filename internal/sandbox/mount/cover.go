@@ -356,8 +356,8 @@ func (l *looker) exclude(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// followed is where a file leads from the looker's folder. Git follows links to the one that a repository has of its own,
-// which comes with no clone.
+// followed is where a file leads from the looker's folder. Git follows links to the one that a repository has of its
+// own, which comes with no clone.
 func (l *looker) followed(name string) string {
 	rel, err := filepath.Rel(l.dir, plainfile.Resolve(l.at(name)))
 	if err != nil {

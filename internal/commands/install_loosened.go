@@ -21,6 +21,7 @@ type view struct {
 	at       map[entryAt]*clientcfg.Entry
 	named    map[string]*clientcfg.Entry // those that a server is called by
 	callable map[string]bool             // by name
+	aliases  map[string]string           // in code, by name: some have a number, for another server was there first
 }
 
 // entryAt tells an entry of a file, whatever becomes of it.
@@ -36,7 +37,7 @@ func (t *tenancy) view(overlay map[string][]byte) view {
 	t.discover()
 	v := view{
 		found: t.found, callable: setOf(names(t.usable)), at: map[entryAt]*clientcfg.Entry{},
-		named: map[string]*clientcfg.Entry{},
+		named: map[string]*clientcfg.Entry{}, aliases: t.aliases,
 	}
 	for i := range v.found.Entries {
 		e := &v.found.Entries[i]
@@ -177,7 +178,7 @@ func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientc
 		}
 		for _, origin := range origins {
 			for _, entry := range b.entriesOf(origin, moved) {
-				for _, l := range b.looserThan(entry, moved, *is, then.callable[is.Server.Name]) {
+				for _, l := range b.looserThan(entry, moved, *is, then) {
 					l.was, l.is, l.in = titleOf(origin), titleOf(*e), b.in
 					list = append(list, l)
 				}
@@ -212,19 +213,19 @@ func (b snapshot) entriesOf(origin clientcfg.Entry, moved bool) (list []*clientc
 
 // looserThan is in what a server is less tightly held than an entry was: as the one that this was one with, and, if the
 // entry has moved, as it said itself.
-func (b snapshot) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry, callable bool) (list []loosening) {
+func (b snapshot) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.Entry, then view) (list []loosening) {
 	var was *clientcfg.Entry
 	if entry != nil {
 		was = b.server(entry)
 	}
 	if was != nil {
-		list = b.of.less(is, *was)
+		list = b.less(is, *was, then)
 	}
 	if moved && entry != nil && entry != was {
-		list = append(list, b.of.less(is, *entry)...)
+		list = append(list, b.less(is, *entry, then)...)
 	}
 	off := moved && entry != nil && entry.Server.Disabled
-	if !callable || was != nil && !off && b.callable[was.Server.Name] {
+	if !then.callable[is.Server.Name] || was != nil && !off && b.callable[was.Server.Name] {
 		return list
 	}
 	why := "not callable"
@@ -237,10 +238,10 @@ func (b snapshot) looserThan(entry *clientcfg.Entry, moved bool, is clientcfg.En
 	return append(list, loosening{why: why})
 }
 
-// less is in what a server is less tightly held than another.
-func (t *tenancy) less(is, was clientcfg.Entry) (list []loosening) {
-	beside := t.limitsBeside(was.Server.Names())
-	for _, limit := range t.limitsBeside(is.Server.Names()) {
+// less is in what a server is less tightly held than another was.
+func (b snapshot) less(is, was clientcfg.Entry, then view) (list []loosening) {
+	beside := b.of.limitsBeside(was.Server.Names(), b.aliases[was.Server.Name])
+	for _, limit := range b.of.limitsBeside(is.Server.Names(), then.aliases[is.Server.Name]) {
 		if !slices.Contains(beside, limit) {
 			list = append(list, loosening{limit: limit})
 		}
@@ -253,8 +254,8 @@ func (t *tenancy) less(is, was clientcfg.Entry) (list []loosening) {
 	if limited && !(slices.Equal(old.ToolsAllow, now.ToolsAllow) && slices.Equal(old.ToolsDeny, now.ToolsDeny)) {
 		list = append(list, loosening{limit: "the list of tools"})
 	}
-	before := t.permits(was.Server)
-	for _, permit := range t.permits(is.Server) {
+	before := b.of.permits(was.Server)
+	for _, permit := range b.of.permits(is.Server) {
 		if !slices.Contains(before, permit) {
 			list = append(list, loosening{permit: permit})
 		}

@@ -34,7 +34,7 @@ func (t *tenancy) mistaken(e clientcfg.Entry) string {
 	return ""
 }
 
-// limitsBeside are the patterns that limit something, and not a server of these names.
-func (t *tenancy) limitsBeside(names []string) []string {
-	return t.config.IdleLimits(names, slices.Collect(maps.Values(catalog.Aliases(names))))
+// limitsBeside are the patterns that limit something, and not a server of these names, which code may call by more.
+func (t *tenancy) limitsBeside(names []string, aliases ...string) []string {
+	return t.config.IdleLimits(names, append(aliases, slices.Collect(maps.Values(catalog.Aliases(names)))...))
 }

@@ -410,7 +410,7 @@ func (s *installation) uninstall(ctx context.Context) error {
 			return err
 		}
 	}
-	s.before = s.tenancy.snapshots(nil)
+	s.before = s.tenancy.snapshots(nil, nil)
 	var results, rest []install.Result
 	for _, c := range clients {
 		for _, r := range s.in.Uninstall(ctx, s.of(c)) {

@@ -71,8 +71,8 @@ type snapshot struct {
 
 // snapshots are of all tenants, and of what clients start codemode as, in this folder, in each that a client has
 // servers for, or some off, or of which a tenant has approved something, and elsewhere. planned is an overlay of what
-// is to be before.
-func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
+// is to be before, and then what is to be afterwards, as far as it is about what clients start codemode as.
+func (t *tenancy) snapshots(planned, then map[string][]byte) (list []snapshot) {
 	add := func(of *tenancy, as string, serves func(string) bool) {
 		of.allProjects = false
 		if of.env.Dir != t.env.Dir {
@@ -83,7 +83,7 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 		}
 		list = append(list, snapshot{of.view(planned), of, as, serves})
 	}
-	folders, starts := t.started()
+	folders, starts := t.started(planned, then)
 	for _, dir := range folders {
 		for _, of := range t.withoutFlags(t.config.Tenants, dir) {
 			as := ""
@@ -119,20 +119,22 @@ func (t *tenancy) snapshots(planned map[string][]byte) (list []snapshot) {
 
 // started are the entries by which clients start codemode with settings of their own, and the folders to look at, each
 // once: with those that are known home, and the root as one that no client has anything for.
-func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
+func (t *tenancy) started(overlays ...map[string][]byte) (folders []string, entries []clientcfg.Entry) {
 	home, _ := t.home()
 	folders = []string{t.env.Dir}
 	for _, of := range t.withoutFlags(t.config.Tenants, t.env.Dir) {
-		of.discover()
-		folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
-		for _, e := range of.found.Entries {
-			known := slices.ContainsFunc(entries, func(o clientcfg.Entry) bool { return placeOf(o) == placeOf(e) })
-			if known || !t.isCodemode(e) {
-				continue
-			}
-			folders = append(folders, t.startsIn(e.Server))
-			if hasSettings(e) {
-				entries = append(entries, e)
+		for _, of.overlay = range overlays {
+			of.discover()
+			folders = append(append(folders, of.found.Folders...), of.approvals.Folders()...)
+			for _, e := range of.found.Entries {
+				known := func(o clientcfg.Entry) bool { return startsSame(o, e) }
+				if !t.isCodemode(e) || slices.ContainsFunc(entries, known) {
+					continue
+				}
+				folders = append(folders, t.startsIn(e.Server))
+				if hasSettings(e) {
+					entries = append(entries, e)
+				}
 			}
 		}
 	}
@@ -142,6 +144,12 @@ func (t *tenancy) started() (folders []string, entries []clientcfg.Entry) {
 		defer func() { known[dir] = true }()
 		return known[dir]
 	}), entries
+}
+
+// startsSame says whether two entries are one, that starts codemode alike.
+func startsSame(a, b clientcfg.Entry) bool {
+	return placeOf(a) == placeOf(b) && slices.Equal(a.Server.Args, b.Server.Args) &&
+		maps.Equal(a.Server.Env, b.Server.Env) && a.Server.Cwd == b.Server.Cwd
 }
 
 // loosening is what has something held less tightly once servers have moved.
@@ -283,13 +291,13 @@ func (s *installation) loosens(c install.Change) string {
 		from[at] = append(from[at], m.Entry)
 	}
 	moving := c.Moves[len(c.Moves)-1].Entry
-	if why := cmp.Or(s.unreachable(moving.Client), s.unknownSettings()); why != "" {
-		return why
-	}
 	planned := s.plannedBut(moving.Server.Source)
 	then := maps.Clone(planned)
 	maps.Copy(then, c.Files)
-	for _, b := range s.tenancy.snapshots(planned) {
+	if why := cmp.Or(s.unreachable(moving.Client), s.unknownSettings(planned, then)); why != "" {
+		return why
+	}
+	for _, b := range s.tenancy.snapshots(planned, then) {
 		for _, l := range b.loosened(then, from) {
 			return l.would()
 		}

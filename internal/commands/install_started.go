@@ -17,20 +17,29 @@ func (t *tenancy) isCodemode(e clientcfg.Entry) bool {
 }
 
 // unknownSettings is why it is not known by which settings a client starts codemode; empty is that it is.
-func (s *installation) unknownSettings() string {
+func (s *installation) unknownSettings(overlays ...map[string][]byte) string {
 	for _, of := range s.tenancy.withoutFlags(s.tenancy.config.Tenants, s.env.Dir) {
-		of.discover()
-		for _, e := range of.found.Entries {
-			if !of.isCodemode(e) || e.Server.Command == "" {
-				continue
-			}
-			if of.hasUnknownSettings(e.Server) {
-				return titleOf(e) + " starts codemode by settings that are not known here"
-			}
-			if _, err := of.startedBy(e, of.env.in(of.startsIn(e.Server))); err != nil {
-				return titleOf(e) + " starts codemode by settings with a mistake: " + err.Error()
+		for _, of.overlay = range overlays {
+			of.discover()
+			for _, e := range of.found.Entries {
+				if why := of.unknownIn(e); why != "" {
+					return why
+				}
 			}
 		}
+	}
+	return ""
+}
+
+func (t *tenancy) unknownIn(e clientcfg.Entry) string {
+	if !t.isCodemode(e) || e.Server.Command == "" {
+		return ""
+	}
+	if t.hasUnknownSettings(e.Server) {
+		return titleOf(e) + " starts codemode by settings that are not known here"
+	}
+	if _, err := t.startedBy(e, t.env.in(t.startsIn(e.Server))); err != nil {
+		return titleOf(e) + " starts codemode by settings with a mistake: " + err.Error()
 	}
 	return ""
 }

@@ -255,7 +255,7 @@ func (t *tenancy) vault(tenant string) *install.Vault {
 		Forget: func(name string) (kept string, err error) {
 			t.discover()
 			servers := t.usersOf(name)
-			for _, b := range t.snapshots(nil) { // also those that another client's entry has codemode read
+			for _, b := range t.snapshots(nil, nil) { // also those that another client's entry has codemode read
 				if b.of.config.Tenant == tenant {
 					servers = append(servers, b.of.usersOf(name)...)
 				}

@@ -98,8 +98,8 @@ type adoption struct {
 	t     Target
 	f     file
 	doc   *draft
-	table []string        // that codemode's entry is in
-	anew  []splice.Member // of that entry; empty is that there is none
+	table []string                                     // that codemode's entry is in
+	entry func(moved []Moved) ([]splice.Member, error) // what is set of that; nil is that there is none
 
 	files   []newFile
 	secrets []secret

@@ -38,8 +38,12 @@ func (all adoption) change(moved []Moved) (c Change, err error) {
 	if err := then.removeMoved(moved, key); err != nil {
 		return c, err
 	}
-	if len(all.anew) > 0 { // a file without it might be blank, and what such a file may have is in doubt
-		if err := then.apply(then.Set(key, all.anew)); err != nil {
+	if all.entry != nil { // by which codemode is started then; and a file without it might be blank, and so in doubt
+		set, err := all.entry(moved)
+		if err == nil {
+			err = then.apply(then.Set(key, set))
+		}
+		if err != nil {
 			return c, err
 		}
 	}

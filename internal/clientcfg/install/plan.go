@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
@@ -93,10 +94,13 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	if removed {
 		there, entry = false, nil
 	}
-	if i.Adopt != nil {
-		i.adopt(&p, adoption{req: req, t: t, f: f, doc: doc, table: table, anew: anew}, old)
+	with := func(moved []Moved) ([]splice.Member, error) {
+		return i.entry(req, t, entry, there, second, moved, originals)
 	}
-	set, err := i.entry(req, t, entry, there, second, p.moved, originals)
+	if i.Adopt != nil {
+		i.adopt(&p, adoption{req: req, t: t, f: f, doc: doc, table: table, entry: with}, old)
+	}
+	set, err := with(p.moved)
 	if err != nil {
 		return p, err
 	}
@@ -108,8 +112,7 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	if err := doc.removeMoved(p.moved, key); err != nil {
 		return p, err
 	}
-	p.data = doc.data
-	p.action = Installed
+	p.data, p.action = doc.data, Installed
 	if there {
 		p.action = Updated
 	}
@@ -206,10 +209,30 @@ func (i *Installer) entry(
 	case wrapped:
 		return handed, nil
 	}
-	if n := slices.Index(was.args, "serve"); n > 0 && req.Tenant == "" && !keepsArgs(was, cmd) {
-		cmd.args = append(slices.Clip(cmd.args), was.args[n+1:]...) // another program started codemode, or else
+	keeps := req.Tenant == "" && keepsArgs(was, cmd)
+	if n := slices.Index(was.args, "serve"); n >= 0 && !keeps {
+		cmd.args = withRest(cmd.args, was.args[n+1:], req.Tenant != "")
 	}
-	return append(update(t.Client, entry, cmd, req.Tenant == "" && keepsArgs(was, cmd)), handed...), nil
+	return append(update(t.Client, entry, cmd, keeps), handed...), nil
+}
+
+// withRest is what codemode is started with where its user has more behind "serve"; another tenant takes the place of
+// theirs.
+func withRest(args, rest []string, tenant bool) []string {
+	if tenant {
+		kept := rest[:0:0]
+		for n := 0; n < len(rest); n++ {
+			name, _, joined := strings.Cut(strings.TrimLeft(rest[n], "-"), "=")
+			switch is := strings.HasPrefix(rest[n], "-") && name == "tenant"; {
+			case !is:
+				kept = append(kept, rest[n])
+			case !joined:
+				n++
+			}
+		}
+		rest = kept
+	}
+	return slices.Insert(slices.Clone(args), slices.Index(args, "serve")+1, rest...)
 }
 
 // keepsArgs says whether an entry's arguments are its user's own, and good: codemode's "serve" and more.

@@ -108,6 +108,12 @@ func IsOriginalVariable(name string) bool {
 	return strings.HasPrefix(name, "MCP_BRIDGE_") || name == "MCP_SERVERS_CONFIG"
 }
 
+// IsSetting tells whether a variable decides about codemode's servers.
+func IsSetting(name string) bool {
+	return strings.HasPrefix(name, "CODEMODE_") || strings.HasPrefix(name, "XDG_") || name == "HOME" ||
+		IsOriginalVariable(name)
+}
+
 // Given is the environment that an entry gives to its program: values, and names of variables that are passed on.
 func Given(s config.Server) (values map[string]string, passed []string) {
 	values = maps.Clone(s.Env)

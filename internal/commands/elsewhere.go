@@ -88,9 +88,3 @@ func (env Env) withBare() []Env {
 	}
 	return []Env{env}
 }
-
-// isSetting says whether a variable decides about codemode's servers.
-func isSetting(name string) bool {
-	return strings.HasPrefix(name, "CODEMODE_") || strings.HasPrefix(name, "XDG_") || name == "HOME" ||
-		clientcfg.IsOriginalVariable(name)
-}

@@ -49,11 +49,11 @@ func (t *tenancy) unknownIn(e clientcfg.Entry) string {
 func (t *tenancy) hasUnknownSettings(s config.Server) bool {
 	refers := func(text string) bool { return strings.ContainsAny(text, "$%{") }
 	for name, value := range s.Env {
-		if refers(value) && isSetting(name) {
+		if refers(value) && clientcfg.IsSetting(name) {
 			return true
 		}
 	}
-	given := s.EnvFile != "" || slices.ContainsFunc(s.EnvPass, isSetting)
+	given := s.EnvFile != "" || slices.ContainsFunc(s.EnvPass, clientcfg.IsSetting)
 	return given || slices.ContainsFunc(s.Args, refers) || s.Cwd != "" && !filepath.IsAbs(t.startsIn(s)) ||
 		clientcfg.WrapsCodemode(s, t.machine(), clientcfg.Self{Executable: t.env.Self})
 }

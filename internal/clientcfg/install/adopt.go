@@ -287,6 +287,11 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 	if why := clientcfg.Bound(e); why != "" {
 		return why
 	}
+	for _, name := range clientcfg.Variables(e.Server) {
+		if c.Install.Strips && clientcfg.IsSetting(name) {
+			return fmt.Sprintf("codemode would be given its %s, which decides about servers there", name)
+		}
+	}
 	if c.Entry == clientcfg.Goose {
 		for _, name := range e.Server.EnvPass {
 			if _, ok := i.Env.Lookup(name); !ok {

@@ -130,20 +130,24 @@ func replaced(list []takenOver, path string) (moved []Moved) {
 func (m Moved) Original() bool { return m.File == "" }
 
 // inherited is what the original was given of its environment that means the same to codemode: values, and names of
-// variables of the client's that are passed on. foreign are names of the others.
+// variables of the client's that are passed on. foreign are names of the others; in a project's file all are a
+// stranger's.
 func inherited(list []takenOver) (values map[string]string, pass, foreign []string) {
 	values = map[string]string{}
 	for _, o := range list {
+		takes := func(name string) bool {
+			return o.target.Scope != clientcfg.Project && clientcfg.IsOriginalVariable(name)
+		}
 		given, passed := clientcfg.Given(o.entry.Server)
 		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if _, had := values[name]; !had && clientcfg.IsOriginalVariable(name) {
+			if _, had := values[name]; !had && takes(name) {
 				values[name] = given[name]
 			} else if !had {
 				foreign = append(foreign, name)
 			}
 		}
 		for _, name := range passed {
-			if clientcfg.IsOriginalVariable(name) {
+			if takes(name) {
 				pass = append(pass, name)
 			} else {
 				foreign = append(foreign, name)

@@ -15,7 +15,8 @@ const (
 	unreadGrace = time.Second
 )
 
-// logWriter passes on a log to who may not read it: nobody waits for that. Whoever makes one closes it.
+// logWriter writes a log in the background, so that a reader that does not read blocks nobody. Whoever makes one closes
+// it.
 type logWriter struct {
 	lines chan []byte
 	done  chan struct{}
@@ -45,7 +46,8 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	}
 	line := bytes.Clone(p)
 	if w.lost > 0 {
-		line = append(fmt.Appendf(nil, "codemode: %d lines of the log were left out, for nobody read them\n", w.lost), line...)
+		lost := fmt.Appendf(nil, "codemode: %d lines of the log were left out, for nobody read them\n", w.lost)
+		line = append(lost, line...)
 	}
 	select {
 	case w.lines <- line:

@@ -8,15 +8,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// guard has what is between the SDK and a server pass by unkept and bear.
-func (sess *session) guard(client *mcp.Client) {
-	client.AddSendingMiddleware(unkept)
-	client.AddReceivingMiddleware(sess.bear)
+// addMiddleware corrects what the SDK (v1.8.0) does with what servers say.
+func (sess *session) addMiddleware(client *mcp.Client) {
+	client.AddSendingMiddleware(withoutTTL)
+	client.AddReceivingMiddleware(sess.recovered)
 }
 
-// unkept has the SDK keep no list of tools for as long as a server says that one holds, and not ask again: whether to
-// ask is for codemode to say, and what it keeps of a list is the text.
-func unkept(next mcp.MethodHandler) mcp.MethodHandler {
+// withoutTTL has the SDK not answer tools/list from its cache for as long as the server's ttlMs says: when to ask again
+// is decided here, and the text of each page is read, which a cached result does not have.
+func withoutTTL(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		if list, ok := result.(*mcp.ListToolsResult); ok && list != nil {
@@ -26,9 +26,9 @@ func unkept(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// bear has nothing that a server says end codemode, whose other sessions it would end: the SDK, of which this is known
-// of notifications/elicitation/complete without parameters (v1.8.0), may take what is said for what it should be.
-func (sess *session) bear(next mcp.MethodHandler) mcp.MethodHandler {
+// recovered makes an error of a panic in the SDK over a malformed message, which would end codemode with all its
+// sessions. It is known of notifications/elicitation/complete without parameters.
+func (sess *session) recovered(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if cause := recover(); cause != nil {

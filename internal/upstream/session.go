@@ -111,7 +111,7 @@ func startSession(ctx context.Context, s *server, protocol string, sse bool) (_ 
 		},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // ask does it, for answers stay as they are
 	})
-	sess.guard(client)
+	sess.addMiddleware(client)
 	step, err := "initialize", error(nil)
 	if protocol == newestProtocol {
 		if err := offerTasks(client, &can); err != nil {

@@ -134,11 +134,12 @@ func TestRuleWhileAnotherIsAsked(t *testing.T) {
 	}
 }
 
-// TestGivenBackAfterReset: uninstall gives back what was adopted also where its client's file has lost codemode's entry,
-// and got another since.
+// TestGivenBackAfterReset: uninstall gives back what was adopted also where its client's file has lost codemode's
+// entry, and got another since.
 func TestGivenBackAfterReset(t *testing.T) {
 	for _, adopts := range []bool{false, true} {
-		i, req, path := cursorAt(t, t.TempDir(), `{"mcpServers": {"a": {"command": "a", "env": {"API_TOKEN": "tok-0123456789"}}}}`)
+		i, req, path := cursorAt(t, t.TempDir(), `{"mcpServers": {"a": {
+			"command": "a", "env": {"API_TOKEN": "tok-0123456789"}}}}`)
 		dir, kept := filepath.Join(i.Env.Home, "MCPs"), map[string]string{}
 		i.Vault = vaultOf(kept)
 		i.Adopt = &Adopter{Dir: dir, Own: func() []clientcfg.Entry { return ownIn(i.Env, dir) }}

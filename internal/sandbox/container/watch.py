@@ -339,7 +339,7 @@ def with_unseen(process, held, tables):
 
 
 def moves(pid, rests="TtZXD"):
-    """Whether a thread of it runs. Who waits in the kernel, as for a child that shares its memory, is not waited for."""
+    """Whether a thread of it runs. Who waits in the kernel, as for a child that shares its memory, does not."""
     for thread in threads_of(pid):
         try:
             with open("/proc/%s/task/%s/stat" % (pid, thread), errors="replace") as file:

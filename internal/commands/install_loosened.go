@@ -155,7 +155,8 @@ func startsSame(a, b clientcfg.Entry) bool {
 // loosening is what has something held less tightly once servers have moved.
 type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
-	lost          bool   // or that the codemode of its client could not call it
+	alias         string // or what it is called in code, which another was
+	lost, off     bool   // or that the codemode of its client could not call it, or is off
 	why           string // it cannot: what it is
 	was, is       string // what it is called
 	in            string // see snapshot
@@ -168,9 +169,10 @@ func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientc
 	for at, origins := range from {
 		is := clientcfg.Entry{Server: config.Server{Source: at.source, Project: at.project}, Written: at.written}
 		for _, origin := range origins {
+			off := !isOwn(origin) && b.of.isOff(origin.Client)
 			needs := b.serves != nil && !isOwn(origin) && b.serves(origin.Client) && !origin.Server.Disabled
-			if needs && !then.calls(is) {
-				list = append(list, loosening{lost: true, was: titleOf(origin), in: b.in})
+			if off || needs && !then.calls(is) {
+				list = append(list, loosening{lost: true, off: off, was: titleOf(origin), in: b.in})
 			}
 		}
 	}
@@ -191,6 +193,26 @@ func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientc
 					list = append(list, l)
 				}
 			}
+		}
+	}
+	return append(list, b.renamed(then, from)...)
+}
+
+// renamed are the names in code that mean another server than before.
+func (b snapshot) renamed(then view, from map[entryAt][]clientcfg.Entry) (list []loosening) {
+	before := map[string]*clientcfg.Entry{}
+	for name, alias := range b.aliases {
+		before[alias] = b.named[name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(then.aliases)) {
+		alias := then.aliases[name]
+		was, is := before[alias], then.named[name]
+		if was == nil || clientcfg.SameServer(*was, *is) {
+			continue
+		}
+		origin := func(o clientcfg.Entry) bool { return clientcfg.SameServer(*was, o) }
+		if !slices.ContainsFunc(from[placeOf(*is)], origin) {
+			list = append(list, loosening{alias: alias, was: titleOf(*was), is: titleOf(*is), in: b.in})
 		}
 	}
 	return list
@@ -294,7 +316,7 @@ func (s *installation) loosens(c install.Change) string {
 	planned := s.plannedBut(moving.Server.Source)
 	then := maps.Clone(planned)
 	maps.Copy(then, c.Files)
-	if why := cmp.Or(s.unreachable(moving.Client), s.unknownSettings(planned, then)); why != "" {
+	if why := cmp.Or(s.anothers(moving.Client), s.unknownSettings(planned, then)); why != "" {
 		return why
 	}
 	for _, b := range s.tenancy.snapshots(planned, then) {
@@ -332,8 +354,12 @@ func (v view) calls(of clientcfg.Entry) bool {
 // would says what would be if servers moved.
 func (l loosening) would() string {
 	switch {
+	case l.off:
+		return "codemode is switched off there, or its run_python is" + l.in
 	case l.lost:
 		return fmt.Sprintf("codemode could not call %s%s", l.was, l.in)
+	case l.alias != "":
+		return fmt.Sprintf("mcp_%s is %s%s, and would be %s", l.alias, l.was, l.in, l.is)
 	case l.limit != "" && l.was == l.is:
 		return fmt.Sprintf("%s holds for %s%s, and would not any more", l.limit, l.was, l.in)
 	case l.limit != "":
@@ -347,6 +373,8 @@ func (l loosening) would() string {
 // warning says what is so since servers have moved.
 func (l loosening) warning() string {
 	switch {
+	case l.alias != "":
+		return fmt.Sprintf("mcp_%s was %s%s, and is %s", l.alias, l.was, l.in, l.is)
 	case l.limit != "":
 		return fmt.Sprintf("%s held for %s%s, and does not for %s", l.limit, l.was, l.in, l.is)
 	case l.permit != "":

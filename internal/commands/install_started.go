@@ -2,9 +2,14 @@ package commands
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v3"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/config"
@@ -66,14 +71,13 @@ func (t *tenancy) startsIn(s config.Server) string {
 
 // hasSettings says whether an entry of codemode has settings of its own.
 func hasSettings(e clientcfg.Entry) bool {
-	flags, file := settingsIn(e.Server.Args)
-	return len(flags) > 0 || file != "" || len(e.Server.Env) > 0
+	src, _ := serveSettings(e.Server, Env{})
+	return len(src.Flags) > 0 || src.File != "" || len(e.Server.Env) > 0
 }
 
 // startedBy is the tenancy of the codemode that an entry of a client starts, by the client's own variables, in the
 // folder of env. With an error it starts nothing.
 func (t *tenancy) startedBy(e clientcfg.Entry, env Env) (*tenancy, error) {
-	flags, file := settingsIn(e.Server.Args)
 	of := env
 	of.Lookup = func(name string) (string, bool) {
 		if value, ok := e.Server.Env[name]; ok {
@@ -81,9 +85,12 @@ func (t *tenancy) startedBy(e clientcfg.Entry, env Env) (*tenancy, error) {
 		}
 		return env.Lookup(name)
 	}
-	src := config.Source{Lookup: of.Lookup, Dir: env.Dir, File: file, Flags: flags}
-	if file != "" {
-		src.File = absolute(of, file)
+	src, err := serveSettings(e.Server, of)
+	if err != nil {
+		return nil, err
+	}
+	if src.File != "" {
+		src.File = absolute(of, src.File)
 	}
 	c, err := config.Load(src)
 	if err != nil {
@@ -92,51 +99,51 @@ func (t *tenancy) startedBy(e clientcfg.Entry, env Env) (*tenancy, error) {
 	return t.with(of, src, c), nil
 }
 
-// settingsIn are the settings among the arguments of codemode, by their names, and the file of settings.
-func settingsIn(args []string) (flags map[string]any, file string) {
-	flags = map[string]any{}
-	for i, arg := range args {
-		name, value, joined := strings.Cut(arg, "=")
-		if !strings.HasPrefix(name, "-") {
-			continue
+// serveSettings is what codemode serve reads its settings from by the words of an entry that starts it, with an error
+// as serve has it.
+func serveSettings(s config.Server, env Env) (src config.Source, err error) {
+	serve := serveCommand(env, nil)
+	serve.Action = func(_ context.Context, cmd *cli.Command) error {
+		src = settingsSource(env, cmd)
+		if cmd.Args().Present() {
+			return fmt.Errorf("serve takes no arguments, but there is %q", cmd.Args().First())
 		}
-		if !joined && i+1 < len(args) {
-			value = args[i+1]
-		}
-		name = strings.TrimLeft(name, "-")
-		if name == "config" {
-			file = value
-		}
-		for _, d := range config.Docs() {
-			switch {
-			case d.Flag != "--"+name:
-			case slices.Contains(repeated, name):
-				list, _ := flags[d.Name].([]string)
-				flags[d.Name] = append(list, value)
-			default:
-				flags[d.Name] = value
-			}
-		}
+		return nil
 	}
-	return flags, file
+	serve.Writer, serve.ErrWriter = io.Discard, io.Discard
+	_ = readStrictly(serve)
+	err = serve.Run(context.Background(), append([]string{"serve"}, s.Args[slices.Index(s.Args, "serve")+1:]...))
+	return src, err
 }
 
-// unreachable is why a client could not reach its servers if they moved: codemode is off there, or another tenant's.
-// Empty is that it could.
-func (s *installation) unreachable(client string) (why string) {
-	entries := slices.DeleteFunc(slices.Clone(s.tenancy.found.Entries), func(e clientcfg.Entry) bool {
-		return e.Client != client || !s.tenancy.isCodemode(e)
+// isOff says whether a client has codemode switched off by all entries that start it, or its tool.
+func (t *tenancy) isOff(client string) bool {
+	entries := t.codemodes(client)
+	return len(entries) > 0 && !slices.ContainsFunc(entries, isOn)
+}
+
+func isOn(e clientcfg.Entry) bool {
+	return !e.Server.Disabled && !slices.Contains(e.Server.ToolsDeny, "run_python")
+}
+
+// codemodes are the entries by which a client starts codemode.
+func (t *tenancy) codemodes(client string) []clientcfg.Entry {
+	return slices.DeleteFunc(slices.Clone(t.found.Entries), func(e clientcfg.Entry) bool {
+		return e.Client != client || !t.isCodemode(e)
 	})
+}
+
+// anothers is why a client could not reach its servers if they moved: codemode is another tenant's there. Empty is that
+// it is not, or is about to be put there.
+func (s *installation) anothers(client string) (why string) {
+	entries := s.tenancy.codemodes(client)
 	if !slices.ContainsFunc(entries, func(e clientcfg.Entry) bool { return e.Written == s.request.Name }) {
-		return "" // it is about to be put there
+		return ""
 	}
 	for _, e := range entries {
 		of, _ := s.tenancy.startedBy(e, s.env) // unknownSettings tells of an error
 		switch {
-		case e.Server.Disabled:
-			why = "codemode is switched off there"
-		case slices.Contains(e.Server.ToolsDeny, "run_python"):
-			why = "codemode's run_python is switched off there"
+		case !isOn(e):
 		case of != nil && hasSettings(e) && s.request.Tenant == "" && of.config.Tenant != s.tenancy.config.Tenant:
 			tenant := of.config.Tenant
 			why = "codemode is started there for tenant " + quote(tenant) + ": add --tenant " + tenant

@@ -154,7 +154,7 @@ type Found struct {
 	Servers []config.Server // of Entries, those that can be asked for by name, disabled ones included
 	Skipped []Skipped       // of Entries, the self-references
 
-	off map[string][]switchOff // by client
+	off, offThere map[string][]switchOff // see finder
 }
 
 // Named are the entries that a user can mean by a name: the one that is called so here, else, when nothing is,
@@ -174,6 +174,24 @@ func (f Found) Named(name string) (entries []Entry) {
 // SwitchesOff says whether a file of its client's has an entry off that need not be among these.
 func (f Found) SwitchesOff(e Entry) bool {
 	return slices.ContainsFunc(f.off[e.Client], func(off switchOff) bool { return off.means(&e) })
+}
+
+// NarrowedBy is the project's file by which its client has an entry of the user's off, or fewer of its tools, where the
+// project is open; empty is none.
+func (f Found) NarrowedBy(e Entry) string {
+	e.Status = Ready
+	for _, off := range f.offThere[e.Client] {
+		if e.Scope != Project && off.means(&e) {
+			return off.by
+		}
+	}
+	for _, o := range f.Entries {
+		narrows := o.Server.Disabled || o.Server.ToolsAllow != nil || len(o.Server.ToolsDeny) > 0 || o.Status == Invalid
+		if narrows && o.Scope == Project && e.Scope != Project && o.Client == e.Client && o.Written == e.Written {
+			return o.Server.Source
+		}
+	}
+	return ""
 }
 
 // Counts says whether the entry can be asked for by name.

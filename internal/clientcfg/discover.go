@@ -38,7 +38,7 @@ type Search struct{ finder *finder }
 
 // Look reads what codemode is told itself. The clients' files are read, and all entries judged, by Judge.
 func Look(opts Options) Search {
-	f := &finder{opts: opts, seen: map[string]bool{}, off: map[string][]switchOff{}}
+	f := &finder{opts: opts, seen: map[string]bool{}, off: map[string][]switchOff{}, offThere: map[string][]switchOff{}}
 	var unknown []string
 	f.chosen, unknown = selectSources(opts.Sources)
 	for _, name := range unknown {
@@ -84,6 +84,7 @@ func (s Search) Judge() Found {
 	m.merge()
 	found := m.found()
 	found.Plugins, found.Blank, found.Folders, found.off = f.plugins(), f.blank, f.folders, f.off
+	found.offThere = f.offThere
 	return found
 }
 

@@ -33,6 +33,7 @@ type finder struct {
 	sure     int                    // of entries, those before the first file of the user's that is not known
 	unsure   bool                   // there is such a file
 	off      map[string][]switchOff // by client
+	offThere map[string][]switchOff // by client: what the project's files say, which is so in the client alone
 
 	placesOnly bool     // nothing is read
 	places     []string // what would be
@@ -355,9 +356,11 @@ func (f *finder) read(c *Client, place File, root *os.Root, name, project string
 		f.blank = append(f.blank, full)
 	}
 	f.folders = append(f.folders, r.folders...)
-	if place.Scope != Project { // a stranger's file switches nothing off
-		f.off[c.ID] = append(f.off[c.ID], r.off...)
+	off := f.off
+	if place.Scope == Project { // a stranger's file switches nothing off here
+		off = f.offThere
 	}
+	off[c.ID] = append(off[c.ID], r.off...)
 	return true
 }
 

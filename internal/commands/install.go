@@ -121,7 +121,8 @@ type installation struct {
 	request install.Request    // but for its client
 	before  []snapshot         // uninstall: of what could be called
 
-	planned map[string]map[string][]byte // a dry run's adoption: what files would be, by the client's file it is of
+	planned map[string]map[string][]byte           // a dry run: what files would be, by the client's file it is of
+	first   map[string]map[string]*clientcfg.Entry // by snapshot, what names in code meant before any server moved
 }
 
 var (
@@ -132,6 +133,7 @@ var (
 // newInstallation checks the command line. Nothing has been read or written when it fails for that.
 func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 	s := &installation{env: env, ui: ui, cmd: cmd, planned: map[string]map[string][]byte{}}
+	s.first = map[string]map[string]*clientcfg.Entry{}
 	s.request = install.Request{
 		Scope:  clientcfg.Scope(cmd.String("scope")),
 		Name:   cmd.String("name"),

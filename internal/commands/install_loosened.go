@@ -65,8 +65,9 @@ func (v view) server(e *clientcfg.Entry) *clientcfg.Entry {
 type snapshot struct {
 	view
 	of     *tenancy
-	in     string                   // what tells it from others: tenant, folder, whose codemode, which variables
-	serves func(client string) bool // whether it is of the codemode of a client; nil is of none's
+	in     string                      // what tells it from others: tenant, folder, whose codemode, which variables
+	serves func(client string) bool    // whether it is of the codemode of a client; nil is of none's
+	first  map[string]*clientcfg.Entry // what names in code meant before other clients' servers moved
 }
 
 // snapshots are of all tenants, and of what clients start codemode as, in this folder, in each that a client has
@@ -81,7 +82,7 @@ func (t *tenancy) snapshots(planned, then map[string][]byte) (list []snapshot) {
 		if of.env.isBare {
 			as += " without this shell's settings"
 		}
-		list = append(list, snapshot{of.view(planned), of, as, serves})
+		list = append(list, snapshot{view: of.view(planned), of: of, in: as, serves: serves})
 	}
 	folders, starts := t.started(planned, then)
 	for _, dir := range folders {
@@ -156,7 +157,7 @@ func startsSame(a, b clientcfg.Entry) bool {
 type loosening struct {
 	limit, permit string // that holds no more, or does now; none is that it cannot be called, and can then
 	alias         string // or what it is called in code, which another was
-	lost, off     bool   // or that the codemode of its client could not call it, or is off
+	deprived      string // or what its client would have no more
 	why           string // it cannot: what it is
 	was, is       string // what it is called
 	in            string // see snapshot
@@ -166,16 +167,7 @@ type loosening struct {
 // then.
 func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientcfg.Entry) (list []loosening) {
 	then := b.of.view(overlay)
-	for at, origins := range from {
-		is := clientcfg.Entry{Server: config.Server{Source: at.source, Project: at.project}, Written: at.written}
-		for _, origin := range origins {
-			off := !isOwn(origin) && b.of.isOff(origin.Client)
-			needs := b.serves != nil && !isOwn(origin) && b.serves(origin.Client) && !origin.Server.Disabled
-			if off || needs && !then.calls(is) {
-				list = append(list, loosening{lost: true, off: off, was: titleOf(origin), in: b.in})
-			}
-		}
-	}
+	list = b.deprived(then, from)
 	for i := range then.found.Entries {
 		e := &then.found.Entries[i]
 		is := then.server(e)
@@ -198,12 +190,44 @@ func (b snapshot) loosened(overlay map[string][]byte, from map[entryAt][]clientc
 	return append(list, b.renamed(then, from)...)
 }
 
-// renamed are the names in code that mean another server than before.
+// deprived is what clients would have no more.
+func (b snapshot) deprived(then view, from map[entryAt][]clientcfg.Entry) (list []loosening) {
+	for at, origins := range from {
+		is := clientcfg.Entry{Server: config.Server{Source: at.source, Project: at.project}, Written: at.written}
+		for _, o := range origins {
+			needs := b.serves != nil && b.serves(o.Client) && !o.Server.Disabled
+			file, deprived := b.found.NarrowedBy(o), ""
+			switch {
+			case isOwn(o):
+			case b.of.isOff(o.Client):
+				deprived = "codemode is switched off there, or its run_python is"
+			case file != "":
+				deprived = fmt.Sprintf("%q has it switched off, or fewer of its tools", file)
+			case needs && !then.calls(is):
+				deprived = "codemode could not call " + titleOf(o)
+			}
+			if deprived != "" {
+				list = append(list, loosening{deprived: deprived, in: b.in})
+			}
+		}
+	}
+	return list
+}
+
+// meanings are what names in code mean.
+func (v view) meanings() map[string]*clientcfg.Entry {
+	means := map[string]*clientcfg.Entry{}
+	for name, alias := range v.aliases {
+		means[alias] = v.named[name]
+	}
+	return means
+}
+
+// renamed are the names in code that mean another server than before, or than at first.
 func (b snapshot) renamed(then view, from map[entryAt][]clientcfg.Entry) (list []loosening) {
 	before := map[string]*clientcfg.Entry{}
-	for name, alias := range b.aliases {
-		before[alias] = b.named[name]
-	}
+	maps.Copy(before, b.first)
+	maps.Copy(before, b.meanings())
 	for _, name := range slices.Sorted(maps.Keys(then.aliases)) {
 		alias := then.aliases[name]
 		was, is := before[alias], then.named[name]
@@ -320,6 +344,10 @@ func (s *installation) loosens(c install.Change) string {
 		return why
 	}
 	for _, b := range s.tenancy.snapshots(planned, then) {
+		if _, known := s.first[b.in]; !known {
+			s.first[b.in] = b.meanings()
+		}
+		b.first = s.first[b.in]
 		for _, l := range b.loosened(then, from) {
 			return l.would()
 		}
@@ -354,10 +382,8 @@ func (v view) calls(of clientcfg.Entry) bool {
 // would says what would be if servers moved.
 func (l loosening) would() string {
 	switch {
-	case l.off:
-		return "codemode is switched off there, or its run_python is" + l.in
-	case l.lost:
-		return fmt.Sprintf("codemode could not call %s%s", l.was, l.in)
+	case l.deprived != "":
+		return l.deprived + l.in
 	case l.alias != "":
 		return fmt.Sprintf("mcp_%s is %s%s, and would be %s", l.alias, l.was, l.in, l.is)
 	case l.limit != "" && l.was == l.is:

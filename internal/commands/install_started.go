@@ -119,7 +119,9 @@ func serveSettings(s config.Server, env Env) (src config.Source, err error) {
 // isOff says whether a client has codemode switched off by all entries that start it, or its tool.
 func (t *tenancy) isOff(client string) bool {
 	entries := t.codemodes(client)
-	return len(entries) > 0 && !slices.ContainsFunc(entries, isOn)
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e clientcfg.Entry) bool {
+		return isOn(e) && t.found.NarrowedBy(e) == ""
+	})
 }
 
 func isOn(e clientcfg.Entry) bool {

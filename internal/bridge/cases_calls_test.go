@@ -155,6 +155,21 @@ func TestCleanupCallsTools(t *testing.T) {
 	)
 }
 
+// case 5: a call too large to be read now, since others are to be, keeps no run from ending.
+func TestDeadlineBeforeLargeCall(t *testing.T) {
+	k := newKit(t, func(o *Options) { o.Config.Run.Grace = 3 * time.Second }, fake("fake"))
+	k.text("x = 41\nawait mcp_fake.echo(message='up')")
+	defer k.readings.runs.Join("another", 1).Leave()
+	for name := range k.sessions {
+		k.readings.took(name, time.Minute)
+	}
+	timeout := k.soon("")
+	out := k.run(Request{Timeout: timeout, Code: "" +
+		"await asyncio.gather(mcp_fake.slow(ms=60000), mcp_fake.echo(message='x' * 3_000_000))"})
+	contains(t, out.compact(), "timeout after "+seconds(timeout)+"; the session's variables are still there")
+	want(t, k.text("print(x)"), "41")
+}
+
 // Calls that one run makes at once do not get each other's answers.
 func TestManyCallsAtOnce(t *testing.T) {
 	k := newKit(t, nil, fake("a"), fake("b"))

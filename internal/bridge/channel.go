@@ -65,12 +65,20 @@ func (l *live) broke(err error) {
 	l.bridge.log.WarnContext(l.callContext(), "guest broke the protocol", "error", err)
 }
 
-// beginLarge waits until a message that turns out to be large may be read.
-func (l *live) beginLarge() (err error) {
-	l.large, err = l.bridge.readings.begin(l.ctx, l.session, func(err error) {
+// beginLarge waits until a message that turns out to be large may be read. Once its run is over it is not wanted any
+// more, but for an answer: a guest that cannot send the rest could not say that it has stopped.
+func (l *live) beginLarge(answer bool) (err error) {
+	ctx := l.callContext()
+	if answer {
+		ctx = l.ctx
+	}
+	l.large, err = l.bridge.readings.begin(ctx, l.session, func(err error) {
 		l.broke(err)
 		l.kill(err)
 	})
+	if err != nil && l.ctx.Err() == nil {
+		return guest.ErrUnwanted
+	}
 	return err
 }
 
@@ -87,6 +95,9 @@ func (l *live) awaitDeath() {
 // handle takes one message of the guest's. Its methods are those of route (dispatch.go); a request with any other is a
 // protocol error. An error ends the guest. It returns what is still to be done for the message.
 func (l *live) handle(m guest.Message) (work func(), err error) {
+	if m.Unread {
+		return func() { _ = l.respond(m.ID, nil, cancelled(errRunOver)) }, nil
+	}
 	if m.Method == "" {
 		return nil, l.deliver(m)
 	}

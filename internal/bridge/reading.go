@@ -58,7 +58,9 @@ type largeMessage struct {
 // begin waits until a large message of a session's may be read on. The caller calls leave when it returned no error;
 // end is called, at most once, if it is not whole in time.
 func (r *readings) begin(ctx context.Context, session string, end func(error)) (*largeMessage, error) {
-	r.wait(ctx, session)
+	if err := r.wait(ctx, session); err != nil {
+		return nil, err
+	}
 	share, err := r.budget.Take(ctx, session, maxMessage)
 	if err != nil {
 		return nil, err
@@ -121,18 +123,18 @@ func (r *readings) tidy() {
 }
 
 // wait waits until a large message of a session's may be read, or until the context ends.
-func (r *readings) wait(ctx context.Context, session string) {
+func (r *readings) wait(ctx context.Context, session string) error {
 	for {
 		r.mu.Lock()
 		rest := time.Until(r.rests[session])
 		r.mu.Unlock()
 		if rest <= 0 || !r.runs.Crowded(session) {
-			return
+			return nil
 		}
 		select {
 		case <-time.After(min(rest, readingLook)):
 		case <-ctx.Done():
-			return
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -18,6 +18,9 @@ import (
 // that wrap it say what was wrong and quote the beginning of the line.
 var ErrProtocol = errors.New("guest protocol violated")
 
+// ErrUnwanted is what a function given to LimitReading returns of a message that nobody wants any more.
+var ErrUnwanted = errors.New("the message is not wanted any more")
+
 // errTooLong is returned for a message that does not fit into a line.
 var errTooLong = errors.New("message too long")
 
@@ -36,7 +39,7 @@ type Conn struct {
 
 	acquire func(size int) (release func()) // before what is long is parsed; nil where parsing has no limit
 	large   int                             // bytes of a line
-	begin   func() error                    // before more than those are read; nil where reading has no limit
+	begin   func(answer bool) error         // before more are read; nil where reading has no limit
 
 	writes   *fair.Queue // messages arrive in the order in which they were queued
 	w        io.Writer
@@ -54,8 +57,12 @@ func NewConn(rw io.ReadWriter, maxMessage int) *Conn {
 func (c *Conn) LimitParsing(acquire func(size int) (release func())) { c.acquire = acquire }
 
 // LimitReading has Read call begin once in a message that turns out to be large, before it reads the rest: the guest
-// has to keep that meanwhile. An error of begin's is Read's. It is called before the first Read.
-func (c *Conn) LimitReading(large int, begin func() error) { c.large, c.begin = large, begin }
+// has to keep that meanwhile. answer says that it is, or may be, the answer to a request. Of any other message an
+// ErrUnwanted of begin's has the rest thrown away; Read returns a request as Unread, and nothing of a notification. Any
+// other error of begin's is Read's. It is called before the first Read.
+func (c *Conn) LimitReading(large int, begin func(answer bool) error) {
+	c.large, c.begin = large, begin
+}
 
 // Read returns the next message. Its raw members are the caller's to keep, those of a notification until the next Read.
 // The error is io.EOF when the stream ended (wrapped, when that was within a message), it wraps ErrProtocol when the
@@ -66,6 +73,9 @@ func (c *Conn) Read() (Message, error) {
 	}
 	c.release()
 	line, err := c.readLine()
+	if errors.Is(err, ErrUnwanted) {
+		return c.skip(line)
+	}
 	if err != nil {
 		c.readErr = err
 		return Message{}, err
@@ -82,6 +92,24 @@ func (c *Conn) Read() (Message, error) {
 		c.handOver(&m, len(line))
 	}
 	return m, nil
+}
+
+// skip reads a line to its end, of which it is given the beginning, and returns what is to be known of it, or the next
+// message.
+func (c *Conn) skip(begun []byte) (Message, error) {
+	id, isRequest, _ := readHead(begun)
+	for {
+		_, err := c.r.ReadSlice('\n')
+		switch {
+		case err == nil && isRequest:
+			return Message{ID: id, HasID: true, Unread: true}, nil
+		case err == nil:
+			return c.Read()
+		case !errors.Is(err, bufio.ErrBufferFull):
+			c.readErr = err
+			return Message{}, err
+		}
+	}
 }
 
 // handOver has the caller keep the members of a message: those of a large one are not copied for that.
@@ -118,8 +146,10 @@ func (c *Conn) readLine() ([]byte, error) {
 	for {
 		if !begun && size >= c.large {
 			begun = true
-			if err := c.begin(); err != nil {
-				return nil, err
+			head := slices.Concat(append(pieces, line)...)
+			_, isRequest, isNotice := readHead(head)
+			if err := c.begin(!isRequest && !isNotice); err != nil {
+				return head, err
 			}
 		}
 		part, err := c.r.ReadSlice('\n')

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"runtime"
@@ -386,7 +387,7 @@ func TestLargeIsReadLater(t *testing.T) {
 		io.Writer
 	}{from, io.Discard}, testMax*10)
 	var left []int
-	c.LimitReading(large, func() error {
+	c.LimitReading(large, func(bool) error {
 		left = append(left, from.Len())
 		return nil
 	})
@@ -398,5 +399,33 @@ func TestLargeIsReadLater(t *testing.T) {
 	}
 	if len(left) != 1 || left[0] < 8*large {
 		t.Errorf("asked with so much left: %v", left)
+	}
+}
+
+// TestUnwanted: of a large message that nobody wants any more the rest is thrown away, and of a request is known whose
+// answer is waited for; an answer itself is always read.
+func TestUnwanted(t *testing.T) {
+	const large = 2 * bufferSize
+	text := strings.Repeat("x", 10*large)
+	c := NewConn(struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":%q}}`+"\n"+
+		`{"jsonrpc":"2.0","method":"a","params":{"x":%q}}`+"\n"+
+		`{"jsonrpc":"2.0","id":8,"result":{"x":%q}}`+"\n", text, text, text)), io.Discard}, testMax*10)
+	c.LimitReading(large, func(answer bool) error {
+		if answer {
+			return nil
+		}
+		return ErrUnwanted
+	})
+	if m, err := c.Read(); err != nil || !m.Unread || m.ID != 7 || m.Params != nil {
+		t.Errorf("a request: %+v, %v", m, err)
+	}
+	if m, err := c.Read(); err != nil || m.Unread || m.ID != 8 || len(m.Result) < 10*large {
+		t.Errorf("an answer, behind a notification: %d, %d bytes, %v", m.ID, len(m.Result), err)
+	}
+	if _, err := c.Read(); err != io.EOF {
+		t.Errorf("the end: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ type Message struct {
 	Params json.RawMessage // an object, or nil
 	Result json.RawMessage // of an answer; nil when Error is set
 	Error  *Error
+	Unread bool // a request that had no more room, of which the ID alone is known: see Conn.LimitReading
 }
 
 // IsRequest reports whether the message wants an answer.
@@ -38,6 +39,21 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// readHead tells a request and a notification by the beginning of a line, where that is written as the guest's own
+// channel does; neither is anything else.
+func readHead(line []byte) (id int64, isRequest, isNotice bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0",`))
+	if !ok {
+		return 0, false, false
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(`"id":`)); !ok {
+		return 0, false, bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method":`))
+	}
+	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
+	id, err := strconv.ParseInt(string(digits), 10, 64)
+	return id, err == nil && bytes.HasPrefix(rest[len(digits):], []byte(`,"method":`)), false
+}
 
 // parseMessage decodes a line. The raw members of the message are parts of line.
 func parseMessage(line []byte) (Message, error) {

@@ -127,6 +127,19 @@ func Tokens(s config.Server) map[string]string {
 	return tokens
 }
 
+// HasSecretHeader says whether the headers of an entry by URL have what its server may want to know it by: a secret, or
+// what comes from somewhere else.
+func HasSecretHeader(s config.Server) bool {
+	f := finderOf(s.Dialect)
+	for name, shown := range f.Table(s.Headers) {
+		value := s.Headers[name]
+		if shown != value || redact.Named(name) || len(refsIn(s, []string{value})) > 0 {
+			return true
+		}
+	}
+	return len(s.HeadersFrom) > 0 || s.BearerFrom != ""
+}
+
 var (
 	plainPath    = lazyregexp.New(`^(?:~|\.{1,2})?/[^:;=,]*$|^[A-Za-z]:[\\/][^:;=,]*$`)
 	plainAddress = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[\w.-]+(?::\d+)?(?:/[\w./-]*)?$`)

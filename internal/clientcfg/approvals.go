@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"codemode/internal/atomicfile"
 	"codemode/internal/config"
@@ -228,6 +229,9 @@ func (a *Approvals) change(p approval, what string, then func([]approval) []appr
 			return nil
 		}
 		return fmt.Errorf("keeping the approval of %s: %w", what, err)
+	}
+	if !utf8.ValidString(p.File + p.Project) {
+		return wrap(fmt.Errorf("its path is not UTF-8, and could not be told from others: %q", p.File))
 	}
 	if err := os.MkdirAll(filepath.Dir(a.file), 0o700); err != nil {
 		return wrap(err)

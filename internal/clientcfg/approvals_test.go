@@ -282,6 +282,11 @@ func TestApprovalIsForProjects(t *testing.T) {
 	if err := a.Approve(e); err == nil {
 		t.Error("what cannot be used was approved")
 	}
+	e = projectEntry("db", "x")
+	e.Server.Source = "/proj\xe9/.mcp.json" // which JSON has no way to write
+	if err := a.Approve(e); err == nil || a.Approved(e) {
+		t.Errorf("approved, and not to be found again: %v", err)
+	}
 }
 
 func TestApprovalsThatCannotBeRead(t *testing.T) {

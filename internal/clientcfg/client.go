@@ -83,15 +83,38 @@ var variable = lazyregexp.New(`\$\{(\w+)(?::-([^}]*))?\}`)
 var PathVariables = sync.OnceValue(func() []string {
 	names := []string{"XDG_CONFIG_HOME"} // {config} and {xdg}
 	for _, c := range Clients() {
-		for _, f := range c.Files {
-			for _, m := range variable().FindAllStringSubmatch(f.Path, -1) {
-				names = append(names, m[1])
-			}
-		}
+		names = append(names, c.PathVariables()...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 })
+
+// PathVariables are those of one client.
+func (c Client) PathVariables() (names []string) {
+	for _, f := range c.Files {
+		for _, m := range variable().FindAllStringSubmatch(f.Path, -1) {
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
+}
+
+// Reads says whether a client reads a file of the user's by these variables.
+func (e Env) Reads(path string) bool {
+	for _, c := range Clients() {
+		for _, f := range c.Files {
+			if pattern := e.Expand(f.Path); f.Scope == User && f.On(e.OS) && pattern != "" {
+				names, _ := filepath.Glob(pattern)
+				if slices.ContainsFunc(names, func(name string) bool { return sameFile(name, path) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
 
 // Expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
 // not set, or there is no home.

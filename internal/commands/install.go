@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -153,6 +154,11 @@ func newInstallation(env Env, ui *ui, cmd *cli.Command) (*installation, error) {
 		return nil, err
 	}
 	home, _ := s.tenancy.home()
+	writes := cmd.Name == "install" && !s.request.DryRun && !cmd.Bool("status") && !cmd.Bool("print")
+	if by, _ := env.Lookup("SUDO_UID"); writes && by != "0" && os.Geteuid() == 0 && install.BelongsTo(home, by) {
+		return nil, hint.New("sudo leaves HOME as it is here, so codemode's files in "+quote(home)+
+			" would be root's, and its user could not read them; nothing was written", "run it without sudo")
+	}
 	s.in = &install.Installer{
 		Env:    clientcfg.Env{OS: runtime.GOOS, Home: home, WorkDir: env.Dir, Lookup: env.Lookup},
 		Self:   clientcfg.Self{Executable: env.Self},

@@ -104,12 +104,8 @@ func (t *tenancy) snapshots(planned, then map[string][]byte) (list []snapshot) {
 			}
 		}
 	}
-	usual := clientcfg.Entry{Server: config.Server{Args: []string{"serve"}}}
-	if name := t.cmd.String("tenant"); name != "" {
-		usual.Server.Args = append(usual.Server.Args, "--tenant", name)
-	}
 	for _, env := range t.env.withBare() {
-		if of, err := t.startedBy(usual, env); err == nil {
+		if of, err := t.startedBy(t.usualEntry(), env); err == nil {
 			add(of, "", func(client string) bool {
 				return !slices.ContainsFunc(starts, func(e clientcfg.Entry) bool { return e.Client == client })
 			})
@@ -199,7 +195,7 @@ func (b snapshot) deprived(then view, from map[entryAt][]clientcfg.Entry) (list 
 			file, deprived := b.found.NarrowedBy(o), ""
 			switch {
 			case isOwn(o):
-			case b.of.isOff(o.Client):
+			case b.of.isOff(o.Client, o.Scope == clientcfg.Project):
 				deprived = "codemode is switched off there, or its run_python is"
 			case file != "":
 				deprived = fmt.Sprintf("%q has it switched off, or fewer of its tools", file)
@@ -340,7 +336,7 @@ func (s *installation) loosens(c install.Change) string {
 	planned := s.plannedBut(moving.Server.Source)
 	then := maps.Clone(planned)
 	maps.Copy(then, c.Files)
-	if why := cmp.Or(s.anothers(moving.Client), s.unknownSettings(planned, then)); why != "" {
+	if why := cmp.Or(s.unread(), s.anothers(moving.Client, then), s.unknownSettings(planned, then)); why != "" {
 		return why
 	}
 	for _, b := range s.tenancy.snapshots(planned, then) {

@@ -26,7 +26,7 @@ type resultRow struct {
 	Diff     string          `json:"diff,omitempty"`
 	Snippet  string          `json:"snippet,omitempty"`
 	Moved    []movedRow      `json:"moved,omitempty"`
-	Replaced []string        `json:"replaced,omitempty"` // entries that started the Python original
+	Replaced []string        `json:"replaced,omitempty"` // entries in whose place codemode is
 	Stayed   []stayedRow     `json:"stayed,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (s *installation) rows(results []install.Result, saved *saving) reportRow {
 			row.Error = r.Err.Error()
 		}
 		for _, m := range r.Moved {
-			if m.Original() {
+			if m.Replaced() {
 				row.Replaced = append(row.Replaced, m.Name)
 			} else {
 				row.Moved = append(row.Moved, movedRow{m.Name, m.As, m.File, m.Tokens})
@@ -181,11 +181,8 @@ func (s *installation) tellMoved(r install.Result) {
 	}
 	for _, m := range r.Moved {
 		switch {
-		case m.Original() && !uninstalls:
-			s.ui.note(
-				r.Client,
-				fmt.Sprintf("codemode %s in the place of %s, which started the Python original", is, quote(m.Name)),
-			)
+		case m.Replaced() && !uninstalls:
+			s.ui.note(r.Client, fmt.Sprintf("codemode %s in the place of the %s that was there", is, quote(m.Name)))
 		case uninstalls && m.Kept:
 			s.ui.note(r.Client, fmt.Sprintf("%s %s back, and codemode keeps it, too", has, quote(m.Name)))
 		case uninstalls:
@@ -262,7 +259,7 @@ func (s *installation) saving(ctx context.Context, results []install.Result) *sa
 	var moved []string
 	for _, r := range results {
 		for _, m := range r.Moved {
-			if r.Done() && !m.Original() && !slices.Contains(moved, m.As) {
+			if r.Done() && !m.Replaced() && !slices.Contains(moved, m.As) {
 				moved = append(moved, m.As)
 			}
 		}

@@ -116,9 +116,10 @@ func serveSettings(s config.Server, env Env) (src config.Source, err error) {
 	return src, err
 }
 
-// isOff says whether a client has codemode switched off by all entries that start it, or its tool.
-func (t *tenancy) isOff(client string) bool {
-	entries := t.codemodes(client)
+// isOff says whether a client has codemode switched off by all entries that start it, or its tool; for servers of a
+// project those of the project count, too.
+func (t *tenancy) isOff(client string, project bool) bool {
+	entries := t.codemodes(client, project)
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e clientcfg.Entry) bool {
 		return isOn(e) && t.found.NarrowedBy(e) == ""
 	})
@@ -129,28 +130,68 @@ func isOn(e clientcfg.Entry) bool {
 }
 
 // codemodes are the entries by which a client starts codemode.
-func (t *tenancy) codemodes(client string) []clientcfg.Entry {
+func (t *tenancy) codemodes(client string, project bool) []clientcfg.Entry {
 	return slices.DeleteFunc(slices.Clone(t.found.Entries), func(e clientcfg.Entry) bool {
+		ofProject := e.Scope == clientcfg.Project
+		if ofProject && project { // which is judged by what it says, as its user's are
+			e.Scope = clientcfg.User
+		}
 		return e.Client != client || !t.isCodemode(e)
 	})
 }
 
-// anothers is why a client could not reach its servers if they moved: codemode is another tenant's there. Empty is that
-// it is not, or is about to be put there.
-func (s *installation) anothers(client string) (why string) {
-	entries := s.tenancy.codemodes(client)
-	if !slices.ContainsFunc(entries, func(e clientcfg.Entry) bool { return e.Written == s.request.Name }) {
+// usualEntry is how codemode is started by a command's --tenant, or without.
+func (t *tenancy) usualEntry() clientcfg.Entry {
+	args := []string{"serve"}
+	if name := t.cmd.String("tenant"); name != "" {
+		args = append(args, "--tenant", name)
+	}
+	return clientcfg.Entry{Server: config.Server{Args: args}}
+}
+
+// anothers is why a client could not reach its servers if they moved: without this shell's variables it would start
+// codemode for another tenant. Empty is that it would not.
+func (s *installation) anothers(client string, then map[string][]byte) (why string) {
+	here, err := s.tenancy.startedBy(s.tenancy.usualEntry(), s.env)
+	if err != nil {
+		return err.Error()
+	}
+	here.overlay = then
+	here.discover()
+	bare, _ := s.env.bare()
+	for _, e := range here.codemodes(client, false) {
+		of, err := here.startedBy(e, bare)
+		switch {
+		case err != nil || !isOn(e): // of which is told elsewhere
+		case of.config.Tenant == s.tenancy.config.Tenant:
+			return ""
+		default:
+			why = fmt.Sprintf("codemode is started there for tenant %q: add --tenant %[1]s", of.config.Tenant)
+		}
+	}
+	return why
+}
+
+// unread is why it is not known by what else codemode is started: it is in a file of another profile of a client's,
+// which is read only where a variable says so.
+func (s *installation) unread() string {
+	machine := s.tenancy.machine()
+	client, path, err := s.in.Elsewhere(func(path string) bool {
+		return slices.ContainsFunc(s.env.withBare(), func(env Env) bool {
+			machine.Lookup = env.Lookup
+			return machine.Reads(path)
+		})
+	})
+	switch {
+	case err != nil:
+		return err.Error()
+	case path == "":
 		return ""
 	}
-	for _, e := range entries {
-		of, _ := s.tenancy.startedBy(e, s.env) // unknownSettings tells of an error
-		switch {
-		case !isOn(e):
-		case of != nil && hasSettings(e) && s.request.Tenant == "" && of.config.Tenant != s.tenancy.config.Tenant:
-			tenant := of.config.Tenant
-			why = "codemode is started there for tenant " + quote(tenant) + ": add --tenant " + tenant
-		default:
-			return ""
+	why := fmt.Sprintf("codemode is in %q, too, which is not read here", path)
+	for _, c := range clientcfg.Clients() {
+		if names := c.PathVariables(); c.ID == client && len(names) > 0 {
+			why += ": set " + strings.Join(names, " or ") + " as there"
 		}
 	}
 	return why

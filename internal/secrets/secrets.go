@@ -230,7 +230,7 @@ func (s *Store) read() (map[string]value, error) {
 	if err == nil {
 		data, err = plainfile.Read(s.File, maxSecrets)
 	}
-	if err == nil && json.Unmarshal(data, &values) != nil { // its error would quote what it has read
+	if err == nil && (json.Unmarshal(data, &values) != nil || values == nil) { // its error would quote what it has read
 		err = errors.New("it is no JSON object of texts")
 	}
 	if err != nil {

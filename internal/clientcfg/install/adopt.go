@@ -228,7 +228,7 @@ func (r *record) before(doc *splice.Document, format splice.Format, key []string
 // codemode's own, nor moved already, nor one that could not be read.
 func adoptable(moved []Moved, req Request, t Target, doc *splice.Document, key []string, e clientcfg.Entry) bool {
 	isMoved := slices.ContainsFunc(moved, func(m Moved) bool {
-		return m.Original() && m.Name == e.Written && slices.Equal(m.Key, key)
+		return m.Replaced() && m.Name == e.Written && slices.Equal(m.Key, key)
 	})
 	inScope := e.Scope == t.Scope || e.Scope == clientcfg.Local
 	unread := e.Status == clientcfg.Invalid && e.Reason == "" // the file's problems tell of it
@@ -281,7 +281,8 @@ func (i *Installer) staying(e clientcfg.Entry, c *clientcfg.Client) string {
 		return "it starts codemode"
 	case clientcfg.StartsOriginal(e.Server):
 		return "it starts the Python original"
-	case e.Server.Command == "" && len(e.Server.Headers)+len(e.Server.HeadersFrom) == 0 && e.Server.BearerFrom == "":
+	case e.Server.Command == "" && !clientcfg.HasSecretHeader(e.Server) &&
+		(e.Server.OAuth == nil || len(e.Server.Headers) == 0):
 		return "it is reached by URL and has no token in its entry, so " + c.Title + " may be signed in there"
 	}
 	if why := clientcfg.Bound(e); why != "" {

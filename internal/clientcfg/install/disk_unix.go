@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -23,6 +24,16 @@ func keepOwner(f *os.File, like fs.FileInfo) error {
 		return fmt.Errorf("it belongs to another user, and would not any more")
 	}
 	return nil
+}
+
+// BelongsTo says whether a file is of a user, by its number.
+func BelongsTo(path, uid string) bool {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	is, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && strconv.FormatUint(uint64(is.Uid), 10) == uid
 }
 
 func rename(dir *os.Root, from, to string) error { return dir.Rename(from, to) }

@@ -164,7 +164,7 @@ func (r *record) adopt(moved []Moved) {
 		switch {
 		case n < 0:
 			r.Adopted = append(r.Adopted, m)
-		case m.Wrote:
+		case m.Wrote || m.Replaced():
 			m.Tokens = slices.Concat(r.Adopted[n].Tokens, m.Tokens)
 			r.Adopted[n] = m
 		}
@@ -333,6 +333,21 @@ func (i *Installer) Left() (files []string, tokens []Token, err error) {
 		}
 	}
 	return files, l.tokens(), nil
+}
+
+// Elsewhere is a file of the user's that codemode was put in, and may be in yet, but is not read here, and whose client
+// that is; empty is none.
+func (i *Installer) Elsewhere(isRead func(path string) bool) (client, path string, err error) {
+	l, err := i.readLedger()
+	if err != nil {
+		return "", "", err
+	}
+	for _, r := range l.Records {
+		if r.Scope == clientcfg.User && r.name() != noEntry && !isRead(r.Path) && r.isThere() {
+			return r.Client, r.Path, nil
+		}
+	}
+	return "", "", nil
 }
 
 // isThere says whether its file may have the entry yet: its name is not looked for any closer.

@@ -126,8 +126,9 @@ func replaced(list []takenOver, path string) (moved []Moved) {
 	return moved
 }
 
-// Original says whether it started the Python original, so that it is behind codemode in no file.
-func (m Moved) Original() bool { return m.File == "" }
+// Replaced says whether codemode is in its place: it started the Python original, or was replaced by force. It is
+// behind codemode in no file.
+func (m Moved) Replaced() bool { return m.File == "" }
 
 // inherited is what the original was given of its environment that means the same to codemode: values, and names of
 // variables of the client's that are passed on. foreign are names of the others; in a project's file all are a

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
@@ -33,7 +34,7 @@ func (i *Installer) Install(ctx context.Context, req Request) []Result {
 	if err != nil {
 		return []Result{refused(base, err)}
 	}
-	if err := i.checkOtherFiles(req, targets[0]); err != nil {
+	if err := i.check(req, targets); err != nil {
 		base.Path = targets[0].Path
 		return []Result{refused(base, err)}
 	}
@@ -126,18 +127,29 @@ func (i *Installer) plan(req Request, t Target, f file, l *ledger, originals []t
 	return p, nil
 }
 
+// check refuses paths that the ledger, which is JSON, could not lead back to, and what is not well in other files.
+func (i *Installer) check(req Request, targets []Target) error {
+	for _, t := range targets {
+		for _, path := range []string{t.Path, i.State} {
+			if !utf8.ValidString(path) {
+				return fmt.Errorf("the path %q is not UTF-8, so it could not be taken back", path)
+			}
+		}
+	}
+	return i.checkOtherFiles(req, targets[0])
+}
+
 // makeRoom removes what is at the key of codemode's entry: a server that moves elsewhere, or, by force, a foreign one.
 func (p *proposal) makeRoom(doc *draft, key []string, foreign error, force bool) (removed bool, err error) {
 	moves := slices.ContainsFunc(p.moved, func(m Moved) bool {
 		return slices.Equal(append(slices.Clone(m.Key), m.Name), key)
 	})
-	name := key[len(key)-1]
-	switch {
+	switch name := key[len(key)-1]; {
 	case moves:
 	case foreign != nil && !force:
 		return false, foreign
 	case foreign != nil:
-		p.notes = append(p.notes, fmt.Sprintf("the server called %q is replaced", name))
+		p.moved = append(p.moved, Moved{Name: name, Key: key[:len(key)-1]})
 	default:
 		return false, nil
 	}

@@ -134,7 +134,7 @@ func tellGone(records []record) (notes []string) {
 // staying says which servers of a record codemode keeps.
 func staying(r record) (notes []string) {
 	for _, m := range r.Adopted {
-		if !m.Original() {
+		if !m.Replaced() {
 			notes = append(notes, fmt.Sprintf("%q stays codemode's: %q", m.As, m.File))
 		}
 	}
@@ -190,20 +190,14 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 		if m.was(now, doc.format) {
 			p.moved = append(p.moved, m)
 		} else {
-			p.notes = append(
-				p.notes,
-				fmt.Sprintf(
-					"another %q is there by now; the one that was adopted stays codemode's: %q", m.Name, m.File,
-				),
-			)
+			p.notes = append(p.notes, fmt.Sprintf("another %q is there by now; %s", m.Name, m.whereElse()))
 		}
 		return nil
 	}
 	data, err := plainfile.Read(m.Backup, splice.MaxSize)
 	if err != nil {
 		return fmt.Errorf(
-			"what the file was before is lost (%w), so %q cannot be put back; codemode has it in %q", fileerr.Cause(err),
-			m.Name, m.File,
+			"what the file was before is lost (%w), so %q cannot be put back; %s", fileerr.Cause(err), m.Name, m.whereElse(),
 		)
 	}
 	was, err := splice.Parse(data, doc.format)
@@ -212,10 +206,18 @@ func (i *Installer) putBack(p *proposal, doc *draft, m Moved) error {
 	}
 	raw, ok := was.Raw(m.place())
 	if !ok {
-		return fmt.Errorf("what the file was before has no %q; codemode has it in %q", m.Name, m.File)
+		return fmt.Errorf("what the file was before has no %q; %s", m.Name, m.whereElse())
 	}
 	p.moved = append(p.moved, m)
 	return doc.apply(doc.SetRaw(m.place(), raw))
+}
+
+// whereElse says where a server is that is not put back.
+func (m Moved) whereElse() string {
+	if m.Replaced() {
+		return fmt.Sprintf("the one that codemode took the place of is in the backup %q", m.Backup)
+	}
+	return fmt.Sprintf("the one that was adopted stays codemode's: %q", m.File)
 }
 
 // takeOutUnrecorded removes an entry of the usual name that starts codemode and is in no record.
@@ -255,7 +257,7 @@ func (i *Installer) giveBack(p *proposal, t Target, l *ledger) {
 		restored := entriesOf(moved, data, t.format)
 		for n := range moved {
 			m := &moved[n]
-			if m.Original() {
+			if m.Replaced() {
 				continue
 			}
 			if !m.Wrote || handOver(l, *m) {

@@ -131,7 +131,11 @@ func (s *installation) forgetKeys(ctx context.Context) {
 // keptIn is what the user has made with codemode that goes with its state, of any tenant: it cannot be made again.
 func keptIn(state string) (kept []string) {
 	for _, thing := range []struct{ name, what string }{
-		{"secrets.json", "secrets"}, {"sign-ins", "sign-ins"}, {"tools", "saved tools"}, {"audit", "the audit log"},
+		{"secrets.json", "secrets"},
+		{"sign-ins", "sign-ins"},
+		{"tools", "saved tools"},
+		{"artifacts/*", "files that code has left"},
+		{"audit", "the audit log"},
 	} {
 		found, _ := filepath.Glob(filepath.Join(state, "*", thing.name)) // of each tenant
 		if len(found) > 0 {

@@ -114,11 +114,14 @@ func checkURL(text string) error {
 		return errors.New("the URL that its user is to open spells an address in another way than usual")
 	case len(text) > maxURLShown:
 		return fmt.Errorf("the URL that its user is to open has more than %d bytes", maxURLShown)
-	case strings.ContainsFunc(text+u.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // also if written by %
+	case strings.ContainsFunc(text+u.Host, inNoURL): // also if written by %
 		return errors.New("the URL that its user is to open has characters that no URL has")
 	}
 	return nil
 }
+
+// inNoURL tells characters that RFC 3986 has in no URL.
+func inNoURL(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\\<>\"|^`{}", r) }
 
 // A part is what a form's schema consists of.
 type part int

@@ -62,6 +62,8 @@ func TestPresentable(t *testing.T) {
 		{&mcp.ElicitParams{URL: "https://a.example/b?c=d"}, "https://a.example/b?c=d"},
 		{&mcp.ElicitParams{URL: "https://a.example@b.example/"}, "user's name"},
 		{&mcp.ElicitParams{URL: "http://2130706433/"}, "spells an address"},
+		{&mcp.ElicitParams{URL: `https://good.example/\..\x`}, "no URL has"},
+		{&mcp.ElicitParams{URL: "https://good.example/#<b>"}, "no URL has"},
 		{&mcp.ElicitParams{URL: "javascript:alert(1)"}, "no http"},
 		{&mcp.ElicitParams{URL: "https://" + strings.Repeat("a.", maxHostShown) + "example/"}, "no http"},
 		{&mcp.ElicitParams{URL: "https://а.example/"}, "characters that no URL has"},

@@ -133,10 +133,11 @@ func texts(v any) (list []string) {
 	return list
 }
 
-// isOurs says whether an entry starts codemode.
+// isOurs says whether an entry starts codemode as a server: other programs may have its name, too.
 func (i *Installer) isOurs(entry map[string]any) bool {
 	cmd := commandOf(entry)
-	return cmd.program != "" && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
+	serves := strings.Contains(strings.Join(cmd.args, " "), "serve")
+	return cmd.program != "" && serves && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
 }
 
 // wraps says whether an entry starts codemode by something else, whose words its user has chosen.

@@ -101,21 +101,6 @@ func (c Client) PathVariables() (names []string) {
 	return names
 }
 
-// Reads says whether a client reads a file of the user's by these variables.
-func (e Env) Reads(path string) bool {
-	for _, c := range Clients() {
-		for _, f := range c.Files {
-			if pattern := e.Expand(f.Path); f.Scope == User && f.On(e.OS) && pattern != "" {
-				names, _ := filepath.Glob(pattern)
-				if slices.ContainsFunc(names, func(name string) bool { return sameFile(name, path) }) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // Expand turns a File's path into one on this machine. It is empty where a variable that it begins with is
 // not set, or there is no home.
 func (e Env) Expand(path string) string {

@@ -183,6 +183,20 @@ func (f *finder) users() {
 	}
 }
 
+// Reads says whether a client has a file for one of the user's, by these variables.
+func (e Env) Reads(path string) bool {
+	f := &finder{opts: Options{Env: e}}
+	is := func(name string) bool { return sameFile(name, path) }
+	for _, c := range clients {
+		for _, place := range c.Files {
+			if place.Scope == User && place.On(e.OS) && slices.ContainsFunc(f.matches(place), is) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // plugins finds the files of plugins, which are not read.
 func (f *finder) plugins() (all []Plugins) {
 	for i := range clients {

@@ -113,7 +113,7 @@ func TestEveryClient(t *testing.T) {
 		if c.Install.None != "" {
 			continue
 		}
-		root := t.TempDir()
+		root := filepath.Join(t.TempDir(), "[a]")
 		i := newInstaller(root)
 		i.Env.WorkDir = filepath.Join(root, "repo")
 		write(t, filepath.Join(root, "repo", ".git", "HEAD"), "")
@@ -127,6 +127,9 @@ func TestEveryClient(t *testing.T) {
 			if r.Action != Installed {
 				t.Errorf("%s, %s: %+v", c.ID, scope, r)
 				continue
+			}
+			if is := i.Env.Reads(r.Path); is != (scope == clientcfg.User) {
+				t.Errorf("%s, %s: %q counts as read as the user's: %v", c.ID, scope, r.Path, is)
 			}
 			data := read(t, r.Path)
 			if !strings.Contains(data, "codemode") || !strings.Contains(data, "serve") {

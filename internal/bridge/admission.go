@@ -168,7 +168,7 @@ func (l *live) admit(ctx context.Context, c guest.ToolCall) (permit, *refusal) {
 	})
 	if err != nil {
 		if l.pace.Wait(ctx, paceAhead) == nil {
-			defer l.answering()() // to say which tool was meant
+			defer l.suggesting()()
 		}
 		return permit{}, l.bridge.refusedFor(ctx, c, err)
 	}

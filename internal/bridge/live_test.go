@@ -104,6 +104,30 @@ func TestSuggestionsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestSuggestionsArePaced holds that saying which tool was meant counts for more than another answer that takes as long.
+func TestSuggestionsArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bridgeOf(&aPool{})
+		defer b.Close()
+		for _, session := range []string{"one", "two"} {
+			defer b.readings.runs.Join(session, 1).Leave()
+		}
+		waits := func(of func(*live) func()) time.Duration {
+			l := &live{bridge: b, session: "one", ctx: t.Context()}
+			done := of(l)
+			<-time.After(time.Second)
+			done()
+			began := time.Now()
+			_ = l.pace.Wait(t.Context(), 0)
+			return time.Since(began)
+		}
+		other, suggestion := waits((*live).answering), waits((*live).suggesting)
+		if other == 0 || suggestion < 2*other {
+			t.Errorf("it waits %v, after another answer %v", suggestion, other)
+		}
+	})
+}
+
 // TestPathsArePaced holds that the time counts that looking for the host's paths in an answer takes.
 func TestPathsArePaced(t *testing.T) {
 	b := New(Options{Config: testConfig()})

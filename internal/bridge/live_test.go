@@ -104,7 +104,8 @@ func TestSuggestionsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestSuggestionsArePaced holds that saying which tool was meant counts for more than another answer that takes as long.
+// TestSuggestionsArePaced holds that saying which tool was meant counts for more than another answer that takes as
+// long.
 func TestSuggestionsArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bridgeOf(&aPool{})

@@ -76,8 +76,8 @@ func (l *live) answering() (done func()) {
 	}
 }
 
-// suggesting is answering for saying which tool was meant, a comparison with each that a server has: it counts twice as
-// often, for nobody needs it often.
+// suggesting is answering for saying which tool was meant, by comparing with each that a server has: its time counts
+// three times, since nobody needs that often and others' runs wait for it.
 func (l *live) suggesting() (done func()) {
 	answered, began := l.answering(), time.Now()
 	return func() {

@@ -342,7 +342,8 @@ func TestApprovalsLocked(t *testing.T) {
 		defer held.Close()
 		a := loadApprovals(t, file)
 		err = a.Approve(projectEntry("db", "x"))
-		if err == nil || !strings.Contains(err.Error(), `the approval of server "db" stays as it was: another process has held the lock`) ||
+		const words = `the approval of server "db" stays as it was: another process has held the lock`
+		if err == nil || !strings.Contains(err.Error(), words) ||
 			!strings.Contains(err.Error(), file+".lock") ||
 			a.Approved(projectEntry("db", "x")) {
 			t.Errorf("approving: %v", err)

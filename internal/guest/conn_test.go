@@ -213,7 +213,8 @@ func TestWrite(t *testing.T) {
 		{
 			"too long",
 			func(c *Conn) error { return c.Respond(4, raw(`"`+strings.Repeat("x", testMax)+`"`)) },
-			`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result has 1048578 bytes; at most 1048576 fit into a message","data":{}}}`,
+			`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"the result has 1048578 bytes; ` +
+				`at most 1048576 fit into a message","data":{}}}`,
 		},
 		{"error", func(c *Conn) error {
 			return c.RespondError(5, CodeDenied, "no\n", ErrorData{Server: "s", Data: raw(`[1]`)})
@@ -282,7 +283,8 @@ func FuzzRead(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"server":"s","tool":"t","arguments":{}}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"status":"ok","value":{"repr":"2","json":2}}}`,
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"}}`,
-		`{"jsonrpc":"2.0","id":1,"id":2}`, `[[[[`, `{"a":{"b":[1,2.5e-3,true,null,"\ud800"]}}`, "\x00\xff", `{"jsonrpc":`,
+		`{"jsonrpc":"2.0","id":1,"id":2}`, `[[[[`, `{"a":{"b":[1,2.5e-3,true,null,"\ud800"]}}`,
+		"\x00\xff", `{"jsonrpc":`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -381,7 +383,8 @@ func sizeName(size int) string {
 func TestLargeIsReadLater(t *testing.T) {
 	const large = 2 * bufferSize
 	small := `{"jsonrpc":"2.0","method":"a","params":{}}` + "\n"
-	from := strings.NewReader(small + `{"jsonrpc":"2.0","method":"a","params":{"x":"` + strings.Repeat("x", 10*large) + `"}}` + "\n")
+	text := strings.Repeat("x", 10*large)
+	from := strings.NewReader(small + `{"jsonrpc":"2.0","method":"a","params":{"x":"` + text + `"}}` + "\n")
 	c := NewConn(struct {
 		io.Reader
 		io.Writer

@@ -13,6 +13,7 @@ import (
 	"codemode/internal/clientcfg"
 	"codemode/internal/clientcfg/splice"
 	"codemode/internal/config"
+	"codemode/internal/lazyregexp"
 )
 
 // command is what an entry starts, however it is written.
@@ -133,10 +134,12 @@ func texts(v any) (list []string) {
 	return list
 }
 
+var serveWord = lazyregexp.New(`\bserve\b`)
+
 // isOurs says whether an entry starts codemode as a server: other programs may have its name, too.
 func (i *Installer) isOurs(entry map[string]any) bool {
 	cmd := commandOf(entry)
-	serves := strings.Contains(strings.Join(cmd.args, " "), "serve")
+	serves := serveWord().MatchString(strings.Join(cmd.args, " ")) // a shell has it within one
 	return cmd.program != "" && serves && clientcfg.StartsCodemode(serverOf(cmd), i.Env, i.Self)
 }
 

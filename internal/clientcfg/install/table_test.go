@@ -10,7 +10,8 @@ import (
 
 // TestTargetsOnEverySystem is where codemode is put into a client that has no file yet.
 func TestTargetsOnEverySystem(t *testing.T) {
-	const mac, roaming, local = "/Users/a/Library/Application Support", "/Users/a/AppData/Roaming", "/Users/a/AppData/Local"
+	const mac = "/Users/a/Library/Application Support"
+	const roaming, local = "/Users/a/AppData/Roaming", "/Users/a/AppData/Local"
 	same := func(path string) [3]string {
 		return [3]string{"/home/a/" + path, "/Users/a/" + path, "/Users/a/" + path}
 	}
@@ -97,8 +98,9 @@ func TestTargetsThatVariablesMove(t *testing.T) {
 		},
 	}
 	for id, want := range map[string]string{
-		"claude-code": "/else/claude/.claude.json", "codex": "/else/codex/config.toml", "cline": "/else/cline.json", "amp": "/else/amp.json",
-		"opencode": "/else/opencode.json", "crush": "/else/crush/crush.json", "goose": "/else/goose/config/config.yaml", "qwen": "/else/qwen/settings.json",
+		"claude-code": "/else/claude/.claude.json", "codex": "/else/codex/config.toml", "cline": "/else/cline.json",
+		"amp": "/else/amp.json", "opencode": "/else/opencode.json", "crush": "/else/crush/crush.json",
+		"goose": "/else/goose/config/config.yaml", "qwen": "/else/qwen/settings.json",
 	} {
 		targets, err := i.Targets(Request{Client: client(t, id), Scope: clientcfg.User, Name: DefaultName})
 		if err != nil || targets[0].Path != want {

@@ -47,7 +47,9 @@ func paths(covers []sandbox.Cover) (list []string) {
 // such names, what they lead to is, within the folder.
 func TestCovered(t *testing.T) {
 	dir := realTemp(t)
-	tree(t, dir, map[string]string{".env": "", "id_rsa": "", "a.csv": "", "plain.txt": "", "sub/.env": "", "sub/.netrc/": "", ".git/.env": ""})
+	tree(t, dir, map[string]string{
+		".env": "", "id_rsa": "", "a.csv": "", "plain.txt": "", "sub/.env": "", "sub/.netrc/": "", ".git/.env": "",
+	})
 	must(t, os.Symlink(".env", filepath.Join(dir, ".env.local")))
 	must(t, os.Symlink("../plain.txt", filepath.Join(dir, "sub", ".npmrc")))
 	must(t, os.Symlink("../plain.txt", filepath.Join(dir, "sub", ".pgpass")))
